@@ -1,0 +1,119 @@
+"""Every resource that the reporter reads (section 4.1 of the KAITO sheet, and nodes).
+
+Watches, dump loading, `clusterCRDMissing`, RBAC rules and documentation follow this table.
+"""
+
+from typing import Final
+
+from reporter.model import objects
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+
+COMPONENT: Final = "productionstack-status-reporter"
+"""`source.component` and `reportingComponent` of our Events, and the Lease's name."""
+
+EVENT_NAMESPACE: Final = "kube-system"
+"""Where our Events live; the API server allows no other useful place (sheet 3.3)."""
+
+LABEL_PREFIX: Final = "status-reporter.io/"
+"""Prefix of the labels and annotations of our Events."""
+
+NAMESPACES: Final = Resource(
+    group="", versions=("v1",), plural="namespaces", kind="Namespace", namespaced=False,
+    type=objects.Namespace, purpose="workload namespaces by label, involvedObject uids",
+)  # fmt: skip
+NODES: Final = Resource(
+    group="", versions=("v1",), plural="nodes", kind="Node", namespaced=False,
+    type=objects.Node, purpose="pods on nodes that are NotReady, gone or under pressure",
+)  # fmt: skip
+PODS: Final = Resource(
+    group="", versions=("v1",), plural="pods", kind="Pod", namespaced=True,
+    type=objects.Pod, purpose="replicas and the cause of their faults",
+)  # fmt: skip
+SERVICES: Final = Resource(
+    group="", versions=("v1",), plural="services", kind="Service", namespaced=True,
+    type=objects.Service, purpose="whether the target of an ext_authz EnvoyFilter exists",
+)  # fmt: skip
+DEPLOYMENTS: Final = Resource(
+    group="apps", versions=("v1",), plural="deployments", kind="Deployment", namespaced=True,
+    type=objects.Deployment, purpose="shared components, endpoint pickers, gateway data planes",
+)  # fmt: skip
+INFERENCESETS: Final = Resource(
+    group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="inferencesets",
+    kind="InferenceSet", namespaced=True, custom=True,
+    type=objects.InferenceSet, purpose="the deployments of models, and their scaling settings",
+)  # fmt: skip
+WORKSPACES: Final = Resource(
+    group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="workspaces", kind="Workspace",
+    namespaced=True, custom=True,
+    type=objects.Workspace, purpose="node provisioning and inference conditions",
+)  # fmt: skip
+APIKEYS: Final = Resource(
+    group="kaito.sh", versions=("v1alpha1",), plural="apikeys", kind="APIKey",
+    namespaced=True, custom=True,
+    type=objects.ApiKey, purpose="API keys that their operator refused",
+)  # fmt: skip
+GATEWAYCLASSES: Final = Resource(
+    group="gateway.networking.k8s.io", versions=("v1", "v1beta1"), plural="gatewayclasses",
+    kind="GatewayClass", namespaced=False, custom=True,
+    type=objects.GatewayClass, purpose="whether a Gateway's class exists and is accepted",
+)  # fmt: skip
+GATEWAYS: Final = Resource(
+    group="gateway.networking.k8s.io", versions=("v1", "v1beta1"), plural="gateways",
+    kind="Gateway", namespaced=True, custom=True,
+    type=objects.Gateway, purpose="conditions and listeners of the workload Gateways",
+)  # fmt: skip
+HTTPROUTES: Final = Resource(
+    group="gateway.networking.k8s.io", versions=("v1", "v1beta1"), plural="httproutes",
+    kind="HTTPRoute", namespaced=True, custom=True,
+    type=objects.HttpRoute, purpose="whether the route to a model is accepted",
+)  # fmt: skip
+INFERENCEPOOLS: Final = Resource(
+    group="inference.networking.k8s.io", versions=("v1",), plural="inferencepools",
+    kind="InferencePool", namespaced=True, custom=True,
+    type=objects.InferencePool, purpose="whether the pool behind a route is resolved",
+)  # fmt: skip
+ENVOYFILTERS: Final = Resource(
+    group="networking.istio.io", versions=("v1alpha3",), plural="envoyfilters",
+    kind="EnvoyFilter", namespaced=True, custom=True,
+    type=objects.EnvoyFilter, purpose="the catch-all and ext_authz filters of a workload Gateway",
+)  # fmt: skip
+AUTHORIZATIONPOLICIES: Final = Resource(
+    group="security.istio.io", versions=("v1", "v1beta1"), plural="authorizationpolicies",
+    kind="AuthorizationPolicy", namespaced=True, custom=True,
+    type=objects.AuthorizationPolicy, purpose="the ext_authz provider a policy names",
+)  # fmt: skip
+CILIUMNETWORKPOLICIES: Final = Resource(
+    group="cilium.io", versions=("v2",), plural="ciliumnetworkpolicies",
+    kind="CiliumNetworkPolicy", namespaced=True, custom=True,
+    type=objects.CiliumNetworkPolicy, purpose="namespaces that may reach the inference pods",
+)  # fmt: skip
+SCALEDOBJECTS: Final = Resource(
+    group="keda.sh", versions=("v1alpha1",), plural="scaledobjects", kind="ScaledObject",
+    namespaced=True, custom=True,
+    type=objects.ScaledObject, purpose="ScaledObjects that KEDA rejected",
+)  # fmt: skip
+CONFIGMAPS: Final = Resource(
+    group="", versions=("v1",), plural="configmaps", kind="ConfigMap", namespaced=True,
+    type=objects.ConfigMap, purpose="Istio's mesh configuration, by name in its namespace only",
+)  # fmt: skip
+EVENTS: Final = Resource(
+    group="", versions=("v1",), plural="events", kind="Event", namespaced=True,
+    type=objects.Event, purpose="our own Events, in kube-system only",
+    label_selector=f"{LABEL_PREFIX}reason",
+)  # fmt: skip
+
+CLUSTER_WIDE: Final[tuple[Resource[KubeObject], ...]] = (
+    NAMESPACES, NODES, PODS, SERVICES, DEPLOYMENTS, INFERENCESETS, WORKSPACES, APIKEYS,
+    GATEWAYCLASSES, GATEWAYS, HTTPROUTES, INFERENCEPOOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES,
+    CILIUMNETWORKPOLICIES, SCALEDOBJECTS,
+)  # fmt: skip
+"""Listed and watched over the whole cluster."""
+
+BY_PLACE: Final[tuple[Resource[KubeObject], ...]] = (CONFIGMAPS, EVENTS)
+"""Listed and watched in a few places only: see each purpose."""
+
+ALL: Final[tuple[Resource[KubeObject], ...]] = CLUSTER_WIDE + BY_PLACE
+
+ISTIO_CONFIGMAP: Final = "istio"
+"""Name of Istio's mesh ConfigMap; a revision's is `istio-<revision>`."""

@@ -1,0 +1,94 @@
+"""One probe's statement about one object in one snapshot."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from reporter.model.subject import ObjectRef, Subject
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FindingKey:
+    """What findings are merged by: one Event is written for each key and episode."""
+
+    reason: str
+    subject: Subject
+    involved: ObjectRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One fault of one object.
+
+    Several findings may share a key; the resolution merges them, names the worst and counts the
+    others.
+
+    Attributes:
+        reason: a name of the catalogue.
+        subject: what the finding is about.
+        involved: the cluster-scoped object that the Event refers to.
+        related: the precise object at fault; also tells faults under one key apart.
+        message: one clean line that names the subject and the object; no ages, no running values.
+        cause: the same in a few words, for `(also: <reason>: <cause>)`.
+        severity: larger is worse; among equals the first `related` in name order counts as worst.
+        transition: when the condition whose *status* is the fault took that status; None where
+            only its reason or text is the fault, or where there is no condition.
+        created: creation time of the object at fault, None if it does not exist.
+        exempt: fires at once, whatever the grace (design 5.2).
+        budget: time this fault may legitimately last; unlike a grace it stays when graces are off.
+        governs: the fault keeps the status that downstream reasons read from being written, so
+            it holds and suppresses them.
+        independent: not explained by an upstream: neither held nor suppressed.
+        sustains: continues an episode that already fires for the same object, never starts one.
+
+    """
+
+    reason: str
+    subject: Subject
+    involved: ObjectRef
+    related: ObjectRef
+    message: str
+    cause: str
+    severity: int = 0
+    transition: datetime | None = None
+    created: datetime | None = None
+    exempt: bool = False
+    budget: timedelta | None = None
+    governs: bool = False
+    independent: bool = False
+    sustains: bool = False
+
+    @property
+    def key(self) -> FindingKey:
+        """What this finding is merged by."""
+        return FindingKey(self.reason, self.subject, self.involved)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyEvidence:
+    """Positive evidence that a subject works (design 5.7); absence of faults is not enough."""
+
+    reason: str
+    subject: Subject
+    involved: ObjectRef
+    related: ObjectRef
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSubject:
+    """A subject that exists and is not being deleted.
+
+    `created` decides whether it is younger than an Event's lifetime; None for the cluster.
+    """
+
+    subject: Subject
+    created: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All that the probes say about one snapshot."""
+
+    findings: tuple[Finding, ...]
+    ready: tuple[ReadyEvidence, ...]
+    subjects: tuple[KnownSubject, ...]

@@ -1,0 +1,49 @@
+"""The one moment a pass takes place."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One moment on two clocks.
+
+    `wall` is the time of day (UTC, aware), comparable with timestamps of API objects. `boot` is
+    the time since some fixed point on a clock that counts suspend and is never set
+    (CLOCK_BOOTTIME): intervals that must survive a wall-clock jump are measured on it.
+    """
+
+    wall: datetime
+    boot: timedelta
+
+    def after(self, seconds: float) -> "Instant":
+        """Return the moment `seconds` later on both clocks."""
+        step = timedelta(seconds=seconds)
+        return Instant(self.wall + step, self.boot + step)
+
+    def boot_of(self, wall: datetime) -> timedelta:
+        """Return where `wall` lies on the boot clock, never later than this moment."""
+        return min(self.boot, self.boot - (self.wall - wall))
+
+
+def rfc3339(moment: datetime) -> str:
+    """Format like metav1.Time: UTC, whole seconds, `Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(moment: datetime) -> str:
+    """Format like metav1.MicroTime: UTC, exactly six fraction digits, `Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_rfc3339(text: str) -> datetime:
+    """Parse an RFC 3339 time with a zone.
+
+    Raises:
+        ValueError: the text is no time, or has no zone.
+
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone; write it like 2026-11-20T12:00:00Z")
+    return moment.astimezone(UTC)

@@ -1,0 +1,111 @@
+"""The result of a pass, which every sink renders."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from reporter.model.finding import FindingKey
+from reporter.model.subject import Layer, ObjectRef, Subject
+
+
+class EventType(StrEnum):
+    """The `type` of an Event."""
+
+    WARNING = "Warning"
+    NORMAL = "Normal"
+
+
+class Disposition(StrEnum):
+    """What became of a finding; every finding has exactly one."""
+
+    FIRING = "firing"
+    PENDING = "pending"
+    HELD = "held"
+    SUPPRESSED = "suppressed"
+    SECONDARY = "secondary"
+    CLEARING = "clearing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedFinding:
+    """The merged faults of one key with their disposition.
+
+    Attributes:
+        message: exactly what the Event says, suffixes included, at most 1,024 bytes.
+        cause: the worst fault in a few words.
+        stale: something the reason reads is unknown now; the disposition is the last one known.
+        since: start of the episode.
+        fires_at: when it fires or its hold ends at the earliest; None where neither runs.
+        by: reasons that hold, suppress or outrank it, sorted.
+        primary: the one to look at first for its subject.
+
+    """
+
+    reason: str
+    layer: Layer
+    type: EventType
+    subject: Subject
+    involved: ObjectRef
+    related: ObjectRef
+    disposition: Disposition
+    message: str
+    cause: str
+    since: datetime
+    fires_at: datetime | None = None
+    by: tuple[str, ...] = ()
+    primary: bool = False
+    stale: bool = False
+
+    @property
+    def key(self) -> FindingKey:
+        """What the faults were merged by."""
+        return FindingKey(self.reason, self.subject, self.involved)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadySubject:
+    """A subject that is ready by the rules.
+
+    `due` says that its Event is to be written: see design 5.7. `episode` tells one recovery from
+    the next; two replicas that see the same records derive the same.
+    """
+
+    reason: str
+    layer: Layer
+    subject: Subject
+    involved: ObjectRef
+    related: ObjectRef
+    message: str
+    due: bool
+    episode: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class UnknownResource:
+    """A resource that could not be read, and why."""
+
+    resource: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SkippedObject:
+    """An object that was left out because it is malformed, and what is wrong with it."""
+
+    resource: str
+    namespace: str
+    name: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything one pass decided. Lists are sorted; the same input gives the same report."""
+
+    now: datetime
+    findings: tuple[ResolvedFinding, ...]
+    ready: tuple[ReadySubject, ...]
+    unknown: tuple[UnknownResource, ...]
+    skipped: tuple[SkippedObject, ...]
+    derived: tuple[Mapping[str, object], ...] = ()

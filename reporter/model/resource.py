@@ -1,0 +1,60 @@
+"""A resource of the Kubernetes API that the reporter reads."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from reporter.model.objects import KubeObject
+from reporter.model.subject import ObjectRef
+
+ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resource(Generic[ObjectT_co]):
+    """One resource: how it is addressed, how it is decoded, and why it is read.
+
+    Attributes:
+        group: API group, empty for the core group.
+        versions: versions whose fields we know, the preferred first; the first one that the
+            cluster serves is used.
+        plural: name in URLs and in RBAC rules.
+        kind: name in documents.
+        namespaced: whether its objects live in namespaces.
+        type: the struct it is decoded into.
+        purpose: why it is read, for the documentation and the rendered RBAC rules.
+        label_selector: restricts what is listed and watched; empty reads all.
+        custom: defined by a CustomResourceDefinition, so it may be absent from a cluster.
+
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    plural: str
+    kind: str
+    namespaced: bool
+    type: type[ObjectT_co]
+    purpose: str
+    label_selector: str = ""
+    custom: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def crd_name(self) -> str:
+        """Name of the CustomResourceDefinition, the same as the text form."""
+        return str(self)
+
+    def api_version(self, version: str | None = None) -> str:
+        """Return `group/version`, or `version` alone in the core group."""
+        version = version or self.versions[0]
+        return f"{self.group}/{version}" if self.group else version
+
+    def ref(self, obj: KubeObject) -> ObjectRef:
+        """Return the reference to an object of this resource."""
+        meta = obj.metadata
+        return ObjectRef(self.api_version(), self.kind, meta.namespace, meta.name, meta.uid)
+
+    def ref_named(self, namespace: str, name: str) -> ObjectRef:
+        """Return the reference to an object that may not exist."""
+        return ObjectRef(self.api_version(), self.kind, namespace, name)

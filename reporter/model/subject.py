@@ -1,0 +1,70 @@
+"""What a finding is about, and how Kubernetes objects are named."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Layer(StrEnum):
+    """Where in the stack a reason belongs."""
+
+    CLUSTER = "cluster"
+    HARNESS = "modelharness"
+    DEPLOYMENT = "modeldeployment"
+
+
+class SubjectKind(StrEnum):
+    """What a subject is; the value is the prefix of its text form."""
+
+    CLUSTER = "cluster"
+    NAMESPACE = "namespace"
+    INFERENCESET = "inferenceset"
+    MODELSERVING = "modelserving"
+    MODELSERVICE = "modelservice"
+    INFERENCESERVICE = "inferenceservice"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """The cluster, one workload namespace, or one deployment of a model.
+
+    Its text form is that of the contract: `cluster`, `namespace/<ns>`, `inferenceset/<ns>/<name>`.
+    """
+
+    kind: SubjectKind
+    namespace: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+
+    @classmethod
+    def of_namespace(cls, namespace: str) -> "Subject":
+        """Return the subject of harness reasons in `namespace`."""
+        return cls(SubjectKind.NAMESPACE, namespace)
+
+    @classmethod
+    def of_inferenceset(cls, namespace: str, name: str) -> "Subject":
+        """Return the subject of model reasons of one InferenceSet."""
+        return cls(SubjectKind.INFERENCESET, namespace, name)
+
+
+CLUSTER = Subject(SubjectKind.CLUSTER)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectRef:
+    """A reference to one object, as in `involvedObject` and `related` of an Event.
+
+    `uid` is carried along and does not take part in comparison: the same name is the same place
+    for an operator, also after the object was made anew.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str = ""
+    name: str = ""
+    uid: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {place}"

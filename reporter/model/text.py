@@ -1,0 +1,51 @@
+"""Hygiene of messages: one clean line within the API server's limits (design 6)."""
+
+import re
+
+MESSAGE_BYTES = 1024
+"""Limit of an Event's message once `eventTime` is set; the server counts UTF-8 bytes."""
+
+_UPSTREAM_CHARACTERS = 4096
+_ELLIPSIS = "..."
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://\S+", re.IGNORECASE)
+_SECRET = re.compile(
+    r"""(?ix)
+      \b(?:bearer|basic)\s+[a-z0-9._~+/=-]{8,}
+    | \beyJ[a-z0-9_-]{8,}(?:\.[a-z0-9_-]+){1,2}
+    | \b(?:sk|hf|ghp|gho|github_pat|glpat|xox[abp])[-_][a-z0-9_-]{12,}
+    | \bAKIA[0-9A-Z]{12,}
+    | \b(?:[a-z]*token|[a-z]*secret|password|passwd|pwd|api[-_]?key|account[-_]?key|sig|signature)
+      \s*[=:]\s*["']?[^\s"',;]{4,}["']?
+    """
+)
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SPACES = re.compile(r"\s+")
+
+
+def clean(text: str) -> str:
+    """Return `text` from elsewhere as one line without URLs, credentials or control characters."""
+    text = _UNPRINTABLE.sub(" ", text[:_UPSTREAM_CHARACTERS])
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = _URL.sub("<link removed>", text)
+    text = _SECRET.sub("<redacted>", text)
+    return _SPACES.sub(" ", text).strip()
+
+
+def cut(text: str, limit: int) -> str:
+    """Return `text` in at most `limit` UTF-8 bytes, cut on a character boundary and marked."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= limit:
+        return raw.decode("utf-8")
+    kept = raw[: max(0, limit - len(_ELLIPSIS))].decode("utf-8", "ignore")
+    return (kept.rstrip() + _ELLIPSIS)[: max(0, limit)]
+
+
+def with_suffix(text: str, suffix: str, limit: int = MESSAGE_BYTES) -> str:
+    """Return `text` and `suffix` within `limit` bytes; the text is cut, the suffix is not."""
+    return cut(text, limit - len(suffix.encode("utf-8", "replace"))) + suffix
+
+
+def detail(reason: str | None, message: str | None, limit: int = 400) -> str:
+    """Return a condition's or container's reason and text as `reason: text`, clean and bounded."""
+    parts = [clean(part) for part in (reason, message) if part]
+    return cut(": ".join(part for part in parts if part), limit)

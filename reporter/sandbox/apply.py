@@ -1,0 +1,177 @@
+"""Who owns which field: server-side apply, and the bookkeeping for every other write."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reporter.sandbox.errors import ApiError
+from reporter.sandbox.fieldsets import (
+    Leaves,
+    Manager,
+    Path,
+    key_element,
+    leaves,
+    read_managers,
+    readable,
+    value_element,
+)
+from reporter.sandbox.listtypes import TypeWalker
+from reporter.sandbox.objects import JSON, Object, copy_json, meta
+
+
+def track_update(new: Object, old: Object | None, writer: Manager, walker: TypeWalker) -> None:
+    """Set managedFields of `new` after a write that is no apply."""
+    given = meta(new).get("managedFields")
+    # Leaving the list out keeps it; writing an empty one resets it.
+    managers = read_managers(new if given is not None or old is None else old)
+    before = leaves(old, walker) if old is not None else {}
+    after = leaves(new, walker)
+    changed, removed = _compare(before, after)
+    mine = next((item for item in managers if item.is_same_writer(writer)), None)
+    others = [item.without(changed | removed, writer.time) for item in managers if item is not mine]
+    paths = ((mine.paths if mine else frozenset()) | changed) - removed
+    if mine is not None and paths == mine.paths:
+        kept = mine
+    else:
+        kept = replace(writer, paths=paths)
+    _write(new, [*others, kept])
+
+
+def apply(
+    live: Object | None,
+    config: Object,
+    writer: Manager,
+    walker: TypeWalker,
+    *,
+    force: bool,
+) -> Object:
+    """What a server-side apply makes of the live object.
+
+    Raises:
+        ApiError: 409 when another manager owns a field that would get another value.
+    """
+    wanted = leaves(config, walker)
+    if live is None:
+        created = copy_json(config)
+        _write(created, [replace(writer, paths=frozenset(wanted))])
+        return created
+    managers = read_managers(live)
+    mine = next((item for item in managers if item.is_same_writer(writer)), None)
+    others = [item for item in managers if item is not mine]
+    before = leaves(live, walker)
+    merged = _merge(live, config, walker, "")
+    changed, _ = _compare(before, leaves(merged, walker))
+    # What this manager applied before, does not apply any more, and nobody else owns, goes.
+    owned_by_others = {path for other in others for path in other.paths}
+    dropped = (mine.paths if mine else frozenset()) - wanted.keys() - owned_by_others
+    if dropped:
+        _prune(merged, dropped, walker)
+    conflicts = [(other, sorted(other.paths & changed)) for other in others]
+    conflicts = [(other, paths) for other, paths in conflicts if paths]
+    if conflicts and not force:
+        raise _conflict(conflicts)
+    _, removed = _compare(before, leaves(merged, walker))
+    others = [item.without(changed | removed, writer.time) for item in others]
+    paths = frozenset(wanted)
+    kept = mine if mine is not None and mine.paths == paths else replace(writer, paths=paths)
+    _write(merged, [*others, kept])
+    return merged
+
+
+def _write(obj: Object, managers: Iterable[Manager]) -> None:
+    entries = [manager.entry() for manager in managers if manager.paths]
+    if entries:
+        meta(obj)["managedFields"] = entries
+    else:
+        meta(obj).pop("managedFields", None)
+
+
+def _compare(before: Leaves, after: Leaves) -> tuple[frozenset[Path], frozenset[Path]]:
+    changed = frozenset(
+        path for path, value in after.items() if path not in before or before[path] != value
+    )
+    return changed, frozenset(before.keys() - after.keys())
+
+
+def _conflict(conflicts: list[tuple[Manager, list[Path]]]) -> ApiError:
+    causes = []
+    parts = []
+    for manager, paths in conflicts:
+        version = manager.api_version
+        subresource = f' with subresource "{manager.subresource}"' if manager.subresource else ""
+        when = f" at {manager.time}" if manager.operation == "Update" and manager.time else ""
+        who = f'"{manager.name}"{subresource} using {version}{when}'
+        fields = [readable(path) for path in paths]
+        causes += [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field}
+            for field in fields
+        ]
+        if len(fields) == 1:
+            parts.append(f"conflict with {who}: {fields[0]}")
+        else:
+            parts.append(f"conflicts with {who}:" + "".join(f"\n- {field}" for field in fields))
+    count = len(causes)
+    message = f"Apply failed with {count} conflict{'s' * (count > 1)}: " + "\n".join(parts)
+    return ApiError(409, "Conflict", message, details={"causes": causes})
+
+
+def _merge(live: JSON, config: JSON, walker: TypeWalker, field: str) -> JSON:
+    if isinstance(config, dict) and isinstance(live, dict) and not walker.is_atomic_map():
+        merged = dict(live)
+        for name, value in config.items():
+            merged[name] = _merge(live.get(name), value, walker.child(name), name)
+        return merged
+    if isinstance(config, list) and isinstance(live, list):
+        kind = walker.list_type(field)
+        if kind.is_set:
+            return live + [item for item in config if item not in live]
+        if kind.keys:
+            inner = walker.item()
+            wanted = {key_element(item, kind, inner): item for item in config}
+            items = [
+                _merge(item, wanted.pop(key_element(item, kind, inner), None), inner, "")
+                if key_element(item, kind, inner) in wanted
+                else item
+                for item in live
+            ]
+            return items + [copy_json(item) for item in wanted.values()]
+    return copy_json(config)
+
+
+def _prune(obj: Object, dropped: Iterable[Path], walker: TypeWalker) -> None:
+    # Longest first, so that what became empty on the way can go with its parent.
+    for path in sorted(dropped, key=len, reverse=True):
+        _drop(obj, path, walker, "")
+
+
+def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
+    element, rest = path[0], path[1:]
+    if element.startswith("f:") and isinstance(node, dict):
+        name = element[2:]
+        if name not in node:
+            return
+        if not rest:
+            del node[name]
+            return
+        # The merge shares what it did not change with the live object.
+        node[name] = child = _shallow(node[name])
+        _drop(child, rest, walker.child(name), name)
+        if child in ({}, []):
+            del node[name]
+    elif isinstance(node, list):
+        kind = walker.list_type(field)
+        inner = walker.item()
+        for index, item in enumerate(node):
+            found = value_element(item) if kind.is_set else key_element(item, kind, inner)
+            if found == element:
+                if not rest:
+                    del node[index]
+                else:
+                    node[index] = copied = _shallow(item)
+                    _drop(copied, rest, inner, "")
+                return
+
+
+def _shallow(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return dict(value)
+    return list(value) if isinstance(value, list) else value

@@ -1,0 +1,119 @@
+"""The frozen view of the cluster that one pass uses, live or from a dump."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from reporter.model.instant import Instant
+from reporter.model.objects import KubeObject
+from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
+from reporter.snapshot.table import Table
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+
+
+class Served(StrEnum):
+    """What is known of a resource (design section 3)."""
+
+    SERVED = "served"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceState:
+    """The state of one resource at the instant of the snapshot.
+
+    Attributes:
+        served: served, absent or unknown.
+        confirmed: a list or a watch frame has come since the last lost connection or pause, so a
+            verdict may rest on it.
+        cause: why it is unknown: `forbidden`, `unreachable`, `not in the dump`, ...
+        permission: what is missing where it is forbidden, such as `list, watch on pods`.
+        since: since when it is unknown.
+
+    """
+
+    served: Served
+    confirmed: bool = True
+    cause: str = ""
+    permission: str = ""
+    since: Instant | None = None
+
+
+NOT_READ = ResourceState(Served.UNKNOWN, cause="not read")
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What API discovery answered.
+
+    Attributes:
+        served: `<plural>.<group>` (or `<plural>` in the core group) of every resource served;
+            None if discovery did not answer.
+        unknown_groups: groups whose part of the answer is stale or missing.
+
+    """
+
+    served: frozenset[str] | None = None
+    unknown_groups: frozenset[str] = frozenset()
+
+    def state(self, name: str) -> Served:
+        """Return whether the CustomResourceDefinition `name` (`<plural>.<group>`) is served."""
+        if self.served is None:
+            return Served.UNKNOWN
+        if name in self.served:
+            return Served.SERVED
+        group = name.partition(".")[2]
+        return Served.UNKNOWN if group in self.unknown_groups else Served.ABSENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Every object read, indexed, and for each resource whether it could be read.
+
+    Attributes:
+        tables: the objects; a resource that is absent or unknown has none.
+        states: the state of each resource; one that is not in the mapping was not read.
+        discovery: which resources are served, also of kinds whose objects are not read.
+        covered: namespaces of which everything was read; None is all of them. A dump covers the
+            namespaces of which it holds any document.
+        skipped: objects left out because they are malformed.
+
+    """
+
+    tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
+    states: Mapping[Resource[KubeObject], ResourceState] = field(default_factory=dict)
+    discovery: Discovery = Discovery()
+    covered: frozenset[str] | None = None
+    skipped: tuple[SkippedObject, ...] = ()
+
+    def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
+        """Return the objects of a resource; none where it is absent or unknown."""
+        table = self.tables.get(resource)
+        if table is None or self.state(resource).served is not Served.SERVED:
+            return Table()
+        return table  # type: ignore[return-value]  # the key's type parameter is the value's
+
+    def state(self, resource: Resource[KubeObject]) -> ResourceState:
+        """Return the state of a resource."""
+        return self.states.get(resource, NOT_READ)
+
+    def known(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether the resource was read, or is known to be absent."""
+        return self.state(resource).served is not Served.UNKNOWN
+
+    def absence_known(self, resource: Resource[KubeObject], namespace: str = "") -> bool:
+        """Tell whether an object that is not here does not exist.
+
+        Probes ask this before they conclude anything from absence (contract, "Absence needs a
+        look"). For a cluster-scoped resource `namespace` is empty.
+        """
+        state = self.state(resource)
+        if state.served is Served.UNKNOWN:
+            return False
+        if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
+            return True
+        return namespace in self.covered
