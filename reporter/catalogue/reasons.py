@@ -12,7 +12,7 @@ from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.report import EventType
 from reporter.model.resource import Resource
-from reporter.model.subject import Layer
+from reporter.model.subject import Layer, SubjectKind
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
 CLUSTER_ISTIO: Final = "clusterIstioControlPlaneNotReady"
@@ -72,6 +72,17 @@ class Reason:
     grace_note: str = ""
     blocks_ready: bool = True
 
+    @property
+    def subject_kind(self) -> SubjectKind:
+        """What its subjects are; told by the layer, or by the prefix of the name."""
+        match self.layer:
+            case Layer.CLUSTER:
+                return SubjectKind.CLUSTER
+            case Layer.HARNESS:
+                return SubjectKind.NAMESPACE
+            case _:
+                return next(kind for kind in SubjectKind if self.name.startswith(kind))
+
 
 _SHARED_SILENT = (
     "A rollout in progress within its deadline, terminating pods, a component that is switched off."
@@ -98,7 +109,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"The istiod Deployment (also istiod-<revision>) {_SHARED_TRIGGER}",
         silent=_SHARED_SILENT,
         action="kubectl -n <namespace> describe deployment istiod, and look at its pods and logs.",
-        reads=(r.DEPLOYMENTS, r.PODS),
+        reads=(r.DEPLOYMENTS,),
     ),
     Reason(
         name=CLUSTER_GATEWAY_AUTH,
@@ -107,7 +118,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"A Deployment of apikey-operator, apikey-authz or azure-authz {_SHARED_TRIGGER}",
         silent=f"{_SHARED_SILENT} A MeshConfig without the provider: current charts do not use it.",
         action="Look at the Deployment that the message names, its pods and their logs.",
-        reads=(r.DEPLOYMENTS, r.PODS),
+        reads=(r.DEPLOYMENTS,),
     ),
     Reason(
         name=CLUSTER_BBR,
@@ -116,7 +127,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"The body-based-router Deployment {_SHARED_TRIGGER}",
         silent=_SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs.",
-        reads=(r.DEPLOYMENTS, r.PODS),
+        reads=(r.DEPLOYMENTS,),
     ),
     Reason(
         name=CLUSTER_KAITO,
@@ -126,7 +137,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         silent=_SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs. While it "
         "is down, conditions of Workspaces are frozen and not to be trusted.",
-        reads=(r.DEPLOYMENTS, r.PODS),
+        reads=(r.DEPLOYMENTS,),
     ),
     Reason(
         name=CLUSTER_NODE_PROVISIONER,
@@ -135,7 +146,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"The Deployment named by --node-provisioner-name {_SHARED_TRIGGER}",
         silent=f"{_SHARED_SILENT} No provisioner configured.",
         action="Look at the Deployment that the message names, its pods and their logs.",
-        reads=(r.DEPLOYMENTS, r.PODS),
+        reads=(r.DEPLOYMENTS,),
     ),
     Reason(
         name=CLUSTER_KEDA,
@@ -144,7 +155,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"keda-operator or keda-operator-metrics-apiserver {_SHARED_TRIGGER}",
         silent=_SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs.",
-        reads=(r.DEPLOYMENTS, r.PODS),
+        reads=(r.DEPLOYMENTS,),
     ),
     Reason(
         name=CLUSTER_KEDA_SCALER,
@@ -154,7 +165,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         "scaler made has Ready=False.",
         silent=f"{_SHARED_SILENT} ScaledObjects that are paused, inactive or in fallback.",
         action="Look at the object that the message names: kubectl describe it.",
-        reads=(r.DEPLOYMENTS, r.PODS, r.SCALEDOBJECTS),
+        reads=(r.DEPLOYMENTS, r.SCALEDOBJECTS),
     ),
     Reason(
         name=CLUSTER_STATUS_UNKNOWN,
@@ -362,6 +373,3 @@ BY_NAME: Final = {reason.name: reason for reason in REASONS}
 
 RANK: Final = {reason.name: rank for rank, reason in enumerate(REASONS)}
 """Position in the table; the smaller wins within a chain."""
-
-READY_OF: Final = {reason.layer: reason for reason in REASONS if reason.type is EventType.NORMAL}
-"""The Ready reason of each layer."""

@@ -1,0 +1,85 @@
+"""A key on its way through the resolution."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from reporter.catalogue.reasons import BY_NAME, Reason
+from reporter.model.finding import Finding, FindingKey
+from reporter.model.instant import Instant
+from reporter.model.report import Disposition
+from reporter.resolution.grace import Fault
+from reporter.resolution.memory import Episode
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The faults of one key that are seen now, and what has been decided of them so far.
+
+    Attributes:
+        faults: the worst first; never empty.
+        episode: what is remembered of the key.
+        disposition: None until a step decides it.
+        by: who holds, suppresses or outranks it.
+        holds_until: end of the hold, where one runs.
+        told: the faults its message speaks of; an upstream leaves those it does not explain.
+
+    """
+
+    key: FindingKey
+    faults: tuple[Fault, ...]
+    episode: Episode | None
+    disposition: Disposition | None = None
+    by: tuple[str, ...] = ()
+    holds_until: timedelta | None = None
+    told: tuple[Fault, ...] = field(default=())
+
+    @cached_property
+    def reason(self) -> Reason:
+        """The catalogue's row."""
+        return BY_NAME[self.key.reason]
+
+    @cached_property
+    def ripe(self) -> tuple[Fault, ...]:
+        """The faults whose grace has passed."""
+        return tuple(fault for fault in self.faults if fault.ripe)
+
+    @property
+    def was_active(self) -> bool:
+        """Whether it fired, openly or outranked, in the last pass."""
+        return self.episode is not None and self.episode.active
+
+    @property
+    def under_an_episode(self) -> bool:
+        """Whether the key fired before, for a fault that is not seen, and all seen are in grace."""
+        return not self.ripe and self.episode is not None and self.episode.fired
+
+    @property
+    def remaining(self) -> timedelta:
+        """How long until its first fault is ripe."""
+        return min(fault.remaining for fault in self.faults)
+
+    @property
+    def worst(self) -> Fault:
+        """The fault that the message names."""
+        return (self.told or self.ripe or self.faults)[0]
+
+    def since(self, now: Instant) -> datetime:
+        """Return the start of the episode; it is fixed once it has fired."""
+        if self.ripe:
+            if self.episode is not None and self.episode.fired:
+                return self.episode.since
+            return min(fault.since for fault in self.ripe)
+        first = min(self.faults, key=lambda fault: (fault.remaining, fault.since))
+        return min(first.since, now.wall)
+
+
+def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Order faults by severity, then by the object's name: never by the order of a list."""
+
+    def rank(fault: Fault) -> tuple[int, object, str]:
+        finding: Finding = fault.says
+        return (-finding.severity, finding.related, finding.message)
+
+    return tuple(sorted(faults, key=rank))

@@ -1,0 +1,134 @@
+"""Rules 3 and 4: a cause is told before its symptoms, and instead of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from reporter.catalogue.suppression import SUPPRESSION, SuppressionRow, upstreams_of
+from reporter.model.finding import FindingKey
+from reporter.model.instant import Instant
+from reporter.model.report import Disposition
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.grace import global_grace
+from reporter.resolution.memory import Episode, Memory, UpstreamKey
+from reporter.settings import EvaluationSettings
+
+UPSTREAM_REASONS = frozenset(row.upstream for row in SUPPRESSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Upstreams:
+    """State of everything that can suppress.
+
+    `firing` suppress, `pending` hold, `released` hold until the given instant of the boot clock.
+    """
+
+    firing: frozenset[UpstreamKey]
+    pending: frozenset[UpstreamKey]
+    released: Mapping[UpstreamKey, timedelta]
+
+
+def upstream_key(key: FindingKey) -> UpstreamKey:
+    """Return what the rows of the suppression table are matched with."""
+    is_crd = key.involved.kind == "CustomResourceDefinition"
+    return (key.reason, key.involved.name if is_crd else "")
+
+
+def survey(
+    candidates: Iterable[Candidate],
+    unseen: Mapping[FindingKey, Episode],
+    stale: frozenset[FindingKey],
+    memory: Memory,
+    now: Instant,
+    settings: EvaluationSettings,
+) -> Upstreams:
+    """Return which upstreams suppress and hold in this pass.
+
+    An upstream that is clearing still suppresses: its episode goes on, and a component that comes
+    and goes must not let the symptoms through in between. An unknown one does neither.
+    """
+    firing: set[UpstreamKey] = set()
+    pending: set[UpstreamKey] = set()
+    unknown = {upstream_key(key) for key in stale}
+    for candidate in candidates:
+        if candidate.key.reason not in UPSTREAM_REASONS:
+            continue
+        waits = candidate.disposition is Disposition.PENDING
+        if not waits and any(fault.says.governs for fault in candidate.ripe):
+            firing.add(upstream_key(candidate.key))
+        elif any(fault.says.governs for fault in candidate.faults):
+            pending.add(upstream_key(candidate.key))
+    for key, episode in unseen.items():
+        if key.reason not in UPSTREAM_REASONS or key in stale:
+            continue
+        if upstream_key(key) in memory.governing:
+            firing.add(upstream_key(key))
+        elif not episode.active and _governs(episode):
+            pending.add(upstream_key(key))
+    length = max(global_grace(settings), timedelta(seconds=1))
+    released = {key: until for key, until in memory.released.items() if now.boot < until}
+    for upstream in memory.governing - firing - unknown:
+        released[upstream] = now.boot + length
+    return Upstreams(frozenset(firing), frozenset(pending - firing), released)
+
+
+def _governs(episode: Episode) -> bool:
+    return any(fault.finding and fault.finding.governs for fault in episode.faults.values())
+
+
+def judge(candidate: Candidate, upstreams: Upstreams) -> Candidate:
+    """Return the candidate suppressed, held, or untouched."""
+    if candidate.disposition is not None:
+        return _wait_for_hold(candidate, upstreams)
+    explained = [fault for fault in candidate.ripe if not fault.says.independent]
+    if not explained:
+        return candidate
+    rows = upstreams_of(candidate.key.reason)
+    by = _matching(rows, upstreams.firing)
+    if by:
+        return _leave(candidate, Disposition.SUPPRESSED, by, None)
+    if candidate.was_active:
+        return candidate
+    by, until = _holders(rows, upstreams)
+    if by:
+        return _leave(candidate, Disposition.HELD, by, until)
+    return candidate
+
+
+def _leave(
+    candidate: Candidate, disposition: Disposition, by: tuple[str, ...], until: timedelta | None
+) -> Candidate:
+    """Return the candidate without the faults that an upstream explains, if others remain."""
+    independent = tuple(fault for fault in candidate.ripe if fault.says.independent)
+    if independent:
+        return replace(candidate, told=independent)
+    return replace(candidate, disposition=disposition, by=by, holds_until=until)
+
+
+def _wait_for_hold(candidate: Candidate, upstreams: Upstreams) -> Candidate:
+    """Return a pending candidate that knows of a hold which outlasts its grace."""
+    if all(fault.finding.independent for fault in candidate.faults):
+        return candidate
+    _, until = _holders(upstreams_of(candidate.key.reason), upstreams)
+    return replace(candidate, holds_until=until)
+
+
+def _holders(
+    rows: Iterable[SuppressionRow], upstreams: Upstreams
+) -> tuple[tuple[str, ...], timedelta | None]:
+    rows = tuple(rows)
+    pending = _matching(rows, upstreams.pending)
+    released = _matching(rows, upstreams.released)
+    by = tuple(sorted({*pending, *released}))
+    if pending or not released:
+        return by, None
+    return by, max(upstreams.released[_key(row)] for row in rows if _key(row) in upstreams.released)
+
+
+def _matching(rows: Iterable[SuppressionRow], upstreams: Iterable[UpstreamKey]) -> tuple[str, ...]:
+    wanted = frozenset(upstreams)
+    return tuple(sorted({row.upstream for row in rows if _key(row) in wanted}))
+
+
+def _key(row: SuppressionRow) -> UpstreamKey:
+    return (row.upstream, row.crd)

@@ -1,0 +1,90 @@
+"""What one pass hands to the next. Immutable; an empty one starts a process."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from reporter.model.finding import Finding, FindingKey
+from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.subject import ObjectRef, Subject
+
+UpstreamKey: TypeAlias = tuple[str, str]
+"""A reason that can suppress others, and the CustomResourceDefinition it is about, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultMemory:
+    """One fault of an episode.
+
+    `since` is the time of day it began, `first_seen` and `last_seen` lie on the boot clock.
+    `ripe` stays set once its grace has passed. `uid` tells an object from a later one of the same
+    name. `finding` is what it said last, None where only an Event on record tells of it.
+    """
+
+    since: datetime
+    first_seen: timedelta
+    last_seen: timedelta
+    ripe: bool
+    uid: str
+    finding: Finding | None
+
+    def is_of(self, ref: ObjectRef) -> bool:
+        """Tell whether this is about `ref` and not about an earlier object of that name."""
+        return not self.uid or not ref.uid or self.uid == ref.uid
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A key from when it was first seen until its recovery has lasted.
+
+    Attributes:
+        since: start of the episode; fixed when it fires, for the Event's name contains it.
+        last_seen: when a fault of it that is past its grace was seen last, on the boot clock.
+        fired: whether it has fired in this episode.
+        listed: whether the report lists it; one that has not fired is remembered for a while
+            after it is gone, without being listed.
+        shown: its last form in a report.
+        faults: its faults by the object at fault.
+        stale_since: since when it is stale, on the boot clock.
+
+    """
+
+    since: datetime
+    last_seen: timedelta
+    fired: bool
+    listed: bool
+    shown: ResolvedFinding
+    faults: Mapping[ObjectRef, FaultMemory]
+    stale_since: timedelta | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it fired, openly or outranked, when it was last looked at."""
+        return self.shown.disposition in (
+            Disposition.FIRING,
+            Disposition.SECONDARY,
+            Disposition.CLEARING,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """State between passes; grace survives a failover because standbys keep one too.
+
+    Attributes:
+        episodes: by key, those that are seen, clearing, stale, or gone for less than it takes to
+            recover.
+        ended: episodes of this process that are over, and when they ended; the record may not
+            say so yet, and they are not taken up again from it.
+        governing: upstreams that held their downstream reasons suppressed in the last pass.
+        released: until when, on the boot clock, an upstream that recovered still holds.
+        told: when a subject was last found ready and its Event was not due any more.
+
+    """
+
+    episodes: Mapping[FindingKey, Episode] = field(default_factory=dict)
+    ended: Mapping[tuple[FindingKey, datetime], timedelta] = field(default_factory=dict)
+    governing: frozenset[UpstreamKey] = frozenset()
+    released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
+    told: Mapping[Subject, datetime] = field(default_factory=dict)

@@ -1,0 +1,74 @@
+"""What an Event says: the worst fault, how many more, and what else it explains."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from reporter.catalogue.suppression import SUPPRESSION
+from reporter.model.report import Disposition
+from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.hold import upstream_key
+from reporter.resolution.memory import UpstreamKey
+
+_ALSO_NAMED = 4
+_CAUSE_BYTES = 80
+
+
+def compose(
+    candidate: Candidate, others: Iterable[Candidate], suppressed: Mapping[UpstreamKey, str]
+) -> str:
+    """Return the message of a candidate, at most 1,024 bytes.
+
+    `others` are the candidates of the same subject. The base is cut where it is too long, what is
+    appended to it is not.
+    """
+    suffix = _more(candidate)
+    if candidate.disposition is Disposition.FIRING:
+        suffix += _also(candidate, others) + suppressed.get(upstream_key(candidate.key), "")
+    return with_suffix(clean(candidate.worst.says.message), suffix, MESSAGE_BYTES)
+
+
+def _more(candidate: Candidate) -> str:
+    count = len(candidate.told or candidate.ripe or candidate.faults) - 1
+    return f" (and {count} more)" if count > 0 else ""
+
+
+def _also(candidate: Candidate, others: Iterable[Candidate]) -> str:
+    outranked = sorted(
+        f"{other.key.reason}: {cut(clean(other.worst.says.cause), _CAUSE_BYTES)}"
+        for other in others
+        if other.disposition is Disposition.SECONDARY and candidate.key.reason in other.by
+    )
+    if not outranked:
+        return ""
+    named = outranked[:_ALSO_NAMED]
+    if len(outranked) > _ALSO_NAMED:
+        named.append(f"{len(outranked) - _ALSO_NAMED} more")
+    return f" (also: {', '.join(named)})"
+
+
+def suppression_suffixes(candidates: Iterable[Candidate]) -> dict[UpstreamKey, str]:
+    """Return, per upstream, the suffix that says what it suppresses in this pass.
+
+    The whole row of the table is named once one of its reasons is being suppressed; the count is
+    that of the namespaces where one is (section 2.3 of the KAITO sheet).
+    """
+    namespaces: dict[str, set[str]] = defaultdict(set)
+    by: dict[str, set[str]] = defaultdict(set)
+    for candidate in candidates:
+        if candidate.disposition is Disposition.SUPPRESSED:
+            namespaces[candidate.key.reason].add(candidate.key.subject.namespace)
+            by[candidate.key.reason].update(candidate.by)
+    rows: dict[UpstreamKey, tuple[set[str], set[str]]] = {}
+    for row in SUPPRESSION:
+        hit = [name for name in row.downstream if row.upstream in by[name]]
+        if hit:
+            names, places = rows.setdefault((row.upstream, row.crd), (set(), set()))
+            names.update(row.downstream)
+            places.update(*(namespaces[name] for name in hit))
+    return {key: _suffix(names, len(places)) for key, (names, places) in rows.items()}
+
+
+def _suffix(names: set[str], count: int) -> str:
+    listed = ", ".join(sorted(names))
+    return f" (suppressing downstream reasons: {listed} in {count} namespace(s))"

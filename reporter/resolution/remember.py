@@ -1,0 +1,119 @@
+"""What the next pass is given."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from reporter.model.finding import FindingKey
+from reporter.model.instant import Instant
+from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.subject import ObjectRef, Subject
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.grace import Fault, recovery_time
+from reporter.resolution.hold import Upstreams
+from reporter.resolution.memory import Episode, FaultMemory, Memory
+from reporter.resolution.records import Record
+from reporter.resolution.recovery import Absence
+from reporter.settings import EvaluationSettings
+
+_IN_FLIGHT = timedelta(minutes=2)
+"""How long an ended episode is kept in mind although no record says it goes on: a write of ours
+may still be on its way."""
+
+
+def remember(
+    candidates: Sequence[Candidate],
+    undercurrents: Sequence[Candidate],
+    findings: Iterable[ResolvedFinding],
+    absence: Absence,
+    upstreams: Upstreams,
+    known: Memory,
+    records: Iterable[Record],
+    told: Mapping[Subject, datetime],
+    now: Instant,
+    settings: EvaluationSettings,
+) -> Memory:
+    """Return the memory after a pass.
+
+    `undercurrents` are candidates of a key whose earlier fault is clearing: faults in grace, which
+    the report does not list beside it.
+    """
+    shown = {finding.key: finding for finding in findings}
+    episodes = dict(absence.kept)
+    for candidate in candidates:
+        episodes[candidate.key] = _episode(candidate, shown[candidate.key], now, settings)
+    for candidate in undercurrents:
+        below = episodes[candidate.key]
+        faults = _faults(candidate, now, settings)
+        episodes[candidate.key] = Episode(
+            since=below.since,
+            last_seen=below.last_seen,
+            fired=below.fired,
+            listed=below.listed,
+            shown=below.shown,
+            faults=faults,
+            stale_since=below.stale_since,
+        )
+    return Memory(
+        episodes=episodes,
+        ended=_ended(known, absence, episodes, records, now),
+        governing=upstreams.firing,
+        released=upstreams.released,
+        told=told,
+    )
+
+
+def _episode(
+    candidate: Candidate, shown: ResolvedFinding, now: Instant, settings: EvaluationSettings
+) -> Episode:
+    before = candidate.episode
+    fired_before = before is not None and before.fired
+    since = shown.since
+    last_seen = now.boot
+    if before is not None and fired_before and not candidate.ripe:
+        since, last_seen = before.since, before.last_seen
+    return Episode(
+        since=since,
+        last_seen=last_seen,
+        fired=fired_before or shown.disposition is Disposition.FIRING,
+        listed=True,
+        shown=shown,
+        faults=_faults(candidate, now, settings),
+    )
+
+
+def _faults(
+    candidate: Candidate, now: Instant, settings: EvaluationSettings
+) -> dict[ObjectRef, FaultMemory]:
+    faults = {fault.finding.related: _fault(fault, now) for fault in candidate.faults}
+    if candidate.episode is not None:
+        keep = recovery_time(candidate.key.reason, settings)
+        for related, fault in candidate.episode.faults.items():
+            if related not in faults and now.boot - fault.last_seen < keep:
+                faults[related] = fault
+    return faults
+
+
+def _fault(fault: Fault, now: Instant) -> FaultMemory:
+    return FaultMemory(
+        fault.since, fault.first_seen, now.boot, fault.ripe, fault.finding.related.uid, fault.says
+    )
+
+
+def _ended(
+    known: Memory,
+    absence: Absence,
+    episodes: Mapping[FindingKey, Episode],
+    records: Iterable[Record],
+    now: Instant,
+) -> dict[tuple[FindingKey, datetime], timedelta]:
+    live = {(record.key, record.since) for record in records if record.live}
+    ended = {
+        each: at for each, at in known.ended.items() if each in live or now.boot - at < _IN_FLIGHT
+    }
+    for key in absence.ended:
+        episode = known.episodes[key]
+        if episode.fired:
+            ended[key, episode.since] = now.boot
+    for key, episode in episodes.items():
+        ended.pop((key, episode.since), None)
+    return ended

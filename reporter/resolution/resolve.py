@@ -1,0 +1,244 @@
+"""Findings + memory + now → report: grace, hold, suppression, priority, recovery, Ready.
+
+Every finding leaves with exactly one disposition. The same input gives the same report, in
+whatever order it comes.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from reporter.catalogue.reasons import BY_NAME, RANK
+from reporter.model.finding import Evaluation, Finding, FindingKey
+from reporter.model.instant import Instant
+from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.subject import Subject
+from reporter.resolution.candidate import Candidate, worst_first
+from reporter.resolution.grace import OneLook, place_in_time, sustained
+from reporter.resolution.hold import Upstreams, judge, survey
+from reporter.resolution.memory import Episode, Memory
+from reporter.resolution.message import compose, suppression_suffixes
+from reporter.resolution.priority import outrank, rank_key
+from reporter.resolution.ready import find_ready
+from reporter.resolution.records import records_of
+from reporter.resolution.recovery import Absence, look_for_absence, take_up
+from reporter.resolution.remember import remember
+from reporter.resolution.unknown import confirmed, unknown_resources
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The result of a pass.
+
+    Attributes:
+        report: what every sink renders.
+        memory: what the next pass is given.
+        wake_in: time until something changes by itself, None where nothing does.
+
+    """
+
+    report: Report
+    memory: Memory
+    wake_in: timedelta | None
+
+
+def resolve(
+    evaluation: Evaluation,
+    snapshot: Snapshot,
+    memory: Memory,
+    now: Instant,
+    settings: EvaluationSettings,
+    *,
+    one_look: OneLook | None = None,
+) -> Resolution:
+    """Decide what becomes of each finding (design section 5)."""
+    records = records_of(snapshot)
+    memory = take_up(records, memory, evaluation, now)
+    merged = _merge(evaluation.findings, memory.episodes, now, settings, one_look)
+    candidates = [each for each in merged if not each.under_an_episode]
+    seen = {candidate.key for candidate in candidates}
+    unseen = {key: episode for key, episode in memory.episodes.items() if key not in seen}
+    if one_look is None:
+        absence = look_for_absence(unseen, evaluation, snapshot, now, settings)
+    else:
+        absence = Absence(ended=frozenset(unseen))
+    undercurrents, surfaced = _beneath(merged, absence)
+    candidates = [_in_time(candidate, snapshot) for candidate in candidates + surfaced]
+    upstreams = survey(candidates, absence.kept, absence.stale, memory, now, settings)
+    candidates = [judge(candidate, upstreams) for candidate in candidates]
+    candidates = _by_priority(candidates, absence.outranking, settings)
+    findings = _render(candidates, absence.listed, now)
+    readiness = find_ready(evaluation, findings, records, snapshot, memory, now)
+    report = Report(
+        now=now.wall,
+        findings=findings,
+        ready=readiness.ready,
+        unknown=unknown_resources(snapshot),
+        skipped=tuple(sorted(set(snapshot.skipped))),
+    )
+    kept = remember(
+        candidates,
+        undercurrents,
+        findings,
+        absence,
+        upstreams,
+        memory,
+        records,
+        readiness.told,
+        now,
+        settings,
+    )
+    changes = _changes(candidates + undercurrents, absence, upstreams, now)
+    return Resolution(report, kept, min(changes, default=None))
+
+
+def _merge(
+    findings: Iterable[Finding],
+    known: Mapping[FindingKey, Episode],
+    now: Instant,
+    settings: EvaluationSettings,
+    one_look: OneLook | None,
+) -> list[Candidate]:
+    """Return a candidate for each key, in the order of the keys."""
+    groups: dict[FindingKey, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        groups[finding.key].append(finding)
+    candidates: list[Candidate] = []
+    for key in sorted(groups):
+        episode = known.get(key)
+        remembered = episode.faults if episode else {}
+        faults = [
+            place_in_time(each, remembered.get(each.related), now, settings, one_look)
+            for each in groups[key]
+            if not each.sustains
+        ]
+        carried = {fault.finding.related for fault in faults}
+        if episode is not None and episode.active:
+            faults += [
+                fault
+                for each in groups[key]
+                if each.sustains and each.related not in carried
+                if (fault := sustained(each, remembered)) is not None
+            ]
+        if faults:
+            candidates.append(Candidate(key, worst_first(faults), episode))
+    return candidates
+
+
+def _beneath(
+    merged: Iterable[Candidate], absence: Absence
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Split faults in grace under a key that fired into those hidden by it and those on their own.
+
+    While the earlier fault is clearing the key's one place in the report is taken. Once that is
+    over, the younger fault stands for itself, in an episode of its own.
+    """
+    hidden: list[Candidate] = []
+    surfaced: list[Candidate] = []
+    for candidate in merged:
+        if not candidate.under_an_episode:
+            continue
+        if candidate.key in absence.listed:
+            hidden.append(candidate)
+        elif candidate.key in absence.kept:
+            surfaced.append(candidate)
+        else:
+            surfaced.append(replace(candidate, episode=None))
+    return hidden, surfaced
+
+
+def _in_time(candidate: Candidate, snapshot: Snapshot) -> Candidate:
+    """Mark a candidate pending that is in grace, or that may not start to fire yet."""
+    waits = not candidate.was_active and not confirmed(candidate.key.reason, snapshot)
+    if not candidate.ripe or waits:
+        return replace(candidate, disposition=Disposition.PENDING)
+    return candidate
+
+
+def _by_priority(
+    candidates: Iterable[Candidate], going_on: Iterable[FindingKey], settings: EvaluationSettings
+) -> list[Candidate]:
+    active: dict[Subject, list[Candidate]] = defaultdict(list)
+    decided: list[Candidate] = []
+    for candidate in candidates:
+        if candidate.disposition is None:
+            active[candidate.key.subject].append(candidate)
+        else:
+            decided.append(candidate)
+    clearing: dict[Subject, list[FindingKey]] = defaultdict(list)
+    for key in going_on:
+        clearing[key.subject].append(key)
+    for subject, group in active.items():
+        decided += outrank(group, clearing[subject], settings.emit)
+    return sorted(decided, key=lambda candidate: candidate.key)
+
+
+def _render(
+    candidates: Sequence[Candidate], unseen: Mapping[FindingKey, ResolvedFinding], now: Instant
+) -> tuple[ResolvedFinding, ...]:
+    suffixes = suppression_suffixes(candidates)
+    by_subject: dict[Subject, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        by_subject[candidate.key.subject].append(candidate)
+    findings = list(unseen.values())
+    for group in by_subject.values():
+        firing = [each for each in group if each.disposition is Disposition.FIRING]
+        primary = min(firing, key=rank_key, default=None)
+        for candidate in group:
+            message = compose(candidate, group, suffixes)
+            findings.append(_resolved(candidate, message, now, primary=candidate is primary))
+    return tuple(sorted(findings, key=_report_order))
+
+
+def _report_order(finding: ResolvedFinding) -> tuple[Subject, int, FindingKey]:
+    return (finding.subject, RANK[finding.reason], finding.key)
+
+
+def _resolved(
+    candidate: Candidate, message: str, now: Instant, *, primary: bool
+) -> ResolvedFinding:
+    reason = BY_NAME[candidate.key.reason]
+    worst = candidate.worst.says
+    wait = _fires_in(candidate, now)
+    return ResolvedFinding(
+        reason=reason.name,
+        layer=reason.layer,
+        type=reason.type,
+        subject=candidate.key.subject,
+        involved=worst.involved,
+        related=worst.related,
+        disposition=candidate.disposition or Disposition.FIRING,
+        message=message,
+        cause=worst.cause,
+        since=candidate.since(now),
+        fires_at=None if wait is None else now.wall + wait,
+        by=candidate.by,
+        primary=primary,
+    )
+
+
+def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
+    """Return how long until it fires or its hold ends at the earliest."""
+    held = candidate.holds_until - now.boot if candidate.holds_until is not None else None
+    if candidate.disposition is Disposition.HELD:
+        return held
+    if candidate.disposition is Disposition.PENDING and not candidate.ripe:
+        return max(candidate.remaining, held or candidate.remaining)
+    return None
+
+
+def _changes(
+    candidates: Iterable[Candidate], absence: Absence, upstreams: Upstreams, now: Instant
+) -> Iterator[timedelta]:
+    """Yield the times after which something changes without the cluster changing."""
+    for candidate in candidates:
+        for fault in candidate.faults:
+            if not fault.ripe:
+                yield fault.remaining
+    for until in upstreams.released.values():
+        yield until - now.boot
+    if absence.wake_in is not None:
+        yield absence.wake_in

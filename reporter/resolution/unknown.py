@@ -1,0 +1,74 @@
+"""Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data (design 3)."""
+
+from functools import lru_cache
+
+from reporter.catalogue.reasons import BY_NAME
+from reporter.catalogue.resources import EVENTS, INFERENCESETS, NAMESPACES
+from reporter.catalogue.suppression import upstreams_of
+from reporter.model.finding import FindingKey
+from reporter.model.objects import KubeObject
+from reporter.model.report import UnknownResource
+from reporter.model.resource import Resource
+from reporter.model.subject import Subject, SubjectKind
+from reporter.snapshot.snapshot import Served, Snapshot
+
+DISCOVERY = "API discovery"
+
+
+def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
+    """Return every resource that could not be read, sorted."""
+    unknown = [
+        UnknownResource(str(resource), state.cause)
+        for resource, state in snapshot.states.items()
+        if state.served is Served.UNKNOWN
+    ]
+    return tuple(sorted(set(unknown)))
+
+
+def verdict_unknown(key: FindingKey, snapshot: Snapshot) -> bool:
+    """Tell whether something that this key's reason reads is unknown."""
+    if key.involved.kind == "CustomResourceDefinition":
+        return snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
+    return reads_unknown(key.reason, snapshot)
+
+
+def reads_unknown(reason: str, snapshot: Snapshot) -> bool:
+    """Tell whether something that a reason reads is unknown."""
+    return not all(snapshot.known(resource) for resource in BY_NAME[reason].reads)
+
+
+def confirmed(reason: str, snapshot: Snapshot) -> bool:
+    """Tell whether a verdict on a reason may change.
+
+    Besides what it reads, what its upstreams read has to be confirmed: else a symptom could be
+    told before its cause.
+    """
+    return all(snapshot.state(resource).confirmed for resource in _rests_on(reason))
+
+
+@lru_cache(maxsize=256)
+def _rests_on(reason: str) -> frozenset[Resource[KubeObject]]:
+    reads = set(BY_NAME[reason].reads)
+    for row in upstreams_of(reason):
+        reads.update(BY_NAME[row.upstream].reads)
+    return frozenset(reads)
+
+
+def records_known(snapshot: Snapshot) -> bool:
+    """Tell whether our own Events could be read."""
+    return snapshot.known(EVENTS)
+
+
+def existence_known(subject: Subject, snapshot: Snapshot) -> bool:
+    """Tell whether a subject that is not among the known ones is gone."""
+    match subject.kind:
+        case SubjectKind.CLUSTER:
+            return False
+        case SubjectKind.NAMESPACE:
+            return snapshot.absence_known(NAMESPACES)
+        case SubjectKind.INFERENCESET:
+            return snapshot.absence_known(NAMESPACES) and snapshot.absence_known(
+                INFERENCESETS, subject.namespace
+            )
+        case _:
+            return False
