@@ -50,7 +50,11 @@ class Absence:
 
 
 def take_up(
-    records: Iterable[Record], memory: Memory, evaluation: Evaluation, now: Instant
+    records: Iterable[Record],
+    memory: Memory,
+    evaluation: Evaluation,
+    snapshot: Snapshot,
+    now: Instant,
 ) -> Memory:
     """Return the memory with the episodes that our Events on record say are firing.
 
@@ -66,7 +70,9 @@ def take_up(
         if not record.live or (key, record.since) in memory.ended:
             continue
         born = created.get(key.subject)
-        if key.subject not in created or (born is not None and record.written < born):
+        if key.subject not in created and existence_known(key.subject, snapshot):
+            continue
+        if born is not None and record.written < born:
             continue
         known = memory.episodes.get(key)
         if known is not None and known.fired:

@@ -56,7 +56,7 @@ def resolve(
 ) -> Resolution:
     """Decide what becomes of each finding (design section 5)."""
     records = records_of(snapshot)
-    memory = take_up(records, memory, evaluation, now)
+    memory = take_up(records, memory, evaluation, snapshot, now)
     merged = _merge(evaluation.findings, memory.episodes, now, settings, one_look)
     candidates = [each for each in merged if not each.under_an_episode]
     seen = {candidate.key for candidate in candidates}

@@ -1,0 +1,153 @@
+"""What has to be written so that our Events say what the report says. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import IntEnum
+
+from reporter.catalogue.reasons import RANK
+from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.resolution.records import Record, RecordState
+from reporter.settings import EvaluationSettings
+from reporter.sinks.events.naming import event_name, ready_name
+from reporter.sinks.events.render import (
+    PRIMARY_LABEL,
+    Document,
+    finding_event,
+    is_told,
+    primary_flag,
+    ready_event,
+    repeat_patch,
+    state_patch,
+    told_ready,
+)
+
+REWRITE_INTERVAL = timedelta(seconds=10)
+"""A changed message is written at once, but no more often than this for one Event."""
+
+REFRESH_PER_SECOND = 5
+"""Unchanged Events are refreshed once per resync while that needs fewer writes than this."""
+
+REFRESH_LONGEST = timedelta(minutes=10)
+"""Longest time between two refreshes, well below the lifetime of an Event."""
+
+
+class Purpose(IntEnum):
+    """Why an Event is written; the smaller goes first."""
+
+    CLOSE = 0
+    READY = 1
+    FIRE = 2
+    CHANGE = 3
+    STALE = 4
+    REFRESH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One request: a create where `resource_version` is empty, else a merge patch."""
+
+    purpose: Purpose
+    name: str
+    body: Document
+    resource_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Writes in the order to be made, and how long until a deferred one is due."""
+
+    writes: tuple[Write, ...]
+    next_in: timedelta | None
+
+
+def plan_events(
+    report: Report, records: Iterable[Record], settings: EvaluationSettings, instance: str
+) -> Plan:
+    """Compare the report with the Events on record."""
+    by_name = {record.event.name: record for record in records}
+    told = {
+        event_name(finding.key, finding.since): finding
+        for finding in report.findings
+        if is_told(finding, settings)
+    }
+    kept = {name: finding for name, finding in _going_on(report) if name not in told}
+    writes: list[Write] = []
+    waits: list[timedelta] = []
+    interval = refresh_interval(len(told), settings)
+    for name, finding in told.items():
+        record = by_name.get(name)
+        if record is None:
+            body = finding_event(finding, report.now, instance)
+            writes.append(Write(Purpose.FIRE, name, body))
+            continue
+        purpose, wait = _due(finding, record, report.now, interval)
+        if wait > timedelta(0):
+            waits.append(wait)
+        else:
+            count = (record.event.count or 1) + 1
+            patch = repeat_patch(finding, count, report.now)
+            writes.append(_patch(purpose, record, patch))
+    for record in by_name.values():
+        writes += _close_or_mark(record, told, kept)
+    for ready in told_ready(report, settings):
+        name = ready_name(ready)
+        if name not in by_name:
+            body = ready_event(ready, report.now, instance)
+            writes.append(Write(Purpose.READY, name, body))
+    writes.sort(key=_order)
+    return Plan(tuple(writes), min(waits, default=None))
+
+
+def refresh_interval(count: int, settings: EvaluationSettings) -> timedelta:
+    """Return the time between two refreshes of one Event when `count` fire."""
+    needed = timedelta(seconds=count / REFRESH_PER_SECOND)
+    return min(max(timedelta(seconds=settings.resync_seconds), needed), REFRESH_LONGEST)
+
+
+def _going_on(report: Report) -> Iterable[tuple[str, ResolvedFinding]]:
+    """Yield the findings whose Event stays as it is: clearing, or not to be judged now."""
+    for finding in report.findings:
+        fires = finding.disposition is Disposition.FIRING
+        if finding.disposition is Disposition.CLEARING or (fires and finding.stale):
+            yield event_name(finding.key, finding.since), finding
+
+
+def _due(
+    finding: ResolvedFinding, record: Record, now: datetime, interval: timedelta
+) -> tuple[Purpose, timedelta]:
+    """Return why an Event on record is written next, and how long until then."""
+    if record.state is not RecordState.FIRING:
+        return Purpose.FIRE, timedelta(0)
+    age = max(now - record.written, timedelta(0))
+    labels: Mapping[str, str] = record.event.metadata.labels or {}
+    changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != primary_flag(
+        finding
+    )
+    if changed:
+        return Purpose.CHANGE, REWRITE_INTERVAL - age
+    return Purpose.REFRESH, interval - age
+
+
+def _close_or_mark(
+    record: Record, told: Mapping[str, ResolvedFinding], kept: Mapping[str, ResolvedFinding]
+) -> list[Write]:
+    name = record.event.name
+    if not record.live or name in told:
+        return []
+    if name not in kept:
+        return [_patch(Purpose.CLOSE, record, state_patch(RecordState.OVER))]
+    wanted = RecordState.STALE if kept[name].stale else RecordState.FIRING
+    if record.state is wanted:
+        return []
+    return [_patch(Purpose.STALE, record, state_patch(wanted))]
+
+
+def _patch(purpose: Purpose, record: Record, body: Document) -> Write:
+    return Write(purpose, record.event.name, body, record.event.metadata.resource_version)
+
+
+def _order(write: Write) -> tuple[Purpose, int, str]:
+    reason = write.body.get("reason")
+    rank = RANK[reason] if isinstance(reason, str) else len(RANK)
+    return (write.purpose, rank, write.name)

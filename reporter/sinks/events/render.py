@@ -1,0 +1,195 @@
+"""One Event of the report as an API object (sections 1.2 and 1.9 of the API sheet)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
+from reporter.model.instant import rfc3339, rfc3339_micro
+from reporter.model.report import (
+    Disposition,
+    EventType,
+    ReadySubject,
+    Report,
+    ResolvedFinding,
+)
+from reporter.model.subject import ObjectRef
+from reporter.model.text import MESSAGE_BYTES, clean, cut
+from reporter.resolution.records import SINCE_ANNOTATION, SUBJECT_ANNOTATION, RecordState
+from reporter.settings import EvaluationSettings
+from reporter.sinks.events.naming import event_name, label_value, ready_name
+
+Document: TypeAlias = dict[str, object]
+
+ACTION: Final = "Evaluate"
+STATE_LABEL: Final = f"{LABEL_PREFIX}state"
+PRIMARY_LABEL: Final = f"{LABEL_PREFIX}primary"
+_INSTANCE_BYTES = 128
+
+
+def events_of(
+    report: Report, settings: EvaluationSettings, instance: str = COMPONENT
+) -> list[Document]:
+    """Return the Events that a daemon which starts now would write for a report."""
+    events = [
+        finding_event(finding, report.now, instance)
+        for finding in report.findings
+        if is_told(finding, settings)
+    ]
+    events += [ready_event(ready, report.now, instance) for ready in told_ready(report, settings)]
+    return events
+
+
+def is_told(finding: ResolvedFinding, settings: EvaluationSettings) -> bool:
+    """Tell whether an Event says now that a finding fires."""
+    return (
+        finding.disposition is Disposition.FIRING
+        and not finding.stale
+        and finding.reason not in settings.disable_reasons
+    )
+
+
+def told_ready(report: Report, settings: EvaluationSettings) -> list[ReadySubject]:
+    """Return the ready subjects whose Event is due."""
+    return [
+        each for each in report.ready if each.due and each.reason not in settings.disable_reasons
+    ]
+
+
+def finding_event(finding: ResolvedFinding, now: datetime, instance: str) -> Document:
+    """Return the Event of a finding as it is first written."""
+    labels = {
+        "layer": finding.layer,
+        "reason": finding.reason,
+        "subject-kind": finding.subject.kind,
+        "subject-namespace": finding.subject.namespace,
+        "subject-name": finding.subject.name,
+        "state": RecordState.FIRING,
+        "primary": _flag(finding.primary),
+    }
+    return _event(
+        name=event_name(finding.key, finding.since),
+        type_=finding.type,
+        labels=labels,
+        annotations={
+            SINCE_ANNOTATION: rfc3339_micro(finding.since),
+            SUBJECT_ANNOTATION: str(finding.subject),
+        },
+        reason=finding.reason,
+        message=finding.message,
+        involved=finding.involved,
+        related=finding.related,
+        now=now,
+        instance=instance,
+    )
+
+
+def ready_event(ready: ReadySubject, now: datetime, instance: str) -> Document:
+    """Return the Event that says a subject is ready; it is over with being said."""
+    labels = {
+        "layer": ready.layer,
+        "reason": ready.reason,
+        "subject-kind": ready.subject.kind,
+        "subject-namespace": ready.subject.namespace,
+        "subject-name": ready.subject.name,
+        "state": RecordState.OVER,
+        "primary": _flag(value=False),
+    }
+    return _event(
+        name=ready_name(ready),
+        type_=EventType.NORMAL,
+        labels=labels,
+        annotations={
+            SINCE_ANNOTATION: rfc3339_micro(now),
+            SUBJECT_ANNOTATION: str(ready.subject),
+        },
+        reason=ready.reason,
+        message=ready.message,
+        involved=ready.involved,
+        related=ready.related,
+        now=now,
+        instance=instance,
+    )
+
+
+def repeat_patch(finding: ResolvedFinding, count: int, now: datetime) -> Document:
+    """Return the merge patch that says a finding fires still, or again in the same episode."""
+    return {
+        "metadata": {
+            "labels": {
+                STATE_LABEL: str(RecordState.FIRING),
+                PRIMARY_LABEL: _flag(finding.primary),
+            }
+        },
+        "message": finding.message,
+        "related": _reference(finding.related),
+        "count": count,
+        "lastTimestamp": rfc3339(now),
+    }
+
+
+def state_patch(state: RecordState) -> Document:
+    """Return the merge patch that changes the state label and nothing else."""
+    return {"metadata": {"labels": {STATE_LABEL: str(state)}}}
+
+
+def primary_flag(finding: ResolvedFinding) -> str:
+    """Return the value of the `primary` label."""
+    return _flag(finding.primary)
+
+
+def _event(
+    *,
+    name: str,
+    type_: EventType,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str],
+    reason: str,
+    message: str,
+    involved: ObjectRef,
+    related: ObjectRef,
+    now: datetime,
+    instance: str,
+) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": name,
+            "namespace": EVENT_NAMESPACE,
+            "labels": {
+                f"{LABEL_PREFIX}{key}": label_value(str(value))
+                for key, value in labels.items()
+                if value
+            },
+            "annotations": dict(annotations),
+        },
+        "type": str(type_),
+        "reason": reason,
+        "message": cut(clean(message), MESSAGE_BYTES),
+        "action": ACTION,
+        "involvedObject": _reference(involved),
+        "related": _reference(related),
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": cut(instance, _INSTANCE_BYTES),
+        "eventTime": rfc3339_micro(now),
+        "firstTimestamp": rfc3339(now),
+        "lastTimestamp": rfc3339(now),
+        "count": 1,
+    }
+
+
+def _reference(ref: ObjectRef) -> Document:
+    fields = {
+        "apiVersion": ref.api_version,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+        "uid": ref.uid,
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _flag(value: bool) -> str:  # noqa: FBT001  # it is the value that is written
+    return "true" if value else "false"

@@ -1,0 +1,176 @@
+"""Writes the planned Events: in order, paced, and never without the lease."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+import structlog
+
+from reporter.kube.errors import (
+    AlreadyExists,
+    ApiStatusError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+)
+from reporter.model.objects import Event
+from reporter.sinks.events.plan import REFRESH_PER_SECOND, Plan, Purpose, Write
+from reporter.sinks.events.render import Document
+from reporter.sinks.events.written import Written
+
+_BACKOFF_FIRST: Final = 0.5
+_BACKOFF_LONGEST: Final = 30.0
+_REFUSED_SECONDS: Final = 60.0
+_WRITTEN_SECONDS: Final = 120.0
+
+
+class EventApi(Protocol):
+    """The two requests that Events need."""
+
+    async def create_event(self, body: Document) -> Event:
+        """Create an Event and return it as stored."""
+
+    async def patch_event(self, name: str, patch: Document, *, resource_version: str) -> Event:
+        """Merge-patch an Event, if it is still of that version, and return it as stored."""
+
+
+class WriteObserver(Protocol):
+    """Is told of each write, for metrics."""
+
+    def __call__(self, purpose: Purpose, outcome: str) -> None:
+        """Count a write; `outcome` is written, repeated, conflict, expired, refused or failed."""
+
+
+class EventWriter:
+    """Works through the latest plan.
+
+    A new plan replaces the old one: what was not written is derived anew, so nothing is lost and
+    the queue cannot grow. A conflict or an expired Event needs no repair either: the next plan
+    is made from what the watch brings.
+    """
+
+    def __init__(
+        self,
+        api: EventApi,
+        may_write: Callable[[], bool],
+        observe: WriteObserver,
+        changed: Callable[[], None],
+    ) -> None:
+        self._api = api
+        self._may_write = may_write
+        self._observe = observe
+        self._changed = changed
+        self._queue: list[Write] = []
+        self._wakeup = asyncio.Event()
+        self._written: dict[str, tuple[Written, float]] = {}
+        self._refused: dict[str, tuple[object, float]] = {}
+        self._resume_at = 0.0
+        self._refresh_at = 0.0
+        self._backoff = _BACKOFF_FIRST
+        self._log = structlog.get_logger("events")
+
+    @property
+    def waiting(self) -> int:
+        """How many writes wait."""
+        return len(self._queue)
+
+    def written(self) -> Mapping[str, Written]:
+        """Return the recent writes that the watch may not have brought back yet."""
+        now = asyncio.get_running_loop().time()
+        self._written = {name: each for name, each in self._written.items() if each[1] > now}
+        return {name: each for name, (each, _) in self._written.items()}
+
+    def offer(self, plan: Plan) -> None:
+        """Replace the writes that wait by those of a new plan."""
+        now = asyncio.get_running_loop().time()
+        self._refused = {name: each for name, each in self._refused.items() if each[1] > now}
+        self._queue = [write for write in plan.writes if not self._was_refused(write)]
+        self._wakeup.set()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._wakeup.clear()
+            delay = self._delay(loop.time())
+            if delay is None or delay > 0:
+                await self._sleep(delay)
+                continue
+            write = self._queue.pop(0)
+            if not self._may_write():
+                self._queue.clear()
+                continue
+            if write.purpose is Purpose.REFRESH:
+                self._refresh_at = loop.time() + 1 / REFRESH_PER_SECOND
+            await self._write(write)
+
+    def _delay(self, now: float) -> float | None:
+        """Return the seconds until the first write is due, None where none waits."""
+        if not self._queue:
+            return None
+        due = self._resume_at
+        if self._queue[0].purpose is Purpose.REFRESH:
+            due = max(due, self._refresh_at)
+        return due - now
+
+    async def _sleep(self, delay: float | None) -> None:
+        try:
+            async with asyncio.timeout(delay):
+                await self._wakeup.wait()
+        except TimeoutError:
+            pass
+
+    async def _write(self, write: Write) -> None:
+        try:
+            event = await self._send(write)
+        except AlreadyExists:
+            # The name is that of this very episode: an earlier leader, or we before an answer
+            # was lost, wrote it. The watch brings it, and the next plan goes on from there.
+            self._observe(write.purpose, "repeated")
+        except Conflict:
+            self._observe(write.purpose, "conflict")
+            self._changed()
+        except NotFound:
+            self._observe(write.purpose, "expired")
+            self._changed()
+        except (Invalid, Forbidden) as error:
+            self._refuse(write, error)
+        except KubeError as error:
+            self._pause(write, error)
+        else:
+            self._backoff = _BACKOFF_FIRST
+            until = asyncio.get_running_loop().time() + _WRITTEN_SECONDS
+            self._written[write.name] = (Written(event, write.resource_version), until)
+            self._observe(write.purpose, "written")
+
+    async def _send(self, write: Write) -> Event:
+        if write.resource_version:
+            return await self._api.patch_event(
+                write.name, write.body, resource_version=write.resource_version
+            )
+        return await self._api.create_event(write.body)
+
+    def _was_refused(self, write: Write) -> bool:
+        refused = self._refused.get(write.name)
+        return refused is not None and refused[0] == write.body.get("message")
+
+    def _refuse(self, write: Write, error: KubeError) -> None:
+        """Leave a write alone for a while; to repeat the same at once would be refused again."""
+        now = asyncio.get_running_loop().time()
+        if write.name not in self._refused:
+            self._log.error("event_refused", event_name=write.name, error=str(error))
+        self._refused[write.name] = (write.body.get("message"), now + _REFUSED_SECONDS)
+        self._observe(write.purpose, "refused")
+
+    def _pause(self, write: Write, error: KubeError) -> None:
+        """Wait for the API server; the write stays first in the queue."""
+        wait = self._backoff
+        if isinstance(error, ApiStatusError) and error.retry_after is not None:
+            wait = max(wait, error.retry_after)
+        self._backoff = min(self._backoff * 2, _BACKOFF_LONGEST)
+        self._resume_at = asyncio.get_running_loop().time() + wait
+        self._queue.insert(0, write)
+        self._observe(write.purpose, "failed")
+        self._log.warning("event_not_written", wait_seconds=round(wait, 1), error=str(error))
