@@ -102,6 +102,8 @@ class EventWriter:
             if not self._may_write():
                 self._queue.clear()
                 continue
+            if self._is_made(write):
+                continue
             if write.purpose is Purpose.REFRESH:
                 self._refresh_at = loop.time() + 1 / REFRESH_PER_SECOND
             await self._write(write)
@@ -144,6 +146,11 @@ class EventWriter:
             until = asyncio.get_running_loop().time() + _WRITTEN_SECONDS
             self._written[write.name] = (Written(event, write.resource_version), until)
             self._observe(write.purpose, "written")
+
+    def _is_made(self, write: Write) -> bool:
+        """Tell whether a plan older than our last answer asks for the same write again."""
+        each = self._written.get(write.name)
+        return each is not None and each[0].before == write.resource_version
 
     async def _send(self, write: Write) -> Event:
         if write.resource_version:

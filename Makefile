@@ -1,0 +1,62 @@
+# One verb for each need; `make help` lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format lint type contracts docs clean-tree cover bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed ## Make the virtual environment from the lock file
+
+$(VENV)/.installed: requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in 90 s
+	$(BIN)/status-reporter demo
+
+test: setup ## Run all tests
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+check: lint type contracts docs-check ## Lint, format, types, import contracts, generated pages
+
+lint: setup ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: setup ## Rewrite to the format
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format --quiet .
+
+type: setup ## mypy, strict
+	$(BIN)/mypy
+
+contracts: setup ## Who may import whom
+	$(BIN)/lint-imports --no-cache
+
+docs: setup ## Render the pages that come from the code
+	$(BIN)/python -m reporter.catalogue.render > docs/reasons.md
+
+.PHONY: docs-check
+docs-check: setup ## Fail if a rendered page is not what the code renders
+	$(BIN)/python -m reporter.catalogue.render | diff -u docs/reasons.md -
+
+cover: setup ## Tests with branch coverage
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+bench: setup ## Measure passes, memory, latency and requests (a few minutes)
+	$(BIN)/python -m tests.bench $(ARGS)
+
+lock: setup ## Resolve the lock files anew
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
+
+clean: ## Remove what was built
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -1,0 +1,117 @@
+"""Logging: for people on a terminal, JSON lines otherwise; what changed, and nothing twice."""
+
+import logging
+import sys
+
+import structlog
+
+from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
+from reporter.model.text import clean
+from reporter.settings import LogFormat
+
+
+def configure(level: str, format_: LogFormat) -> None:
+    """Set up structlog once, on stderr."""
+    console = format_ is LogFormat.CONSOLE or (format_ is LogFormat.AUTO and sys.stderr.isatty())
+    processors: list[structlog.types.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        _redact,
+    ]
+    renderer: structlog.types.Processor = (
+        structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
+    )
+    structlog.configure(
+        processors=[*processors, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _redact(
+    _logger: object, _method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """Clean every text but the traceback's line breaks, so that no credential is ever logged."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = "\n".join(clean(line) if line.strip() else line for line in _lines(value))
+    return event
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n") if "\n" in text else [text]
+
+
+class ChangeLog:
+    """One line for each change of a disposition, of a subject's readiness, of what is unknown."""
+
+    def __init__(self) -> None:
+        self._log = structlog.get_logger("report")
+        self._findings: dict[object, ResolvedFinding] = {}
+        self._ready: dict[object, ReadySubject] = {}
+        self._unknown: frozenset[object] = frozenset()
+        self._skipped: frozenset[object] = frozenset()
+
+    def note(self, report: Report) -> None:
+        """Log what is different from the report before."""
+        findings: dict[object, ResolvedFinding] = {each.key: each for each in report.findings}
+        for key, finding in findings.items():
+            before = self._findings.get(key)
+            if before is None or _told(before) != _told(finding):
+                self._finding(finding, before)
+        for key, finding in self._findings.items():
+            if key not in findings:
+                self._gone(finding)
+        ready: dict[object, ReadySubject] = {each.subject: each for each in report.ready}
+        for subject in ready.keys() - self._ready.keys():
+            self._log.info("subject_ready", subject=str(subject))
+        for subject in self._ready.keys() - ready.keys():
+            self._log.info("subject_not_ready", subject=str(subject))
+        self._sets(report)
+        self._findings, self._ready = findings, ready
+
+    def _finding(self, finding: ResolvedFinding, before: ResolvedFinding | None) -> None:
+        firing = finding.disposition is Disposition.FIRING
+        log = self._log.warning if firing else self._log.info
+        log(
+            "finding",
+            reason=finding.reason,
+            subject=str(finding.subject),
+            object=str(finding.related),
+            disposition=str(finding.disposition),
+            was=str(before.disposition) if before else "none",
+            stale=finding.stale,
+            by=list(finding.by),
+            message=finding.message,
+        )
+
+    def _gone(self, finding: ResolvedFinding) -> None:
+        self._log.info(
+            "finding",
+            reason=finding.reason,
+            subject=str(finding.subject),
+            object=str(finding.related),
+            disposition="none",
+            was=str(finding.disposition),
+        )
+
+    def _sets(self, report: Report) -> None:
+        for unknown in set(report.unknown) - self._unknown:
+            self._log.warning("resource_unknown", resource=unknown.resource, cause=unknown.cause)
+        for skipped in set(report.skipped) - self._skipped:
+            self._log.warning(
+                "object_skipped",
+                resource=skipped.resource,
+                namespace=skipped.namespace,
+                object_name=skipped.name,
+                cause=skipped.cause,
+            )
+        self._unknown = frozenset(report.unknown)
+        self._skipped = frozenset(report.skipped)
+
+
+def _told(finding: ResolvedFinding) -> tuple[object, ...]:
+    return (finding.disposition, finding.stale, finding.by)

@@ -1,0 +1,199 @@
+"""The daemon: what is wired to what, how it starts and how it ends."""
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from reporter import __version__
+from reporter.daemon import logs
+from reporter.daemon.clock import ServerClock
+from reporter.daemon.evaluation import Pass
+from reporter.daemon.passes import Passes
+from reporter.daemon.server import (
+    Address,
+    Pages,
+    Probes,
+    Servers,
+    health_routes,
+    metrics_routes,
+    report_routes,
+)
+from reporter.daemon.state import DaemonState
+from reporter.kube.client import KubeClient, connect
+from reporter.kube.clock import boot_seconds, real_now
+from reporter.kube.lease import Elector, LeaseTimes
+from reporter.kube.live import LiveCluster
+from reporter.kube.writes import KubeEvents
+from reporter.settings import DaemonSettings
+from reporter.sinks.events.writer import EventWriter
+from reporter.sinks.metrics import Metrics
+from reporter.sinks.report_json import report_json
+from reporter.sinks.text import report_text
+from reporter.version import commit
+
+PAUSE_SECONDS: Final = 5.0
+"""A process that did not run for longer than this trusts nothing it knows (design 3)."""
+
+_TICK_SECONDS: Final = 1.0
+
+
+async def run_daemon(
+    settings: DaemonSettings, *, kubeconfig: Path | None = None, context: str | None = None
+) -> int:
+    """Run until SIGTERM or SIGINT and return the exit status.
+
+    Raises:
+        UsageError: an address cannot be used.
+        KubeError: there is no usable configuration.
+
+    """
+    logs.configure(settings.log_level, settings.log_format)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    client = await connect(kubeconfig=kubeconfig, context=context)
+    async with client:
+        await serve(client, settings, stop)
+    return 0
+
+
+def instance_name() -> str:
+    """Return what tells this replica from others: the pod's name, else host and process."""
+    return os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
+
+
+async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Event) -> None:
+    """Watch, evaluate, serve and, while leading, write, until `stop` is set."""
+    log = structlog.get_logger("daemon")
+    instance = instance_name()
+    metrics = Metrics(__version__, commit())
+    client.observe(metrics.requested)
+    due = asyncio.Event()
+    clock = ServerClock(real_now, lambda: client.clock_offset_seconds)
+    cluster = LiveCluster(client, settings)
+    elector = Elector(
+        client,
+        name=settings.leader_election_id,
+        identity=instance,
+        times=LeaseTimes(
+            settings.lease_duration_seconds,
+            settings.renew_deadline_seconds,
+            settings.retry_period_seconds,
+        ),
+    )
+    state = DaemonState(cluster, elector if settings.leader_elect else None, settings)
+    writer = EventWriter(KubeEvents(client), state.may_write, metrics.event_written, due.set)
+    state.writer = writer
+    changes = logs.ChangeLog()
+
+    def publish(done: Pass) -> None:
+        state.passed(done)
+        metrics.passed(done.seconds, done.report.now.timestamp())
+        changes.note(done.report)
+        if state.may_write():
+            writer.offer(done.plan)
+
+    passes = Passes(cluster, writer, clock.now, settings, instance, due, publish)
+    metrics.attach(state)
+    async with Servers() as servers:
+        await _listen(servers, settings, metrics, state)
+        log.info(
+            "started", version=__version__, commit=commit(), instance=instance, server=client.server
+        )
+        await _supervise(
+            stop,
+            {
+                "cluster": cluster.run(),
+                "passes": _passes(cluster, passes, due),
+                "writer": writer.run(),
+                "heartbeat": _heartbeat(cluster.unconfirm_all, due.set),
+            },
+            elector if settings.leader_elect else None,
+            due.set,
+        )
+    log.info("stopped")
+
+
+async def _supervise(
+    stop: asyncio.Event,
+    tasks: dict[str, Coroutine[object, object, None]],
+    elector: Elector | None,
+    request_pass: Callable[[], None],
+) -> None:
+    """Run everything until `stop`; if one part ends by itself, all end.
+
+    The lease is released last, when nothing that it guards can run any more.
+    """
+    leading = asyncio.create_task(_lead(elector, request_pass), name="lease")
+    running = [asyncio.create_task(work, name=name) for name, work in tasks.items()]
+    stopping = asyncio.create_task(stop.wait(), name="stop")
+    try:
+        done, _ = await asyncio.wait(
+            [leading, *running, stopping], return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in done - {stopping}:
+            task.result()
+    finally:
+        for task in (*running, stopping):
+            task.cancel()
+        await asyncio.gather(*running, stopping, return_exceptions=True)
+        leading.cancel()
+        await asyncio.gather(leading, return_exceptions=True)
+
+
+async def _lead(elector: Elector | None, request_pass: Callable[[], None]) -> None:
+    if elector is None:
+        await asyncio.Event().wait()
+    else:
+        await elector.run(started=request_pass, stopped=request_pass)
+
+
+async def _passes(cluster: LiveCluster, passes: Passes, due: asyncio.Event) -> None:
+    """Start passes once each kind is listed or declared unknown; then on every change."""
+    await cluster.wait_listed()
+    # What is decoded from the API holds no cycles and is not tracked; what is left is moved out
+    # of the collector's sight, so that it never walks the whole heap while the loop waits.
+    gc.freeze()
+    cluster.on_change(due.set)
+    await passes.run()
+
+
+async def _heartbeat(unconfirm: Callable[[], None], request_pass: Callable[[], None]) -> None:
+    """Notice that the process was stopped, suspended or starved."""
+    log = structlog.get_logger("daemon")
+    before = boot_seconds()
+    while True:
+        await asyncio.sleep(_TICK_SECONDS)
+        now = boot_seconds()
+        if now - before > PAUSE_SECONDS:
+            log.warning("process_paused", seconds=round(now - before, 1))
+            unconfirm()
+            request_pass()
+        before = now
+
+
+async def _listen(
+    servers: Servers, settings: DaemonSettings, metrics: Metrics, state: DaemonState
+) -> None:
+    report_address = Address.parse("report-bind-address", settings.report_bind_address)
+    pages = Pages(
+        report_json=lambda: state.render(report_json), report_text=lambda: state.render(report_text)
+    )
+    probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
+    await servers.listen(
+        Address.parse("metrics-bind-address", settings.metrics_bind_address),
+        metrics_routes(metrics),
+    )
+    await servers.listen(
+        Address.parse("health-probe-bind-address", settings.health_probe_bind_address),
+        health_routes(probes),
+    )
+    await servers.listen(report_address, report_routes(pages, report_address))

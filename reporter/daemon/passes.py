@@ -1,0 +1,102 @@
+"""When a pass takes place: on change, when a grace ends, and at least once per resync."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, Protocol
+
+import structlog
+
+from reporter.daemon.evaluation import Pass, run_pass
+from reporter.model.instant import Instant
+from reporter.resolution import Memory
+from reporter.settings import DaemonSettings
+from reporter.sinks.events.writer import EventWriter
+from reporter.snapshot.snapshot import Snapshot
+
+DEBOUNCE_SECONDS: Final = 0.05
+"""Changes come in groups: a rollout touches a Deployment and its pods within milliseconds."""
+
+SHORTEST_SECONDS: Final = 1.0
+"""Passes start at most this often under churn."""
+
+SHARE: Final = 5
+"""A pass takes at most one part in this many of the time."""
+
+
+class Source(Protocol):
+    """Where snapshots come from."""
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state; cheap."""
+
+
+class Passes:
+    """Runs passes one after another and publishes each result.
+
+    Whoever sets `due` asks for a pass: something has changed.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        writer: EventWriter,
+        now: Callable[[], Instant],
+        settings: DaemonSettings,
+        instance: str,
+        due: asyncio.Event,
+        publish: Callable[[Pass], None],
+    ) -> None:
+        self._source = source
+        self._writer = writer
+        self._now = now
+        self._settings = settings
+        self._instance = instance
+        self._publish = publish
+        self._memory = Memory()
+        self._due = due
+        self._log = structlog.get_logger("passes")
+
+    async def run(self) -> None:
+        """Run passes until cancelled. A pass that fails is logged and the next one tried."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._due.clear()
+            began = loop.time()
+            wait: timedelta | None = None
+            try:
+                done = await self._pass()
+                wait = done.next_in
+                cost = done.seconds
+            except Exception:  # noqa: BLE001  # logged; /healthz fails when no pass ends
+                self._log.exception("pass_failed")
+                cost = SHORTEST_SECONDS
+            await self._pause(began, wait)
+            earliest = began + max(SHORTEST_SECONDS, cost * SHARE)
+            await asyncio.sleep(max(DEBOUNCE_SECONDS, earliest - loop.time()))
+
+    async def _pass(self) -> Pass:
+        snapshot = self._source.snapshot()
+        done = await asyncio.to_thread(
+            run_pass,
+            snapshot,
+            self._memory,
+            self._writer.written(),
+            self._now(),
+            self._settings,
+            self._instance,
+        )
+        self._memory = done.memory
+        self._publish(done)
+        return done
+
+    async def _pause(self, began: float, wait: timedelta | None) -> None:
+        """Sleep until something changes, a grace ends, or a resync has passed since `began`."""
+        longest = float(self._settings.resync_seconds)
+        if wait is not None:
+            longest = min(longest, wait.total_seconds())
+        try:
+            async with asyncio.timeout_at(began + longest):
+                await self._due.wait()
+        except TimeoutError:
+            pass

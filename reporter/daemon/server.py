@@ -1,0 +1,172 @@
+"""The daemon's listeners: metrics, health, and the report."""
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final, Self
+
+from aiohttp import web
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from reporter.errors import UsageError
+from reporter.sinks.metrics import Metrics
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+OFF: Final = "0"
+_LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; an empty host is every interface."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, setting: str, text: str) -> "Address | None":
+        """Read `:8080`, `127.0.0.1:8082` or `[::1]:8082`; `0` is None: do not listen.
+
+        Raises:
+            UsageError: it is none of these.
+
+        """
+        if text == OFF:
+            return None
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isdigit() or int(port) > 65_535:  # noqa: PLR2004  # highest port
+            raise UsageError(
+                f"--{setting}: {text!r} is not an address; allowed: host:port, :port, or 0 for off"
+            )
+        return cls(host.strip("[]"), int(port))
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """What the health endpoints ask; each returns a cause where it is not well, else None."""
+
+    unhealthy: Callable[[], str | None]
+    not_ready: Callable[[], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The report, rendered."""
+
+    report_json: Callable[[], bytes | None]
+    report_text: Callable[[], str | None]
+
+
+class Servers:
+    """Listens until closed."""
+
+    def __init__(self) -> None:
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def listen(self, address: Address | None, routes: dict[str, Handler]) -> int | None:
+        """Serve GET `routes` and return the port.
+
+        Raises:
+            UsageError: the address is taken or not ours.
+
+        """
+        if address is None:
+            return None
+        app = web.Application()
+        for path, handler in routes.items():
+            app.router.add_get(path, handler)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        self._stack.push_async_callback(runner.cleanup)
+        site = web.TCPSite(runner, address.host or None, address.port, shutdown_timeout=1.0)
+        try:
+            await site.start()
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {address.host or '*'}:{address.port}: {error.strerror}; "
+                "choose another address, or 0 to turn the listener off"
+            ) from None
+        port = runner.addresses[0][1]
+        return int(port)
+
+
+def metrics_routes(metrics: Metrics) -> dict[str, Handler]:
+    """Return the routes of the metrics listener."""
+
+    async def serve(_request: web.Request) -> web.StreamResponse:
+        body = generate_latest(metrics.registry)
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
+
+    return {"/metrics": serve}
+
+
+def health_routes(probes: Probes) -> dict[str, Handler]:
+    """Return the routes of the health listener."""
+
+    def route(ask: Callable[[], str | None]) -> Handler:
+        async def serve(_request: web.Request) -> web.StreamResponse:
+            cause = ask()
+            if cause is None:
+                return web.Response(text="ok\n")
+            return web.Response(status=503, text=f"{cause}\n")
+
+        return serve
+
+    return {"/healthz": route(probes.unhealthy), "/readyz": route(probes.not_ready)}
+
+
+def report_routes(pages: Pages, address: Address | None) -> dict[str, Handler]:
+    """Return the routes of the report listener, which names the faults of all tenants.
+
+    The Host header is checked so that a page in an operator's browser cannot read it through a
+    name of its own that resolves to the loopback address.
+    """
+
+    async def as_json(request: web.Request) -> web.StreamResponse:
+        _check_host(request, address)
+        body = pages.report_json()
+        if body is None:
+            return web.json_response({"error": "no pass has ended yet"}, status=503)
+        return web.Response(body=body, content_type="application/json")
+
+    async def as_text(request: web.Request) -> web.StreamResponse:
+        _check_host(request, address)
+        text = pages.report_text()
+        if text is None:
+            return web.Response(status=503, text="No pass has ended yet.\n")
+        return web.Response(text=text)
+
+    return {"/api/v1/report": as_json, "/": as_text}
+
+
+def _check_host(request: web.Request, address: Address | None) -> None:
+    name = request.host.rsplit(":", 1)[0] if not request.host.endswith("]") else request.host
+    allowed = set(_LOCAL_NAMES)
+    if address is not None and address.host:
+        allowed.add(address.host)
+    if name.lower() in allowed:
+        return
+    if address is not None and not _is_loopback(address.host) and _is_ip(name):
+        return
+    raise web.HTTPForbidden(text="This name is not served here; use kubectl port-forward.\n")
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return False
+    return True

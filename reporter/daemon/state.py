@@ -1,0 +1,102 @@
+"""What the listeners tell of a running daemon."""
+
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, TypeVar
+
+from reporter.daemon.evaluation import Pass
+from reporter.kube.clock import boot_seconds
+from reporter.model.report import Report
+from reporter.settings import DaemonSettings
+from reporter.sinks.events.writer import EventWriter
+from reporter.sinks.metrics import WatchHealth
+
+RenderedT = TypeVar("RenderedT")
+
+SLOW_PASSES: Final = 3
+"""Resyncs without a pass after which the daemon is unhealthy, at least `LEAST_SECONDS`."""
+
+LEAST_SECONDS: Final = 60.0
+FIRST_PASS_SECONDS: Final = 300.0
+"""Time that the first pass has: a large cluster takes a while to be listed."""
+
+
+class Cluster(Protocol):
+    """What is asked of the watches."""
+
+    def all_listed(self) -> bool:
+        """Tell whether each kind is listed once or declared unknown."""
+
+    def health(self) -> Iterable[WatchHealth]:
+        """Return the health of each watch."""
+
+    @property
+    def clock_offset_seconds(self) -> float:
+        """How far the API server's clock is ahead of ours."""
+
+
+class Lease(Protocol):
+    """What is asked of the elector."""
+
+    def fence_left(self) -> float:
+        """Return the seconds for which this replica may still start requests."""
+
+
+class DaemonState:
+    """The newest pass, who leads, and whether all is well."""
+
+    def __init__(self, cluster: Cluster, lease: Lease | None, settings: DaemonSettings) -> None:
+        self._cluster = cluster
+        self._lease = lease
+        self._longest = max(LEAST_SECONDS, SLOW_PASSES * float(settings.resync_seconds))
+        self._started = boot_seconds()
+        self._last: float | None = None
+        self._report: Report | None = None
+        self.writer: EventWriter | None = None
+
+    def passed(self, done: Pass) -> None:
+        """Note a pass."""
+        self._report = done.report
+        self._last = boot_seconds()
+
+    def may_write(self) -> bool:
+        """Tell whether a request may start: there is no lease, or it still has time left."""
+        return self._lease is None or self._lease.fence_left() > 0
+
+    def leading(self) -> bool:
+        """Tell whether this replica writes."""
+        return self.may_write()
+
+    def report(self) -> Report | None:
+        """Return the newest report."""
+        return self._report
+
+    def watches(self) -> Iterable[WatchHealth]:
+        """Return the health of each watch."""
+        return self._cluster.health()
+
+    def events_waiting(self) -> int:
+        """Return how many Events wait to be written."""
+        return self.writer.waiting if self.writer else 0
+
+    def clock_offset_seconds(self) -> float:
+        """Return how far the API server's clock is ahead of ours."""
+        return self._cluster.clock_offset_seconds
+
+    def render(self, rendering: Callable[[Report], RenderedT]) -> RenderedT | None:
+        """Return a rendering of the newest report, None before the first."""
+        return rendering(self._report) if self._report is not None else None
+
+    def unhealthy(self) -> str | None:
+        """Return why the process should be restarted, None if it is well."""
+        now = boot_seconds()
+        if self._last is None:
+            late = now - self._started > FIRST_PASS_SECONDS
+            return "no pass has ended since start" if late else None
+        late = now - self._last > self._longest
+        return f"no pass has ended for {now - self._last:.0f} s" if late else None
+
+    def not_ready(self) -> str | None:
+        """Return why this replica cannot report yet, None once it can."""
+        if not self._cluster.all_listed():
+            return "not every kind is listed yet"
+        return "no pass has ended yet" if self._report is None else None

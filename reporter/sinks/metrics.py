@@ -1,0 +1,193 @@
+"""The report and the daemon's own state as Prometheus metrics."""
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from reporter.catalogue.reasons import REASONS
+from reporter.model.report import Disposition, EventType, Report
+from reporter.sinks.events.plan import Purpose
+
+_PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+class WatchHealth(Protocol):
+    """Health of the watch of one resource."""
+
+    @property
+    def resource(self) -> str:
+        """`<plural>.<group>`."""
+
+    @property
+    def state(self) -> str:
+        """`served`, `absent` or `unknown`."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a list or a frame has come since the last lost connection."""
+
+    @property
+    def age_seconds(self) -> float | None:
+        """Time since the last frame or list, None before the first."""
+
+    @property
+    def objects(self) -> int:
+        """How many objects it holds."""
+
+    @property
+    def relists(self) -> int:
+        """How often it was listed."""
+
+
+class Live(Protocol):
+    """What is asked when metrics are collected."""
+
+    def report(self) -> Report | None:
+        """Return the newest report."""
+
+    def watches(self) -> Iterable[WatchHealth]:
+        """Return the health of each watch."""
+
+    def events_waiting(self) -> int:
+        """Return how many Events wait to be written."""
+
+    def leading(self) -> bool:
+        """Tell whether this replica writes."""
+
+    def clock_offset_seconds(self) -> float:
+        """Return how far the API server's clock is ahead of ours."""
+
+
+class Metrics:
+    """All metrics of the daemon, in a registry of their own."""
+
+    def __init__(self, version: str, commit: str) -> None:
+        self.registry = CollectorRegistry()
+        build = Info("status_reporter_build", "Version of the reporter.", registry=self.registry)
+        build.info({"version": version, "commit": commit})
+        self._pass_seconds = Histogram(
+            "status_reporter_pass_duration_seconds",
+            "Time of one evaluation of the whole cluster.",
+            buckets=_PASS_BUCKETS,
+            registry=self.registry,
+        )
+        self._last_pass = Gauge(
+            "status_reporter_last_pass_timestamp_seconds",
+            "When the last pass ended.",
+            registry=self.registry,
+        )
+        self._requests = Counter(
+            "status_reporter_api_requests_total",
+            "Requests to the API server.",
+            ["verb", "resource", "code"],
+            registry=self.registry,
+        )
+        self._events = Counter(
+            "status_reporter_event_writes_total",
+            "Writes of Events by what they are for and what became of them.",
+            ["purpose", "outcome"],
+            registry=self.registry,
+        )
+
+    def attach(self, live: Live) -> None:
+        """Serve what is read at collection time from a running daemon."""
+        self.registry.register(_LiveCollector(live))
+
+    def passed(self, seconds: float, at: float) -> None:
+        """Note a pass."""
+        self._pass_seconds.observe(seconds)
+        self._last_pass.set(at)
+
+    def requested(self, verb: str, resource: str, code: str) -> None:
+        """Count a request to the API server."""
+        self._requests.labels(verb, resource, code).inc()
+
+    def event_written(self, purpose: Purpose, outcome: str) -> None:
+        """Count a write of an Event."""
+        self._events.labels(purpose.name.lower(), outcome).inc()
+
+
+class _LiveCollector(Collector):
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        live = self._live
+        yield _gauge("leader", "1 while this replica holds the lease.", float(live.leading()))
+        yield _gauge("events_waiting", "Events that wait to be written.", live.events_waiting())
+        yield _gauge(
+            "clock_offset_seconds",
+            "How far the API server's clock is ahead of ours.",
+            live.clock_offset_seconds(),
+        )
+        yield from _watches(live.watches())
+        report = live.report()
+        if report is not None:
+            yield from _findings(report)
+
+
+def _watches(watches: Iterable[WatchHealth]) -> Iterator[Metric]:
+    labels = ["resource"]
+    age = GaugeMetricFamily(
+        "status_reporter_watch_age_seconds", "Time since the last list or frame.", labels=labels
+    )
+    state = GaugeMetricFamily(
+        "status_reporter_resource_state", "1 for the present state.", labels=[*labels, "state"]
+    )
+    confirmed = GaugeMetricFamily(
+        "status_reporter_watch_confirmed", "1 while verdicts may rest on it.", labels=labels
+    )
+    objects = GaugeMetricFamily("status_reporter_objects", "Objects held.", labels=labels)
+    relists = GaugeMetricFamily(
+        "status_reporter_lists", "How often it was listed since start.", labels=labels
+    )
+    for watch in watches:
+        if watch.age_seconds is not None:
+            age.add_metric([watch.resource], watch.age_seconds)
+        for each in ("served", "absent", "unknown"):
+            state.add_metric([watch.resource, each], float(watch.state == each))
+        confirmed.add_metric([watch.resource], float(watch.confirmed))
+        objects.add_metric([watch.resource], watch.objects)
+        relists.add_metric([watch.resource], watch.relists)
+    yield from (age, state, confirmed, objects, relists)
+
+
+def _findings(report: Report) -> Iterator[Metric]:
+    tally = Tally((finding.reason, finding.disposition) for finding in report.findings)
+    family = GaugeMetricFamily(
+        "status_reporter_findings",
+        "Findings of the last pass.",
+        labels=["reason", "layer", "disposition"],
+    )
+    for reason in REASONS:
+        if reason.type is EventType.NORMAL:
+            continue
+        for disposition in Disposition:
+            count = tally[reason.name, disposition]
+            family.add_metric([reason.name, reason.layer, disposition], count)
+    yield family
+    yield _gauge(
+        "findings_stale",
+        "Findings that cannot be judged now.",
+        sum(finding.stale for finding in report.findings),
+    )
+    yield _gauge("subjects_ready", "Subjects that are ready.", len(report.ready))
+    yield _gauge("resources_unknown", "Resources that cannot be read.", len(report.unknown))
+    skipped = Tally(each.resource for each in report.skipped)
+    family = GaugeMetricFamily(
+        "status_reporter_objects_skipped", "Malformed objects left out.", labels=["resource"]
+    )
+    for resource, count in sorted(skipped.items()):
+        family.add_metric([resource], count)
+    yield family
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"status_reporter_{name}", text, value=value)
