@@ -6,11 +6,21 @@ A setting `startup_grace_seconds` is the flag `--startup-grace-seconds`, the env
 sheet).
 """
 
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from reporter.catalogue.reasons import BY_NAME
+
+ENV_PREFIX: Final = "STATUS_REPORTER_"
+
+RENEW_JITTER: Final = 1.2
+"""client-go waits up to this many retry periods between two tries to get the Lease."""
 
 
 class Emit(StrEnum):
@@ -27,6 +37,43 @@ class LogFormat(StrEnum):
     AUTO = "auto"
     CONSOLE = "console"
     JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a setting takes, for messages; the rest of the annotation enforces it."""
+
+    text: str
+
+
+class SettingError(ValueError):
+    """A check across settings failed: the one at fault, and what is allowed."""
+
+    def __init__(self, field: str, allowed: str) -> None:
+        super().__init__(field, allowed)
+        self.field = field
+        self.allowed = allowed
+
+
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_ADDRESS: Final = re.compile(r"(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_LAST_PORT: Final = 65_535
+
+
+def bind_address(text: str) -> tuple[str, int] | None:
+    """Return host and port of `host:port`; the host is empty for all addresses; None for `0`.
+
+    Raises:
+        ValueError: it is no such address.
+
+    """
+    if text == "0":
+        return None
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > _LAST_PORT:
+        raise ValueError("not an address")
+    return match["host"].strip("[]"), int(match["port"])
 
 
 def _split(value: object) -> object:
@@ -49,17 +96,63 @@ def _pairs(value: object) -> object:
     return value
 
 
-Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-Namespaces = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-Graces = Annotated[dict[str, Annotated[int, Field(ge=0)]], NoDecode, BeforeValidator(_pairs)]
+def _is_address(text: str) -> str:
+    bind_address(text)
+    return text
+
+
+def _is_reason(name: str) -> str:
+    if name not in BY_NAME:
+        near = get_close_matches(name, BY_NAME, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"{name!r} is not a reason{hint}")
+    return name
+
+
+def _is_namespace(name: str) -> str:
+    if not _LABEL.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of a namespace")
+    return name
+
+
+def _is_name(name: str) -> str:
+    if name and not _SUBDOMAIN.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of an object")
+    return name
+
+
 Seconds = Annotated[int, Field(ge=0, le=86_400)]
+Reason = Annotated[str, AfterValidator(_is_reason)]
+Reasons = Annotated[
+    tuple[Reason, ...],
+    NoDecode,
+    BeforeValidator(_split),
+    Allowed("reasons of the catalogue, comma-separated"),
+]
+Namespace = Annotated[str, AfterValidator(_is_namespace), Allowed("the name of a namespace")]
+Namespaces = Annotated[
+    tuple[Namespace, ...],
+    NoDecode,
+    BeforeValidator(_split),
+    Allowed("names of namespaces, comma-separated"),
+]
+Graces = Annotated[
+    dict[Reason, Seconds],
+    NoDecode,
+    BeforeValidator(_pairs),
+    Allowed("REASON=SECONDS, comma-separated, with reasons of the catalogue and 0 to 86400"),
+]
+DeploymentName = Annotated[
+    str, AfterValidator(_is_name), Allowed("the name of a Deployment, or nothing")
+]
+Address = Annotated[str, AfterValidator(_is_address), Allowed("HOST:PORT, :PORT or 0")]
 
 
 class EvaluationSettings(BaseSettings):
     """What decides which findings there are and what becomes of them: `run` and `check`."""
 
     model_config = SettingsConfigDict(
-        env_prefix="STATUS_REPORTER_", extra="forbid", frozen=True, use_attribute_docstrings=True
+        env_prefix=ENV_PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
     )
 
     resync_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
@@ -83,19 +176,19 @@ class EvaluationSettings(BaseSettings):
     emit: Emit = Emit.CAUSES
     """Events for root causes, strictly one for each subject (primary), or all that fires."""
 
-    disable_reasons: Names = ()
+    disable_reasons: Reasons = ()
     """Reasons that write no Events; the report still shows them."""
 
     istio_namespace: Namespaces = ("istio-system", "aks-istio-system")
     """Namespaces where istiod may be, comma-separated, the first that has it counts."""
 
-    istiod_deployment: str = "istiod"
+    istiod_deployment: DeploymentName = "istiod"
     """Deployment of istiod; `<name>-<revision>` is found too. Empty: no Istio, no such CRDs."""
 
     kaito_namespace: Namespaces = ("kaito-workspace", "kaito-system")
     """Namespaces where the KAITO controller may be."""
 
-    kaito_deployment: str = "kaito-workspace"
+    kaito_deployment: DeploymentName = "kaito-workspace"
     """Deployment of the KAITO controller. Empty: no KAITO, no such CRDs."""
 
     keda_namespace: Namespaces = ("keda", "kube-system")
@@ -104,37 +197,37 @@ class EvaluationSettings(BaseSettings):
     keda_scaler_namespace: Namespaces = ("keda", "kube-system")
     """Namespaces where the KAITO scaler of KEDA may be."""
 
-    keda_scaler_deployment: str = "keda-kaito-scaler"
+    keda_scaler_deployment: DeploymentName = "keda-kaito-scaler"
     """Deployment of the KAITO scaler of KEDA. Empty: not probed."""
 
     gateway_auth_namespace: Namespaces = ("llm-gateway-auth",)
     """Namespaces where the gateway authentication may be."""
 
-    gateway_auth_deployment: str = "apikey-authz"
+    gateway_auth_deployment: DeploymentName = "apikey-authz"
     """Deployment of API-key authentication. Empty: no API keys, no such CRD."""
 
-    gateway_auth_operator_deployment: str = "apikey-operator"
+    gateway_auth_operator_deployment: DeploymentName = "apikey-operator"
     """Deployment of the operator of API keys. Empty: not probed."""
 
     azure_authz_namespace: Namespaces = ()
     """Namespaces where azure-authz may be; the gateway authentication's by default."""
 
-    azure_authz_deployment: str = ""
+    azure_authz_deployment: DeploymentName = ""
     """Deployment of Azure authentication. Empty: not probed."""
 
     bbr_namespace: Namespaces = ("kaito-system", "istio-system")
     """Namespaces where the body-based router may be."""
 
-    bbr_deployment: str = "body-based-router"
+    bbr_deployment: DeploymentName = "body-based-router"
     """Deployment of the body-based router. Empty: not probed."""
 
-    node_provisioner_name: str = ""
+    node_provisioner_name: DeploymentName = ""
     """Deployment of the node provisioner. Empty: not probed."""
 
     node_provisioner_namespace: Namespaces = ()
     """Namespaces where the node provisioner may be; needed with its name."""
 
-    network_policy_ignored_namespaces: Names = (
+    network_policy_ignored_namespaces: Namespaces = (
         "keda",
         "kaito-system",
         "kube-system",
@@ -142,26 +235,37 @@ class EvaluationSettings(BaseSettings):
     )
     """Namespaces that a network policy may name although they do not exist: the chart's defaults."""
 
-    release_namespace: str = "kube-system"
+    release_namespace: Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
+
+    @model_validator(mode="after")
+    def _provisioner_has_a_place(self) -> Self:
+        if self.node_provisioner_name and not self.node_provisioner_namespace:
+            raise SettingError(
+                "node_provisioner_namespace",
+                "the namespaces of the Deployment that --node-provisioner-name names",
+            )
+        return self
 
 
 class DaemonSettings(EvaluationSettings):
     """Settings of `run`."""
 
-    metrics_bind_address: str = ":8080"
+    metrics_bind_address: Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
 
-    health_probe_bind_address: str = ":8081"
+    health_probe_bind_address: Address = ":8081"
     """Where /healthz and /readyz are served; `0` turns them off."""
 
-    report_bind_address: str = "127.0.0.1:8082"
+    report_bind_address: Address = "127.0.0.1:8082"
     """Where the report is served; it names faults of all tenants. `0` turns it off."""
 
     leader_elect: bool = True
     """Write only while holding the Lease; needed with more than one replica."""
 
-    leader_election_id: str = "productionstack-status-reporter"
+    leader_election_id: Annotated[
+        str, Field(min_length=1), AfterValidator(_is_name), Allowed("the name of a Lease")
+    ] = "productionstack-status-reporter"
     """Name of the Lease in kube-system."""
 
     lease_duration_seconds: Annotated[float, Field(gt=0, le=600)] = 15.0
@@ -173,8 +277,27 @@ class DaemonSettings(EvaluationSettings):
     retry_period_seconds: Annotated[float, Field(gt=0, le=600)] = 2.0
     """Time between two tries to get or renew the Lease."""
 
-    log_level: Annotated[str, Field(pattern="^(debug|info|warning|error)$")] = "info"
+    log_level: Annotated[
+        str,
+        Field(pattern="^(debug|info|warning|error)$"),
+        Allowed("debug, info, warning or error"),
+    ] = "info"
     """Least severity that is logged: debug, info, warning or error."""
 
     log_format: LogFormat = LogFormat.AUTO
     """`console` for people, `json` for machines, `auto` by what stderr is."""
+
+    @model_validator(mode="after")
+    def _lease_times_fit(self) -> Self:
+        if not self.lease_duration_seconds > self.renew_deadline_seconds:
+            raise SettingError(
+                "lease_duration_seconds",
+                f"more than --renew-deadline-seconds, which is {self.renew_deadline_seconds:g}",
+            )
+        shortest = RENEW_JITTER * self.retry_period_seconds
+        if not self.renew_deadline_seconds > shortest:
+            raise SettingError(
+                "renew_deadline_seconds",
+                f"more than {RENEW_JITTER} times --retry-period-seconds, which is {shortest:g}",
+            )
+        return self

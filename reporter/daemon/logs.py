@@ -6,7 +6,7 @@ import sys
 import structlog
 
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
-from reporter.model.text import clean
+from reporter.model.text import redact
 from reporter.settings import LogFormat
 
 
@@ -34,15 +34,11 @@ def configure(level: str, format_: LogFormat) -> None:
 def _redact(
     _logger: object, _method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """Clean every text but the traceback's line breaks, so that no credential is ever logged."""
+    """Let no credential reach a log line, whatever an error or an object contains."""
     for key, value in event.items():
         if isinstance(value, str):
-            event[key] = "\n".join(clean(line) if line.strip() else line for line in _lines(value))
+            event[key] = redact(value)
     return event
-
-
-def _lines(text: str) -> list[str]:
-    return text.split("\n") if "\n" in text else [text]
 
 
 class ChangeLog:

@@ -29,13 +29,11 @@ from reporter.daemon.state import DaemonState
 from reporter.kube.client import KubeClient, connect
 from reporter.kube.clock import boot_seconds, real_now
 from reporter.kube.lease import Elector, LeaseTimes
-from reporter.kube.live import LiveCluster
+from reporter.snapshot.live import LiveCluster
 from reporter.kube.writes import KubeEvents
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
-from reporter.sinks.report_json import report_json
-from reporter.sinks.text import report_text
 from reporter.version import commit
 
 PAUSE_SECONDS: Final = 5.0
@@ -184,9 +182,7 @@ async def _listen(
     servers: Servers, settings: DaemonSettings, metrics: Metrics, state: DaemonState
 ) -> None:
     report_address = Address.parse("report-bind-address", settings.report_bind_address)
-    pages = Pages(
-        report_json=lambda: state.render(report_json), report_text=lambda: state.render(report_text)
-    )
+    pages = Pages(report_json=state.report_json, report_text=state.report_text)
     probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
     await servers.listen(
         Address.parse("metrics-bind-address", settings.metrics_bind_address),

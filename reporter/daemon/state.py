@@ -1,16 +1,18 @@
 """What the listeners tell of a running daemon."""
 
-from collections.abc import Callable, Iterable
-from typing import Final, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Final, Protocol
 
+from reporter import __version__
 from reporter.daemon.evaluation import Pass
 from reporter.kube.clock import boot_seconds
 from reporter.model.report import Report
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import WatchHealth
-
-RenderedT = TypeVar("RenderedT")
+from reporter.sinks.report_json import report_json
+from reporter.sinks.text import report_text
+from reporter.version import commit
 
 SLOW_PASSES: Final = 3
 """Resyncs without a pass after which the daemon is unhealthy, at least `LEAST_SECONDS`."""
@@ -47,6 +49,7 @@ class DaemonState:
     def __init__(self, cluster: Cluster, lease: Lease | None, settings: DaemonSettings) -> None:
         self._cluster = cluster
         self._lease = lease
+        self._settings = settings
         self._longest = max(LEAST_SECONDS, SLOW_PASSES * float(settings.resync_seconds))
         self._started = boot_seconds()
         self._last: float | None = None
@@ -82,9 +85,16 @@ class DaemonState:
         """Return how far the API server's clock is ahead of ours."""
         return self._cluster.clock_offset_seconds
 
-    def render(self, rendering: Callable[[Report], RenderedT]) -> RenderedT | None:
-        """Return a rendering of the newest report, None before the first."""
-        return rendering(self._report) if self._report is not None else None
+    def report_json(self) -> bytes | None:
+        """Return the newest report as JSON, with our version and whether we lead."""
+        if self._report is None:
+            return None
+        about = {"version": __version__, "commit": commit(), "leading": self.leading()}
+        return report_json(self._report, self._settings, about)
+
+    def report_text(self) -> str | None:
+        """Return the newest report as text."""
+        return report_text(self._report) if self._report is not None else None
 
     def unhealthy(self) -> str | None:
         """Return why the process should be restarted, None if it is well."""

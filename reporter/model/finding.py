@@ -39,6 +39,9 @@ class Finding:
             it holds and suppresses them.
         independent: not explained by an upstream: neither held nor suppressed.
         sustains: continues an episode that already fires for the same object, never starts one.
+        lingers: belongs to what ends only when the object is well or gone, such as the faults of a
+            pod's containers: once one fired, any that follows it continues it, also one within its
+            own grace or budget.
 
     """
 
@@ -56,6 +59,7 @@ class Finding:
     governs: bool = False
     independent: bool = False
     sustains: bool = False
+    lingers: bool = False
 
     @property
     def key(self) -> FindingKey:

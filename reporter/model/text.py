@@ -22,13 +22,17 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u
 _SPACES = re.compile(r"\s+")
 
 
+def redact(text: str) -> str:
+    """Return `text` without credentials, otherwise unchanged."""
+    return _SECRET.sub("<redacted>", text)
+
+
 def clean(text: str) -> str:
     """Return `text` from elsewhere as one line without URLs, credentials or control characters."""
     text = _UNPRINTABLE.sub(" ", text[:_UPSTREAM_CHARACTERS])
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = _URL.sub("<link removed>", text)
-    text = _SECRET.sub("<redacted>", text)
-    return _SPACES.sub(" ", text).strip()
+    return _SPACES.sub(" ", redact(text)).strip()
 
 
 def cut(text: str, limit: int) -> str:

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from reporter.catalogue.reasons import BY_NAME, Reason
-from reporter.model.finding import Finding, FindingKey
+from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition
-from reporter.resolution.grace import Fault
+from reporter.resolution.grace import Fault, severity_key
 from reporter.resolution.memory import Episode
 
 
@@ -77,9 +77,4 @@ class Candidate:
 
 def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Order faults by severity, then by the object's name: never by the order of a list."""
-
-    def rank(fault: Fault) -> tuple[int, object, str]:
-        finding: Finding = fault.says
-        return (-finding.severity, finding.related, finding.message)
-
-    return tuple(sorted(faults, key=rank))
+    return tuple(sorted(faults, key=lambda fault: (severity_key(fault.says), fault.clock)))

@@ -1,14 +1,14 @@
 """Rules 1 and 2: since when a fault lasts, and when it has lasted long enough to fire."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from reporter.catalogue.reasons import BY_NAME
 from reporter.model.finding import Finding
 from reporter.model.instant import Instant
 from reporter.model.subject import ObjectRef
-from reporter.resolution.memory import FaultMemory
+from reporter.resolution.memory import FaultKey, FaultMemory, fault_key
 from reporter.settings import EvaluationSettings
 
 _NEVER = datetime(1971, 1, 1, tzinfo=UTC)
@@ -30,13 +30,15 @@ class OneLook:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A finding with its place in time.
+    """What is seen of one object under one key, with its place in time.
 
     `remaining` is how long it must still last to fire by its own clock; zero once it is ripe.
     `says` is the finding that speaks for it: the remembered one while the present one is within
-    its own time, as when a crashed container runs again without being Ready.
+    its own time, as when a crashed container runs again without being Ready. `clock` is what it is
+    remembered by.
     """
 
+    clock: FaultKey
     finding: Finding
     says: Finding
     since: datetime
@@ -67,47 +69,70 @@ def grace_of(reason: str, settings: EvaluationSettings, *, exempt: bool = False)
     return timedelta(seconds=own)
 
 
-def recovery_time(reason: str, settings: EvaluationSettings) -> timedelta:
+def recovery_time(reason: str, settings: EvaluationSettings, *, exempt: bool = False) -> timedelta:
     """Return how long a fault must be gone to count as recovered (rule 6)."""
+    if exempt:
+        return global_grace(settings)
     return min(grace_of(reason, settings), global_grace(settings))
 
 
 def place_in_time(
-    finding: Finding,
+    findings: Sequence[Finding],
     remembered: FaultMemory | None,
     now: Instant,
     settings: EvaluationSettings,
     one_look: OneLook | None,
 ) -> Fault:
-    """Return a finding as a fault: since when it lasts and whether it is ripe."""
-    if remembered is not None and not remembered.is_of(finding.related):
+    """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
+
+    Several findings about one object are one fault; the worst whose time has come speaks for it.
+    """
+    if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
-    grace = grace_of(finding.reason, settings, exempt=finding.exempt)
-    delay = max(grace, finding.budget or ZERO)
     if remembered is None:
-        since = _since(finding, delay, now, one_look)
+        since = min(_since(each, now, settings, one_look) for each in findings)
         first_seen = now.boot
     else:
-        since, first_seen = remembered.since, remembered.first_seen
+        since, first_seen = min(remembered.since, now.wall), remembered.first_seen
     age = max(now.wall - since, now.boot - first_seen, ZERO)
-    remaining = max(grace - age, ZERO)
-    if finding.budget is not None:
-        began = _transition(finding)
-        spent = age if began is None else max(now.wall - began, ZERO)
-        remaining = max(remaining, finding.budget - spent)
-    fault = Fault(finding, finding, since, first_seen, remaining <= ZERO, remaining)
-    if not fault.ripe and remembered is not None and remembered.ripe:
-        return replace(fault, says=remembered.finding or finding, ripe=True, remaining=ZERO)
-    return fault
+    left = [(each, _remaining(each, age, remembered, now, settings)) for each in findings]
+    ripe = [each for each, remaining in left if remaining <= ZERO]
+    worst = min(ripe or findings, key=severity_key)
+    return Fault(
+        clock=fault_key(worst),
+        finding=worst,
+        says=worst,
+        since=since,
+        first_seen=first_seen,
+        ripe=bool(ripe),
+        remaining=max(min(remaining for _, remaining in left), ZERO),
+    )
 
 
-def sustained(finding: Finding, faults: Mapping[ObjectRef, FaultMemory]) -> Fault | None:
-    """Return the fault that a sustaining finding keeps alive, None where none fired before."""
-    remembered = faults.get(finding.related)
-    if remembered is None or not remembered.ripe or not remembered.is_of(finding.related):
-        return None
-    says = remembered.finding or finding
-    return Fault(finding, says, remembered.since, remembered.first_seen, ripe=True, remaining=ZERO)
+def sustained(finding: Finding, faults: Mapping[FaultKey, FaultMemory]) -> Fault | None:
+    """Return the fault that fired for the same object and that a finding continues, if any."""
+    for clock in ((finding.related, False), (finding.related, True)):
+        remembered = faults.get(clock)
+        if remembered is None or not remembered.ripe or not remembered.is_of(finding.related):
+            continue
+        says = remembered.finding or finding
+        if not finding.sustains and not (finding.lingers and says.lingers):
+            continue
+        return Fault(
+            clock=clock,
+            finding=finding,
+            says=says,
+            since=remembered.since,
+            first_seen=remembered.first_seen,
+            ripe=True,
+            remaining=ZERO,
+        )
+    return None
+
+
+def severity_key(finding: Finding) -> tuple[int, ObjectRef, str]:
+    """Order findings by severity, then by the object's name: never by the order of a list."""
+    return (-finding.severity, finding.related, finding.message)
 
 
 def _transition(finding: Finding) -> datetime | None:
@@ -117,12 +142,42 @@ def _transition(finding: Finding) -> datetime | None:
     return max(finding.transition, finding.created or finding.transition)
 
 
-def _since(finding: Finding, delay: timedelta, now: Instant, one_look: OneLook | None) -> datetime:
+def _since(
+    finding: Finding, now: Instant, settings: EvaluationSettings, one_look: OneLook | None
+) -> datetime:
     transition = _transition(finding)
     if transition is not None:
         return min(transition, now.wall)
+    grace = grace_of(finding.reason, settings, exempt=finding.exempt)
+    delay = max(grace, finding.budget or ZERO)
     if finding.created is not None and now.wall - finding.created < delay:
         return min(finding.created, now.wall)
     if one_look is not None:
         return now.wall - (delay if one_look.observed_for is None else one_look.observed_for)
     return now.wall
+
+
+def _remaining(
+    finding: Finding,
+    age: timedelta,
+    remembered: FaultMemory | None,
+    now: Instant,
+    settings: EvaluationSettings,
+) -> timedelta:
+    remaining = grace_of(finding.reason, settings, exempt=finding.exempt) - age
+    if finding.budget is None:
+        return remaining
+    return max(remaining, finding.budget - _spent(finding, age, remembered, now))
+
+
+def _spent(
+    finding: Finding, age: timedelta, remembered: FaultMemory | None, now: Instant
+) -> timedelta:
+    """Return how much of its budget is used up: what it is for may have begun anew."""
+    began = _transition(finding)
+    if began is None:
+        return age
+    before = remembered.finding if remembered is not None else None
+    if remembered is not None and before is not None and _transition(before) == began:
+        return max(now.wall - began, now.boot - remembered.first_seen, ZERO)
+    return max(now.wall - began, ZERO)

@@ -77,8 +77,11 @@ def _governs(episode: Episode) -> bool:
 
 
 def judge(candidate: Candidate, upstreams: Upstreams) -> Candidate:
-    """Return the candidate suppressed, held, or untouched."""
-    if candidate.disposition is not None:
+    """Return the candidate suppressed, held, or untouched.
+
+    One that may not start to fire because its data is unconfirmed is suppressed and held the same.
+    """
+    if not candidate.ripe:
         return _wait_for_hold(candidate, upstreams)
     explained = [fault for fault in candidate.ripe if not fault.says.independent]
     if not explained:
@@ -107,8 +110,6 @@ def _leave(
 
 def _wait_for_hold(candidate: Candidate, upstreams: Upstreams) -> Candidate:
     """Return a pending candidate that knows of a hold which outlasts its grace."""
-    if all(fault.finding.independent for fault in candidate.faults):
-        return candidate
     _, until = _holders(upstreams_of(candidate.key.reason), upstreams)
     return replace(candidate, holds_until=until)
 

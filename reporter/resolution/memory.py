@@ -12,6 +12,17 @@ from reporter.model.subject import ObjectRef, Subject
 UpstreamKey: TypeAlias = tuple[str, str]
 """A reason that can suppress others, and the CustomResourceDefinition it is about, if any."""
 
+FaultKey: TypeAlias = tuple[ObjectRef, bool]
+"""The object at fault, and whether the fault has a budget.
+
+Time within a budget is no fault yet, so it is no part of the grace of an error that follows it.
+"""
+
+
+def fault_key(finding: Finding) -> FaultKey:
+    """Return what the clock of a finding is remembered by."""
+    return (finding.related, finding.budget is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class FaultMemory:
@@ -29,6 +40,11 @@ class FaultMemory:
     uid: str
     finding: Finding | None
 
+    @property
+    def exempt(self) -> bool:
+        """Whether it fires at once."""
+        return self.finding is not None and self.finding.exempt
+
     def is_of(self, ref: ObjectRef) -> bool:
         """Tell whether this is about `ref` and not about an earlier object of that name."""
         return not self.uid or not ref.uid or self.uid == ref.uid
@@ -45,7 +61,8 @@ class Episode:
         listed: whether the report lists it; one that has not fired is remembered for a while
             after it is gone, without being listed.
         shown: its last form in a report.
-        faults: its faults by the object at fault.
+        faults: its faults.
+        exempt: whether a fault that fires at once is among those seen last.
         stale_since: since when it is stale, on the boot clock.
 
     """
@@ -55,7 +72,8 @@ class Episode:
     fired: bool
     listed: bool
     shown: ResolvedFinding
-    faults: Mapping[ObjectRef, FaultMemory]
+    faults: Mapping[FaultKey, FaultMemory]
+    exempt: bool = False
     stale_since: timedelta | None = None
 
     @property
@@ -79,7 +97,8 @@ class Memory:
             say so yet, and they are not taken up again from it.
         governing: upstreams that held their downstream reasons suppressed in the last pass.
         released: until when, on the boot clock, an upstream that recovered still holds.
-        told: when a subject was last found ready and its Event was not due any more.
+        told: of a subject that was found ready, when the newest Ready on record was written, or
+            when it was found so without one being due.
 
     """
 

@@ -13,7 +13,11 @@ from reporter.settings import Emit
 
 def rank_key(candidate: Candidate) -> tuple[bool, int, FindingKey]:
     """Order of the candidates of a subject: the chain first, in the order of the catalogue."""
-    return (not candidate.reason.chain, RANK[candidate.key.reason], candidate.key)
+    return (*_order(candidate.key.reason), candidate.key)
+
+
+def _order(reason: str) -> tuple[bool, int]:
+    return (not BY_NAME[reason].chain, RANK[reason])
 
 
 def outrank(
@@ -47,12 +51,10 @@ def _as_causes(
 def _as_primary(
     candidate: Candidate, ordered: Sequence[Candidate], clearing: Sequence[str]
 ) -> Candidate:
-    above = [name for name in clearing if _in_chain_above(name, candidate)]
-    if above:
-        return replace(candidate, disposition=Disposition.SECONDARY, by=(above[0],))
-    if candidate is ordered[0]:
+    top = min([ordered[0].key.reason, *clearing], key=_order)
+    if candidate is ordered[0] and _order(top) >= _order(candidate.key.reason):
         return replace(candidate, disposition=Disposition.FIRING)
-    return replace(candidate, disposition=Disposition.SECONDARY, by=(ordered[0].key.reason,))
+    return replace(candidate, disposition=Disposition.SECONDARY, by=(top,))
 
 
 def _as_firing(

@@ -51,9 +51,16 @@ def find_ready(
         record = newest.get(subject)
         due = records_known(snapshot) and _is_due(known[subject], record, told.get(subject), now)
         if records_known(snapshot) and not due:
-            told.setdefault(subject, now.wall)
+            told[subject] = _told(record, told.get(subject), now)
         ready.append(_ready(evidence, _episode(known[subject], record), due=due))
     return Readiness(tuple(ready), told)
+
+
+def _told(record: Record | None, told: datetime | None, now: Instant) -> datetime:
+    """Return the time that a Warning must be newer than to call for another Ready."""
+    if record is not None and record.event.type == EventType.NORMAL:
+        return record.written
+    return now.wall if told is None else told
 
 
 def _is_due(

@@ -59,7 +59,7 @@ def take_up(
     """Return the memory with the episodes that our Events on record say are firing.
 
     So a restart, a standby that takes over and a leader that lost its memory go on with the same
-    episode. An upstream taken up counts as having suppressed, so that its symptoms stay held for
+    episode, also of a subject that cannot be read now. An upstream taken up counts as having suppressed, so that its symptoms stay held for
     a while if it is found recovered.
     """
     created = {each.subject: each.created for each in evaluation.subjects}
@@ -106,7 +106,7 @@ def _from_record(record: Record, known: Episode | None, now: Instant) -> Episode
             since=record.since,
             stale=record.state is RecordState.STALE,
         ),
-        faults={**(known.faults if known else {}), related: fault},
+        faults={**(known.faults if known else {}), (related, False): fault},
     )
 
 
@@ -137,7 +137,7 @@ def look_for_absence(
             continue
         else:
             after = _as_clearing(episode)
-            ends = episode.last_seen + recovery_time(key.reason, settings)
+            ends = episode.last_seen + recovery_time(key.reason, settings, exempt=episode.exempt)
         if ends > now.boot:
             kept[key] = after
             changes.append(ends - now.boot)
@@ -148,7 +148,8 @@ def look_for_absence(
 
 def _as_stale(episode: Episode, now: Instant) -> Episode:
     since = now.boot if episode.stale_since is None else episode.stale_since
-    return replace(episode, stale_since=since, shown=replace(episode.shown, stale=True))
+    shown = replace(episode.shown, stale=True, fires_at=None)
+    return replace(episode, stale_since=since, shown=shown)
 
 
 def _as_clearing(episode: Episode) -> Episode:

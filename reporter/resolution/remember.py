@@ -1,16 +1,17 @@
 """What the next pass is given."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.subject import ObjectRef, Subject
+from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
 from reporter.resolution.hold import Upstreams
-from reporter.resolution.memory import Episode, FaultMemory, Memory
+from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory
 from reporter.resolution.records import Record
 from reporter.resolution.recovery import Absence
 from reporter.settings import EvaluationSettings
@@ -44,15 +45,7 @@ def remember(
     for candidate in undercurrents:
         below = episodes[candidate.key]
         faults = _faults(candidate, now, settings)
-        episodes[candidate.key] = Episode(
-            since=below.since,
-            last_seen=below.last_seen,
-            fired=below.fired,
-            listed=below.listed,
-            shown=below.shown,
-            faults=faults,
-            stale_since=below.stale_since,
-        )
+        episodes[candidate.key] = replace(below, faults=faults)
     return Memory(
         episodes=episodes,
         ended=_ended(known, absence, episodes, records, now),
@@ -69,8 +62,9 @@ def _episode(
     fired_before = before is not None and before.fired
     since = shown.since
     last_seen = now.boot
+    exempt = any(fault.says.exempt for fault in candidate.ripe)
     if before is not None and fired_before and not candidate.ripe:
-        since, last_seen = before.since, before.last_seen
+        since, last_seen, exempt = before.since, before.last_seen, before.exempt
     return Episode(
         since=since,
         last_seen=last_seen,
@@ -78,18 +72,19 @@ def _episode(
         listed=True,
         shown=shown,
         faults=_faults(candidate, now, settings),
+        exempt=exempt,
     )
 
 
 def _faults(
     candidate: Candidate, now: Instant, settings: EvaluationSettings
-) -> dict[ObjectRef, FaultMemory]:
-    faults = {fault.finding.related: _fault(fault, now) for fault in candidate.faults}
+) -> dict[FaultKey, FaultMemory]:
+    faults = {fault.clock: _fault(fault, now) for fault in candidate.faults}
     if candidate.episode is not None:
-        keep = recovery_time(candidate.key.reason, settings)
-        for related, fault in candidate.episode.faults.items():
-            if related not in faults and now.boot - fault.last_seen < keep:
-                faults[related] = fault
+        for clock, fault in candidate.episode.faults.items():
+            keep = recovery_time(candidate.key.reason, settings, exempt=fault.exempt)
+            if clock not in faults and now.boot - fault.last_seen < keep:
+                faults[clock] = fault
     return faults
 
 

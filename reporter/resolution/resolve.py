@@ -15,9 +15,16 @@ from reporter.model.instant import Instant
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate, worst_first
-from reporter.resolution.grace import OneLook, place_in_time, sustained
+from reporter.resolution.grace import (
+    ZERO,
+    Fault,
+    OneLook,
+    place_in_time,
+    severity_key,
+    sustained,
+)
 from reporter.resolution.hold import Upstreams, judge, survey
-from reporter.resolution.memory import Episode, Memory
+from reporter.resolution.memory import Episode, FaultKey, Memory, fault_key
 from reporter.resolution.message import compose, suppression_suffixes
 from reporter.resolution.priority import outrank, rank_key
 from reporter.resolution.ready import find_ready
@@ -63,11 +70,14 @@ def resolve(
     unseen = {key: episode for key, episode in memory.episodes.items() if key not in seen}
     if one_look is None:
         absence = look_for_absence(unseen, evaluation, snapshot, now, settings)
-    else:
+    else:  # a look without earlier passes sees nothing recover
         absence = Absence(ended=frozenset(unseen))
+        memory = replace(memory, governing=frozenset())
     undercurrents, surfaced = _beneath(merged, absence)
     candidates = [_in_time(candidate, snapshot) for candidate in candidates + surfaced]
-    upstreams = survey(candidates, absence.kept, absence.stale, memory, now, settings)
+    upstreams = survey(
+        [*candidates, *undercurrents], absence.kept, absence.stale, memory, now, settings
+    )
     candidates = [judge(candidate, upstreams) for candidate in candidates]
     candidates = _by_priority(candidates, absence.outranking, settings)
     findings = _render(candidates, absence.listed, now)
@@ -109,23 +119,45 @@ def _merge(
     candidates: list[Candidate] = []
     for key in sorted(groups):
         episode = known.get(key)
-        remembered = episode.faults if episode else {}
-        faults = [
-            place_in_time(each, remembered.get(each.related), now, settings, one_look)
-            for each in groups[key]
-            if not each.sustains
-        ]
-        carried = {fault.finding.related for fault in faults}
-        if episode is not None and episode.active:
-            faults += [
-                fault
-                for each in groups[key]
-                if each.sustains and each.related not in carried
-                if (fault := sustained(each, remembered)) is not None
-            ]
+        faults = _faults(groups[key], episode, now, settings, one_look)
         if faults:
             candidates.append(Candidate(key, worst_first(faults), episode))
     return candidates
+
+
+def _faults(
+    findings: Iterable[Finding],
+    episode: Episode | None,
+    now: Instant,
+    settings: EvaluationSettings,
+    one_look: OneLook | None,
+) -> list[Fault]:
+    """Return the faults of a key: one for each clock, or the earlier one that it continues."""
+    remembered = episode.faults if episode else {}
+    clocks: dict[FaultKey, list[Finding]] = defaultdict(list)
+    sustaining: list[Finding] = []
+    for finding in sorted(findings, key=severity_key):
+        if finding.sustains:
+            sustaining.append(finding)
+        else:
+            clocks[fault_key(finding)].append(finding)
+    faults = {
+        clock: place_in_time(group, remembered.get(clock), now, settings, one_look)
+        for clock, group in clocks.items()
+    }
+    if episode is None or not episode.fired:
+        return list(faults.values())
+    for clock, fault in list(faults.items()):
+        earlier = None if fault.ripe else sustained(fault.finding, remembered)
+        if earlier is not None:
+            del faults[clock]
+            faults.setdefault(earlier.clock, earlier)
+    if episode.active:
+        for finding in sustaining:
+            earlier = sustained(finding, remembered)
+            if earlier is not None:
+                faults.setdefault(earlier.clock, earlier)
+    return list(faults.values())
 
 
 def _beneath(
@@ -226,7 +258,10 @@ def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
     if candidate.disposition is Disposition.HELD:
         return held
     if candidate.disposition is Disposition.PENDING and not candidate.ripe:
-        return max(candidate.remaining, held or candidate.remaining)
+        return min(
+            fault.remaining if fault.finding.independent else max(fault.remaining, held or ZERO)
+            for fault in candidate.faults
+        )
     return None
 
 

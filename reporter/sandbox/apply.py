@@ -29,10 +29,7 @@ def track_update(new: Object, old: Object | None, writer: Manager, walker: TypeW
     mine = next((item for item in managers if item.is_same_writer(writer)), None)
     others = [item.without(changed | removed, writer.time) for item in managers if item is not mine]
     paths = ((mine.paths if mine else frozenset()) | changed) - removed
-    if mine is not None and paths == mine.paths:
-        kept = mine
-    else:
-        kept = replace(writer, paths=paths)
+    kept = mine if mine is not None and paths == mine.paths else replace(writer, paths=paths)
     _write(new, [*others, kept])
 
 
@@ -51,14 +48,14 @@ def apply(
     """
     wanted = leaves(config, walker)
     if live is None:
-        created = copy_json(config)
+        created: Object = copy_json(config)
         _write(created, [replace(writer, paths=frozenset(wanted))])
         return created
     managers = read_managers(live)
     mine = next((item for item in managers if item.is_same_writer(writer)), None)
     others = [item for item in managers if item is not mine]
     before = leaves(live, walker)
-    merged = _merge(live, config, walker, "")
+    merged: Object = _merge(live, config, walker, "")
     changed, _ = _compare(before, leaves(merged, walker))
     # What this manager applied before, does not apply any more, and nobody else owns, goes.
     owned_by_others = {path for other in others for path in other.paths}

@@ -36,11 +36,12 @@ def leaves(obj: Object, walker: TypeWalker) -> Leaves:
     for name, value in obj.items():
         if name in {"apiVersion", "kind"}:
             continue
+        owned = value
         if name == "metadata":
-            value = {key: item for key, item in value.items() if key not in _SYSTEM_METADATA}
-            if not value:
+            owned = {key: item for key, item in value.items() if key not in _SYSTEM_METADATA}
+            if not owned:
                 continue
-        _collect(found, (f"f:{name}",), name, value, walker.child(name))
+        _collect(found, (f"f:{name}",), name, owned, walker.child(name))
     return found
 
 

@@ -14,6 +14,11 @@ _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
 _SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
+_QUALIFIED = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+    " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
+    " validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
 _MAX_SUBDOMAIN = 253
 _MAX_LABEL = 63
 _GENERATED_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -127,12 +132,7 @@ def qualified_name_errors(name: str) -> list[str]:
     errors: list[str] = []
     prefix, slash, local = name.rpartition("/")
     if "/" in prefix:
-        return [
-            "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must"
-            " start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or"
-            " '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-            " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        return [f"a qualified name {_QUALIFIED} with an optional DNS subdomain prefix and '/'"]
     if slash and not prefix:
         errors.append("prefix part must be non-empty")
     elif slash:
@@ -142,11 +142,7 @@ def qualified_name_errors(name: str) -> list[str]:
     elif len(local) > _MAX_LABEL:
         errors.append(f"name part must be no more than {_MAX_LABEL} bytes")
     if not _NAME.fullmatch(local):
-        errors.append(
-            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start"
-            " and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc',"
-            " regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-        )
+        errors.append(f"name part {_QUALIFIED}")
     return errors
 
 

@@ -36,7 +36,9 @@ def json_patch(target: JSON, operations: JSON) -> JSON:
             result = _apply(result, operation)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise ApiError(
-                422, "Invalid", f"the server rejected our request due to an error in our request: "
+                422,
+                "Invalid",
+                f"the server rejected our request due to an error in our request: "
                 f"{operation.get('op')} operation does not apply: {error}",
             ) from None
     return result

@@ -119,7 +119,9 @@ BUILT_IN: tuple[Resource, ...] = (
     _resource("", "v1", "events", "Event", short="ev", create_on_update=True),
     _resource("", "v1", "namespaces", "Namespace", short="ns", namespaced=False, status=True),
     _resource("", "v1", "nodes", "Node", short="no", namespaced=False, status=True),
-    _resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", short="pvc", status=True),
+    _resource(
+        "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", short="pvc", status=True
+    ),
     _resource(
         "", "v1", "persistentvolumes", "PersistentVolume", short="pv", namespaced=False, status=True
     ),
@@ -162,7 +164,14 @@ BUILT_IN: tuple[Resource, ...] = (
         unconditional_update=False,
         categories=("api-extensions",),
     ),
-    _resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", short="netpol", generation=True),
+    _resource(
+        "networking.k8s.io",
+        "v1",
+        "networkpolicies",
+        "NetworkPolicy",
+        short="netpol",
+        generation=True,
+    ),
     _resource(
         "policy",
         "v1",

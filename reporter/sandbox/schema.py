@@ -150,9 +150,7 @@ def _validate_list(value: list[JSON], schema: Object, path: str) -> Iterator[Fie
         )
     if len(value) < schema.get("minItems", 0):
         limit = schema["minItems"]
-        yield invalid_value(
-            path, len(value), f"{path} in body should have at least {limit} items"
-        )
+        yield invalid_value(path, len(value), f"{path} in body should have at least {limit} items")
     keys = schema.get("x-kubernetes-list-map-keys") or ()
     if keys and schema.get("x-kubernetes-list-type") == "map":
         seen = set()
@@ -171,9 +169,7 @@ def _validate_string(value: str, schema: Object, path: str) -> Iterator[FieldErr
         yield invalid_value(path, value, f"{path} in body should match '{pattern}'")
     if len(value) > schema.get("maxLength", len(value)):
         limit = schema["maxLength"]
-        yield FieldError(
-            "FieldValueTooLong", path, f"Too long: may not be more than {limit} bytes"
-        )
+        yield FieldError("FieldValueTooLong", path, f"Too long: may not be more than {limit} bytes")
     if len(value) < schema.get("minLength", 0):
         limit = schema["minLength"]
         yield invalid_value(path, value, f"{path} in body should be at least {limit} chars long")

@@ -8,7 +8,7 @@ import bisect
 import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from reporter.sandbox.objects import Object, decode, dig, encode, meta, name_of, namespace_of
 
@@ -70,6 +70,16 @@ class Change:
     encoded: dict[object, bytes] = field(default_factory=dict)
 
 
+class Subscriber(Protocol):
+    """Somebody who wants to know of changes; called in their order, must not wait."""
+
+    def notify(self, change: Change) -> None:
+        """A change was made."""
+
+    def end(self) -> None:
+        """No more changes will come: the kind has gone or has become another."""
+
+
 class Collection:
     """The objects of one kind, in the order of their keys, and the log of their changes."""
 
@@ -77,7 +87,7 @@ class Collection:
         self.name = name
         self.objects: dict[Key, Stored] = {}
         self.compacted = 0
-        self.subscribers: list[Callable[[Change], None]] = []
+        self.subscribers: list[Subscriber] = []
         self._keys: list[Key] = []
         self._log: list[Change] = []
         self._history = history
@@ -121,6 +131,11 @@ class Collection:
         del self._log[:index]
         self.compacted = max(self.compacted, version)
 
+    def end_subscriptions(self) -> None:
+        """Tell all subscribers that nothing more will come."""
+        for subscriber in tuple(self.subscribers):
+            subscriber.end()
+
     def record(self, change: Change) -> None:
         """Apply a change, log it and tell the subscribers."""
         key = change.new.key
@@ -136,7 +151,7 @@ class Collection:
             # In halves, so that the cost of trimming is spread over many changes.
             self.compact(self._log[self._history - 1].version)
         for subscriber in tuple(self.subscribers):
-            subscriber(change)
+            subscriber.notify(change)
 
 
 class Storage:

@@ -22,39 +22,34 @@ def strategic_merge(target: Object, patch: Object, kind: str) -> Object:
 
 
 def _merge_map(target: Object, patch: Object, walker: TypeWalker) -> Object | None:
-    match patch.get(_DIRECTIVE):
-        case "replace":
-            return _plain({name: value for name, value in patch.items() if name != _DIRECTIVE})
-        case "delete":
-            return None
-        case None | "merge":
-            pass
-        case other:
-            raise bad_request(f"unknown patch type: {other}")
-    result = dict(target)
+    directive = patch.get(_DIRECTIVE)
+    if directive == "replace":
+        return {name: _plain(value) for name, value in patch.items() if name != _DIRECTIVE}
+    if directive == "delete":
+        return None
+    if directive not in {None, "merge"}:
+        raise bad_request(f"unknown patch type: {directive}")
     retained = patch.get(_RETAIN)
-    if isinstance(retained, list):
-        result = {name: value for name, value in result.items() if name in retained}
+    result = {
+        name: value
+        for name, value in target.items()
+        if not isinstance(retained, list) or name in retained
+    }
     for name, value in patch.items():
-        if name in {_DIRECTIVE, _RETAIN} or name.startswith(_ORDER):
-            continue
-        if name.startswith(_DELETE_PRIMITIVES):
-            field = name.removeprefix(_DELETE_PRIMITIVES)
-            result[field] = [item for item in result.get(field) or [] if item not in value]
-        elif value is None:
-            result.pop(name, None)
-        else:
-            merged = _merge_value(result.get(name), value, walker, name)
+        if not name.startswith("$"):
+            merged = None if value is None else _merge_value(result.get(name), value, walker, name)
             if merged is None:
                 result.pop(name, None)
             else:
                 result[name] = merged
+        elif name.startswith(_DELETE_PRIMITIVES):
+            field = name.removeprefix(_DELETE_PRIMITIVES)
+            result[field] = [item for item in result.get(field) or [] if item not in value]
     for name, order in patch.items():
-        if name.startswith(_ORDER):
-            field = name.removeprefix(_ORDER)
-            if isinstance(result.get(field), list) and isinstance(order, list):
-                keys = walker.child(field).list_type(field).keys
-                result[field] = _ordered(result[field], order, keys)
+        field = name.removeprefix(_ORDER)
+        if field != name and isinstance(result.get(field), list) and isinstance(order, list):
+            keys = walker.child(field).list_type(field).keys
+            result[field] = _ordered(result[field], order, keys)
     return result
 
 
@@ -67,9 +62,7 @@ def _merge_value(target: JSON, patch: JSON, walker: TypeWalker, name: str) -> JS
     return patch
 
 
-def _merge_list(
-    target: list[JSON], patch: list[JSON], walker: TypeWalker, name: str
-) -> list[JSON]:
+def _merge_list(target: list[JSON], patch: list[JSON], walker: TypeWalker, name: str) -> list[JSON]:
     kind = walker.list_type(name)
     if kind.is_set:
         return target + [item for item in patch if item not in target]

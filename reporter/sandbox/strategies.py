@@ -161,7 +161,9 @@ def _validate_lease(lease: Object) -> list[FieldError]:
         )
     if transitions is not None and transitions < 0:
         errors.append(
-            invalid_value("spec.leaseTransitions", transitions, "must be greater than or equal to 0")
+            invalid_value(
+                "spec.leaseTransitions", transitions, "must be greater than or equal to 0"
+            )
         )
     if spec.get("preferredHolder") and not spec.get("strategy"):
         errors.append(
@@ -187,7 +189,9 @@ def _validate_workload(workload: Object) -> list[FieldError]:
     elif any(labels.get(key) != value for key, value in selector.items()):
         errors.append(
             invalid_value(
-                "spec.template.metadata.labels", labels, "`selector` does not match template `labels`"
+                "spec.template.metadata.labels",
+                labels,
+                "`selector` does not match template `labels`",
             )
         )
     if not dig(workload, "spec", "template", "spec", "containers"):
@@ -215,9 +219,7 @@ def _validate_crd(crd: Object) -> list[FieldError]:
     wanted = f"{dig(crd, 'spec', 'names', 'plural')}.{dig(crd, 'spec', 'group')}"
     if not errors and name_of(crd) != wanted:
         errors.append(
-            invalid_value(
-                "metadata.name", name_of(crd), "must be spec.names.plural+\".\"+spec.group"
-            )
+            invalid_value("metadata.name", name_of(crd), 'must be spec.names.plural+"."+spec.group')
         )
     return errors
 

@@ -1,1 +1,339 @@
-"""What is wrong with a pod, judged from its own status."""
+"""What is wrong with a pod, judged from its own status and its node (design 3 and 5.2).
+
+There is no clock here: what may legitimately last for a while is a fault with a `budget`, and the
+resolution decides from `transition` when it is used up.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.model.objects import ContainerStatus, Node, Pod, Terminated, Waiting
+from reporter.model.text import clean, cut, detail
+from reporter.snapshot.table import Table
+
+TERMINATION_SLACK: Final = timedelta(seconds=60)
+"""How long after its deletionTimestamp, which includes its grace period, a pod may stay."""
+
+_NAME_BYTES: Final = 253
+_CAUSE_BYTES: Final = 80
+_DETAIL_BYTES: Final = 300
+_TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
+_SAME_SYNC: Final = timedelta(seconds=1)
+
+NODE_LOST: Final = 60
+CRASHED: Final = 50
+ENDED: Final = 45
+NOT_STARTED: Final = 40
+NO_LONGER_READY: Final = 30
+UNSCHEDULABLE: Final = 25
+NOT_TERMINATED: Final = 20
+STARTING: Final = 10
+"""Severities, from the fault that explains most to the one that may be none."""
+
+_EXEMPT_WAITING: Final = frozenset({"CrashLoopBackOff", "ErrImageNeverPull", "InvalidImageName"})
+_WAITING: Final = _EXEMPT_WAITING | {
+    "ConfigPodSandboxError",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "CreatePodSandboxError",
+    "ErrImagePull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "KillContainerError",
+    "PostStartHookError",
+    "PreCreateHookError",
+    "PreStartHookError",
+    "RegistryUnavailable",
+    "RunContainerError",
+    "RunInitContainerError",
+    "SignatureValidationFailed",
+}
+"""Waiting reasons that are errors; any other, also one unknown to us, is taken for progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodFault:
+    """One fault of one pod.
+
+    Attributes:
+        cause: a few words, such as `ImagePullBackOff`.
+        detail: one clean, bounded line without the pod's own name.
+        exempt: fires at once, whatever the grace.
+        severity: larger is worse and explains more.
+        transition: when the fault began, where a status says so.
+        budget: time it may legitimately last from `transition`, or from the pod's creation where
+            that is None. A fault without it has the grace of its reason.
+
+    """
+
+    cause: str
+    detail: str
+    exempt: bool
+    severity: int
+    transition: datetime | None
+    budget: timedelta | None
+
+
+def is_ready(pod: Pod) -> bool:
+    """Tell whether the pod's Ready condition is True."""
+    ready = pod.status.condition("Ready")
+    return ready is not None and ready.status == "True"
+
+
+def counts(pod: Pod) -> bool:
+    """Tell whether the pod stands for a replica.
+
+    A terminating pod counts as not there, and one in a terminal phase, such as the leftover of an
+    eviction, is not one (design 3).
+    """
+    return not pod.deleting and pod.status.phase not in _TERMINAL_PHASES
+
+
+def had_been_ready(pod: Pod) -> bool:
+    """Tell whether the pod was Ready earlier and is not any more.
+
+    The kubelet sets Ready=False when it first sees a pod, and Initialized=True in the same sync or,
+    with init containers, later. Ready can become True only after Initialized did, and both times
+    move with the status alone. So a Ready=False that is younger than Initialized=True was True in
+    between. The times have whole seconds; a difference of one can be a rounding.
+    """
+    ready = pod.status.condition("Ready")
+    initialized = pod.status.condition("Initialized")
+    if ready is None or ready.status == "True":
+        return False
+    if initialized is None or initialized.status != "True":
+        return False
+    if ready.last_transition_time is None or initialized.last_transition_time is None:
+        return False
+    return ready.last_transition_time - initialized.last_transition_time > _SAME_SYNC
+
+
+def judge_pod(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) -> PodFault | None:
+    """Return the worst fault of a pod, None if it is Ready or in a terminal phase.
+
+    Args:
+        pod: the pod.
+        nodes: all nodes of the cluster; None where they are unknown, so that a node that is not
+            there is not taken for gone.
+        startup_budget: time a pod that was never Ready may take, where no start-up probe of its
+            containers names one.
+
+    """
+    if pod.status.phase in _TERMINAL_PHASES and not pod.deleting:
+        return None
+    lost = _lost_node(pod, nodes)
+    if lost is not None:
+        return lost
+    if pod.deleting:
+        return _fault(
+            "terminating",
+            f"does not terminate{_on_node(pod)}",
+            NOT_TERMINATED,
+            transition=pod.metadata.deletion_timestamp,
+            budget=TERMINATION_SLACK,
+        )
+    if is_ready(pod):
+        return None
+    container = max(_container_faults(pod), key=_worst, default=None)
+    return container or _unschedulable(pod) or _not_ready(pod, startup_budget)
+
+
+def judge_ended(pod: Pod) -> PodFault | None:
+    """Return why a pod in phase Failed ended, None for any other.
+
+    It is no fault by itself: a pod evicted long ago whose replacement runs is nothing. It explains
+    a replica that is missing.
+    """
+    if pod.status.phase != "Failed":
+        return None
+    ended = max(_container_faults(pod), key=_worst, default=None)
+    reason = pod.status.reason or (ended.cause if ended else "Failed")
+    text = detail(reason, pod.status.message, _DETAIL_BYTES)
+    return _fault(reason, text, ENDED, transition=ended.transition if ended else None)
+
+
+def startup_time(pod: Pod, default: timedelta) -> timedelta:
+    """Return how long the pod may start: its longest start-up probe, or `default` without one."""
+    probes = [each.startup_probe for each in pod.spec.containers or () if each.startup_probe]
+    if not probes:
+        return default
+    # A budget beyond what timedelta holds is a typing error of its author, not of ours.
+    seconds = max(probe.budget_seconds for probe in probes)
+    return timedelta(seconds=min(max(0, seconds), 10 * 365 * 86_400))
+
+
+def _fault(
+    cause: str,
+    text: str,
+    severity: int,
+    *,
+    exempt: bool = False,
+    transition: datetime | None = None,
+    budget: timedelta | None = None,
+) -> PodFault:
+    return PodFault(
+        cause=cut(clean(cause), _CAUSE_BYTES),
+        detail=cut(text, _DETAIL_BYTES),
+        exempt=exempt,
+        severity=severity,
+        transition=transition,
+        budget=budget,
+    )
+
+
+def _worst(fault: PodFault) -> tuple[int, bool, str]:
+    return fault.severity, fault.exempt, fault.detail
+
+
+def _name(name: str) -> str:
+    return cut(clean(name), _NAME_BYTES)
+
+
+def _on_node(pod: Pod) -> str:
+    return f" on node {_name(pod.spec.node_name)}" if pod.spec.node_name else ""
+
+
+def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
+    """Return the fault of a pod whose node is NotReady, does not answer, or is gone."""
+    if nodes is None or not pod.spec.node_name:
+        return None
+    doing = "terminating on" if pod.deleting else "on"
+    name = _name(pod.spec.node_name)
+    node = nodes.get("", pod.spec.node_name)
+    if node is None:
+        return _fault("node gone", f"{doing} node {name}, which is gone", NODE_LOST)
+    ready = node.status.condition("Ready")
+    if ready is None or ready.status == "True":
+        return None
+    state = "NotReady" if ready.status == "False" else "not answering"
+    text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2)
+    return _fault(
+        f"node {state}",
+        f"{doing} node {name}, which is {state}" + (f" ({text})" if text else ""),
+        NODE_LOST,
+        transition=ready.last_transition_time,
+    )
+
+
+def _container_faults(pod: Pod) -> Iterator[PodFault]:
+    """Yield the faults of init and main containers."""
+    began = _no_longer_ready_since(pod)
+    for kind, statuses in (
+        ("init container", pod.status.init_container_statuses),
+        ("container", pod.status.container_statuses),
+    ):
+        for status in statuses or ():
+            state = status.state
+            if state is None or status.ready:
+                continue
+            place = f"{kind} {_name(status.name)}"
+            if state.waiting is not None and state.waiting.reason in _WAITING:
+                yield _waiting(place, status, state.waiting, state.waiting.reason, began)
+            elif state.terminated is not None and _is_error(state.terminated):
+                yield _terminated(place, state.terminated)
+
+
+def _waiting(
+    place: str, status: ContainerStatus, waiting: Waiting, reason: str, began: datetime | None
+) -> PodFault:
+    exempt = reason in _EXEMPT_WAITING
+    # The kubelet's text for a crash loop holds the current back-off, a running value.
+    message = None if reason == "CrashLoopBackOff" else waiting.message
+    text = detail(reason, message, _DETAIL_BYTES - 80)
+    return _fault(
+        reason,
+        f"{place} waits in {text}{_last_end(status)}",
+        CRASHED if exempt else NOT_STARTED,
+        exempt=exempt,
+        transition=began,
+    )
+
+
+def _terminated(place: str, ended: Terminated) -> PodFault:
+    return _fault(
+        ended.reason or "Error",
+        f"{place} ended with {_end(ended)}",
+        ENDED,
+        transition=ended.finished_at,
+    )
+
+
+def _is_error(ended: Terminated) -> bool:
+    return ended.exit_code != 0 or ended.reason in {"OOMKilled", "DeadlineExceeded"}
+
+
+def _end(ended: Terminated) -> str:
+    text = cut(clean(ended.reason or "Error"), _CAUSE_BYTES)
+    code = f" (exit code {ended.exit_code})"
+    return text + code + (f": {cut(clean(ended.message), 120)}" if ended.message else "")
+
+
+def _last_end(status: ContainerStatus) -> str:
+    """Return how the container ended the last time, empty if it did not end in an error."""
+    last = status.last_state.terminated if status.last_state else None
+    if last is None or not _is_error(last):
+        return ""
+    reason = cut(clean(last.reason or "Error"), _CAUSE_BYTES)
+    return f"; last ended with {reason} (exit code {last.exit_code})"
+
+
+def _unschedulable(pod: Pod) -> PodFault | None:
+    scheduled = pod.status.condition("PodScheduled")
+    if scheduled is None or scheduled.status != "False" or scheduled.reason != "Unschedulable":
+        return None
+    return _fault(
+        "Unschedulable",
+        detail("Unschedulable", scheduled.message, _DETAIL_BYTES),
+        UNSCHEDULABLE,
+        transition=scheduled.last_transition_time,
+    )
+
+
+def _no_longer_ready_since(pod: Pod) -> datetime | None:
+    ready = pod.status.condition("Ready")
+    return ready.last_transition_time if ready is not None and had_been_ready(pod) else None
+
+
+def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
+    """Return the fault of a pod that is not Ready while nothing says why."""
+    ends = "".join(_last_end(each) for each in pod.status.container_statuses or ())
+    if had_been_ready(pod):
+        ready = pod.status.condition("Ready")
+        text = detail(ready.reason, ready.message, 150) if ready else ""
+        return _fault(
+            "no longer Ready",
+            "was Ready and is not any more" + (f" ({text})" if text else "") + ends,
+            NO_LONGER_READY,
+            transition=_no_longer_ready_since(pod),
+        )
+    return _fault(
+        "starting",
+        f"starting: not Ready yet{_on_node(pod)}{ends}",
+        STARTING,
+        transition=_start(pod),
+        budget=startup_time(pod, startup_budget),
+    )
+
+
+def _start(pod: Pod) -> datetime | None:
+    """Return when the start that the budget is for began, None if only its creation is known.
+
+    It is the start of the main container. A restart gives no new budget, or a container that its
+    start-up probe kills time and again would never be told: then it is the time the init containers
+    had done their work. A pod without a running container counts from being scheduled.
+    """
+    waiting = [each for each in pod.status.container_statuses or () if not each.ready]
+    starts = [
+        each.state.running.started_at
+        for each in waiting
+        if each.state and each.state.running and each.state.running.started_at
+    ]
+    restarted = any(each.restart_count > 0 for each in waiting)
+    if starts and not restarted:
+        return max(starts)
+    anchor = pod.status.condition("Initialized" if restarted else "PodScheduled")
+    if anchor is None or anchor.status != "True" or anchor.last_transition_time is None:
+        return max(starts, default=None)
+    return anchor.last_transition_time

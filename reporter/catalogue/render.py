@@ -1,0 +1,145 @@
+"""The catalogue for readers: `status-reporter explain` and `docs/reasons.md`."""
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
+
+from reporter.catalogue.reasons import REASONS, Reason
+from reporter.catalogue.suppression import SUPPRESSION, SuppressionRow, upstreams_of
+from reporter.model.report import EventType
+from reporter.model.subject import Layer
+
+_WIDTH: Final = 100
+_MARGIN: Final = 16
+_SUBJECTS: Final = {
+    Layer.CLUSTER: "the shared control plane",
+    Layer.HARNESS: "the entrance of one workload namespace",
+    Layer.DEPLOYMENT: "one deployment of a model",
+}
+_MARKDOWN_HEAD: Final = """\
+# Reasons
+
+The closed vocabulary of the status reporter: each Event carries one of these reasons. This page is
+rendered from the catalogue (`make docs`); `status-reporter explain <reason>` shows the same.
+
+Within a layer the order is that of the priority chain. A reason outside of the chain is written in
+addition to it.
+"""
+
+
+def reason_text(reason: Reason) -> str:
+    """Return everything the catalogue says about a reason, for a terminal."""
+    lines = [f"{reason.name} ({reason.layer}, {reason.type})", ""]
+    for title, text in _facts(reason):
+        lines += textwrap.wrap(
+            text,
+            _WIDTH,
+            initial_indent=f"{title + ':':{_MARGIN}}",
+            subsequent_indent=" " * _MARGIN,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines) + "\n"
+
+
+def reason_table() -> str:
+    """Return one line for each reason, by layer."""
+    width = max(len(reason.name) for reason in REASONS)
+    lines: list[str] = []
+    for layer, reasons in _by_layer():
+        lines += ["", f"{layer}: {_SUBJECTS[layer]}"]
+        lines += [f"  {reason.name:{width}}  {reason.summary}" for reason in reasons]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def reason_document(reason: Reason) -> dict[str, object]:
+    """Return everything the catalogue says about a reason, for JSON."""
+    return {
+        "reason": reason.name,
+        "layer": str(reason.layer),
+        "type": str(reason.type),
+        "summary": reason.summary,
+        "trigger": reason.trigger,
+        "notTrigger": reason.silent,
+        "action": reason.action,
+        "inChain": reason.chain,
+        "graceSeconds": reason.grace_seconds,
+        "graceNote": reason.grace_note,
+        "blocksReady": reason.blocks_ready,
+        "reads": [str(resource) for resource in reason.reads],
+        "suppressedBy": [
+            {"reason": row.upstream, "crd": row.crd, "why": row.why}
+            for row in upstreams_of(reason.name)
+        ],
+        "suppresses": [
+            {"reasons": list(row.downstream), "crd": row.crd, "why": row.why}
+            for row in _rows_of(reason)
+        ],
+    }
+
+
+def reasons_page() -> str:
+    """Return `docs/reasons.md`."""
+    parts = [_MARKDOWN_HEAD]
+    for layer, reasons in _by_layer():
+        parts.append(f"## {layer}: {_SUBJECTS[layer]}\n")
+        for reason in reasons:
+            parts.append(f"### {reason.name}\n")
+            parts.append(f"{reason.type}. {_escape(reason.summary)}\n")
+            rows = [f"| {title} | {_escape(text)} |" for title, text in _facts(reason)[1:]]
+            parts.append("\n".join(["| | |", "| --- | --- |", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def _by_layer() -> Iterator[tuple[Layer, list[Reason]]]:
+    for layer, reasons in groupby(REASONS, key=lambda reason: reason.layer):
+        yield layer, list(reasons)
+
+
+def _rows_of(reason: Reason) -> list[SuppressionRow]:
+    return [row for row in SUPPRESSION if row.upstream == reason.name]
+
+
+def _facts(reason: Reason) -> list[tuple[str, str]]:
+    """Return titled sentences, the meaning first; titles without text are left out."""
+    upstreams = [
+        f"{row.upstream}{f' of {row.crd}' if row.crd else ''}, because {row.why}"
+        for row in upstreams_of(reason.name)
+    ]
+    downstream = [
+        f"{f'({row.crd}) ' if row.crd else ''}{', '.join(row.downstream)}"
+        for row in _rows_of(reason)
+    ]
+    facts = [
+        ("Meaning", reason.summary),
+        ("Raised when", reason.trigger),
+        ("Not raised by", reason.silent),
+        ("What to do", reason.action),
+        ("Grace", _grace(reason)),
+        ("Suppressed by", "; ".join(upstreams)),
+        ("Suppresses", "; ".join(downstream)),
+        ("Reads", ", ".join(str(resource) for resource in reason.reads)),
+        ("Blocks Ready", "yes" if reason.blocks_ready else "no"),
+        ("In the chain", "yes" if reason.chain else "no, written in addition"),
+    ]
+    if reason.type is EventType.NORMAL:
+        facts = [fact for fact in facts if fact[0] not in {"Blocks Ready", "In the chain"}]
+    return [(title, text) for title, text in facts if text]
+
+
+def _grace(reason: Reason) -> str:
+    if reason.type is EventType.NORMAL:
+        return ""
+    own = reason.grace_seconds
+    base = f"{own} s." if own is not None else "The global one, --startup-grace-seconds."
+    return f"{base} {reason.grace_note}".strip()
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reasons_page())

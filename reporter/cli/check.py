@@ -1,0 +1,207 @@
+"""`status-reporter check`: one evaluation of a dump or of the live cluster, without writing."""
+
+import argparse
+import asyncio
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from reporter.cli.configure import ProgramSettings, misspelt_variables
+from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.cli.judged import is_judged, why_nothing_is_judged
+from reporter.cli.parser import PROGRAM, Parser
+from reporter.errors import UsageError
+from reporter.model.instant import Instant, parse_rfc3339, rfc3339
+from reporter.model.report import Disposition, Report
+from reporter.probes import evaluate
+from reporter.resolution import Memory, OneLook, resolve
+from reporter.sinks.event_table import event_table
+from reporter.sinks.events.render import events_of
+from reporter.sinks.report_json import report_json
+from reporter.sinks.text import report_text
+from reporter.snapshot.documents import DumpError, sources_of
+from reporter.snapshot.snapshot import Snapshot
+
+NOTHING_FIRES: Final = 0
+SOMETHING_FIRES: Final = 1
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LIVE_SECONDS: Final = 30.0
+_MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What is evaluated, when, and what the reader should know of it."""
+
+    snapshot: Snapshot
+    now: datetime
+    about: str
+    notes: tuple[str, ...] = ()
+
+
+def main(argv: Sequence[str]) -> int:
+    """Evaluate once and print the report.
+
+    Returns:
+        0 if nothing fires, 1 if something does.
+
+    Raises:
+        UsageError: it could not be evaluated.
+
+    """
+    arguments = _parser().parse(argv)
+    for warning in misspelt_variables():
+        sys.stderr.write(f"{PROGRAM}: {warning}\n")
+    settings = settings_from(arguments)
+    look = _look_at_dump(arguments) if arguments.sources else _look_at_cluster(arguments, settings)
+    report = _evaluate(look, settings, arguments)
+    _print(report, look, settings, arguments.output)
+    fires = any(each.disposition is Disposition.FIRING for each in report.findings)
+    return SOMETHING_FIRES if fires else NOTHING_FIRES
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "check", "Evaluate the live cluster or a dump once; nothing is written.", EPILOG
+    )
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a dump: a file, a folder, or - for standard input; may be repeated",
+    )
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="the dump holds everything: what is not in it does not exist",
+    )
+    parser.add_argument(
+        "--now",
+        metavar="RFC3339",
+        help="time of the evaluation; for a dump its newest time by default",
+    )
+    parser.add_argument(
+        "--observed-for",
+        metavar="SECONDS",
+        help="how long findings without a time of their own last already; by default as long as "
+        "they need to fire",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json", "events"),
+        default="text",
+        help="text, json, or what kubectl get events would show (text)",
+    )
+    add_setting_flags(parser, daemon=False)
+    return parser
+
+
+def _look_at_dump(arguments: argparse.Namespace) -> _Look:
+    from reporter.snapshot.dump import load_dump
+
+    try:
+        dump = load_dump(sources_of(arguments.sources), complete=arguments.complete)
+    except DumpError as error:
+        raise UsageError(f"--from: {error}") from None
+    present = datetime.now(UTC)
+    if arguments.now:
+        now, about = _moment(arguments.now), "--now"
+    elif dump.newest is None:
+        now, about = present, "the present; no time stands in the dump"
+    elif dump.newest > present:
+        now, about = present, "the present; the dump's newest time is later"
+    else:
+        now, about = dump.newest, "the newest time in the dump"
+    return _Look(snapshot=dump.snapshot, now=now, about=about, notes=dump.notes)
+
+
+def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> _Look:
+    from reporter.kube.errors import KubeError
+
+    if arguments.complete:
+        raise UsageError("--complete is about a dump; name it with --from")
+    try:
+        snapshot = asyncio.run(_read_cluster(settings))
+    except KubeError as error:
+        raise UsageError(f"{error}; use --kubeconfig and --context, or --from a dump") from None
+    now = _moment(arguments.now) if arguments.now else datetime.now(UTC)
+    return _Look(snapshot=snapshot, now=now, about="--now" if arguments.now else "the present")
+
+
+async def _read_cluster(settings: ProgramSettings) -> Snapshot:
+    """Watch the cluster until each kind is listed or declared unknown."""
+    from reporter.kube.client import connect
+    from reporter.snapshot.live import LiveCluster
+
+    async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
+        cluster = LiveCluster(client, settings)
+        watching = asyncio.create_task(cluster.run())
+        listed = asyncio.create_task(cluster.wait_listed())
+        try:
+            await asyncio.wait(
+                (watching, listed),
+                timeout=_LIVE_SECONDS,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if watching.done():
+                watching.result()
+            return cluster.snapshot()
+        finally:
+            for task in (watching, listed):
+                task.cancel()
+            await asyncio.gather(watching, listed, return_exceptions=True)
+
+
+def _evaluate(look: _Look, settings: ProgramSettings, arguments: argparse.Namespace) -> Report:
+    evaluation = evaluate(look.snapshot, settings)
+    if not is_judged(evaluation, look.snapshot, settings):
+        raise UsageError(
+            why_nothing_is_judged(look.snapshot, settings, from_dump=bool(arguments.sources))
+        )
+    # One look needs a boot clock only to measure from.
+    now = Instant(look.now, look.now - _EPOCH)
+    one_look = OneLook(_duration(arguments.observed_for))
+    return resolve(evaluation, look.snapshot, Memory(), now, settings, one_look=one_look).report
+
+
+def _print(report: Report, look: _Look, settings: ProgramSettings, output: str) -> None:
+    if output == "json":
+        sys.stdout.write(report_json(report, settings).decode())
+    elif output == "events":
+        table = event_table(events_of(report, settings), report.now)
+        sys.stdout.write(table)
+        if not table:
+            sys.stderr.write("No Events.\n")
+    else:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        sys.stdout.write(report_text(report, about=look.about, notes=look.notes, colour=colour))
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return parse_rfc3339(text)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--now: {text!r} is not allowed; allowed: an RFC 3339 time with its zone, such as "
+            f"{rfc3339(datetime(2026, 11, 20, 12, tzinfo=UTC))}"
+        ) from None
+
+
+def _duration(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= _MOST_OBSERVED_SECONDS:
+        raise UsageError(f"--observed-for: {text!r} is not allowed; allowed: seconds, 0 or more")
+    return timedelta(seconds=seconds)

@@ -1,0 +1,180 @@
+"""Settings from flags, environment and file: flag wins over environment wins over file."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+import annotated_types
+import yaml
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import EnvSettingsSource
+
+from reporter.errors import UsageError
+from reporter.model.text import clean, cut
+from reporter.settings import ENV_PREFIX, Allowed, DaemonSettings, SettingError
+
+CONFIG_VARIABLE: Final = f"{ENV_PREFIX}CONFIG"
+_CONFIG_BYTES: Final = 1024 * 1024
+_SHOWN_BYTES: Final = 120
+_SIMILAR: Final = 0.85
+
+
+class ProgramSettings(DaemonSettings):
+    """All settings, and which cluster they are for: `run` and `check` take the same."""
+
+    kubeconfig: Path | None = None
+    """File that says how to reach the cluster; else in-cluster, KUBECONFIG or ~/.kube/config."""
+
+    context: str | None = None
+    """Context of that file; its current one by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One place where settings are from, and how the user writes a setting there."""
+
+    name: Callable[[str], str]
+    values: Mapping[str, object]
+
+
+def flag_of(field: str) -> str:
+    """Return the flag of a setting."""
+    return "--" + field.replace("_", "-")
+
+
+def variable_of(field: str) -> str:
+    """Return the environment variable of a setting."""
+    return ENV_PREFIX + field.upper()
+
+
+def load_settings(flags: Mapping[str, str], config: str | None = None) -> ProgramSettings:
+    """Return the settings.
+
+    Args:
+        flags: the settings given on the command line, by field.
+        config: the file of settings; by default the one that the environment names.
+
+    Raises:
+        UsageError: a value is not allowed, or the file cannot be used.
+
+    """
+    config = config or os.environ.get(CONFIG_VARIABLE)
+    file = _read_file(Path(config)) if config else {}
+    environment = EnvSettingsSource(ProgramSettings)()
+    layers = (
+        _Layer(flag_of, flags),
+        _Layer(variable_of, environment),
+        _Layer(lambda field: f"{field.replace('_', '-')} in {config}", file),
+    )
+    try:
+        return ProgramSettings(**{**file, **environment, **flags})
+    except ValidationError as error:
+        raise UsageError("\n".join(_explain(error, layers))) from None
+
+
+def misspelt_variables() -> list[str]:
+    """Return a warning for each environment variable that is nearly one of ours.
+
+    Others with our prefix are nobody's mistake: Kubernetes itself sets some for a Service of the
+    reporter's name.
+    """
+    known = {variable_of(field) for field in ProgramSettings.model_fields} | {CONFIG_VARIABLE}
+    warnings = []
+    for name in sorted(os.environ):
+        if name.startswith(ENV_PREFIX) and name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=_SIMILAR)
+            if near:
+                warnings.append(f"{name} is no setting; did you mean {near[0]}?")
+    return warnings
+
+
+def allowed(field: str) -> str:
+    """Say what a setting takes."""
+    info = ProgramSettings.model_fields[field]
+    for part in info.metadata:
+        if isinstance(part, Allowed):
+            return part.text
+    annotation = info.annotation
+    if annotation is bool:
+        return "true or false"
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return " or ".join(str(each.value) for each in annotation)
+    if annotation in (int, float):
+        noun = "a whole number" if annotation is int else "a number"
+        return f"{noun} {_range(info)}".strip()
+    return "text"
+
+
+def _range(info: FieldInfo) -> str:
+    limits = []
+    for part in info.metadata:
+        match part:
+            case annotated_types.Ge(ge=low):
+                limits.append(f"from {low}")
+            case annotated_types.Gt(gt=low):
+                limits.append(f"above {low}")
+            case annotated_types.Le(le=high):
+                limits.append(f"to {high}")
+            case _:
+                pass
+    return " ".join(limits)
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_CONFIG_BYTES + 1)
+        if len(raw) > _CONFIG_BYTES:
+            raise UsageError(f"--config {path}: larger than {_CONFIG_BYTES} bytes")
+        content = yaml.safe_load(raw.decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"--config {path}: {(error.strerror or str(error)).lower()}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"--config {path}: not YAML: {cut(clean(str(error)), 200)}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise UsageError(f"--config {path}: not a mapping of settings to values")
+    return {_field_of(key, path): value for key, value in content.items()}
+
+
+def _field_of(key: object, path: Path) -> str:
+    field = str(key).replace("-", "_")
+    if field in ProgramSettings.model_fields:
+        return field
+    near = get_close_matches(field, ProgramSettings.model_fields, n=1)
+    hint = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
+    raise UsageError(f"--config {path}: {_shown(key)} is no setting{hint}")
+
+
+def _shown(value: object) -> str:
+    return cut(clean(repr(value) if not isinstance(value, str) else f"'{value}'"), _SHOWN_BYTES)
+
+
+def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
+    """Return one line for each wrong setting."""
+    lines: dict[str, str] = {}
+    for each in error.errors(include_url=False):
+        cause = each.get("ctx", {}).get("error")
+        if isinstance(cause, SettingError):
+            field, why, takes = cause.field, "", cause.allowed
+        else:
+            field = str(each["loc"][0])
+            why = f" ({clean(str(cause))})" if isinstance(cause, ValueError) else ""
+            takes = allowed(field)
+        name, value = _given(field, layers)
+        lines.setdefault(field, f"{name}: {_shown(value)} is not allowed{why}; allowed: {takes}")
+    return list(lines.values())
+
+
+def _given(field: str, layers: Sequence[_Layer]) -> tuple[str, object]:
+    """Return a setting's name as the user wrote it, and its value."""
+    for layer in layers:
+        if field in layer.values:
+            return layer.name(field), layer.values[field]
+    return flag_of(field), ProgramSettings.model_fields[field].default

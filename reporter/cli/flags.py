@@ -1,0 +1,180 @@
+"""A flag for each setting, made from the settings themselves."""
+
+import argparse
+from collections.abc import Mapping, Sized
+from enum import Enum
+from typing import Final
+
+from reporter.cli.configure import ProgramSettings, flag_of, load_settings
+from reporter.settings import EvaluationSettings
+
+GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("cluster", ("kubeconfig", "context")),
+    (
+        "passes, graces and budgets",
+        (
+            "resync_seconds",
+            "startup_grace_seconds",
+            "grace",
+            "node_boot_budget_seconds",
+            "model_startup_budget_seconds",
+            "load_balancer_budget_seconds",
+        ),
+    ),
+    ("events", ("emit", "disable_reasons", "release_namespace")),
+    (
+        "components; an empty name switches one off",
+        (
+            "istio_namespace",
+            "istiod_deployment",
+            "kaito_namespace",
+            "kaito_deployment",
+            "keda_namespace",
+            "keda_scaler_namespace",
+            "keda_scaler_deployment",
+            "gateway_auth_namespace",
+            "gateway_auth_deployment",
+            "gateway_auth_operator_deployment",
+            "azure_authz_namespace",
+            "azure_authz_deployment",
+            "bbr_namespace",
+            "bbr_deployment",
+            "node_provisioner_name",
+            "node_provisioner_namespace",
+            "network_policy_ignored_namespaces",
+        ),
+    ),
+    ("listeners", ("metrics_bind_address", "health_probe_bind_address", "report_bind_address")),
+    (
+        "leading",
+        (
+            "leader_elect",
+            "leader_election_id",
+            "lease_duration_seconds",
+            "renew_deadline_seconds",
+            "retry_period_seconds",
+        ),
+    ),
+    ("logging", ("log_level", "log_format")),
+)
+
+"""The flags in the order of the help; a setting that is not named here has no flag."""
+
+EPILOG: Final = (
+    "Each flag has an environment variable, such as STATUS_REPORTER_RESYNC_SECONDS for "
+    "--resync-seconds,\nand a key in the file of --config, such as resync-seconds. "
+    "A flag wins over the environment, the\nenvironment over the file."
+)
+
+
+class _Switch(argparse.Action):
+    """`--flag`, `--flag=false` and `--no-flag`."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Store `true`, `false` or the text given."""
+        del parser
+        negative = (option_string or "").startswith("--no-")
+        setattr(namespace, self.dest, "false" if negative else (values or "true"))
+
+
+def add_setting_flags(parser: argparse.ArgumentParser, *, daemon: bool) -> None:
+    """Add a flag for each setting.
+
+    Args:
+        parser: the parser of a command.
+        daemon: show the flags that only a daemon needs; they are accepted in any case, so that
+            the command line of a daemon can be tried with `check`.
+
+    """
+    parser.add_argument(
+        "--config", metavar="PATH", help="file of settings, YAML; STATUS_REPORTER_CONFIG"
+    )
+    for title, fields in GROUPS:
+        group = parser.add_argument_group(title)
+        for field in fields:
+            shown = daemon or field in _EVALUATION
+            _add_flag(group, field, shown=shown)
+
+
+_EVALUATION: Final = frozenset({*EvaluationSettings.model_fields, "kubeconfig", "context"})
+
+
+def _add_flag(group: argparse._ArgumentGroup, field: str, *, shown: bool) -> None:
+    info = ProgramSettings.model_fields[field]
+    text = f"{info.description} {_default(info.default)}".replace("%", "%%")
+    help_text = text if shown else argparse.SUPPRESS
+    if info.annotation is bool:
+        flags = (flag_of(field), f"--no-{field.replace('_', '-')}")
+        group.add_argument(
+            *flags, dest=field, nargs="?", metavar="BOOL", action=_Switch, help=help_text
+        )
+        return
+    group.add_argument(
+        flag_of(field),
+        dest=field,
+        metavar=_metavar(field),
+        action="append" if _is_list(field) else "store",
+        help=help_text,
+    )
+
+
+def settings_from(arguments: argparse.Namespace) -> ProgramSettings:
+    """Return the settings that the command line, the environment and the file give.
+
+    Raises:
+        UsageError: a value is not allowed, or the file cannot be used.
+
+    """
+    given: Mapping[str, object] = {
+        field: value
+        for field in ProgramSettings.model_fields
+        if (value := getattr(arguments, field, None)) is not None
+    }
+    flags = {
+        field: ",".join(value) if isinstance(value, list) else str(value)
+        for field, value in given.items()
+    }
+    return load_settings(flags, arguments.config)
+
+
+def _is_list(field: str) -> bool:
+    return isinstance(ProgramSettings.model_fields[field].default, (tuple, dict))
+
+
+def _default(value: object) -> str:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, tuple):
+        value = ",".join(map(str, value))
+    if value is None or (isinstance(value, Sized) and not value):
+        return ""
+    return f"({value:g})" if isinstance(value, float) else f"({value})"
+
+
+def _metavar(field: str) -> str:
+    info = ProgramSettings.model_fields[field]
+    if isinstance(info.annotation, type) and issubclass(info.annotation, Enum):
+        return "|".join(str(each.value) for each in info.annotation)
+    return next((word for end, word in _METAVARS.items() if field.endswith(end)), "TEXT")
+
+
+_METAVARS: Final = {
+    "_seconds": "SECONDS",
+    "_address": "ADDRESS",
+    "_namespace": "NAMESPACE",
+    "_namespaces": "NAMESPACE",
+    "_deployment": "NAME",
+    "_name": "NAME",
+    "_id": "NAME",
+    "_level": "LEVEL",
+    "_reasons": "REASON",
+    "grace": "REASON=SECONDS",
+    "kubeconfig": "PATH",
+    "context": "NAME",
+}

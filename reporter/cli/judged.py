@@ -1,0 +1,71 @@
+"""Whether an evaluation could judge anything, and what it takes to do so."""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.reasons import REASONS
+from reporter.model.finding import Evaluation
+from reporter.model.report import EventType
+from reporter.model.subject import Layer, Subject, SubjectKind
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.components import components
+
+_SHORT: Final = {"namespaces": "ns"}
+
+
+def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
+    """Tell whether at least one subject could be judged.
+
+    A subject is judged if all that one of its reasons reads is known; the cluster also has to
+    have been looked at where its components may be.
+    """
+    return any(_is_judged(each.subject, snapshot, settings) for each in evaluation.subjects)
+
+
+def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
+    if subject.kind is SubjectKind.CLUSTER:
+        return snapshot.discovery.served is not None or any(
+            snapshot.absence_known(r.DEPLOYMENTS, namespace) or component.found(snapshot)
+            for component in components(settings)
+            for namespace in component.namespaces
+        )
+    layer = Layer.HARNESS if subject.kind is SubjectKind.NAMESPACE else Layer.DEPLOYMENT
+    return any(
+        all(snapshot.known(resource) for resource in reason.reads)
+        for reason in REASONS
+        if reason.layer is layer and reason.type is EventType.WARNING
+    )
+
+
+def why_nothing_is_judged(
+    snapshot: Snapshot, settings: EvaluationSettings, *, from_dump: bool
+) -> str:
+    """Say in a few lines why nothing can be judged and what would help."""
+    if from_dump:
+        return f"nothing can be judged from this dump; this gives a sufficient one:\n{_recipe(settings)}"
+    unknown = sorted(
+        f"{resource}: {state.permission or state.cause}"
+        for resource, state in snapshot.states.items()
+        if not snapshot.known(resource)
+    )
+    return "\n".join(("nothing can be judged, because this could not be read:", *unknown))
+
+
+def _recipe(settings: EvaluationSettings) -> str:
+    """Return the kubectl commands that read what is evaluated, kind by kind.
+
+    One command for all kinds would print nothing if a single one of them is not installed.
+    """
+    kinds = " ".join(["crd", *(_SHORT.get(str(each), str(each)) for each in r.CLUSTER_WIDE)])
+    istio = settings.istio_namespace[0] if settings.istio_namespace else "istio-system"
+    own_events = f"events -n {r.EVENT_NAMESPACE} -l {r.EVENTS.label_selector}"
+    return "\n".join(
+        (
+            "mkdir dump",
+            f'for kind in {kinds}; do kubectl get "$kind" -A -o yaml > "dump/$kind.yaml"; done',
+            f"kubectl get configmap {r.ISTIO_CONFIGMAP} -n {istio} -o yaml > dump/mesh.yaml",
+            f"kubectl get {own_events} -o yaml > dump/events.yaml",
+            "status-reporter check --from dump --complete",
+        )
+    )

@@ -1,0 +1,90 @@
+"""The program `status-reporter`: find the command, run it, say how it went."""
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Final
+
+from reporter.cli.parser import PROGRAM, USAGE_STATUS
+from reporter.errors import UsageError
+
+COMMANDS: Final = {
+    "run": "the daemon: watch the cluster, write root causes as Events",
+    "check": "one evaluation, of the live cluster or of a dump, without writing",
+    "explain": "what a reason means, what triggers it, what suppresses it, what to do",
+    "sandbox": "the embedded API server alone, preloaded from a dump",
+    "demo": "a sample stack in the sandbox, the real daemon, faults and recoveries",
+    "status": "what a running daemon sees now",
+}
+
+INTERRUPTED_STATUS: Final = 130
+BROKEN_PIPE_STATUS: Final = 141
+
+_HELP: Final = """\
+usage: {program} [--help] [--version] COMMAND ...
+
+Say which one fault is behind the others in an LLM serving stack.
+
+commands:
+{commands}
+
+`{program} COMMAND --help` shows the flags of a command.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = _dispatch(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE_STATUS
+    return status
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    command = arguments[0] if arguments else ""
+    if command in {"-h", "--help", "help"}:
+        sys.stdout.write(_help())
+        return 0
+    if command == "--version":
+        from reporter.version import commit, version
+
+        sys.stdout.write(f"{PROGRAM} {version()} (commit {commit()})\n")
+        return 0
+    if command not in COMMANDS:
+        return _refuse(_unknown_command(command))
+    try:
+        status = import_module(f"reporter.cli.{command}").main(arguments[1:])
+    except UsageError as error:
+        return _refuse(*(f"{command}: {line}" for line in str(error).splitlines()))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE_STATUS
+    return int(status)
+
+
+def _refuse(*lines: str) -> int:
+    for line in lines:
+        sys.stderr.write(f"{PROGRAM}: {line}\n")
+    return USAGE_STATUS
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:{width}}  {text}" for name, text in COMMANDS.items())
+    return _HELP.format(program=PROGRAM, commands=commands)
+
+
+def _unknown_command(command: str) -> str:
+    if not command:
+        return f"no command given; one of {', '.join(COMMANDS)}"
+    near = get_close_matches(command, COMMANDS, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(COMMANDS)}"
+    return f"{command!r} is not a command; {hint}"

@@ -1,0 +1,110 @@
+"""Our Events as a watch brings them, printed like `kubectl get events -w`."""
+
+import asyncio
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+import aiohttp
+import msgspec
+
+from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
+from reporter.demo.story import Expected
+from reporter.model.objects import Event
+from reporter.resolution.records import Record, RecordState, record_of
+
+_WIDTHS: Final = (10, 8, 42, 32)
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    type: str
+    object: Event
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEvent:
+    """One frame of the watch; `new` says that the Event is not one seen before."""
+
+    record: Record
+    new: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether it only says that an episode is over."""
+        return self.record.state is RecordState.OVER and self.record.event.type == "Warning"
+
+    @staticmethod
+    def header() -> str:
+        """Return the heading of the columns."""
+        return _columns("LAST SEEN", "TYPE", "REASON", "OBJECT") + "MESSAGE"
+
+    def line(self) -> str:
+        """Return the line that kubectl prints."""
+        event = self.record.event
+        involved = event.involved_object
+        where = f"{involved.kind.lower()}/{involved.name}"
+        return _columns("0s", event.type, event.reason, where) + event.message
+
+    def is_(self, expected: Expected) -> bool:
+        """Tell whether this is an expected Event."""
+        key = self.record.key
+        same = (key.reason, str(key.subject)) == (expected.reason, expected.subject)
+        return same and expected.text in self.record.event.message
+
+
+def _columns(*cells: str) -> str:
+    return "".join(cell.ljust(width) + " " for cell, width in zip(cells, _WIDTHS, strict=True))
+
+
+class EventStream:
+    """Watches our Events over HTTP from when it is opened."""
+
+    def __init__(self, url: str) -> None:
+        self._url = f"{url}/api/v1/namespaces/{EVENT_NAMESPACE}/events"
+        self._known: dict[str, str] = {}
+        self._queue: asyncio.Queue[SeenEvent] = asyncio.Queue()
+        self._session: aiohttp.ClientSession | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
+        self._task = asyncio.create_task(self._watch(self._session))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+
+    async def next(self, deadline: float) -> SeenEvent | None:
+        """Return the next Event, None if none comes before the loop's clock shows `deadline`."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._queue.get()
+        except TimeoutError:
+            return None
+
+    async def _watch(self, session: aiohttp.ClientSession) -> None:
+        params = {"watch": "true", "labelSelector": EVENTS.label_selector}
+        async with session.get(self._url, params=params) as answer:
+            answer.raise_for_status()
+            async for line in answer.content:
+                frame = msgspec.json.decode(line, type=_Frame)
+                record = record_of(frame.object)
+                if frame.type == "DELETED" or record is None:
+                    continue
+                self._note(record)
+
+    def _note(self, record: Record) -> None:
+        """Queue an Event if what kubectl prints of it has changed."""
+        name, shown = record.event.name, f"{record.state} {record.event.message}"
+        if self._known.get(name) != shown:
+            self._queue.put_nowait(SeenEvent(record, new=name not in self._known))
+        self._known[name] = shown

@@ -1,0 +1,392 @@
+"""Requests to the API server: bounded in time and size, authenticated, observed.
+
+kubernetes_asyncio supplies configuration, authentication and the HTTP session; its request
+methods are not used, as they never time out, follow redirects and parse error pages (API sheet,
+2.4 and 3.9).
+"""
+
+import asyncio
+import statistics
+import time
+import urllib.request
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+from urllib.parse import quote, urlencode
+
+import aiohttp
+import msgspec
+import yarl
+
+from reporter import __version__
+from reporter.catalogue.resources import COMPONENT
+from reporter.kube.credentials import Credentials, choose_source
+from reporter.kube.errors import (
+    AnswerTooLarge,
+    CertificateRejected,
+    NotJson,
+    Unauthorized,
+    mapped,
+    status_error,
+)
+from reporter.kube.stream import LineStream, keep_alive
+
+if TYPE_CHECKING:
+    from kubernetes_asyncio.client import Configuration
+
+AnswerT = TypeVar("AnswerT")
+
+JSON: Final = "application/json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+USER_AGENT: Final = f"{COMPONENT}/{__version__}"
+
+REQUEST_SECONDS: Final = 30.0
+"""Default limit of one request; the server itself gives up after 60 s (API sheet 3.7)."""
+
+_CONNECT_SECONDS: Final = 10.0
+_ANSWER_BYTES: Final = 8 * 2**20
+_OFFSET_SAMPLES: Final = 9
+_READ_BYTES: Final = 2**18
+
+
+class RequestObserver(Protocol):
+    """Is told of each request, for metrics."""
+
+    def __call__(self, verb: str, resource: str, code: str) -> None:
+        """Count one request; `code` is the HTTP status, or `error` where there was no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A complete answer: 2xx or 304."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def decode(self, type_: type[AnswerT]) -> AnswerT:
+        """Decode the body.
+
+        Raises:
+            NotJson: it is something else.
+
+        """
+        with mapped("reading an answer"):
+            return msgspec.json.decode(self.body, type=type_)
+
+
+def encode(body: object) -> bytes:
+    """Return `body` as JSON."""
+    return msgspec.json.encode(body)
+
+
+def api_path(group: str, version: str, *segments: str) -> str:
+    """Return the path of an API resource: `/apis/apps/v1/...` or `/api/v1/...`."""
+    root = ("apis", group, version) if group else ("api", version)
+    return "/" + "/".join(quote(segment, safe="") for segment in (*root, *segments))
+
+
+class KubeClient:
+    """The one connection to the API server. Made by `connect`; close it with `aclose`."""
+
+    def __init__(self, credentials: Credentials, observer: RequestObserver | None = None) -> None:
+        self._credentials = credentials
+        self._observer = observer
+        self._offsets: deque[float] = deque(maxlen=_OFFSET_SAMPLES)
+        self._sessions: dict[bool, _Session] = {}
+        self._identity = _tls_identity(credentials.configuration)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._credentials.aclose()
+        await self._close_sessions()
+
+    async def _close_sessions(self) -> None:
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            await session.close()
+
+    def observe(self, observer: RequestObserver) -> None:
+        """Tell `observer` of each request from now on."""
+        self._observer = observer
+
+    @property
+    def server(self) -> str:
+        """The API server's address, without credentials."""
+        url = yarl.URL(self._credentials.host)
+        return str(url.with_user(None)) if url.is_absolute() else str(url)
+
+    @property
+    def clock_offset_seconds(self) -> float:
+        """How far the API server's clock is ahead of ours; the median of the last answers.
+
+        A Date header counts whole seconds, so this is right to about half a second.
+        """
+        return statistics.median(self._offsets) if self._offsets else 0.0
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        verb: str,
+        resource: str,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = REQUEST_SECONDS,  # noqa: ASYNC109 - also bounds the reload after a 401
+        max_bytes: int = _ANSWER_BYTES,
+        lease: bool = False,
+    ) -> Response:
+        """Send one request and read the whole answer.
+
+        Args:
+            method: HTTP method.
+            path: absolute path, quoted.
+            verb: the API's verb, for the observer: get, list, create, patch, ...
+            resource: the plural, for the observer.
+            params: query parameters.
+            body: what is sent, as `content_type`.
+            content_type: of the body.
+            headers: added to ours.
+            timeout: seconds for everything, a repetition after 401 included.
+            max_bytes: most that is read of the answer.
+            lease: use the connections kept for the Lease, which nothing else can starve.
+
+        Raises:
+            ApiStatusError: the server refused.
+            ConnectionFailed: there was no complete answer in time.
+            NotJson: somebody other than an API server answered.
+            AnswerTooLarge: the answer has more than `max_bytes`.
+
+        """
+        with mapped(f"{method} {path}"):
+            async with asyncio.timeout(timeout), AsyncExitStack() as stack:
+                answer = await self._open(
+                    stack,
+                    _Call(method, path, verb, resource, params, body, content_type, headers, lease),
+                )
+                return Response(answer.status, answer.headers, await _read(answer, max_bytes))
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        path: str,
+        *,
+        resource: str,
+        params: Mapping[str, str],
+        idle_seconds: float,
+        open_seconds: float = REQUEST_SECONDS,
+    ) -> AsyncIterator[LineStream]:
+        """Open a watch and give its lines.
+
+        Args:
+            path: absolute path, quoted.
+            resource: the plural, for the observer.
+            params: query parameters, `watch=true` among them.
+            idle_seconds: silence after which the connection counts as lost.
+            open_seconds: limit until the answer's headers are there.
+
+        Raises:
+            KubeError: as `request` does.
+
+        """
+        call = _Call("GET", path, "watch", resource, params, idle_seconds=idle_seconds)
+        async with AsyncExitStack() as stack:
+            with mapped(f"watch {path}"):
+                async with asyncio.timeout(open_seconds):
+                    answer = await self._open(stack, call)
+                keep_alive(answer)
+            yield LineStream(answer.content)
+
+    async def _open(self, stack: AsyncExitStack, call: "_Call") -> aiohttp.ClientResponse:
+        """Send, and once more with renewed credentials where those were refused."""
+        try:
+            return await self._attempt(stack, call)
+        except (Unauthorized, CertificateRejected):
+            if not await self._renew():
+                raise
+            return await self._attempt(stack, call)
+
+    async def _attempt(self, stack: AsyncExitStack, call: "_Call") -> aiohttp.ClientResponse:
+        code = "error"
+        try:
+            with mapped(f"{call.method} {call.path}"):
+                answer = await stack.enter_async_context(await self._send(call))
+                code = str(answer.status)
+                self._note_clock(answer)
+                await _require_success(answer)
+                return answer
+        except asyncio.CancelledError:
+            code = "cancelled" if code == "error" else code
+            raise
+        finally:
+            if self._observer is not None:
+                self._observer(call.verb, call.resource, code)
+
+    async def _send(self, call: "_Call") -> "aiohttp.client._RequestContextManager":
+        session = self._session(lease=call.lease)
+        configuration = self._credentials.configuration
+        headers = {
+            "User-Agent": USER_AGENT,
+            "Accept": JSON,
+            # Saves the server's time, and no small answer can grow into a large one.
+            "Accept-Encoding": "identity",
+            **(call.headers or {}),
+            **await self._credentials.headers(),
+        }
+        if call.body is not None:
+            headers["Content-Type"] = call.content_type
+        query = f"?{urlencode(call.params)}" if call.params else ""
+        return session.http.request(
+            call.method,
+            yarl.URL(f"{self._credentials.host}{call.path}{query}", encoded=True),
+            data=call.body,
+            headers=headers,
+            allow_redirects=False,
+            proxy=session.proxy,
+            server_hostname=configuration.tls_server_name or None,
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=_CONNECT_SECONDS, sock_read=call.idle_seconds
+            ),
+        )
+
+    def _session(self, *, lease: bool) -> "_Session":
+        session = self._sessions.get(lease)
+        if session is None:
+            session = self._sessions[lease] = _Session(self._credentials.configuration)
+        return session
+
+    async def _renew(self) -> bool:
+        if not await self._credentials.reload():
+            return False
+        identity = _tls_identity(self._credentials.configuration)
+        if identity != self._identity:
+            self._identity = identity
+            await self._close_sessions()
+        return True
+
+    def _note_clock(self, answer: aiohttp.ClientResponse) -> None:
+        received = time.time()
+        try:
+            date = parsedate_to_datetime(answer.headers["Date"]).timestamp()
+        except (KeyError, ValueError):
+            return
+        # The header is cut to whole seconds, so the middle of that second is the best guess.
+        self._offsets.append(date + 0.5 - received)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    method: str
+    path: str
+    verb: str
+    resource: str
+    params: Mapping[str, str] | None = None
+    body: bytes | None = None
+    content_type: str = JSON
+    headers: Mapping[str, str] | None = None
+    lease: bool = False
+    idle_seconds: float | None = None
+
+
+class _Session:
+    """Our session on the connections of one of the library's clients."""
+
+    def __init__(self, configuration: "Configuration") -> None:
+        from kubernetes_asyncio.client import ApiClient
+
+        self._api = ApiClient(configuration=configuration)
+        # The library's own session asks a thread for ~/.netrc before each request.
+        self.http = aiohttp.ClientSession(
+            connector=self._api.rest_client.pool_manager.connector,
+            connector_owner=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            read_bufsize=_READ_BYTES,
+        )
+        self.proxy = configuration.proxy or _environment_proxy(configuration.host or "")
+
+    async def close(self) -> None:
+        await self.http.close()
+        await self._api.close()
+
+
+def _environment_proxy(host: str) -> str | None:
+    url = yarl.URL(host)
+    if url.host is None or urllib.request.proxy_bypass(url.host):
+        return None
+    return urllib.request.getproxies().get(url.scheme)
+
+
+def _tls_identity(configuration: "Configuration") -> tuple[object, ...]:
+    """Return what the TLS context was made of; it is made anew when that changes."""
+    files = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
+    return (configuration.host, configuration.verify_ssl, *map(_file_identity, files))
+
+
+def _file_identity(name: str | None) -> tuple[str, int] | None:
+    if not name:
+        return None
+    try:
+        return name, Path(name).stat().st_mtime_ns
+    except OSError:
+        return name, 0
+
+
+async def _require_success(answer: aiohttp.ClientResponse) -> None:
+    if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            return
+        raise NotJson(
+            f"the answer is a redirect ({answer.status}), which no API server sends: "
+            "is a proxy or a login page in front of it?"
+        )
+    if answer.content_type == "text/html" and answer.status in {200, 404}:
+        # A 404 of an API server is JSON or plain text; this one says nothing about the cluster.
+        raise NotJson("the answer is an HTML page; is a proxy in front of the API server?")
+    if answer.status >= HTTPStatus.BAD_REQUEST:
+        body = await _read(answer, _ANSWER_BYTES)
+        raise status_error(answer.status, body, answer.headers.get("Retry-After"))
+
+
+async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    parts = bytearray()
+    async for part in answer.content.iter_any():
+        parts += part
+        if len(parts) > most:
+            raise AnswerTooLarge(f"the answer has more than {most} bytes")
+    return bytes(parts)
+
+
+async def connect(
+    *,
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+    observer: RequestObserver | None = None,
+) -> KubeClient:
+    """Load the configuration of the cluster and return a client for it; sends no request.
+
+    Args:
+        kubeconfig: `--kubeconfig`; by default KUBECONFIG, our pod's service account, or
+            ~/.kube/config, in this order.
+        context: `--context`; by default the current one.
+        observer: told of each request.
+
+    Raises:
+        ConfigurationError: there is none, or it is invalid.
+
+    """
+    credentials = await Credentials.load(choose_source(kubeconfig, context))
+    return KubeClient(credentials, observer)

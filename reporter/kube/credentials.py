@@ -1,0 +1,223 @@
+"""Where the API server is and who we are, loaded and refreshed through kubernetes_asyncio."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import structlog
+
+from reporter.kube.clock import boot_seconds
+from reporter.kube.errors import ConfigurationError
+from reporter.model.text import clean, cut
+
+if TYPE_CHECKING:
+    from kubernetes_asyncio.client import Configuration
+    from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+_LOAD_SECONDS: Final = 30.0
+"""An exec plugin that hangs must not hang us."""
+
+_REFRESH_SECONDS: Final = 60.0
+"""How often tokens are looked at anew, as the library does in cluster."""
+
+_RELOAD_SECONDS: Final = 10.0
+"""Least time between two complete reloads, so that a 401 that lasts starts no storm of plugins."""
+
+log = structlog.get_logger(__name__)
+
+
+class Source(Protocol):
+    """One way to learn about the API server."""
+
+    async def load(self) -> "Configuration":
+        """Read everything from the start."""
+        ...
+
+    async def refresh(self, configuration: "Configuration") -> None:
+        """Bring the token of `configuration` up to date, if it can run out."""
+        ...
+
+
+class InCluster:
+    """The service account of our pod."""
+
+    async def load(self) -> "Configuration":
+        """Read the mounted token and certificate authority."""
+        from kubernetes_asyncio import client, config
+
+        configuration = client.Configuration()
+        config.load_incluster_config(  # type: ignore[no-untyped-call]  # the library's signature
+            client_configuration=configuration
+        )
+        return configuration
+
+    async def refresh(self, configuration: "Configuration") -> None:
+        """Do nothing: the library's hook reads the token again once a minute."""
+
+
+class Kubeconfig:
+    """A kubeconfig file, or several joined by colons as in KUBECONFIG."""
+
+    def __init__(self, paths: str, context: str | None) -> None:
+        self._paths = paths
+        self._context = context
+        self._loader: KubeConfigLoader | None = None
+
+    async def load(self) -> "Configuration":
+        """Read the file, and run its exec plugin if it has one."""
+        from kubernetes_asyncio import client, config
+
+        # The library logs what a plugin writes to stderr, which may hold credentials; the
+        # exception says the same, and its text is cleaned.
+        logging.getLogger("kubernetes_asyncio.config.kube_config").setLevel(logging.CRITICAL)
+        configuration = client.Configuration()
+        self._loader = await config.load_kube_config(
+            config_file=self._paths,
+            context=self._context,
+            client_configuration=configuration,
+            persist_config=False,  # a file of the user's is not ours to write
+        )
+        return configuration
+
+    async def refresh(self, configuration: "Configuration") -> None:
+        """Run the plugin again before its token expires; read a token file again.
+
+        A plugin that names no expiry is trusted until a 401, as client-go does.
+        """
+        loader = self._loader
+        if loader is None:
+            return
+        user = getattr(loader, "_user", None)
+        if user is not None and "exec" in user and not hasattr(loader, "exec_plugin_expiry"):
+            return
+        await loader.load_and_set(configuration)
+
+
+class Credentials:
+    """The present configuration; refreshes tokens beside the requests that use them."""
+
+    def __init__(self, source: Source, configuration: "Configuration") -> None:
+        self._source = source
+        self.configuration = configuration
+        self._loaded_at = self._refreshed_at = boot_seconds()
+        self._refreshing: asyncio.Task[None] | None = None
+        self._reloading = asyncio.Lock()
+
+    @classmethod
+    async def load(cls, source: Source) -> "Credentials":
+        """Load for the first time.
+
+        Raises:
+            ConfigurationError: what is missing or invalid, and what to do.
+
+        """
+        return cls(source, await _load(source))
+
+    @property
+    def host(self) -> str:
+        """Address of the API server, with the path prefix that some proxies have."""
+        return (self.configuration.host or "").rstrip("/")
+
+    async def headers(self) -> dict[str, str]:
+        """Return the Authorization header, if there is any."""
+        if boot_seconds() - self._refreshed_at >= _REFRESH_SECONDS and self._refreshing is None:
+            # Not awaited: lease traffic must not wait for a plugin.
+            self._refreshed_at = boot_seconds()
+            self._refreshing = asyncio.create_task(self._refresh())
+        try:
+            settings = await self.configuration.auth_settings()
+        except Exception as error:  # noqa: BLE001 - the hook reads files and raises what it likes
+            raise ConfigurationError(f"cannot read the token: {_said(error)}") from None
+        value = settings.get("BearerToken", {}).get("value")
+        # The mounted token may end in a newline, which no header may hold.
+        return {"Authorization": value.strip()} if value else {}
+
+    async def _refresh(self) -> None:
+        try:
+            async with asyncio.timeout(_LOAD_SECONDS):
+                await self._source.refresh(self.configuration)
+        except Exception as error:  # noqa: BLE001 - plugins raise anything; the old token is kept
+            log.warning("token_refresh_failed", cause=_said(error))
+        finally:
+            self._refreshing = None
+
+    async def reload(self) -> bool:
+        """Read everything again after the server refused us; tell whether that took place."""
+        asked = boot_seconds()
+        async with self._reloading:
+            if self._loaded_at > asked:
+                return True  # somebody else did it while we waited
+            if boot_seconds() - self._loaded_at < _RELOAD_SECONDS:
+                return False
+            self._loaded_at = boot_seconds()
+            try:
+                self.configuration = await _load(self._source)
+            except ConfigurationError as error:
+                log.warning("credentials_reload_failed", cause=str(error))
+                return False
+            self._loaded_at = self._refreshed_at = boot_seconds()
+            return True
+
+    async def aclose(self) -> None:
+        """End a refresh under way."""
+        task = self._refreshing
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+
+async def _load(source: Source) -> "Configuration":
+    try:
+        async with asyncio.timeout(_LOAD_SECONDS):
+            return await source.load()
+    except TimeoutError:
+        raise ConfigurationError(
+            f"the credential plugin of the kubeconfig did not finish within {_LOAD_SECONDS:.0f} s"
+        ) from None
+    except Exception as error:  # noqa: BLE001 - ConfigException, YAML, OSError, TypeError, ...
+        raise ConfigurationError(
+            f"the cluster's configuration cannot be used: {_said(error)}; "
+            "check --kubeconfig, KUBECONFIG and --context"
+        ) from None
+
+
+def _said(error: BaseException) -> str:
+    return cut(clean(str(error)), 300) or type(error).__name__
+
+
+_SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+def choose_source(
+    kubeconfig: Path | None,
+    context: str | None,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    home: Path | None = None,
+    service_account: Path = _SERVICE_ACCOUNT,
+) -> Source:
+    """Choose --kubeconfig, KUBECONFIG, our pod's service account, or ~/.kube/config.
+
+    Raises:
+        ConfigurationError: there is none of them.
+
+    """
+    if kubeconfig is not None:
+        if not kubeconfig.is_file():
+            raise ConfigurationError(f"--kubeconfig {kubeconfig}: there is no such file")
+        return Kubeconfig(str(kubeconfig), context)
+    if named := environment.get("KUBECONFIG"):
+        if not any(Path(part).expanduser().is_file() for part in named.split(os.pathsep) if part):
+            raise ConfigurationError(f"KUBECONFIG names {named}: there is no such file")
+        return Kubeconfig(named, context)
+    if context is None and environment.get("KUBERNETES_SERVICE_HOST") and service_account.exists():
+        return InCluster()
+    default = (home or Path.home()) / ".kube" / "config"
+    if default.is_file():
+        return Kubeconfig(str(default), context)
+    raise ConfigurationError(
+        "no cluster: name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a cluster"
+    )

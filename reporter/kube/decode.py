@@ -1,0 +1,201 @@
+"""List pages and watch frames become typed structs; a malformed object is skipped by name.
+
+Nothing here keeps the bytes of an answer alive (API sheet, section 4).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from reporter.kube.errors import NotJson, mapped, status_error
+from reporter.model.objects import KubeObject
+from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
+from reporter.snapshot.decode import check_object, children, decode_object
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+ItemT = TypeVar("ItemT")
+
+_MALFORMED: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    resource_version: str = ""
+    continue_token: str | None = msgspec.field(name="continue", default=None)
+
+
+class _Page(msgspec.Struct, Generic[ItemT], frozen=True):
+    kind: str = ""
+    metadata: _ListMetadata = _ListMetadata()
+    items: list[ItemT] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[ObjectT]):
+    """One page of a list.
+
+    Attributes:
+        objects: the well-formed objects.
+        skipped: the others.
+        resource_version: where a watch starts that continues the list.
+        continue_token: where the next page starts; empty on the last one.
+
+    """
+
+    objects: tuple[ObjectT, ...]
+    skipped: tuple[SkippedObject, ...]
+    resource_version: str
+    continue_token: str
+
+
+@lru_cache(maxsize=256)
+def _page_decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[_Page[ObjectT]]:
+    return msgspec.json.Decoder(_Page[type_])  # type: ignore[valid-type]  # built at run time
+
+
+_RAW_PAGE: Final = msgspec.json.Decoder(_Page[msgspec.Raw])
+
+
+def decode_page(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
+    """Decode a page of a list.
+
+    Raises:
+        NotJson: the body is no list of an API server.
+
+    """
+    try:
+        page = _page_decoder(resource.type).decode(body)
+    except _MALFORMED:
+        return _decode_each(resource, body)
+    results = [check_object(resource, item) for item in page.items or ()]
+    return _page(resource, page.kind, page.metadata, results)
+
+
+def _decode_each(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
+    with mapped(f"list {resource}"):
+        try:
+            page = _RAW_PAGE.decode(body)
+        except RecursionError:
+            page = _split(body)
+    results = [decode_object(resource, raw) for raw in page.items or ()]
+    return _page(resource, page.kind, page.metadata, results)
+
+
+def _members(document: bytes) -> dict[bytes, bytes]:
+    parts = children(document)
+    return dict(zip(parts[::2], parts[1::2], strict=False))
+
+
+def _split(body: bytes) -> _Page[msgspec.Raw]:
+    """Take a page apart in which an object is nested too deeply for the decoder."""
+    members = _members(body)
+    return _Page(
+        kind=msgspec.json.decode(members.get(b'"kind"', b'""'), type=str),
+        metadata=msgspec.json.decode(members.get(b'"metadata"', b"{}"), type=_ListMetadata),
+        items=[msgspec.Raw(item) for item in children(members.get(b'"items"', b"[]"))],
+    )
+
+
+def _page(
+    resource: Resource[ObjectT],
+    kind: str,
+    metadata: _ListMetadata,
+    results: list[ObjectT | SkippedObject],
+) -> Page[ObjectT]:
+    # Any JSON object decodes as an empty page; taken for one it would empty the store.
+    if not kind.endswith("List") or not metadata.resource_version:
+        raise NotJson(f"list {resource}: the answer is not a list with a resourceVersion")
+    return Page(
+        objects=tuple(each for each in results if not isinstance(each, SkippedObject)),
+        skipped=tuple(each for each in results if isinstance(each, SkippedObject)),
+        resource_version=metadata.resource_version,
+        continue_token=metadata.continue_token or "",
+    )
+
+
+class FrameType(StrEnum):
+    """What a watch frame says."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Generic[ObjectT]):
+    """One watch frame.
+
+    Attributes:
+        type: what happened.
+        content: the object, or why it is skipped; None in a bookmark.
+        resource_version: where a watch continues after this frame; empty if it cannot be read.
+
+    """
+
+    type: FrameType
+    content: ObjectT | SkippedObject | None
+    resource_version: str
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+class _VersionOnly(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    resource_version: object = ""
+
+
+class _Versioned(msgspec.Struct, frozen=True, gc=False):
+    metadata: _VersionOnly = _VersionOnly()
+
+
+_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_VERSIONED: Final = msgspec.json.Decoder(_Versioned)
+
+
+def decode_frame(resource: Resource[ObjectT], line: bytes) -> Frame[ObjectT]:
+    """Decode one line of a watch.
+
+    Raises:
+        ApiStatusError: the frame is an ERROR, such as 410 for an expired version (API sheet 3.4).
+        NotJson: the line is no watch frame.
+
+    """
+    with mapped(f"watch {resource}"):
+        try:
+            envelope = _ENVELOPE.decode(line)
+        except RecursionError:
+            envelope = _split_frame(line)
+    if envelope.type == "ERROR":
+        raise status_error(0, bytes(envelope.object))
+    try:
+        type_ = FrameType(envelope.type)
+    except ValueError:
+        raise NotJson(f"watch {resource}: the frame's type is none of the API's") from None
+    if type_ is FrameType.BOOKMARK:
+        return Frame(type_, None, _version(envelope.object))
+    content = decode_object(resource, envelope.object)
+    if isinstance(content, SkippedObject):
+        return Frame(type_, content, _version(envelope.object))
+    return Frame(type_, content, content.metadata.resource_version)
+
+
+def _split_frame(line: bytes) -> _Envelope:
+    members = _members(line)
+    return _Envelope(
+        type=msgspec.json.decode(members.get(b'"type"', b'""'), type=str),
+        object=msgspec.Raw(members.get(b'"object"', b"{}")),
+    )
+
+
+def _version(raw: msgspec.Raw) -> str:
+    try:
+        version = _VERSIONED.decode(raw).metadata.resource_version
+    except _MALFORMED:
+        return ""
+    return version if isinstance(version, str) else ""

@@ -1,0 +1,255 @@
+"""Which resources the cluster serves, and in which versions (API sheet 3.10 and 6.3)."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+import structlog
+
+from reporter.kube.client import KubeClient, Response, api_path
+from reporter.kube.clock import Now, real_now
+from reporter.kube.errors import KubeError, NotJson
+from reporter.model.instant import Instant
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.snapshot.snapshot import Discovery
+
+_LISTS: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+_ACCEPT: Final = f"{_LISTS.format('v2')},{_LISTS.format('v2beta1')},application/json"
+_ANSWER_BYTES: Final = 32 * 2**20
+_CONCURRENT: Final = 4
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVersion:
+    """One version of one group, and the plurals it serves; None if that could not be learned."""
+
+    group: str
+    version: str
+    plurals: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """What discovery answered, and the versions that each resource is served in."""
+
+    discovery: Discovery = field(default_factory=Discovery)
+    versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def version(self, resource: Resource[KubeObject]) -> str | None:
+        """Return the first version of ours that the cluster serves; None if it serves none."""
+        served = self.versions.get(resource.crd_name, frozenset())
+        return next((version for version in resource.versions if version in served), None)
+
+
+def summarise(found: Iterable[GroupVersion], unknown: frozenset[str] = frozenset()) -> Discovered:
+    """Return the summary of all groups; `unknown` names groups that could not be read."""
+    versions: dict[str, set[str]] = {}
+    for each in found:
+        if each.plurals is None:
+            unknown |= {each.group}
+            continue
+        for plural in each.plurals:
+            name = f"{plural}.{each.group}" if each.group else plural
+            versions.setdefault(name, set()).add(each.version)
+    return Discovered(
+        Discovery(frozenset(versions), unknown),
+        {name: frozenset(served) for name, served in versions.items()},
+    )
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Served(msgspec.Struct, frozen=True):
+    resource: str
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str
+    resources: tuple[_Served, ...] = ()
+    freshness: str = "Current"
+
+
+class _Group(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    versions: tuple[_Version, ...] = ()
+
+
+class _LegacyVersion(msgspec.Struct, frozen=True):
+    version: str
+
+
+class _LegacyGroup(msgspec.Struct, frozen=True):
+    name: str
+    versions: tuple[_LegacyVersion, ...] = ()
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """Any of the kinds that `/api` and `/apis` answer with."""
+
+    kind: str
+    items: tuple[_Group, ...] = ()  # APIGroupDiscoveryList
+    groups: tuple[_LegacyGroup, ...] = ()  # APIGroupList
+    versions: tuple[str, ...] = ()  # APIVersions
+
+
+class _LegacyResource(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _LegacyResources(msgspec.Struct, frozen=True):
+    resources: tuple[_LegacyResource, ...] = ()
+
+
+@dataclass(slots=True)
+class _Root:
+    """One of the two entry points, and what it answered last."""
+
+    path: str
+    etag: str = ""
+    found: tuple[GroupVersion, ...] = ()
+
+
+class Discoverer:
+    """Polls discovery, and at once when asked to; tells `on_answer` after each poll.
+
+    Attributes:
+        current: the last answer; after `unknown_after` seconds of failures nothing is known.
+        confirmed: the last poll succeeded, and the process has not paused since.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        interval: float = 30.0,
+        unknown_after: float = 120.0,
+        on_answer: Callable[[], None] = lambda: None,
+        now: Now = real_now,
+    ) -> None:
+        self._client = client
+        self._on_answer = on_answer
+        self._interval = interval
+        self._unknown_after = unknown_after
+        self._now = now
+        self._roots = (_Root("/api"), _Root("/apis"))
+        self._wanted = asyncio.Event()
+        self._failing_since: Instant | None = None
+        self.current = Discovered()
+        self.confirmed = False
+
+    def ask(self) -> None:
+        """Poll again soon: a watch met a 404."""
+        self._wanted.set()
+
+    def unconfirm(self) -> None:
+        """Ask again before anything rests on the last answer."""
+        self.confirmed = False
+        self.ask()
+
+    async def run(self) -> None:
+        """Poll until cancelled."""
+        while True:
+            self._wanted.clear()
+            await self.poll()
+            self._on_answer()
+            # Requests to poll again within a second wait for it: a 404 that lasts is no storm.
+            await asyncio.sleep(min(1.0, self._interval))
+            try:
+                async with asyncio.timeout(self._interval):
+                    await self._wanted.wait()
+            except TimeoutError:
+                continue
+
+    async def poll(self) -> None:
+        """Ask once; a failure keeps the last answer for a while."""
+        try:
+            found = [each for root in self._roots for each in await self._read(root)]
+        except KubeError as error:
+            self._failed(error)
+            return
+        if self._failing_since is not None:
+            log.info("discovery_recovered")
+        self._failing_since = None
+        self.confirmed = True
+        self.current = summarise(found)
+
+    def _failed(self, error: KubeError) -> None:
+        now = self._now()
+        if self._failing_since is None:
+            self._failing_since = now
+            log.warning("discovery_failed", cause=str(error))
+        self.confirmed = False
+        for root in self._roots:
+            root.etag = ""
+        if (now.boot - self._failing_since.boot).total_seconds() >= self._unknown_after:
+            self.current = Discovered()
+
+    async def _read(self, root: _Root) -> tuple[GroupVersion, ...]:
+        response = await self._client.request(
+            "GET",
+            root.path,
+            verb="get",
+            resource="discovery",
+            headers={"Accept": _ACCEPT} | ({"If-None-Match": root.etag} if root.etag else {}),
+            max_bytes=_ANSWER_BYTES,
+        )
+        if response.status == 304:  # noqa: PLR2004 - Not Modified
+            return root.found
+        answer = response.decode(_Answer)
+        match answer.kind:
+            case "APIGroupDiscoveryList":
+                root.found = _aggregated(answer)
+                root.etag = _etag(response)
+            case "APIGroupList":
+                names = [(each.name, v.version) for each in answer.groups for v in each.versions]
+                root.found, root.etag = await self._legacy(names), ""
+            case "APIVersions":
+                names = [("", version) for version in answer.versions]
+                root.found, root.etag = await self._legacy(names), ""
+            case _:
+                raise NotJson(f"GET {root.path}: the answer is not API discovery")
+        return root.found
+
+    async def _legacy(self, names: list[tuple[str, str]]) -> tuple[GroupVersion, ...]:
+        slots = asyncio.Semaphore(_CONCURRENT)
+
+        async def read(group: str, version: str) -> GroupVersion:
+            async with slots:
+                try:
+                    response = await self._client.request(
+                        "GET", api_path(group, version), verb="get", resource="discovery"
+                    )
+                    listed = response.decode(_LegacyResources).resources
+                except KubeError:
+                    return GroupVersion(group, version, None)
+            return GroupVersion(group, version, _plurals(each.name for each in listed))
+
+        async with asyncio.TaskGroup() as tasks:
+            reading = [tasks.create_task(read(*name)) for name in names]
+        return tuple(task.result() for task in reading)
+
+
+def _aggregated(answer: _Answer) -> tuple[GroupVersion, ...]:
+    found: list[GroupVersion] = []
+    for group in answer.items:
+        for each in group.versions:
+            if each.freshness == "Stale":
+                found.append(GroupVersion(group.metadata.name, each.version, None))
+            plurals = _plurals(served.resource for served in each.resources)
+            found.append(GroupVersion(group.metadata.name, each.version, plurals))
+    return tuple(found)
+
+
+def _plurals(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name in names if "/" not in name)
+
+
+def _etag(response: Response) -> str:
+    return response.headers.get("ETag", "")

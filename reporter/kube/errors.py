@@ -1,0 +1,304 @@
+# ruff: noqa: N818 - the words of the API (NotFound, Conflict) say more than a suffix
+"""Everything that can go wrong with the API server, in our own exceptions.
+
+No exception of aiohttp, kubernetes_asyncio, ssl, msgspec or the operating system leaves this
+package; `mapped` is the boundary. Messages hold no credentials: text from elsewhere is cleaned.
+"""
+
+import asyncio
+import email.utils
+import json
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import ClassVar, Final
+
+import aiohttp
+import msgspec
+
+from reporter.model.text import clean, cut
+
+_TEXT_BYTES: Final = 300
+_LONGEST_RETRY_AFTER: Final = 3600.0
+
+
+class KubeError(Exception):
+    """Something went wrong between us and the API server."""
+
+
+class ConfigurationError(KubeError):
+    """There is no usable kubeconfig or service account."""
+
+
+class ConnectionFailed(KubeError):
+    """No answer: name not resolved, refused, TLS, reset, cut, or too slow."""
+
+
+class CertificateRejected(ConnectionFailed):
+    """TLS could not be agreed on; most often the certificate authority is not the server's."""
+
+
+class NotJson(KubeError):
+    """The answer is not what an API server says: a proxy's HTML page, or JSON cut short."""
+
+
+class AnswerTooLarge(KubeError):
+    """The answer exceeds the limit for one answer; smaller pages may fit."""
+
+
+class ApiStatusError(KubeError):
+    """The API server refused.
+
+    Attributes:
+        status: HTTP status code.
+        reason: machine-readable word of the Status object, such as `AlreadyExists`; empty if the
+            answer is not a Status object.
+        retry_after: seconds that the server asked to wait; None if it did not.
+        details: causes that the Status object names.
+        is_status_object: False for plain-text answers: `404 page not found` of a group that is
+            not served, and 429 of priority and fairness (API sheet 3.4, 3.7).
+
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        reason: str = "",
+        retry_after: float | None = None,
+        details: tuple[str, ...] = (),
+        is_status_object: bool = True,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+        self.details = details
+        self.is_status_object = is_status_object
+
+
+class NotFound(ApiStatusError):
+    """404: no such object, or, without a Status object, no such resource."""
+
+
+class Forbidden(ApiStatusError):
+    """403: RBAC or admission."""
+
+
+class Unauthorized(ApiStatusError):
+    """401: the credentials are not, or no longer, valid."""
+
+
+class Conflict(ApiStatusError):
+    """409: the object has changed since it was read."""
+
+
+class AlreadyExists(Conflict):
+    """409: an object of that name exists."""
+
+
+class Invalid(ApiStatusError):
+    """400 or 422: the request itself is wrong; to repeat it is useless."""
+
+
+class Gone(ApiStatusError):
+    """410: the resource version or continue token has expired."""
+
+
+class TooManyRequests(ApiStatusError):
+    """429: overload; `retry_after` says for how long."""
+
+
+class ServerError(ApiStatusError):
+    """5xx."""
+
+
+_BY_STATUS: Final[Mapping[int, type[ApiStatusError]]] = {
+    400: Invalid,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+
+
+class _Cause(msgspec.Struct, frozen=True):
+    field: str = ""
+    message: str = ""
+
+
+class _Details(msgspec.Struct, frozen=True, rename="camel"):
+    causes: tuple[_Cause, ...] | None = None
+    retry_after_seconds: float | None = None
+
+
+class _Status(msgspec.Struct, frozen=True):
+    kind: str
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    details: _Details | None = None
+
+    STATUS: ClassVar[str] = "Status"
+
+
+def status_error(
+    status: int, body: bytes, retry_after: str | None = None, *, now: datetime | None = None
+) -> ApiStatusError:
+    """Return the exception for an answer that is not a success.
+
+    Args:
+        status: HTTP status; 0 takes the code from the Status object (watch ERROR frames).
+        body: the answer; a Status object, or plain text or HTML of whoever answered.
+        retry_after: the header of that name: seconds, or a date.
+        now: present time, for a date in `retry_after`.
+
+    """
+    try:
+        answer = msgspec.json.decode(body, type=_Status)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        answer = None
+    if answer is None or answer.kind != _Status.STATUS:
+        answer, is_status_object = _Status(kind=""), False
+        text = body[:_TEXT_BYTES].decode("utf-8", "replace")
+        # A page of a proxy helps nobody; its status code does.
+        text = "" if "<" in text else text
+    else:
+        is_status_object = True
+        text = answer.message or ""
+    code = status or answer.code or 500
+    details = answer.details or _Details()
+    wait = parse_retry_after(retry_after, now)
+    if wait is None and details.retry_after_seconds:
+        wait = min(details.retry_after_seconds, _LONGEST_RETRY_AFTER)
+    reason = cut(clean(answer.reason or ""), 64)
+    return _class_of(code, reason)(
+        f"the API server answered {code}: {cut(clean(text), _TEXT_BYTES) or 'no explanation'}",
+        status=code,
+        reason=reason,
+        retry_after=wait,
+        details=tuple(
+            cut(clean(f"{cause.field}: {cause.message}"), _TEXT_BYTES)
+            for cause in (details.causes or ())[:20]
+        ),
+        is_status_object=is_status_object,
+    )
+
+
+def _class_of(code: int, reason: str) -> type[ApiStatusError]:
+    if code == 409 and reason == "AlreadyExists":  # noqa: PLR2004 - the HTTP code beside its name
+        return AlreadyExists
+    if code >= 500:  # noqa: PLR2004 - the HTTP range
+        return ServerError
+    return _BY_STATUS.get(code, ApiStatusError)
+
+
+def parse_retry_after(header: str | None, now: datetime | None = None) -> float | None:
+    """Return the seconds that a Retry-After header asks for, bounded; None if it is unreadable."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            when = email.utils.parsedate_to_datetime(header)
+        except ValueError:
+            return None
+        seconds = (when.astimezone(UTC) - (now or datetime.now(UTC))).total_seconds()
+    # The comparison is written so that NaN counts as no wait.
+    return min(seconds, _LONGEST_RETRY_AFTER) if seconds > 0 else 0.0
+
+
+@contextmanager
+def mapped(action: str) -> Iterator[None]:
+    """Turn what the libraries raise into our exceptions.
+
+    Args:
+        action: what was being done, for the message: `GET /api/v1/pods`.
+
+    Raises:
+        KubeError: in place of each lower exception; cancellation passes.
+
+    """
+    try:
+        yield
+    except KubeError:
+        raise
+    except _LOWER as error:
+        raise _translate(error, action) from None
+
+
+_LOWER: Final = (
+    aiohttp.ClientError,
+    OSError,
+    TimeoutError,
+    asyncio.IncompleteReadError,
+    asyncio.LimitOverrunError,
+    EOFError,
+    ValueError,  # json, msgspec, Unicode, and URLs that aiohttp refuses
+    RecursionError,
+    RuntimeError,  # aiohttp: session or transport is closing
+    AssertionError,  # aiohttp, on a connection that was lost at a bad moment
+)
+
+
+def _translate(error: BaseException, action: str) -> KubeError:
+    for lower, ours, text in _TRANSLATIONS:
+        if isinstance(error, lower):
+            return ours(f"{action}: {text}{_os_text(error)}")
+    return ConnectionFailed(f"{action}: the connection to the API server was lost")
+
+
+_TRANSLATIONS: Final[tuple[tuple[tuple[type[BaseException], ...], type[KubeError], str], ...]] = (
+    (
+        (aiohttp.ClientConnectorCertificateError, ssl.SSLCertVerificationError),
+        CertificateRejected,
+        (
+            "the API server's certificate is not trusted: check certificate-authority in the "
+            "kubeconfig, or the mounted ca.crt"
+        ),
+    ),
+    (
+        (aiohttp.ClientSSLError, ssl.SSLError),
+        CertificateRejected,
+        "TLS failed; is this the port of an API server?",
+    ),
+    ((TimeoutError,), ConnectionFailed, "no answer in time from the API server"),
+    (
+        (aiohttp.ClientConnectorDNSError,),
+        ConnectionFailed,
+        "the API server's name cannot be resolved",
+    ),
+    (
+        (aiohttp.ClientConnectorError, ConnectionRefusedError),
+        ConnectionFailed,
+        "cannot connect to the API server; is it reachable?",
+    ),
+    (
+        (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError),
+        ConfigurationError,
+        "the server's address in the kubeconfig is not a valid URL",
+    ),
+    (
+        (aiohttp.ClientPayloadError, aiohttp.ClientResponseError),
+        ConnectionFailed,
+        "the answer was cut or is not proper HTTP",
+    ),
+    (
+        (msgspec.MsgspecError, json.JSONDecodeError, UnicodeError, RecursionError),
+        NotJson,
+        "the answer is not JSON as an API server writes it",
+    ),
+)
+"""The first row that fits counts, so subclasses stand before their bases."""
+
+
+def _os_text(error: BaseException) -> str:
+    cause = getattr(error, "os_error", error)
+    text = getattr(cause, "strerror", None)
+    return f" ({clean(text)})" if isinstance(text, str) else ""

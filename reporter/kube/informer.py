@@ -1,0 +1,471 @@
+"""One resource, listed and then watched: a local copy that knows how far it can be trusted."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, NoReturn, TypeVar
+
+import structlog
+
+from reporter.kube.backoff import Backoff
+from reporter.kube.client import KubeClient, api_path
+from reporter.kube.clock import Now, real_now
+from reporter.kube.decode import Frame, FrameType, decode_frame, decode_page
+from reporter.kube.errors import (
+    AnswerTooLarge,
+    ApiStatusError,
+    ConnectionFailed,
+    Forbidden,
+    Gone,
+    KubeError,
+    NotFound,
+    Unauthorized,
+)
+from reporter.model.instant import Instant
+from reporter.model.objects import KubeObject
+from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
+from reporter.snapshot.snapshot import ResourceState, Served
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+Key = tuple[str, str]
+
+_PAGE_BYTES: Final = 64 * 2**20
+_LONGEST_WAIT: Final = 120.0
+"""A Retry-After longer than this is not believed; priority and fairness asks for 32 s at most."""
+
+_SKIPPED: Final = 1000
+"""Most skipped objects that are remembered by name."""
+
+FORBIDDEN: Final = "forbidden"
+UNREACHABLE: Final = "unreachable"
+NOT_LISTED: Final = "not listed yet"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Intervals of an informer, in seconds, and the size of its pages.
+
+    Attributes:
+        unknown_after: how long a lost connection may last before the resource is unknown.
+        idle: silence after which a watch counts as dead; bookmarks come about once a minute.
+        watch: the shortest and longest time after which the server is to end a watch.
+        list: limit of one page's request.
+        page: objects in a page.
+
+    """
+
+    unknown_after: float = 120.0
+    idle: float = 120.0
+    watch: tuple[int, int] = (300, 600)
+    list: float = 60.0
+    page: int = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place(Generic[ObjectT]):
+    """What one informer reads.
+
+    Attributes:
+        resource: the resource.
+        version: API version, one that the cluster serves.
+        namespace: restricts it to one namespace; empty for all.
+        name: restricts it to one object; RBAC grants list and watch by name only with this
+            selector (API sheet 6.2).
+
+    """
+
+    resource: Resource[ObjectT]
+    version: str
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def path(self) -> str:
+        """Path of the collection."""
+        scope = ("namespaces", self.namespace) if self.namespace else ()
+        return api_path(self.resource.group, self.version, *scope, self.resource.plural)
+
+    @property
+    def selectors(self) -> dict[str, str]:
+        """Query parameters that restrict the collection."""
+        selectors = {}
+        if self.name:
+            selectors["fieldSelector"] = f"metadata.name={self.name}"
+        if self.resource.label_selector:
+            selectors["labelSelector"] = self.resource.label_selector
+        return selectors
+
+    def permission(self, verbs: str) -> str:
+        """Return what RBAC must grant: `list, watch on pods`."""
+        name = f"/{self.name}" if self.name else ""
+        where = f" in {self.namespace}" if self.namespace else ""
+        return f"{verbs} on {self.resource}{name}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    permission: str
+    since: Instant
+
+
+@dataclass(slots=True)
+class Counters:
+    """What metrics show of an informer."""
+
+    lists: int = 0
+    watches: int = 0
+    failures: int = 0
+    oversized_frames: int = 0
+    skipped_objects: int = 0
+
+
+class _Idle(ConnectionFailed):
+    """A watch was silent for so long that its connection may be dead."""
+
+
+class _Store(Generic[ObjectT]):
+    """The objects by namespace and name; counts its changes."""
+
+    def __init__(self) -> None:
+        self.objects: dict[Key, ObjectT] = {}
+        self.skipped: dict[Key, SkippedObject] = {}
+        self.changes = 0
+
+    def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
+        """Take a complete list; objects that did not change stay the same ones."""
+        for key, new in objects.items():
+            old = self.objects.get(key)
+            if old is not None and _same_version(old, new):
+                objects[key] = old
+        if _identical(objects, self.objects) and skipped == self.skipped:
+            return
+        self.objects, self.skipped = objects, skipped
+        self.changes += 1
+
+    def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
+        """Take one change."""
+        key = (content.namespace, content.name)
+        # A malformed object takes the place of its last good state, which is history.
+        self.objects.pop(key, None)
+        self.skipped.pop(key, None)
+        if type_ is not FrameType.DELETED:
+            if not isinstance(content, SkippedObject):
+                self.objects[key] = content
+            elif len(self.skipped) < _SKIPPED:
+                self.skipped[key] = content
+        self.changes += 1
+
+
+def _same_version(one: KubeObject, other: KubeObject) -> bool:
+    version = one.metadata.resource_version
+    return (
+        bool(version)
+        and version == other.metadata.resource_version
+        and one.metadata.uid == other.metadata.uid
+    )
+
+
+def _identical(one: Mapping[Key, ObjectT], other: Mapping[Key, ObjectT]) -> bool:
+    return len(one) == len(other) and all(other.get(key) is obj for key, obj in one.items())
+
+
+class Informer(Generic[ObjectT]):
+    """Keeps a copy of one place; `run` never returns and never raises a `KubeError`.
+
+    **When the copy counts as confirmed.** A complete list confirms, and each frame keeps it so. A
+    connection that was lost, or a pause of the process, takes that away, and then only a new list
+    gives it back: a watch that is taken up again where it ended sends nothing for a quiet kind,
+    its HTTP 200 may come from a proxy, and before what was missed has arrived the copy is old
+    although frames come in. A consistent list costs little for quiet kinds, and losses are rare
+    for busy ones. A watch that the server ends properly is no loss: the next one continues it.
+
+    Attributes:
+        place: what is read.
+        counters: for metrics.
+        last_frame: when a list or watch frame came last.
+
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        place: Place[ObjectT],
+        *,
+        timing: Timing | None = None,
+        now: Now = real_now,
+        chance: random.Random | None = None,
+        on_change: Callable[[], None] = lambda: None,
+        on_missing: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.place = place
+        self.counters = Counters()
+        self._client = client
+        self._timing = timing or Timing()
+        self._now = now
+        self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
+        self._on_change = on_change
+        self._on_missing = on_missing
+        self._backoff = Backoff(self._seconds, self._chance)
+        self._store: _Store[ObjectT] = _Store()
+        self._scope: asyncio.Timeout | None = None
+        self._page = self._timing.page
+        self._version = ""
+        self._relist = True
+        self._pauses = 0
+        self._listed = False
+        self._started = now()
+        self._unconfirmed: Instant | None = self._started
+        self._refused: _Refused | None = None
+        self.last_frame: Instant | None = None
+
+    @property
+    def objects(self) -> Mapping[Key, ObjectT]:
+        """The objects by namespace and name; valid until the next change."""
+        return self._store.objects
+
+    @property
+    def skipped(self) -> Mapping[Key, SkippedObject]:
+        """Objects left out because they are malformed."""
+        return self._store.skipped
+
+    @property
+    def changes(self) -> int:
+        """Grows with each change of `objects` or `skipped`."""
+        return self._store.changes
+
+    @property
+    def started(self) -> Instant:
+        """When the informer was made."""
+        return self._started
+
+    @property
+    def settled(self) -> bool:
+        """Whether it was listed once, or is known to be forbidden."""
+        return self._listed or self._refused is not None
+
+    @property
+    def state(self) -> ResourceState:
+        """What is known of the resource at this moment."""
+        if self._refused is not None:
+            return ResourceState(
+                Served.UNKNOWN, False, FORBIDDEN, self._refused.permission, self._refused.since
+            )
+        lost = self._unconfirmed
+        if lost is None:
+            return ResourceState(Served.SERVED)
+        seconds = (self._now().boot - lost.boot).total_seconds()
+        if seconds >= self._timing.unknown_after:
+            since = lost.after(self._timing.unknown_after)
+            return ResourceState(Served.UNKNOWN, False, UNREACHABLE, since=since)
+        if not self._listed:
+            return ResourceState(Served.UNKNOWN, False, NOT_LISTED, since=lost)
+        return ResourceState(Served.SERVED, confirmed=False)
+
+    def unconfirm(self) -> None:
+        """Trust nothing until it was listed anew, at once: the process has paused."""
+        self._pauses += 1
+        self._relist = True
+        self._lose()
+        if self._scope is not None and not self._scope.expired():
+            self._scope.reschedule(asyncio.get_running_loop().time())
+
+    async def run(self) -> NoReturn:
+        """List and watch until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(None) as self._scope:
+                    while True:
+                        wait = await self._round()
+                        await asyncio.sleep(wait)
+            except TimeoutError:
+                # Asked for by `unconfirm`; time limits of requests never come as TimeoutError.
+                log.info("informer_restarted", resource=str(self.place.resource))
+            finally:
+                self._scope = None
+
+    async def _round(self) -> float:
+        """List if needed, then watch until that ends; return the seconds to wait."""
+        try:
+            if self._relist:
+                await self._list()
+            return await self._watch()
+        except _Idle:
+            # Not a failure yet: a quiet kind without bookmarks looks the same. The list decides.
+            self._relist = True
+            return 0.0
+        except KubeError as error:
+            return self._failed(error)
+
+    async def _list(self) -> None:
+        objects: dict[Key, ObjectT] = {}
+        skipped: dict[Key, SkippedObject] = {}
+        token = ""
+        pauses = self._pauses
+        while True:
+            limit = {"limit": str(self._page)} if self._page else {}
+            proceed = {"continue": token} if token else {}
+            try:
+                response = await self._client.request(
+                    "GET",
+                    self.place.path,
+                    verb="list",
+                    resource=self.place.resource.plural,
+                    params={**self.place.selectors, **limit, **proceed},
+                    timeout=self._timing.list,
+                    max_bytes=_PAGE_BYTES,
+                )
+            except (Gone, AnswerTooLarge) as error:
+                self._resize(error)
+                raise
+            page = decode_page(self.place.resource, response.body)
+            objects.update(((obj.namespace, obj.name), obj) for obj in page.objects)
+            for each in page.skipped[: _SKIPPED - len(skipped)]:
+                skipped[each.namespace, each.name] = each
+            self.counters.skipped_objects += len(page.skipped)
+            token = page.continue_token
+            if not token:
+                break
+        self.counters.lists += 1
+        self.last_frame = self._now()
+        self._page = self._timing.page
+        self._store.replace(objects, skipped)
+        self._version = page.resource_version
+        self._listed = True
+        if skipped:
+            log.warning("objects_skipped", resource=str(self.place.resource), count=len(skipped))
+        # A list that was under way when the process paused may be older than the pause.
+        if pauses == self._pauses:
+            self._relist = False
+            self._unconfirmed = None
+        self._on_change()
+
+    def _resize(self, error: KubeError) -> None:
+        if isinstance(error, Gone):
+            # Paging took longer than the server keeps history: next time all at once, as
+            # client-go does.
+            self._page = 0
+        else:
+            self._page = max(1, (self._page or self._timing.page) // 5)
+
+    async def _watch(self) -> float:
+        """Watch until the server ends it; return the seconds to wait before the next one."""
+        seconds = self._chance.randint(*self._timing.watch)
+        # Events have no periodic bookmarks (API sheet 3.2): only the end shows them alive.
+        bookmarks = self.place.resource.plural != "events"
+        idle = self._timing.idle if bookmarks else seconds + 30.0
+        parameters = {
+            **self.place.selectors,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(seconds),
+        }
+        began = heard = self._seconds()
+        frames = 0
+        try:
+            async with self._client.stream(
+                self.place.path,
+                resource=self.place.resource.plural,
+                params=parameters,
+                idle_seconds=idle,
+            ) as lines:
+                self.counters.watches += 1
+                self._allowed()
+                heard = self._seconds()
+                if self._unconfirmed is not None:
+                    # Granted again after it was refused: what was missed is only in a list.
+                    self._relist = True
+                    return 0.0
+                async for line in lines:
+                    self._take(decode_frame(self.place.resource, line))
+                    heard = self._seconds()
+                    frames += 1
+        except AnswerTooLarge:
+            self.counters.oversized_frames += 1
+            log.warning("watch_frame_too_large", resource=str(self.place.resource))
+            raise
+        except ConnectionFailed as error:
+            if self._seconds() - heard >= idle:
+                raise _Idle(str(error)) from None
+            raise
+        if self._seconds() - began >= 1.0:
+            return 0.0
+        # A proxy that ends every watch at once must not become a hot loop.
+        if not frames:
+            self._relist = True
+        return self._backoff.next()
+
+    def _take(self, frame: Frame[ObjectT]) -> None:
+        # Watches start at a list's version, so each frame's is newer and may be continued from.
+        if frame.resource_version:
+            self._version = frame.resource_version
+        self.last_frame = self._now()
+        if frame.content is None:
+            return
+        if isinstance(frame.content, SkippedObject):
+            self.counters.skipped_objects += 1
+            log.warning(
+                "object_skipped",
+                resource=frame.content.resource,
+                namespace=frame.content.namespace,
+                name=frame.content.name,
+                cause=frame.content.cause,
+            )
+        self._store.apply(frame.type, frame.content)
+        self._on_change()
+
+    def _allowed(self) -> None:
+        if self._refused is not None:
+            self._refused = None
+            log.info("permission_granted", resource=str(self.place.resource))
+            self._on_change()
+
+    def _lose(self) -> None:
+        if self._unconfirmed is None:
+            self._unconfirmed = self._now()
+            self._on_change()
+
+    def _failed(self, error: KubeError) -> float:
+        """Note a failure; return the seconds to wait."""
+        self.counters.failures += 1
+        match error:
+            case Forbidden() | Unauthorized():
+                self._refuse(error)
+            case _:
+                self._relist = True
+                self._lose()
+                if isinstance(error, NotFound):
+                    # Whether the resource is gone is for discovery to say.
+                    self._on_missing()
+        asked = error.retry_after if isinstance(error, ApiStatusError) else None
+        wait = self._backoff.next(min(asked or 0.0, _LONGEST_WAIT))
+        log.info(
+            "informer_failed",
+            resource=str(self.place.resource),
+            namespace=self.place.namespace,
+            cause=str(error),
+            retry_seconds=round(wait, 1),
+        )
+        return wait
+
+    def _refuse(self, error: KubeError) -> None:
+        if isinstance(error, Unauthorized):
+            permission = "valid credentials"
+        else:
+            # A refused watch asks for no new list, so that it is the watch that is retried.
+            permission = self.place.permission("list, watch" if self._relist else "watch")
+        if self._refused is None:
+            self._refused = _Refused(permission, self._now())
+            log.warning("forbidden", resource=str(self.place.resource), permission=permission)
+            self._on_change()
+        elif self._refused.permission != permission:
+            self._refused = _Refused(permission, self._refused.since)
+        if self._unconfirmed is None:
+            self._unconfirmed = self._now()
+
+    def _seconds(self) -> float:
+        return self._now().boot.total_seconds()

@@ -1,0 +1,90 @@
+"""The running informers: each in a task of its own, started again should it ever crash."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import TypeAlias
+
+import structlog
+
+from reporter.kube.backoff import Backoff
+from reporter.kube.client import KubeClient
+from reporter.kube.clock import Now, real_now
+from reporter.kube.informer import Informer, Place, Timing
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+
+AnyPlace: TypeAlias = Place[KubeObject]
+AnyInformer: TypeAlias = Informer[KubeObject]
+
+log = structlog.get_logger(__name__)
+
+
+class Informers:
+    """Starts and stops informers so that they match the places that are wanted."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        timing: Timing | None = None,
+        now: Now = real_now,
+        chance: random.Random | None = None,
+        on_change: Callable[[Resource[KubeObject]], None],
+        on_missing: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._timing = timing
+        self._now = now
+        self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
+        self._on_change = on_change
+        self._on_missing = on_missing
+        self._running: dict[AnyPlace, AnyInformer] = {}
+        self._tasks: dict[AnyPlace, asyncio.Task[None]] = {}
+
+    def __iter__(self) -> Iterator[AnyInformer]:
+        return iter(self._running.values())
+
+    def of(self, resource: Resource[KubeObject]) -> list[AnyInformer]:
+        """Return the informers of a resource."""
+        return [each for each in self if each.place.resource is resource]
+
+    def want(self, places: AbstractSet[AnyPlace], tasks: asyncio.TaskGroup) -> None:
+        """Stop what is no longer wanted and start what is new."""
+        for place in self._running.keys() - places:
+            self._tasks.pop(place).cancel()
+            del self._running[place]
+            log.info("informer_stopped", resource=str(place.resource), version=place.version)
+            self._on_change(place.resource)
+        for place in places - self._running.keys():
+            informer = self._make(place)
+            self._running[place] = informer
+            name = f"informer {place.resource} {place.namespace}".rstrip()
+            self._tasks[place] = tasks.create_task(self._keep_running(informer), name=name)
+            log.info("informer_started", resource=str(place.resource), version=place.version)
+
+    def _make(self, place: AnyPlace) -> AnyInformer:
+        return Informer(
+            self._client,
+            place,
+            timing=self._timing,
+            now=self._now,
+            chance=self._chance,
+            on_change=lambda: self._on_change(place.resource),
+            on_missing=self._on_missing,
+        )
+
+    async def _keep_running(self, informer: AnyInformer) -> None:
+        backoff = Backoff(self._seconds, self._chance)
+        while True:
+            try:
+                await informer.run()
+            except Exception:
+                # A defect of ours must not take the other kinds down, nor stay unseen.
+                log.exception("informer_crashed", resource=str(informer.place.resource))
+                informer.unconfirm()
+                await asyncio.sleep(backoff.next())
+
+    def _seconds(self) -> float:
+        return self._now().boot.total_seconds()

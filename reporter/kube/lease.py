@@ -1,0 +1,333 @@
+"""Leader election on a Lease: client-go's algorithm with a fence (API sheet, section 2).
+
+Expiry is judged by how long the record has not changed here, never by the times written in it, so
+clocks may differ. All intervals are measured on a clock that counts suspend.
+"""
+
+import asyncio
+import math
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Final, NoReturn
+
+import msgspec
+import structlog
+
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
+from reporter.kube.client import KubeClient, Response, api_path, encode
+from reporter.kube.clock import Now, real_now
+from reporter.kube.errors import KubeError, NotFound, NotJson
+from reporter.model.instant import rfc3339_micro
+
+_JITTER: Final = 1.2
+_GROUP: Final = "coordination.k8s.io"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimes:
+    """Periods in seconds: `duration` > `renew_deadline` > 1.2 x `retry`, as in client-go.
+
+    Attributes:
+        duration: how long others wait for a leader that went silent.
+        renew_deadline: how long after its last renewal a leader still starts requests.
+        retry: time between two tries, and the longest that one request may take.
+
+    """
+
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.duration > self.renew_deadline > _JITTER * self.retry > 0:
+            raise ValueError(
+                f"lease {self.duration} s, renew deadline {self.renew_deadline} s, retry period "
+                f"{self.retry} s: the lease must exceed the renew deadline, and that 1.2 times "
+                "the retry period"
+            )
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    """What is read of a Lease's spec."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str
+
+
+class _Lease(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The Lease as it was seen last.
+
+    Attributes:
+        document: the whole object, so that a PUT keeps what others wrote on it.
+        raw: its spec as sent; any change of it shows that its holder lives.
+        spec: the part that is understood.
+        version: its resourceVersion.
+        changed_at: when a change of `raw` was seen here, seconds on our clock.
+
+    """
+
+    document: dict[str, object]
+    raw: bytes
+    spec: _Spec
+    version: str
+    changed_at: float
+
+    @property
+    def holder(self) -> str:
+        return self.spec.holder_identity or ""
+
+
+class Elector:
+    """Tries to hold the Lease. `fence_left` is what every write asks before it starts.
+
+    A former leader goes on as a candidate. `run` ends only by cancellation, and then releases the
+    Lease: cancel it after the work that it guards has ended.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        identity: str,
+        name: str = COMPONENT,
+        namespace: str = EVENT_NAMESPACE,
+        times: LeaseTimes | None = None,
+        now: Now = real_now,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._client = client
+        self._identity = identity
+        self._name = name
+        self._namespace = namespace
+        self._path = api_path(_GROUP, "v1", "namespaces", namespace, "leases", name)
+        self._times = times or LeaseTimes()
+        self._now = now
+        self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
+        self._record: _Record | None = None
+        self._renewed_at: float | None = None
+
+    @property
+    def holder(self) -> str:
+        """Who held the Lease when it was last seen; empty if nobody did."""
+        return self._record.holder if self._record else ""
+
+    def fence_left(self) -> float:
+        """Return for how many seconds requests may still be started; 0 if not leading.
+
+        It is counted from before the last renewal was sent, so others, who count the longer lease
+        duration from when they saw that renewal, always wait longer.
+        """
+        if self._renewed_at is None:
+            return 0.0
+        return max(0.0, self._renewed_at + self._times.renew_deadline - self._seconds())
+
+    def is_leader(self) -> bool:
+        """Tell whether requests may be started."""
+        return self.fence_left() > 0
+
+    async def run(
+        self,
+        *,
+        started: Callable[[], None] = lambda: None,
+        stopped: Callable[[], None] = lambda: None,
+    ) -> NoReturn:
+        """Take part in the election until cancelled, then release the Lease if it is ours.
+
+        Args:
+            started: called when this replica begins to lead.
+            stopped: called when it no longer leads, also on cancellation.
+
+        """
+        try:
+            while True:
+                await self._acquire()
+                log.info("leading_started", lease=self._name, identity=self._identity)
+                try:
+                    started()
+                    await self._hold()
+                finally:
+                    self._renewed_at = None
+                    log.info("leading_stopped", lease=self._name, identity=self._identity)
+                    stopped()
+        finally:
+            self._renewed_at = None
+            await self._release()
+
+    async def _acquire(self) -> None:
+        while not await self._try(self._times.retry):
+            # Jitter keeps candidates out of step.
+            factor = 1 + _JITTER * self._chance.random()
+            await asyncio.sleep(self._times.retry * factor)
+
+    async def _hold(self) -> None:
+        """Renew every retry period; return once the fence has closed or another one holds it."""
+        while True:
+            await asyncio.sleep(min(self._times.retry, self.fence_left()))
+            while (left := self.fence_left()) > 0:
+                began = self._seconds()
+                if await self._try(min(self._times.retry, left)):
+                    break
+                if self.holder != self._identity:
+                    return
+                # A try that hung has used up its period already.
+                spent = self._seconds() - began
+                pause = max(0.0, self._times.retry - spent)
+                await asyncio.sleep(min(pause, self.fence_left()))
+            else:
+                return
+
+    async def _try(self, seconds: float) -> bool:
+        """Try once to get or renew the Lease; whatever goes wrong is a failed try."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._renew_at_once() or await self._get_and_put()
+        except TimeoutError:
+            log.warning("lease_try_failed", lease=self._name, cause="no answer in time")
+        except KubeError as error:
+            log.warning("lease_try_failed", lease=self._name, cause=str(error))
+        return False
+
+    async def _renew_at_once(self) -> bool:
+        """Renew with the version last seen: one request while all is well."""
+        record = self._record
+        if record is None or record.holder != self._identity or not self.is_leader():
+            return False
+        # What is wrong with this, the complete way finds out.
+        with suppress(KubeError):
+            return await self._put(record)
+        return False
+
+    async def _get_and_put(self) -> bool:
+        try:
+            response = await self._request("GET", "get")
+        except NotFound as error:
+            if not error.is_status_object:
+                raise
+            return await self._create()
+        record = self._observe(response)
+        if record.holder not in ("", self._identity):
+            lasts = float(record.spec.lease_duration_seconds or self._times.duration)
+            if self._seconds() < record.changed_at + lasts:
+                return False
+        return await self._put(record)
+
+    async def _create(self) -> bool:
+        # By PUT, which RBAC can grant for this one name only (API sheet 6.2).
+        now = rfc3339_micro(self._now().wall)
+        document: dict[str, object] = {
+            "apiVersion": f"{_GROUP}/v1",
+            "kind": "Lease",
+            "metadata": {"name": self._name, "namespace": self._namespace},
+            "spec": self._spec(acquired=now, renewed=now, transitions=0),
+        }
+        return await self._write(document, "create")
+
+    async def _put(self, record: _Record) -> bool:
+        now = rfc3339_micro(self._now().wall)
+        transitions = record.spec.lease_transitions or 0
+        acquired = now
+        if record.holder == self._identity:
+            acquired = record.spec.acquire_time or now
+        else:
+            transitions += 1
+        spec = self._spec(acquired=acquired, renewed=now, transitions=transitions)
+        return await self._write(_with_spec(record, spec), "update")
+
+    async def _write(self, document: dict[str, object], verb: str) -> bool:
+        began = self._seconds()
+        response = await self._request("PUT", verb, encode(document))
+        if self._observe(response).holder != self._identity:
+            raise NotJson(f"PUT {self._path}: the answer is not the Lease that was written")
+        self._renewed_at = began
+        return True
+
+    async def _release(self) -> None:
+        """Give the Lease up, so that another one need not wait for it to expire."""
+        if self._record is None or self._record.holder != self._identity:
+            return
+        try:
+            async with asyncio.timeout(self._times.retry):
+                record = self._observe(await self._request("GET", "get"))
+                if record.holder != self._identity:
+                    return
+                now = rfc3339_micro(self._now().wall)
+                transitions = record.spec.lease_transitions or 0
+                spec = self._spec(acquired=now, renewed=now, transitions=transitions)
+                spec |= {"holderIdentity": "", "leaseDurationSeconds": 1}
+                await self._request("PUT", "update", encode(_with_spec(record, spec)))
+        except TimeoutError:
+            log.warning("lease_release_failed", lease=self._name, cause="no answer in time")
+        except KubeError as error:
+            log.warning("lease_release_failed", lease=self._name, cause=str(error))
+        else:
+            self._record = replace(record, spec=_Spec())
+            log.info("lease_released", lease=self._name)
+
+    def _spec(self, *, acquired: str, renewed: str, transitions: int) -> dict[str, object]:
+        return {
+            "holderIdentity": self._identity,
+            # The API takes whole seconds; others may wait longer than asked, never shorter.
+            "leaseDurationSeconds": math.ceil(self._times.duration),
+            "acquireTime": acquired,
+            "renewTime": renewed,
+            "leaseTransitions": transitions,
+        }
+
+    def _observe(self, response: Response) -> _Record:
+        """Take over a Lease that the server sent; note when its spec changes."""
+        lease = response.decode(_Lease)
+        raw = bytes(lease.spec)
+        before = self._record
+        same = before is not None and before.raw == raw
+        try:
+            spec = msgspec.json.decode(raw, type=_Spec | None) or _Spec()
+        except msgspec.DecodeError:
+            raise NotJson(f"GET {self._path}: the Lease's spec is malformed") from None
+        self._record = _Record(
+            document=response.decode(dict[str, object]),
+            raw=raw,
+            spec=spec,
+            version=lease.metadata.resource_version,
+            changed_at=before.changed_at if before is not None and same else self._seconds(),
+        )
+        return self._record
+
+    async def _request(self, method: str, verb: str, body: bytes | None = None) -> Response:
+        response = await self._client.request(
+            method,
+            self._path,
+            verb=verb,
+            resource="leases",
+            body=body,
+            timeout=self._times.retry,
+            lease=True,
+        )
+        if response.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
+            raise NotJson(f"{method} {self._path}: an answer {response.status} has no Lease")
+        return response
+
+    def _seconds(self) -> float:
+        return self._now().boot.total_seconds()
+
+
+def _with_spec(record: _Record, spec: dict[str, object]) -> dict[str, object]:
+    """Return the document with our part of the spec; what others wrote on it stays."""
+    old = record.document.get("spec")
+    return {**record.document, "spec": {**(old if isinstance(old, dict) else {}), **spec}}

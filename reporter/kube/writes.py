@@ -1,0 +1,76 @@
+"""Writes of our Events, through core/v1, where they stay mutable (API sheet 1.3)."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
+from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
+from reporter.kube.errors import NotJson
+from reporter.model.objects import Event
+from reporter.model.report import SkippedObject
+from reporter.snapshot.decode import decode_object
+
+WRITE_SECONDS: Final = 5.0
+"""Limit of one write; a write that began within the fence ends before the lease does."""
+
+
+class KubeEvents:
+    """Creates and patches Events in kube-system."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        namespace: str = EVENT_NAMESPACE,
+        seconds: float = WRITE_SECONDS,
+    ) -> None:
+        self._client = client
+        self._path = ("namespaces", namespace, EVENTS.plural)
+        self._seconds = seconds
+
+    async def create_event(self, body: Mapping[str, object]) -> Event:
+        """Create an Event and return it as stored.
+
+        Raises:
+            AlreadyExists: there is one of that name.
+            Invalid: the API server's rules refuse it; never worth a repetition.
+            KubeError: anything else, see `errors`.
+
+        """
+        return await self._write("POST", api_path("", "v1", *self._path), "create", body, JSON)
+
+    async def patch_event(
+        self, name: str, patch: Mapping[str, object], *, resource_version: str
+    ) -> Event:
+        """Merge-patch an Event, if it is still of that version, and return it as stored.
+
+        Raises:
+            NotFound: it has expired.
+            Conflict: it has changed.
+            KubeError: anything else, see `errors`.
+
+        """
+        metadata = patch.get("metadata")
+        guarded = {**metadata} if isinstance(metadata, Mapping) else {}
+        guarded["resourceVersion"] = resource_version
+        path = api_path("", "v1", *self._path, name)
+        return await self._write(
+            "PATCH", path, "patch", {**patch, "metadata": guarded}, MERGE_PATCH
+        )
+
+    async def _write(
+        self, method: str, path: str, verb: str, body: Mapping[str, object], content_type: str
+    ) -> Event:
+        response = await self._client.request(
+            method,
+            path,
+            verb=verb,
+            resource=EVENTS.plural,
+            body=encode(body),
+            content_type=content_type,
+            timeout=self._seconds,
+        )
+        stored = decode_object(EVENTS, response.body)
+        if isinstance(stored, SkippedObject):
+            raise NotJson(f"{method} {path}: the answer is not an Event: {stored.cause}")
+        return stored

@@ -1,0 +1,55 @@
+"""Whether the mesh defines the provider that policies made by older charts rely on."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.reasons import CLUSTER_GATEWAY_AUTH
+from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, NAMESPACES
+from reporter.model.finding import Finding
+from reporter.model.subject import CLUSTER
+from reporter.model.text import clean
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.mesh import (
+    API_KEY_PROVIDER,
+    lacks_api_key_provider,
+    mesh_configs,
+    required_provider,
+)
+from reporter.workload.namespaces import managed_namespaces, namespace_ref
+
+_SEVERITY: Final = 5
+"""Less than a Deployment that does not run."""
+
+
+def probe_mesh_provider(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+    """Yield a finding if policies need the provider of API keys and no mesh defines it.
+
+    Current charts make neither the policies nor the provider, so the provider alone being away is
+    normal (sheet, 7.4 and decision 10 of section 10).
+    """
+    if not lacks_api_key_provider(snapshot, settings):
+        return
+    needed = any(
+        required_provider(policy) == API_KEY_PROVIDER
+        for namespace in managed_namespaces(snapshot)
+        for policy in snapshot[AUTHORIZATIONPOLICIES].in_namespace(namespace.name)
+    )
+    if not needed:
+        return
+    config = mesh_configs(snapshot, settings)[0]
+    table = snapshot[NAMESPACES]
+    candidates = settings.gateway_auth_namespace
+    home = next((each for each in candidates if table.get("", each)), candidates[0])
+    yield Finding(
+        reason=CLUSTER_GATEWAY_AUTH,
+        subject=CLUSTER,
+        involved=namespace_ref(snapshot, home),
+        related=CONFIGMAPS.ref(config),
+        message=clean(
+            f"ConfigMap {config.namespace}/{config.name} does not define the extension provider "
+            f"{API_KEY_PROVIDER}, which AuthorizationPolicies of workload namespaces name"
+        ),
+        cause=f"provider {API_KEY_PROVIDER} missing",
+        severity=_SEVERITY,
+    )

@@ -1,0 +1,52 @@
+"""What the reporter cannot read: a blind reporter says so where operators look (design 3)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
+from reporter.model.finding import Finding
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.model.text import clean
+from reporter.probes.cluster.crds import crd_ref
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import NOT_READ, ResourceState, Served, Snapshot
+from reporter.workload.namespaces import namespace_ref
+
+NOT_ASKED_FOR: Final = frozenset({NOT_READ.cause, "not in the dump"})
+"""Causes that say nobody tried: what a dump does not hold is no fault of the cluster."""
+
+
+def probe_unknown_resources(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+    """Yield a finding for each resource that was asked for and could not be read."""
+    involved = namespace_ref(snapshot, settings.release_namespace)
+    for resource, state in sorted(snapshot.states.items(), key=lambda item: str(item[0])):
+        if state.served is not Served.UNKNOWN or state.cause in NOT_ASKED_FOR:
+            continue
+        yield Finding(
+            reason=CLUSTER_STATUS_UNKNOWN,
+            subject=CLUSTER,
+            involved=involved,
+            related=_related(resource),
+            message=_message(resource, state),
+            cause=clean(f"{resource} {state.cause}"),
+            transition=state.since.wall if state.since else None,
+        )
+
+
+def _related(resource: Resource[KubeObject]) -> ObjectRef:
+    """Return what tells one unknown resource from the next.
+
+    A built-in resource has no object of its own; APIResource is how API discovery names it.
+    """
+    if resource.custom:
+        return crd_ref(resource.crd_name)
+    return ObjectRef("v1", "APIResource", "", str(resource))
+
+
+def _message(resource: Resource[KubeObject], state: ResourceState) -> str:
+    text = f"Resource {resource} cannot be read ({state.cause}), so what rests on it is unknown"
+    if state.permission:
+        text += f"; grant the reporter: {state.permission}"
+    return clean(text)

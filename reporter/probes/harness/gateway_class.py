@@ -1,0 +1,93 @@
+"""Whether a controller feels responsible for the Gateways of a workload namespace.
+
+Istio writes nothing on a Gateway of a class it does not know, so the conditions that the Gateway
+API names for this case never come from it (sheet, 7.1; weak point 9.B.15).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from reporter.catalogue.reasons import HARNESS_GATEWAY_CLASS
+from reporter.catalogue.resources import GATEWAYCLASSES, GATEWAYS
+from reporter.model.finding import Finding
+from reporter.model.objects import Gateway, Namespace
+from reporter.model.text import detail
+from reporter.probes.harness.finding import harness_finding
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.gateways import workload_gateways
+
+_CLASS_REASONS: Final = frozenset({"NoMatchingParent", "InvalidParameters", "UnsupportedValue"})
+"""Reasons of Accepted=False that are about the class; others are about the Gateway itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    text: str
+    cause: str
+    severity: int
+    transition: datetime | None = None
+
+
+def probe_gateway_class(
+    snapshot: Snapshot, _settings: EvaluationSettings, namespace: Namespace
+) -> Iterator[Finding]:
+    """Yield a finding for each Gateway whose class is missing, not accepted, or not taken up."""
+    for gateway in workload_gateways(snapshot, namespace.name):
+        fault = _class_fault(snapshot, gateway) or _acceptance_fault(gateway)
+        if fault is None:
+            continue
+        yield harness_finding(
+            HARNESS_GATEWAY_CLASS,
+            namespace,
+            GATEWAYS.ref(gateway),
+            text=f"has the class {gateway.spec.gateway_class_name}, {fault.text}",
+            cause=fault.cause,
+            severity=fault.severity,
+            transition=fault.transition,
+            created=gateway.created,
+        )
+
+
+def _class_fault(snapshot: Snapshot, gateway: Gateway) -> _Fault | None:
+    found = snapshot[GATEWAYCLASSES].get("", gateway.spec.gateway_class_name)
+    if found is None:
+        if not snapshot.absence_known(GATEWAYCLASSES):
+            return None
+        return _Fault("which does not exist", "GatewayClass missing", severity=30)
+    accepted = found.status.condition("Accepted")
+    if accepted is None or accepted.status != "False":
+        return None
+    text = detail(accepted.reason, accepted.message) or "Accepted is False"
+    return _Fault(
+        f"which is not accepted: {text}",
+        "GatewayClass not accepted",
+        severity=20,
+        transition=accepted.last_transition_time,
+    )
+
+
+def _acceptance_fault(gateway: Gateway) -> _Fault | None:
+    """Return the fault that the Gateway's own Accepted condition shows.
+
+    Unknown is the value at creation and has the time 1970-01-01; it is a fault once it lasts, so
+    its age is that of the Gateway.
+    """
+    accepted = gateway.status.condition("Accepted")
+    if accepted is None or accepted.status == "Unknown":
+        reason = (accepted.reason if accepted else None) or "Pending"
+        return _Fault(
+            f"which no controller has taken up: Accepted is Unknown ({detail(reason, None)})",
+            "Accepted stays Unknown",
+            severity=10,
+        )
+    if accepted.status != "False" or accepted.reason not in _CLASS_REASONS:
+        return None
+    return _Fault(
+        f"which does not take it: {detail(accepted.reason, accepted.message)}",
+        accepted.reason,
+        severity=15,
+        transition=accepted.last_transition_time,
+    )

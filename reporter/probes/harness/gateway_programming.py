@@ -1,0 +1,100 @@
+"""Whether the Gateways of a workload namespace are programmed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.catalogue.reasons import HARNESS_GATEWAY_PROGRAMMING
+from reporter.catalogue.resources import GATEWAYS
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition, Gateway, ListenerStatus, Namespace
+from reporter.model.text import detail
+from reporter.probes.harness.finding import harness_finding
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.gateways import workload_gateways
+
+_LISTENER_FAULTS: Final = (
+    ("Conflicted", "True"),
+    ("ResolvedRefs", "False"),
+    ("Programmed", "False"),
+)
+_ADDRESS_PENDING: Final = "address pending"
+"""Istio's text while the cloud builds the load balancer; its reason is that of other causes too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    text: str
+    cause: str
+    severity: int
+    transition: datetime | None
+    budget: timedelta | None = None
+
+
+def probe_gateway_programming(
+    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
+) -> Iterator[Finding]:
+    """Yield a finding for each Gateway that could not be programmed, as a whole or a listener."""
+    address_budget = timedelta(seconds=settings.load_balancer_budget_seconds)
+    for gateway in workload_gateways(snapshot, namespace.name):
+        faults = sorted(
+            _faults(gateway, address_budget), key=lambda each: (-each.severity, each.text)
+        )
+        if not faults:
+            continue
+        worst, *others = faults
+        more = f" (and {len(others)} more of its conditions)" if others else ""
+        yield harness_finding(
+            HARNESS_GATEWAY_PROGRAMMING,
+            namespace,
+            GATEWAYS.ref(gateway),
+            text=f"could not be programmed: {worst.text}{more}",
+            cause=worst.cause,
+            severity=worst.severity,
+            transition=worst.transition,
+            created=gateway.created,
+            budget=worst.budget,
+        )
+
+
+def _faults(gateway: Gateway, address_budget: timedelta) -> Iterator[_Fault]:
+    programmed = gateway.status.condition("Programmed")
+    if programmed is not None and programmed.status == "False":
+        pending = _is_address_pending(programmed)
+        yield _Fault(
+            _text(programmed),
+            "address pending" if pending else _reason(programmed),
+            severity=10 if pending else 30,
+            transition=programmed.last_transition_time,
+            budget=address_budget if pending else None,
+        )
+    for listener in gateway.status.listeners or ():
+        yield from _listener_faults(listener)
+
+
+def _listener_faults(listener: ListenerStatus) -> Iterator[_Fault]:
+    for type_, status in _LISTENER_FAULTS:
+        condition = listener.condition(type_)
+        if condition is None or condition.status != status:
+            continue
+        yield _Fault(
+            f"listener {listener.name}: {type_} is {status}, {_text(condition)}",
+            f"listener {listener.name}: {_reason(condition)}",
+            severity=20,
+            transition=condition.last_transition_time,
+        )
+
+
+def _is_address_pending(condition: Condition) -> bool:
+    text = (condition.message or "").lower()
+    return condition.reason == "AddressNotAssigned" and _ADDRESS_PENDING in text
+
+
+def _reason(condition: Condition) -> str:
+    return condition.reason or f"{condition.type} is {condition.status}"
+
+
+def _text(condition: Condition) -> str:
+    return detail(_reason(condition), condition.message)

@@ -1,0 +1,49 @@
+"""Probes of the model layer for KAITO: one module for each reason (sheet 1 and 5)."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from reporter.catalogue.resources import INFERENCESETS
+from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
+from reporter.model.objects import InferenceSet
+from reporter.probes.inferenceset.epp import probe_epp
+from reporter.probes.inferenceset.infra import probe_infra
+from reporter.probes.inferenceset.node_pressure import probe_node_pressure
+from reporter.probes.inferenceset.pods import probe_pods
+from reporter.probes.inferenceset.ready import probe_ready
+from reporter.probes.inferenceset.route import probe_route
+from reporter.probes.inferenceset.scaling import probe_scaling
+from reporter.probes.inferenceset.scope import subject_of
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.namespaces import managed_namespaces
+
+_Probe: TypeAlias = Callable[[InferenceSet, Snapshot, EvaluationSettings], Iterator[Finding]]
+
+_PROBES: Final[tuple[_Probe, ...]] = (
+    probe_scaling,
+    probe_infra,
+    probe_pods,
+    probe_route,
+    probe_epp,
+    probe_node_pressure,
+)
+
+
+def evaluate_inferencesets(snapshot: Snapshot, settings: EvaluationSettings) -> Evaluation:
+    """Return all that is said about the InferenceSets of the workload namespaces.
+
+    Sets and namespaces that are being deleted are no subjects, and nothing is said about them.
+    """
+    findings: list[Finding] = []
+    ready: list[ReadyEvidence] = []
+    subjects: list[KnownSubject] = []
+    for namespace in managed_namespaces(snapshot):
+        for inferenceset in snapshot[INFERENCESETS].in_namespace(namespace.name):
+            if inferenceset.deleting:
+                continue
+            subjects.append(KnownSubject(subject_of(inferenceset), inferenceset.created))
+            for probe in _PROBES:
+                findings += probe(inferenceset, snapshot, settings)
+            ready += probe_ready(inferenceset, snapshot)
+    return Evaluation(tuple(findings), tuple(ready), tuple(subjects))

@@ -1,0 +1,148 @@
+"""Who may do what: rules in the manner of RBAC, and the reviews that answer by them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from reporter.sandbox.errors import ApiError, forbidden
+from reporter.sandbox.objects import Object, dig
+from reporter.sandbox.requests import ResourceRequest
+
+_ANY = "*"
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A policy rule, with the namespaces it holds in; empty lists of names or namespaces mean all."""
+
+    api_groups: tuple[str, ...] = (_ANY,)
+    resources: tuple[str, ...] = (_ANY,)
+    verbs: tuple[str, ...] = (_ANY,)
+    resource_names: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+
+    def covers(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
+        """Whether the rule speaks of this.
+
+        A rule with names does not cover what names nothing, such as a create by POST; one with
+        namespaces does not cover what spans all of them.
+        """
+        return (
+            (_ANY in self.verbs or verb in self.verbs)
+            and (_ANY in self.api_groups or group in self.api_groups)
+            and (_ANY in self.resources or resource in self.resources)
+            and (not self.resource_names or name in self.resource_names)
+            and (not self.namespaces or namespace in self.namespaces)
+        )
+
+
+class Access:
+    """What the one user of the sandbox may do.
+
+    Without grants everything is allowed; with grants, only what they cover. Denials come on top
+    of either and cannot be written as RBAC: they are for taking single rights away.
+    """
+
+    def __init__(self) -> None:
+        self.grants: list[Rule] | None = None
+        self.denials: list[Rule] = []
+        self.user = "sandbox"
+
+    def allow_only(self, rules: Sequence[Rule]) -> None:
+        """Allow what these rules cover, and nothing else."""
+        self.grants = list(rules)
+
+    def deny(self, rule: Rule) -> None:
+        """Take a right away."""
+        self.denials.append(rule)
+
+    def reset(self) -> None:
+        """Allow everything again."""
+        self.grants = None
+        self.denials.clear()
+
+    def allows(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
+        """Whether a request is allowed."""
+        if any(rule.covers(verb, group, resource, namespace, name) for rule in self.denials):
+            return False
+        return self.grants is None or any(
+            rule.covers(verb, group, resource, namespace, name) for rule in self.grants
+        )
+
+    def check(self, request: ResourceRequest, *, name: str = "", verb: str = "") -> None:
+        """Refuse a request that is not allowed.
+
+        Raises:
+            ApiError: 403.
+        """
+        group = request.resource.group
+        verb, name = verb or request.verb, name or request.name
+        # Whoever may read everything of a group may not read its subresources by that.
+        if not self.allows(verb, group, request.target, request.namespace, name):
+            raise self._refusal(request, verb)
+
+    def _refusal(self, request: ResourceRequest, verb: str) -> ApiError:
+        where = (
+            f'in the namespace "{request.namespace}"'
+            if request.namespace
+            else "at the cluster scope"
+        )
+        return forbidden(
+            request.resource.group,
+            request.resource.plural,
+            request.name,
+            f'User "{self.user}" cannot {verb} resource "{request.target}" in API group '
+            f'"{request.resource.group}" {where}',
+        )
+
+    def review(self, body: Object) -> Object:
+        """Answer a SelfSubjectAccessReview."""
+        asked = dig(body, "spec", "resourceAttributes")
+        if asked is None:
+            allowed = True
+        else:
+            resource = str(asked.get("resource") or "")
+            subresource = asked.get("subresource")
+            allowed = self.allows(
+                str(asked.get("verb") or ""),
+                str(asked.get("group") or ""),
+                f"{resource}/{subresource}" if subresource else resource,
+                str(asked.get("namespace") or ""),
+                str(asked.get("name") or ""),
+            )
+        reason = "RBAC: allowed by the rules of the sandbox" if allowed else ""
+        return {
+            "kind": "SelfSubjectAccessReview",
+            "apiVersion": "authorization.k8s.io/v1",
+            "metadata": {},
+            "spec": body.get("spec") or {},
+            "status": {"allowed": allowed, **({"reason": reason} if reason else {})},
+        }
+
+    def rules_review(self, body: Object) -> Object:
+        """Answer a SelfSubjectRulesReview; denials cannot be told by it."""
+        namespace = str(dig(body, "spec", "namespace") or "")
+        rules = [Rule()] if self.grants is None else self.grants
+        here = [rule for rule in rules if not rule.namespaces or namespace in rule.namespaces]
+        return {
+            "kind": "SelfSubjectRulesReview",
+            "apiVersion": "authorization.k8s.io/v1",
+            "metadata": {},
+            "spec": {"namespace": namespace},
+            "status": {
+                "resourceRules": [
+                    {
+                        "verbs": list(rule.verbs),
+                        "apiGroups": list(rule.api_groups),
+                        "resources": list(rule.resources),
+                        **(
+                            {"resourceNames": list(rule.resource_names)}
+                            if rule.resource_names
+                            else {}
+                        ),
+                    }
+                    for rule in here
+                ],
+                "nonResourceRules": [],
+                "incomplete": bool(self.denials),
+            },
+        }

@@ -1,0 +1,84 @@
+"""Reading request bodies: JSON, YAML, and a little protobuf."""
+
+import msgspec
+import yaml
+
+from reporter.sandbox.errors import bad_request, unsupported_media_type
+from reporter.sandbox.objects import JSON, Object, decode
+from reporter.sandbox.operations import PATCH_TYPES, PatchType
+from reporter.sandbox.protobuf import decode_body
+
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as JSON knows it: timestamps stay text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_json(raw: bytes) -> JSON:
+    """Decode a JSON body.
+
+    Raises:
+        ApiError: 400.
+    """
+    try:
+        return decode(raw)
+    except msgspec.DecodeError as error:
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type JSON): {error}"
+        ) from None
+
+
+def read_yaml(raw: bytes) -> JSON:
+    """Decode a YAML body, of which JSON is the usual case.
+
+    Raises:
+        ApiError: 400.
+    """
+    try:
+        return decode(raw)
+    except msgspec.DecodeError:
+        pass
+    try:
+        return yaml.load(raw, Loader=_Loader)  # noqa: S506 - derived from the safe loader
+    except yaml.YAMLError as error:
+        raise bad_request(f"error decoding YAML: {error}") from None
+
+
+def read_object(raw: bytes, content_type: str) -> Object:
+    """Decode the object in the body of a create, update or delete; empty for no body.
+
+    Raises:
+        ApiError: 400 or 415.
+    """
+    if not raw:
+        return {}
+    if content_type == _PROTOBUF:
+        return decode_body(raw)
+    if content_type in {"application/json", "application/octet-stream", ""}:
+        found = read_json(raw)
+    elif content_type == "application/yaml":
+        found = read_yaml(raw)
+    else:
+        raise unsupported_media_type(["application/json", "application/yaml", _PROTOBUF])
+    if not isinstance(found, dict):
+        raise bad_request("the body of the request is no object")
+    return found
+
+
+def read_patch(raw: bytes, content_type: str) -> tuple[PatchType, JSON]:
+    """Decode the body of a patch.
+
+    Raises:
+        ApiError: 400 or 415.
+    """
+    patch_type = PATCH_TYPES.get(content_type)
+    if patch_type is None:
+        raise unsupported_media_type(list(PATCH_TYPES))
+    return patch_type, read_yaml(raw) if patch_type == "apply" else read_json(raw)

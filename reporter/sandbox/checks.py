@@ -1,0 +1,74 @@
+"""Whether a body fits the path it was sent to."""
+
+from reporter.sandbox.errors import bad_request, conflict
+from reporter.sandbox.objects import JSON, Object, dig, meta, name_of
+from reporter.sandbox.resources import Resource
+
+
+def check_type(resource: Resource, body: JSON) -> None:
+    """Refuse a body of another kind than its path is for."""
+    if not isinstance(body, dict):
+        raise bad_request("the body of the request is no object")
+    given = (body.get("apiVersion") or "", body.get("kind") or "")
+    if not resource.custom and not given[0] and not given[1]:
+        # Typed endpoints take a body without a type for their own.
+        body["apiVersion"], body["kind"] = resource.api_version, resource.kind
+        return
+    if not given[1]:
+        raise bad_request("Object 'Kind' is missing in the request body")
+    if given != (resource.api_version, resource.kind):
+        raise bad_request(
+            f"the API version in the data ({given[0]}) does not match the expected API version"
+            f" ({resource.api_version})"
+            if given[0] != resource.api_version
+            else f'{given[1]} in version "{resource.version}" cannot be handled as a'
+            f' {resource.kind}: no kind "{given[1]}" is registered at this path'
+        )
+
+
+def settle_namespace(resource: Resource, namespace: str, body: Object) -> None:
+    """Give a body the namespace of its path, or refuse another one."""
+    metadata = body.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise bad_request("json: cannot unmarshal metadata into Go value of type v1.ObjectMeta")
+    given = meta(body).get("namespace")
+    if not resource.namespaced:
+        meta(body).pop("namespace", None)
+    elif given and given != namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    else:
+        meta(body)["namespace"] = namespace
+
+
+def check_name(name: str, body: Object) -> None:
+    """Give a body the name of its path, or refuse another one."""
+    given = name_of(body)
+    if not given:
+        meta(body)["name"] = name
+    elif given != name:
+        raise bad_request(
+            f"the name of the object ({given}) does not match the name on the URL ({name})"
+        )
+
+
+def check_patch(body: JSON) -> None:
+    """Refuse a patch that is no object."""
+    if not isinstance(body, dict):
+        raise bad_request(
+            "error decoding patch: json: cannot unmarshal array into Go value of type "
+            "map[string]interface {}"
+        )
+
+
+def check_uid(resource: Resource, obj: Object, stored: str) -> None:
+    """Refuse a write that is meant for another object of the same name."""
+    given = str(dig(obj, "metadata", "uid") or "")
+    if given and given != stored:
+        raise conflict(
+            resource.group,
+            resource.plural,
+            name_of(obj),
+            f"Precondition failed: UID in precondition: {given}, UID in object meta: {stored}",
+        )

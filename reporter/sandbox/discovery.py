@@ -1,0 +1,169 @@
+"""Discovery: which groups, versions and resources there are, in both forms."""
+
+import hashlib
+
+from reporter.sandbox.objects import Object, encode
+from reporter.sandbox.registry import Registry
+from reporter.sandbox.representation import media_types
+from reporter.sandbox.resources import Resource
+
+_AGGREGATED_VERSIONS = ("v2", "v2beta1")
+_SUBRESOURCE_VERBS = ["get", "patch", "update"]
+
+VERSION: Object = {
+    "major": "1",
+    "minor": "33",
+    "gitVersion": "v1.33.0+sandbox",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "linux/amd64",
+}
+
+
+def aggregated_version(accept: str) -> str:
+    """The version of the aggregated form that a client wants, empty for the legacy form."""
+    for name, parameters in media_types(accept):
+        if name != "application/json":
+            continue
+        if parameters.get("as") == "APIGroupDiscoveryList":
+            version = parameters.get("v", "")
+            if parameters.get("g") == "apidiscovery.k8s.io" and version in _AGGREGATED_VERSIONS:
+                return version
+        elif "as" not in parameters:
+            return ""
+    return ""
+
+
+def aggregated(registry: Registry, version: str, *, core: bool) -> bytes:
+    """The APIGroupDiscoveryList of `/api` or `/apis`."""
+    groups = [
+        {
+            "metadata": {"name": group} if group else {},
+            "versions": [
+                {
+                    "version": served,
+                    "resources": [
+                        _aggregated_resource(item) for item in registry.resources(group, served)
+                    ],
+                    "freshness": "Current",
+                }
+                for served in versions
+            ],
+        }
+        for group, versions in registry.versions().items()
+        if (group == "") is core
+    ]
+    return encode(
+        {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": f"apidiscovery.k8s.io/{version}",
+            "metadata": {},
+            "items": groups,
+        }
+    )
+
+
+def etag(document: bytes) -> str:
+    """The entity tag of a discovery document."""
+    return '"' + hashlib.sha512(document).hexdigest().upper() + '"'
+
+
+def _aggregated_resource(resource: Resource) -> Object:
+    found: Object = {
+        "resource": resource.plural,
+        "responseKind": _kind(resource),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular_name,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        found["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        found["categories"] = list(resource.categories)
+    subresources = []
+    if resource.scale is not None:
+        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+        subresources.append(
+            {"subresource": "scale", "responseKind": scale, "verbs": _SUBRESOURCE_VERBS}
+        )
+    if resource.status:
+        subresources.append(
+            {
+                "subresource": "status",
+                "responseKind": _kind(resource),
+                "verbs": _SUBRESOURCE_VERBS,
+            }
+        )
+    if subresources:
+        found["subresources"] = subresources
+    return found
+
+
+def _kind(resource: Resource) -> Object:
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+
+
+def core_versions() -> Object:
+    """The legacy answer of `/api`."""
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+
+
+def groups(registry: Registry) -> Object:
+    """The legacy answer of `/apis`."""
+    found = [_group(name, versions) for name, versions in registry.versions().items() if name]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
+
+
+def group(registry: Registry, name: str) -> Object | None:
+    """The legacy answer of `/apis/<group>`."""
+    versions = registry.versions().get(name)
+    if not name or versions is None:
+        return None
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)}
+
+
+def _group(name: str, versions: list[str]) -> Object:
+    served = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": served, "preferredVersion": served[0]}
+
+
+def resources(registry: Registry, group_name: str, version: str) -> Object | None:
+    """The APIResourceList of one version of a group."""
+    served = registry.resources(group_name, version)
+    if not served:
+        return None
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": served[0].api_version,
+        "resources": [entry for resource in served for entry in _entries(resource)],
+    }
+
+
+def _entries(resource: Resource) -> list[Object]:
+    main: Object = {
+        "name": resource.plural,
+        "singularName": resource.singular_name,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        main["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        main["categories"] = list(resource.categories)
+    entries = [main]
+    base: Object = {
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "verbs": _SUBRESOURCE_VERBS,
+    }
+    if resource.scale is not None:
+        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+        entries.append({"name": f"{resource.plural}/scale", **base, **scale})
+    if resource.status:
+        entries.append({"name": f"{resource.plural}/status", **base, "kind": resource.kind})
+    return entries

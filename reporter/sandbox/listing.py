@@ -1,0 +1,287 @@
+"""Lists: selectors, versions and pages."""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from reporter.sandbox import events, jsonpath
+from reporter.sandbox.errors import (
+    ApiError,
+    FieldError,
+    bad_request,
+    expired,
+    forbidden_value,
+    invalid_options,
+    invalid_value,
+    required_value,
+    too_large,
+    unsupported_value,
+)
+from reporter.sandbox.objects import JSON, Object, decode, dig, encode
+from reporter.sandbox.requests import read_number
+from reporter.sandbox.resources import EVENTS_GROUP, Resource
+from reporter.sandbox.selectors import Selector, parse_fields, parse_labels
+from reporter.sandbox.storage import Key, Storage, Stored
+
+_SELECTABLE: dict[str, tuple[str, ...]] = {
+    "pods": (
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    ),
+    "nodes": ("spec.unschedulable",),
+    "namespaces": ("status.phase",),
+    "secrets": ("type",),
+    "services": ("spec.clusterIP", "spec.type"),
+    "replicasets.apps": ("status.replicas",),
+    "jobs.batch": ("status.successful",),
+}
+_ALWAYS = frozenset({"metadata.name", "metadata.namespace"})
+_INCONSISTENT = -1
+_MATCHES = ("Exact", "NotOlderThan")
+_TOO_OLD_TO_CONTINUE = (
+    "The provided continue parameter is too old to display a consistent list result. You can start"
+    " a new list without the continue parameter, or use the continue token in this response to"
+    " retrieve the remainder of the results. Continuing with the provided token results in an"
+    " inconsistent list - objects that were created, modified, or deleted between the time the"
+    " first chunk was returned and now may show up in the list."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which objects of a collection a list or watch is about."""
+
+    namespace: str
+    labels: Selector
+    fields: Selector
+    extract: Callable[[Object], dict[str, str]]
+
+    def matches(self, stored: Stored) -> bool:
+        """Whether an object belongs to the answer."""
+        if self.namespace and stored.key.namespace != self.namespace:
+            return False
+        if self.labels and not self.labels.matches(stored.labels):
+            return False
+        return not self.fields or self.fields.matches(stored.fields(self.extract))
+
+    @property
+    def selective(self) -> bool:
+        """Whether there is any selector."""
+        return bool(self.labels) or bool(self.fields)
+
+
+def read_filter(resource: Resource, namespace: str, query: Mapping[str, str]) -> Filter:
+    """The selectors of a request.
+
+    Raises:
+        ApiError: 400 when one cannot be parsed or names an unsupported field.
+    """
+    names = _selectable(resource)
+    known = names | (_ALWAYS if resource.namespaced or not resource.custom else {"metadata.name"})
+    refusal = "field label not supported: {}"
+    if not names and not resource.custom:
+        refusal = '"{}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    return Filter(
+        namespace,
+        parse_labels(query.get("labelSelector", "")),
+        parse_fields(query.get("fieldSelector", ""), known.__contains__, refusal),
+        _extractor(resource),
+    )
+
+
+def _selectable(resource: Resource) -> frozenset[str]:
+    if resource.is_event:
+        return frozenset(events.selectable_fields(resource.group, {}))
+    return frozenset(resource.selectable or _SELECTABLE.get(resource.collection, ()))
+
+
+def _extractor(resource: Resource) -> Callable[[Object], dict[str, str]]:
+    if resource.is_event:
+        # One cache serves both views: their names differ or mean the same.
+        return lambda event: {
+            **events.selectable_fields(EVENTS_GROUP, event),
+            **events.selectable_fields("", event),
+        }
+    if resource.custom:
+        return lambda obj: {name: _text(jsonpath.first(obj, name)) for name in resource.selectable}
+    names = _SELECTABLE.get(resource.collection, ())
+    return lambda obj: {name: _text(dig(obj, *name.split("."))) for name in names}
+
+
+def _text(value: JSON) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list with the metadata of its envelope."""
+
+    items: list[Stored]
+    metadata: Object
+
+
+def read_version(text: str) -> int:
+    """A resourceVersion of the query, 0 if it is not given.
+
+    Raises:
+        ApiError: 422 when it is no number.
+    """
+    if not text:
+        return 0
+    if not text.isdecimal():
+        raise invalid_options(
+            "ListOptions",
+            [invalid_value("resourceVersion", text, "must be a non-negative integer")],
+        )
+    return int(text)
+
+
+def check_options(query: Mapping[str, str], *, watch: bool) -> None:
+    """Refuse query parameters that contradict each other.
+
+    Raises:
+        ApiError: 422.
+    """
+    match = query.get("resourceVersionMatch", "")
+    version, resume = query.get("resourceVersion", ""), query.get("continue", "")
+    initial = query.get("sendInitialEvents")
+    errors: list[FieldError] = []
+    field = "resourceVersionMatch"
+    if match and match not in _MATCHES:
+        errors.append(unsupported_value(field, match, ("Exact", "NotOlderThan", "")))
+    if initial is not None:
+        if not watch:
+            errors.append(
+                forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list")
+            )
+        elif match != "NotOlderThan":
+            errors.append(
+                forbidden_value(
+                    field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+                )
+                if match
+                else required_value(field, "sendInitialEvents requires resourceVersionMatch")
+            )
+    elif match and watch:
+        errors.append(
+            forbidden_value(
+                field,
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )
+        )
+    elif match and resume:
+        errors.append(
+            forbidden_value(field, "resourceVersionMatch is forbidden when continue is provided")
+        )
+    elif match and not version:
+        errors.append(
+            forbidden_value(
+                field, "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            )
+        )
+    elif match == "Exact" and version == "0":
+        errors.append(
+            forbidden_value(
+                field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            )
+        )
+    if errors:
+        raise invalid_options("ListOptions", errors)
+
+
+def list_page(
+    storage: Storage, resource: Resource, wanted: Filter, query: Mapping[str, str]
+) -> Page:
+    """One page of a list.
+
+    Raises:
+        ApiError: 410 when its version is compacted away, 504 when it is still to come.
+    """
+    check_options(query, watch=False)
+    version, after, limit = _position(storage, resource, query)
+    found = _matching(storage, resource, wanted, version, after)
+    if not limit:
+        return Page(list(found), {"resourceVersion": str(version)})
+    items = list(islice(found, limit))
+    following = next(found, None)
+    metadata: Object = {"resourceVersion": str(version)}
+    if following is not None:
+        metadata["continue"] = _token(version, items[-1].key)
+        if not wanted.selective:
+            metadata["remainingItemCount"] = 1 + sum(1 for _ in found)
+    return Page(items, metadata)
+
+
+def _position(
+    storage: Storage, resource: Resource, query: Mapping[str, str]
+) -> tuple[int, Key | None, int]:
+    """At which version a page is read, after which key, and how long it may be."""
+    limit = read_number(query, "limit")
+    asked, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
+    compacted = storage.collection(resource.collection).compacted
+    if resume := query.get("continue", ""):
+        if asked not in {"", "0"}:
+            raise bad_request("specifying resource version is not allowed when using continue")
+        version, after = _read_token(resume)
+        if version == _INCONSISTENT:
+            return storage.version, after, limit
+        if version < compacted:
+            raise expired(_TOO_OLD_TO_CONTINUE, resume=_token(_INCONSISTENT, after))
+        return version, after, limit
+    number = read_version(asked)
+    if number > storage.version:
+        raise too_large(number, storage.version)
+    if match == "Exact" or (limit and number and not match):
+        if number < compacted:
+            raise expired(
+                f"The resourceVersion for the provided list is too old: {number} ({compacted})"
+            )
+        return number, None, limit
+    if asked and number == 0 and not resource.is_event:
+        # Answered from the watch cache, which does not know pages.
+        limit = 0
+    return storage.version, None, limit
+
+
+def _matching(
+    storage: Storage, resource: Resource, wanted: Filter, version: int, after: Key | None
+) -> Iterator[Stored]:
+    collection = storage.collection(resource.collection)
+    name = wanted.fields.exact("metadata.name")
+    if version < storage.version:
+        candidates = collection.range_at(version, wanted.namespace, after)
+    elif name is not None and (wanted.namespace or not resource.namespaced):
+        found = collection.objects.get(Key(wanted.namespace, name))
+        candidates = iter((found,) if found is not None else ())
+    else:
+        candidates = collection.range(wanted.namespace, after)
+    return filter(wanted.matches, candidates)
+
+
+def _token(version: int, after: Key | None) -> str:
+    start = [*after] if after else ["", ""]
+    token = encode({"v": "meta.k8s.io/v1", "rv": version, "start": start})
+    return base64.urlsafe_b64encode(token).decode().rstrip("=")
+
+
+def _read_token(text: str) -> tuple[int, Key]:
+    try:
+        token = decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        namespace, name = token["start"]
+        return int(token["rv"]), Key(str(namespace), str(name))
+    except (binascii.Error, ValueError, KeyError, TypeError) as error:
+        raise _bad_token(str(error)) from None
+
+
+def _bad_token(why: str) -> ApiError:
+    return bad_request(f"continue key is not valid: {why}")

@@ -1,0 +1,151 @@
+"""What a request asks for, read from its method, path and query; and the log of requests."""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reporter.sandbox.errors import UnknownPathError, bad_request, method_not_allowed
+from reporter.sandbox.registry import Registry
+from reporter.sandbox.resources import Resource
+
+_TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
+_SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
+_NAMED_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_PLAIN_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_MAX_NAMED_SEGMENTS = 3
+
+
+def is_true(value: str | None) -> bool:
+    """Whether a boolean query parameter is set, in any spelling that Go takes."""
+    return value in _TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRequest:
+    """A request on a resource."""
+
+    resource: Resource
+    verb: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @property
+    def target(self) -> str:
+        """The resource with its subresource, as RBAC rules name it."""
+        plural = self.resource.plural
+        return f"{plural}/{self.subresource}" if self.subresource else plural
+
+
+def read_request(
+    registry: Registry, method: str, path: str, query: Mapping[str, str]
+) -> ResourceRequest:
+    """What a request on a resource path asks for.
+
+    Raises:
+        UnknownPathError: when no resource is served there.
+        ApiError: 405 when the resource has no such verb.
+    """
+    segments = path.strip("/").split("/")
+    if segments[:2] == ["api", "v1"]:
+        group, version, rest = "", "v1", segments[2:]
+    elif segments[0] == "apis" and len(segments) > _MAX_NAMED_SEGMENTS - 1:
+        group, version, rest = segments[1], segments[2], segments[3:]
+    else:
+        raise UnknownPathError(path)
+    namespace = ""
+    if (
+        len(rest) >= _MAX_NAMED_SEGMENTS
+        and rest[0] == "namespaces"
+        and not (rest[2] in _SUBRESOURCES_OF_NAMESPACES and group == "")
+    ):
+        namespace, rest = rest[1], rest[2:]
+    if not rest or not all(rest) or len(rest) > _MAX_NAMED_SEGMENTS:
+        raise UnknownPathError(path)
+    resource = registry.by_path(group, version, rest[0])
+    if resource is None or (namespace and not resource.namespaced):
+        raise UnknownPathError(path)
+    name = rest[1] if len(rest) > 1 else ""
+    subresource = rest[2] if len(rest) > 2 else ""  # noqa: PLR2004 - plural, name, subresource
+    if name and resource.namespaced and not namespace:
+        raise UnknownPathError(path)
+    if subresource and not _has_subresource(resource, subresource):
+        raise UnknownPathError(path)
+    verb = (_NAMED_VERBS if name else _PLAIN_VERBS).get(method, "")
+    if verb == "list" and is_true(query.get("watch")):
+        verb = "watch"
+    allowed = ("get", "patch", "update") if subresource else resource.verbs
+    if verb not in allowed or (resource.namespaced and not namespace and verb == "create"):
+        raise method_not_allowed(resource.group, resource.plural)
+    return ResourceRequest(
+        resource=resource, verb=verb, namespace=namespace, name=name, subresource=subresource
+    )
+
+
+def _has_subresource(resource: Resource, subresource: str) -> bool:
+    if subresource == "scale":
+        return resource.scale is not None
+    return subresource == "status" and resource.status
+
+
+def read_number(query: Mapping[str, str], name: str) -> int:
+    """A whole number of the query, 0 if it is not given.
+
+    Raises:
+        ApiError: 400 when it is none.
+    """
+    text = query.get(name, "")
+    if not text:
+        return 0
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRequest:
+    """One answered request; for a watch, one that has started."""
+
+    method: str
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    code: int
+    path: str
+
+
+class RequestLog:
+    """Counters of requests, and the latest ones themselves."""
+
+    def __init__(self, keep: int = 1000) -> None:
+        self.counters: Counter[tuple[str, str, str, int]] = Counter()
+        self.recent: deque[LoggedRequest] = deque(maxlen=keep)
+
+    def add(self, request: LoggedRequest) -> None:
+        """Count a request."""
+        key = (request.method, request.verb, request.resource, request.code)
+        self.counters[key] += 1
+        self.recent.append(request)
+
+    def count(
+        self,
+        *,
+        method: str | None = None,
+        verb: str | None = None,
+        resource: str | None = None,
+        code: int | None = None,
+    ) -> int:
+        """How many requests there were, of all or of those that match."""
+        wanted = (method, verb, resource, code)
+        return sum(
+            count
+            for key, count in self.counters.items()
+            if all(want is None or want == have for want, have in zip(wanted, key, strict=True))
+        )
+
+    def clear(self) -> None:
+        """Start counting anew."""
+        self.counters.clear()
+        self.recent.clear()

@@ -1,0 +1,293 @@
+"""Requests on resources: each verb, from query and body to the bytes of the answer."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+
+from aiohttp import hdrs, web
+
+from reporter.sandbox.access import Access
+from reporter.sandbox.bodies import read_object, read_patch
+from reporter.sandbox.deletion import Deletion
+from reporter.sandbox.errors import (
+    ApiError,
+    UnknownPathError,
+    invalid_options,
+    required_value,
+    too_large,
+)
+from reporter.sandbox.faults import Faults, OpenWatch
+from reporter.sandbox.listing import list_page, read_filter, read_version
+from reporter.sandbox.objects import JSON, Object, encode
+from reporter.sandbox.operations import Operations, PatchType, WriteOptions
+from reporter.sandbox.patching import json_patch, merge_patch
+from reporter.sandbox.representation import (
+    IncludeObject,
+    list_of,
+    negotiate,
+    partial,
+    table_of,
+    whole,
+)
+from reporter.sandbox.requests import ResourceRequest, is_true
+from reporter.sandbox.selectors import EVERYTHING
+from reporter.sandbox.storage import Stored
+from reporter.sandbox.subresources import change_scale, scale_of
+from reporter.sandbox.watching import Watch, read_options
+
+_MAX_MANAGER = 128
+_INCLUDE: dict[str, IncludeObject] = {"None": "None", "Metadata": "Metadata", "Object": "Object"}
+_REVIEWS = {"selfsubjectaccessreviews": "review", "selfsubjectrulesreviews": "rules_review"}
+
+
+class ResourceHandlers:
+    """Answers requests on resources that are served."""
+
+    def __init__(
+        self,
+        operations: Operations,
+        deletion: Deletion,
+        access: Access,
+        faults: Faults,
+        *,
+        bookmark_seconds: float,
+    ) -> None:
+        self._operations = operations
+        self._storage = operations.storage
+        self._deletion = deletion
+        self._access = access
+        self._faults = faults
+        self._bookmark_seconds = bookmark_seconds
+
+    async def answer(  # noqa: PLR0911 - one for each verb
+        self, request: web.Request, wanted: ResourceRequest
+    ) -> web.Response:
+        """Answer anything but a watch."""
+        raw = await request.read() if request.can_read_body else b""
+        if wanted.resource.plural in _REVIEWS:
+            return self._review(request, wanted, raw)
+        self.authorize(wanted, request.query)
+        match wanted.verb:
+            case "get":
+                return self._get(request, wanted)
+            case "list":
+                return self._list(request, wanted)
+            case "create":
+                body = read_object(raw, request.content_type)
+                stored = self._operations.create(
+                    wanted.resource, wanted.namespace, body, _write_options(request)
+                )
+                return self._object(request, wanted, stored, created=True)
+            case "update":
+                return self._update(request, wanted, read_object(raw, request.content_type))
+            case "patch":
+                return self._patch(request, wanted, *read_patch(raw, request.content_type))
+            case "delete":
+                return self._delete(request, wanted, read_object(raw, request.content_type))
+            case "deletecollection":
+                return self._delete_collection(request, wanted)
+            case _:
+                raise UnknownPathError(request.path)
+
+    def authorize(self, wanted: ResourceRequest, query: Mapping[str, str]) -> None:
+        """Refuse what the rules do not allow.
+
+        Raises:
+            ApiError: 403.
+        """
+        name = ""
+        if wanted.verb in {"list", "watch"}:
+            # A list of one name counts as a read of that name.
+            try:
+                selector = read_filter(wanted.resource, wanted.namespace, query).fields
+            except ApiError:
+                selector = EVERYTHING
+            name = selector.exact("metadata.name") or ""
+        self._access.check(wanted, name=name)
+
+    def open_watch(self, request: web.Request, wanted: ResourceRequest) -> Watch:
+        """Prepare a watch.
+
+        Raises:
+            ApiError: when its parameters make no sense.
+        """
+        query = request.query
+        return Watch(
+            resource=wanted.resource,
+            wanted=read_filter(wanted.resource, wanted.namespace, query),
+            options=read_options(query),
+            representation=negotiate(request.headers.get(hdrs.ACCEPT, "")),
+            include=_include(request),
+            storage=self._storage,
+            bookmark_seconds=self._bookmark_seconds,
+        )
+
+    @contextlib.contextmanager
+    def opened(self, request: web.Request, wanted: ResourceRequest, watch: Watch) -> Iterator[None]:
+        """Let the faults know of a watch while it is open."""
+        opened = OpenWatch(wanted, request.path, watch, request.transport)
+        self._faults.opened(opened)
+        try:
+            yield
+        finally:
+            self._faults.closed(opened)
+
+    def _get(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
+        version = read_version(request.query.get("resourceVersion", ""))
+        if version > self._storage.version:
+            raise too_large(version, self._storage.version)
+        stored = self._operations.find(wanted.resource, wanted.namespace, wanted.name)
+        return self._object(request, wanted, stored)
+
+    def _list(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
+        representation = negotiate(request.headers.get(hdrs.ACCEPT, ""))
+        selected = read_filter(wanted.resource, wanted.namespace, request.query)
+        page = list_page(self._storage, wanted.resource, selected, request.query)
+        body = list_of(
+            wanted.resource,
+            page.items,
+            representation=representation,
+            now=self._storage.clock(),
+            include=_include(request),
+            metadata=page.metadata,
+        )
+        return web.Response(body=body, content_type="application/json")
+
+    def _update(self, request: web.Request, wanted: ResourceRequest, body: Object) -> web.Response:
+        resource, namespace, name = wanted.resource, wanted.namespace, wanted.name
+        options = _write_options(request)
+        if wanted.subresource == "scale":
+            stored = change_scale(
+                self._operations, resource, namespace, name, lambda _: body, options
+            )
+            return self._object(request, wanted, stored)
+        if self._storage.get(resource.collection, namespace, name) is None:
+            self._authorize_creation(wanted)
+        stored, created = self._operations.update(
+            resource, namespace, name, body, options, subresource=wanted.subresource
+        )
+        return self._object(request, wanted, stored, created=created)
+
+    def _patch(
+        self, request: web.Request, wanted: ResourceRequest, patch_type: PatchType, body: JSON
+    ) -> web.Response:
+        resource, namespace, name = wanted.resource, wanted.namespace, wanted.name
+        options = _write_options(request)
+        if wanted.subresource == "scale":
+            apply = json_patch if patch_type == "json" else merge_patch
+            stored = change_scale(
+                self._operations, resource, namespace, name, lambda old: apply(old, body), options
+            )
+            return self._object(request, wanted, stored)
+        if patch_type == "apply":
+            _require_manager(request)
+            if self._storage.get(resource.collection, namespace, name) is None:
+                self._authorize_creation(wanted)
+        stored, created = self._operations.patch(
+            resource, namespace, name, patch_type, body, options, subresource=wanted.subresource
+        )
+        return self._object(request, wanted, stored, created=created)
+
+    def _authorize_creation(self, wanted: ResourceRequest) -> None:
+        """A write to a name that is free needs the right to create, and may be limited to it."""
+        self._access.check(wanted, verb="create")
+
+    def _delete(
+        self, request: web.Request, wanted: ResourceRequest, options: Object
+    ) -> web.Response:
+        resource = wanted.resource
+        stored, gone = self._deletion.delete(
+            resource, wanted.namespace, wanted.name, options, dry_run=_is_dry_run(request)
+        )
+        if not gone:
+            return self._object(request, wanted, stored)
+        details: Object = {"name": wanted.name, "kind": resource.plural, "uid": stored.uid}
+        if resource.group:
+            details["group"] = resource.group
+        return _json(
+            {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "metadata": {},
+                "status": "Success",
+                "details": details,
+            }
+        )
+
+    def _delete_collection(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
+        selected = read_filter(wanted.resource, wanted.namespace, request.query)
+        page = list_page(self._storage, wanted.resource, selected, {})
+        if not _is_dry_run(request):
+            self._deletion.delete_each(wanted.resource, page.items)
+        body = list_of(
+            wanted.resource,
+            page.items,
+            representation="full",
+            now=self._storage.clock(),
+            include="None",
+            metadata={"resourceVersion": str(self._storage.version)},
+        )
+        return web.Response(body=body, content_type="application/json")
+
+    def _review(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
+        body = read_object(raw, request.content_type)
+        answer = getattr(self._access, _REVIEWS[wanted.resource.plural])(body)
+        return _json(answer, HTTPStatus.CREATED)
+
+    def _object(
+        self,
+        request: web.Request,
+        wanted: ResourceRequest,
+        stored: Stored,
+        *,
+        created: bool = False,
+    ) -> web.Response:
+        status = HTTPStatus.CREATED if created else HTTPStatus.OK
+        resource = wanted.resource
+        if wanted.subresource == "scale":
+            obj = stored.decode(resource.api_version, resource.kind)
+            return _json(scale_of(resource, obj), status)
+        match negotiate(request.headers.get(hdrs.ACCEPT, "")):
+            case "table":
+                body = table_of(
+                    resource,
+                    [stored],
+                    now=self._storage.clock(),
+                    include=_include(request),
+                    metadata={"resourceVersion": str(stored.version)},
+                )
+            case "partial":
+                body = partial(resource, stored)
+            case _:
+                body = whole(resource, stored)
+        return web.Response(status=status, body=body, content_type="application/json")
+
+
+def _include(request: web.Request) -> IncludeObject:
+    return _INCLUDE.get(request.query.get("includeObject", ""), "Metadata")
+
+
+def _is_dry_run(request: web.Request) -> bool:
+    return request.query.get("dryRun") == "All"
+
+
+def _write_options(request: web.Request) -> WriteOptions:
+    manager = request.query.get("fieldManager", "")
+    if not manager:
+        manager = request.headers.get(hdrs.USER_AGENT, "unknown").split("/")[0]
+    return WriteOptions(
+        manager=manager[:_MAX_MANAGER],
+        force=is_true(request.query.get("force")),
+        dry_run=_is_dry_run(request),
+    )
+
+
+def _require_manager(request: web.Request) -> None:
+    if not request.query.get("fieldManager"):
+        raise invalid_options(
+            "PatchOptions", [required_value("fieldManager", "is required for apply patch")]
+        )
+
+
+def _json(document: JSON, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
+    return web.Response(status=status, body=encode(document), content_type="application/json")

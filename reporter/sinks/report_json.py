@@ -1,0 +1,86 @@
+"""The report as JSON, in the shape of the contract (`check -o json`)."""
+
+import json
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from reporter.model.instant import rfc3339
+from reporter.model.report import Report, ResolvedFinding
+from reporter.model.subject import ObjectRef
+from reporter.settings import EvaluationSettings
+from reporter.sinks.events.render import events_of
+
+Document: TypeAlias = dict[str, object]
+
+API_VERSION = "status-reporter/v1"
+
+
+def report_json(
+    report: Report, settings: EvaluationSettings, about: Mapping[str, object] | None = None
+) -> bytes:
+    """Return the report as JSON; the same report gives the same bytes.
+
+    Args:
+        report: what a pass decided.
+        settings: they decide which findings are Events.
+        about: more members, such as the version of a daemon and whether it leads.
+
+    """
+    document = {**report_document(report, settings), **(about or {})}
+    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def report_document(report: Report, settings: EvaluationSettings) -> Document:
+    """Return the report in the shape of the contract."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Report",
+        "now": rfc3339(report.now),
+        "findings": [_finding(each) for each in report.findings],
+        "ready": [
+            {"reason": each.reason, "subject": str(each.subject)}
+            for each in sorted(report.ready, key=lambda each: each.subject)
+        ],
+        "unknown": [
+            {"resource": each.resource, "cause": each.cause} for each in sorted(report.unknown)
+        ],
+        "skipped": [
+            {
+                "resource": each.resource,
+                "namespace": each.namespace,
+                "name": each.name,
+                "cause": each.cause,
+            }
+            for each in sorted(report.skipped)
+        ],
+        "derived": list(report.derived),
+        "events": sorted(events_of(report, settings), key=_event_name),
+    }
+
+
+def _finding(finding: ResolvedFinding) -> Document:
+    return {
+        "reason": finding.reason,
+        "layer": str(finding.layer),
+        "type": str(finding.type),
+        "disposition": str(finding.disposition),
+        "primary": finding.primary,
+        "stale": finding.stale,
+        "subject": str(finding.subject),
+        "involvedObject": _reference(finding.involved),
+        "related": _reference(finding.related),
+        "message": finding.message,
+        "since": rfc3339(finding.since),
+        "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
+        "by": list(finding.by),
+    }
+
+
+def _reference(ref: ObjectRef) -> Document:
+    place = {"namespace": ref.namespace} if ref.namespace else {}
+    return {"apiVersion": ref.api_version, "kind": ref.kind, **place, "name": ref.name}
+
+
+def _event_name(event: Mapping[str, object]) -> str:
+    metadata = event["metadata"]
+    return str(metadata["name"]) if isinstance(metadata, dict) else ""

@@ -1,0 +1,185 @@
+"""The report for people: the verdict first, then each cause and what to do, then the rest."""
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from reporter.catalogue.reasons import BY_NAME, RANK
+from reporter.model.instant import rfc3339
+from reporter.model.report import Disposition, Report, ResolvedFinding, SkippedObject
+from reporter.model.subject import Layer
+from reporter.model.text import cut
+from reporter.sinks.age import age
+
+_WIDTH: Final = 100
+_INDENT: Final = "    "
+_LISTED: Final = 10
+"""Most entries of a list that is not about causes: the report should fit on one screen."""
+
+_CAUSE_BYTES: Final = 80
+_NO_BREAK: Final = "\u00a0"
+_COMMAND: Final = re.compile(r"kubectl [^,;]*[^,;. ]")
+_RELATION: Final = {
+    Disposition.SUPPRESSED: "suppressed by",
+    Disposition.SECONDARY: "outranked by",
+    Disposition.HELD: "held by",
+}
+
+
+class _Style(StrEnum):
+    BAD = "\x1b[1;31m"
+    GOOD = "\x1b[1;32m"
+    HEAD = "\x1b[1m"
+
+
+def report_text(
+    report: Report, *, about: str = "", notes: Sequence[str] = (), colour: bool = False
+) -> str:
+    """Return the report as text; the same report gives the same text.
+
+    Args:
+        report: what a pass decided.
+        about: where the time of the report is from, for the first line.
+        notes: what else the reader should know, one sentence each.
+        colour: use the colours of a terminal.
+
+    """
+    page = _Page(report, _coloured if colour else _plain)
+    lines = [page.verdict(about), *page.causes(), *page.others(), *page.ready()]
+    unknown = [f"{each.resource}: {each.cause}" for each in report.unknown]
+    lines += page.section("Unknown", unknown)
+    lines += page.section("Skipped as malformed", [_skipped(each) for each in report.skipped])
+    lines += page.section("Notes", notes)
+    return "\n".join(lines) + "\n"
+
+
+def _coloured(text: str, style: _Style) -> str:
+    return f"{style}{text}\x1b[0m"
+
+
+def _plain(text: str, style: _Style) -> str:
+    del style
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    report: Report
+    paint: Callable[[str, _Style], str]
+
+    def verdict(self, about: str) -> str:
+        """Return the first line: how many causes fire, and the time that was used."""
+        firing = len(self._with(Disposition.FIRING))
+        if firing:
+            words = "1 cause fires" if firing == 1 else f"{firing} causes fire"
+            said = self.paint(words, _Style.BAD)
+        else:
+            said = self.paint("Nothing fires", _Style.GOOD)
+        counts = Counter(each.disposition for each in self.report.findings)
+        rest = ", ".join(
+            f"{counts[each]} {each}"
+            for each in Disposition
+            if each is not Disposition.FIRING and counts[each]
+        )
+        time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
+        return f"{said} {time}" + (f"; {rest}." if rest else ".")
+
+    def causes(self) -> Iterator[str]:
+        """Yield what fires, in the order of the catalogue: the cluster first."""
+        for finding in self._with(Disposition.FIRING):
+            head = f"{self.paint(finding.reason, _Style.BAD)}  {finding.subject}"
+            yield ""
+            yield f"{head}  for {self._age(finding)}{'  (stale)' if finding.stale else ''}"
+            yield from _wrapped(finding.message)
+            yield from _wrapped(f"To do: {_action(finding)}")
+
+    def others(self) -> Iterator[str]:
+        """Yield in one line each what is not a cause, and why."""
+        rows = [
+            (
+                str(each.disposition),
+                each.reason,
+                str(each.subject),
+                self._age(each),
+                self._why(each),
+            )
+            for each in self._with(*(set(Disposition) - {Disposition.FIRING}))
+        ]
+        if not rows:
+            return
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        yield from self._title("Not causes")
+        for row in rows:
+            cells = [f"{cell:{width}}" for cell, width in zip(row[:4], widths, strict=True)]
+            yield f"{_INDENT}{'  '.join([*cells, row[4]])}"
+
+    def ready(self) -> Iterator[str]:
+        """Yield the subjects that are ready by the rules."""
+        subjects = [str(each.subject) for each in self.report.ready]
+        yield from self.section("Ready", subjects)
+
+    def section(self, title: str, entries: Sequence[str]) -> Iterator[str]:
+        """Yield a titled list, cut where it is long; nothing where it is empty."""
+        if not entries:
+            return
+        yield from self._title(f"{title} ({len(entries)})" if title != "Notes" else title)
+        for entry in entries[:_LISTED]:
+            yield from _wrapped(entry)
+        if len(entries) > _LISTED:
+            yield f"{_INDENT}and {len(entries) - _LISTED} more; -o json lists all"
+
+    def _title(self, title: str) -> Iterator[str]:
+        yield ""
+        yield self.paint(f"{title}:", _Style.HEAD)
+
+    def _with(self, *dispositions: Disposition) -> list[ResolvedFinding]:
+        found = (each for each in self.report.findings if each.disposition in dispositions)
+        return sorted(found, key=lambda each: (RANK[each.reason], each.key))
+
+    def _age(self, finding: ResolvedFinding) -> str:
+        return age(self.report.now - finding.since)
+
+    def _why(self, finding: ResolvedFinding) -> str:
+        cause = cut(finding.cause, _CAUSE_BYTES)
+        stale = " (stale)" if finding.stale else ""
+        if finding.by:
+            return f"{cause}{stale}, {_RELATION.get(finding.disposition, 'by')} {', '.join(finding.by)}"
+        if finding.fires_at:
+            return f"{cause}{stale}, fires in {age(finding.fires_at - self.report.now)} at the earliest"
+        return f"{cause}{stale}"
+
+
+def _wrapped(text: str) -> list[str]:
+    lines = textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=_INDENT,
+        subsequent_indent=_INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_NO_BREAK, " ") for line in lines]
+
+
+def _action(finding: ResolvedFinding) -> str:
+    """Return what to do, with the names filled in where the catalogue leaves room for them."""
+    action = BY_NAME[finding.reason].action
+    related = finding.related
+    kind = related.kind.lower()
+    named = related.name
+    known = {f"<{kind}>": named, "<namespace>": related.namespace or finding.subject.namespace}
+    if f"{kind} <name>" in action or finding.layer is Layer.CLUSTER:
+        known["<name>"] = named
+    for room, name in known.items():
+        action = action.replace(room, name or room)
+    # A command stays on one line, to be copied.
+    return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action)
+
+
+def _skipped(skipped: SkippedObject) -> str:
+    place = "/".join(part for part in (skipped.namespace, skipped.name) if part)
+    return f"{' '.join(part for part in (skipped.resource, place) if part)}: {skipped.cause}"

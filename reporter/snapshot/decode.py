@@ -1,0 +1,177 @@
+"""One object's JSON becomes its typed struct, or a named cause why it cannot.
+
+The live cluster and dumps share this, so that both skip the same objects in the same words.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final, TypeVar
+
+import msgspec
+
+from reporter.model.objects import KubeObject
+from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
+from reporter.model.text import clean, cut
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+
+_NAME_CHARACTERS: Final = 253
+"""Longest name of an object and of a namespace that the API server accepts."""
+
+_CAUSE_BYTES: Final = 200
+
+_TYPE_NAMES: Final = {
+    "array": "a list",
+    "bool": "a boolean",
+    "datetime": "a time",
+    "float": "a number",
+    "int": "a whole number",
+    "object": "an object",
+    "str": "a string",
+}
+
+_MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
+_LENGTH: Final = re.compile(r"Expected `\w+` of length <= (?P<most>\d+)")
+_EXPECTED: Final = re.compile(r"Expected `(?P<type>\w+)(?: \| null)?`, got ")
+_PATH: Final = re.compile(r" - at `\$\.?(?P<path>.*)`$", re.DOTALL)
+
+
+class _Identity(msgspec.Struct, frozen=True, gc=False):
+    """The names of an object whose other fields are malformed, as far as they can be read."""
+
+    name: object = ""
+    namespace: object = ""
+
+
+class _Identified(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Identity = _Identity()
+
+
+def describe_malformed(error: Exception) -> str:
+    """Say what is wrong with an object: `status.conditions is not a list`.
+
+    Args:
+        error: what decoding raised: mostly `msgspec.ValidationError`; also invalid JSON or UTF-8,
+            and `RecursionError`.
+
+    """
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeError):
+        return "it is not UTF-8"
+    if not isinstance(error, msgspec.ValidationError):
+        return "it is not valid JSON"
+    text = str(error)
+    at = _PATH.search(text)
+    path = at["path"] if at else ""
+    if missing := _MISSING.match(text):
+        return _bounded(f"{path}.{missing['field']} is missing".lstrip("."))
+    subject = f"an entry of {path.removesuffix('[...]')}" if path.endswith("[...]") else path
+    return _bounded(f"{subject or 'it'} {_fault(text)}")
+
+
+def _fault(text: str) -> str:
+    if length := _LENGTH.match(text):
+        return f"has more than {length['most']} entries"
+    if "timezone" in text:
+        return "has no time zone"
+    if expected := _EXPECTED.match(text):
+        return f"is not {_TYPE_NAMES.get(expected['type'], 'of its type')}"
+    return "is not a time" if "datetime" in text else "is not valid"
+
+
+def _bounded(cause: str) -> str:
+    return cut(clean(cause), _CAUSE_BYTES)
+
+
+@lru_cache(maxsize=256)
+def _decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[ObjectT]:
+    return msgspec.json.Decoder(type_)
+
+
+def decode_object(resource: Resource[ObjectT], raw: bytes | msgspec.Raw) -> ObjectT | SkippedObject:
+    """Decode one object's JSON; a malformed one becomes the cause why it is skipped.
+
+    The result holds nothing of `raw`.
+    """
+    try:
+        obj = _decoder(resource.type).decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        namespace, name = _names(raw)
+        return SkippedObject(str(resource), namespace, name, describe_malformed(error))
+    return check_object(resource, obj)
+
+
+def check_object(resource: Resource[ObjectT], obj: ObjectT) -> ObjectT | SkippedObject:
+    """Check what the types cannot say: that the object can be found by its names."""
+    fault = _name_fault(resource, obj)
+    if fault is None:
+        return obj
+    return skipped(resource, obj.namespace, obj.name, fault)
+
+
+def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str | None:
+    if not obj.name:
+        return "metadata.name is missing"
+    if resource.namespaced and not obj.namespace:
+        return "metadata.namespace is missing"
+    for field, value in (("name", obj.name), ("namespace", obj.namespace)):
+        if len(value) > _NAME_CHARACTERS:
+            return f"metadata.{field} has more than {_NAME_CHARACTERS} characters"
+    return None
+
+
+def skipped(resource: Resource[KubeObject], namespace: str, name: str, cause: str) -> SkippedObject:
+    """Return the record of a skipped object, with names fit to be shown."""
+    return SkippedObject(str(resource), _shown(namespace), _shown(name), cause)
+
+
+def _names(raw: bytes | msgspec.Raw) -> tuple[str, str]:
+    try:
+        found = msgspec.json.decode(raw, type=_Identified).metadata
+    except RecursionError:
+        found = _deep_names(bytes(raw))
+    except (msgspec.DecodeError, UnicodeError):
+        found = _Identity()
+    return _shown(found.namespace), _shown(found.name)
+
+
+def _deep_names(raw: bytes) -> _Identity:
+    parts = children(raw)
+    metadata = dict(zip(parts[::2], parts[1::2], strict=False)).get(b'"metadata"', b"{}")
+    try:
+        return msgspec.json.decode(metadata, type=_Identity)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _Identity()
+
+
+def _shown(name: object) -> str:
+    return cut(clean(name), _NAME_CHARACTERS) if isinstance(name, str) else ""
+
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
+
+
+def children(raw: bytes) -> list[bytes]:
+    """Split a JSON list into its entries, or an object into keys and values by turns.
+
+    For documents that are nested too deeply for a decoder: one such object must not hide its
+    neighbours. Slow, and wrong for invalid JSON.
+    """
+    parts: list[bytes] = []
+    depth = start = 0
+    for token in _TOKEN.finditer(raw):
+        match token[0]:
+            case b"[" | b"{":
+                depth += 1
+                start = token.end() if depth == 1 else start
+            case b"]" | b"}":
+                depth -= 1
+                if depth == 0:
+                    parts.append(raw[start : token.start()].strip())
+                    break
+            case b"," | b":" if depth == 1:
+                parts.append(raw[start : token.start()].strip())
+                start = token.end()
+    return parts if parts != [b""] else []

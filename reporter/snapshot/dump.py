@@ -1,0 +1,385 @@
+"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot (contract, "Dump")."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+import msgspec
+
+from reporter.catalogue import resources as r
+from reporter.model.objects import KubeObject
+from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
+from reporter.model.text import clean, cut
+from reporter.snapshot.decode import decode_object, describe_malformed, skipped
+from reporter.snapshot.documents import BrokenDocument, DumpError, Source, read_documents
+from reporter.snapshot.dump_events import core_event
+from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+from reporter.snapshot.table import Table
+
+__all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
+
+NOT_IN_DUMP: Final = "not in the dump"
+"""Cause of a resource that is unknown because nobody put it into the dump."""
+
+Json: TypeAlias = Mapping[str, object]
+
+_CAUSE_BYTES: Final = 200
+_CRD_GROUP: Final = "apiextensions.k8s.io"
+_CRD_NAME: Final = f"customresourcedefinitions.{_CRD_GROUP}"
+_EVENTS_GROUP: Final = "events.k8s.io"
+_BY_KIND: Final = {(each.group, each.kind): each for each in r.ALL}
+_LIST_KINDS: Final = frozenset(
+    f"{kind}List" for kind in (*(each.kind for each in r.ALL), "CustomResourceDefinition")
+)
+_TIMES: Final = frozenset(
+    {
+        "creationTimestamp", "lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime",
+        "lastProbeTime", "startTime", "startedAt", "finishedAt", "firstTimestamp",
+        "lastTimestamp", "eventTime", "lastObservedTime", "time", "acquireTime", "renewTime",
+    }
+)  # fmt: skip
+"""Fields that hold a past time; others, such as `expiresAt`, may lie in the future."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dump:
+    """A loaded dump.
+
+    Attributes:
+        snapshot: its objects, and which resources it tells about.
+        newest: the newest time that stands in it; None if there is none.
+        notes: what the reader of a report should know of the dump, one sentence each.
+
+    """
+
+    snapshot: Snapshot
+    newest: datetime | None
+    notes: tuple[str, ...] = ()
+
+
+def load_dump(sources: Sequence[Source], *, complete: bool = False) -> Dump:
+    """Load files, folders and standard input (`-`) as one dump.
+
+    Args:
+        sources: where the documents are.
+        complete: the dump holds all objects of the cluster, so what is not there does not exist.
+
+    Raises:
+        DumpError: a source cannot be opened, or there is no usable document in any.
+
+    """
+    loader = _Loader()
+    for document in read_documents(sources):
+        if isinstance(document, BrokenDocument):
+            loader.skip_text(document.source, document.cause)
+        else:
+            loader.take(document.value, document.source)
+    if not loader.taken:
+        raise DumpError(_nothing_usable(sources, loader.skipped))
+    return Dump(
+        snapshot=loader.snapshot(complete=complete),
+        newest=loader.newest,
+        notes=tuple(loader.notes()),
+    )
+
+
+def _nothing_usable(sources: Sequence[Source], skips: Sequence[SkippedObject]) -> str:
+    if skips:
+        return f"{skips[0].resource}: {skips[0].cause}"
+    return f"{', '.join(map(str, sources))}: there are no Kubernetes objects"
+
+
+@dataclass(slots=True)
+class _Entry:
+    obj: KubeObject
+    version: int
+    revision: int
+
+
+@dataclass(slots=True)
+class _Loader:
+    """What the documents seen so far say."""
+
+    taken: int = 0
+    newest: datetime | None = None
+    skipped: list[SkippedObject] = field(default_factory=list)
+    _objects: dict[Resource[KubeObject], dict[tuple[str, str], _Entry]] = field(
+        default_factory=dict
+    )
+    _looked_at: set[Resource[KubeObject]] = field(default_factory=set)
+    _namespaces: set[str] = field(default_factory=set)
+    _crds: set[str] | None = None
+    _api_resources: set[str] | None = None
+    _failures: dict[str, ResourceState] = field(default_factory=dict)
+    _not_read: Counter[str] = field(default_factory=Counter)
+
+    def skip_text(self, source: str, cause: str) -> None:
+        """Record a text that could not be parsed."""
+        self.skipped.append(SkippedObject(source, "", "", cause))
+
+    def take(self, value: object, source: str, kind: str = "", api_version: str = "") -> None:
+        """Take a document, or an item of a list of `kind`, which need not repeat its kind."""
+        if not isinstance(value, dict):
+            self.skip_text(source, "a document is not a Kubernetes object")
+            return
+        found_kind = value.get("kind") or kind
+        found_version = value.get("apiVersion") or api_version
+        if not isinstance(found_kind, str) or not isinstance(found_version, str):
+            self.skip_text(source, "kind and apiVersion of a document are not text")
+            return
+        if not found_kind or not found_version:
+            self.skip_text(source, "a document has no kind or no apiVersion")
+            return
+        self.taken += 1
+        group, _, version = found_version.rpartition("/")
+        match group, found_kind:
+            case "", "List":
+                self._take_items(value, source)
+            case "", "Status":
+                self._take_status(value, source)
+            case "", "APIResourceList":
+                self._take_api_resources(value)
+            case _, "CustomResourceDefinition" if group == _CRD_GROUP:
+                self._take_crd(value)
+            case _ if found_kind.endswith("List") and (
+                "items" in value or found_kind in _LIST_KINDS
+            ):
+                item_kind = found_kind.removesuffix("List")
+                self._look_at(group, item_kind)
+                self._take_items(value, source, item_kind, found_version)
+            case _:
+                self._take_object(value, source, group, version, found_kind)
+
+    def _take_items(self, value: Json, source: str, kind: str = "", api_version: str = "") -> None:
+        items = value.get("items")
+        if items is None:
+            items = []
+        if not isinstance(items, list):
+            self.skip_text(source, "items of a list is not a list")
+            return
+        for item in items:
+            self.take(item, source, kind, api_version)
+
+    def _look_at(self, group: str, kind: str) -> None:
+        if (group, kind) == (_CRD_GROUP, "CustomResourceDefinition"):
+            self._crds = self._crds or set()
+        elif resource := _resource(group, kind):
+            self._looked_at.add(resource)
+
+    def _take_object(self, value: Json, source: str, group: str, version: str, kind: str) -> None:
+        self._note_time(value)
+        metadata = value.get("metadata")
+        meta: Json = metadata if isinstance(metadata, dict) else {}
+        namespace = meta.get("namespace")
+        if isinstance(namespace, str) and namespace:
+            self._namespaces.add(namespace)
+        resource = _resource(group, kind)
+        if resource is None:
+            self._not_read[kind] += 1
+            return
+        self._looked_at.add(resource)
+        if not _is_wanted(resource, meta):
+            return
+        if group == _EVENTS_GROUP:
+            value = core_event(value)
+        elif version not in resource.versions:
+            cause = f"version {clean(version)} of {resource.kind} is not known"
+            self._skip(resource, meta, cause)
+            return
+        self._keep(resource, version, value, source)
+
+    def _keep(self, resource: Resource[KubeObject], version: str, value: Json, source: str) -> None:
+        try:
+            raw = msgspec.json.encode(value)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            cause = describe_malformed(error) if isinstance(error, RecursionError) else str(error)
+            self.skip_text(source, cut(clean(cause), _CAUSE_BYTES))
+            return
+        obj = decode_object(resource, raw)
+        if isinstance(obj, SkippedObject):
+            self.skipped.append(obj)
+            return
+        rank = resource.versions.index(version) if version in resource.versions else 0
+        self._add(resource, _Entry(obj, -rank, _revision(obj)))
+
+    def _add(self, resource: Resource[KubeObject], entry: _Entry) -> None:
+        """Keep the object; of two with one name the newer counts, else the later."""
+        objects = self._objects.setdefault(resource, {})
+        key = (entry.obj.namespace, entry.obj.name)
+        other = objects.get(key)
+        if other is None:
+            objects[key] = entry
+            return
+        newer, older = entry, other
+        if (other.revision, other.version) > (entry.revision, entry.version):
+            newer, older = other, entry
+        objects[key] = newer
+        if newer.revision < 0 or newer.revision != older.revision:
+            cause = "it is in the dump more than once; the newest copy counts"
+            self.skipped.append(skipped(resource, *key, cause))
+
+    def _skip(self, resource: Resource[KubeObject], meta: Json, cause: str) -> None:
+        names = (meta.get("namespace"), meta.get("name"))
+        namespace, name = (each if isinstance(each, str) else "" for each in names)
+        self.skipped.append(skipped(resource, namespace, name, cut(cause, _CAUSE_BYTES)))
+
+    def _take_crd(self, value: Json) -> None:
+        self._note_time(value)
+        self._crds = self._crds or set()
+        name = _at(value, "metadata", "name")
+        if isinstance(name, str) and _is_served(value):
+            self._crds.add(name)
+
+    def _take_api_resources(self, value: Json) -> None:
+        self._api_resources = self._api_resources or set()
+        group = str(value.get("groupVersion") or "").rpartition("/")[0]
+        entries = value.get("resources")
+        for entry in entries if isinstance(entries, list) else ():
+            name = entry.get("name") if isinstance(entry, dict) else None
+            if isinstance(name, str) and "/" not in name:
+                self._api_resources.add(f"{name}.{group}" if group else name)
+
+    def _take_status(self, value: Json, source: str) -> None:
+        if value.get("status") == "Success":
+            return
+        reason = value.get("reason")
+        cause = _words(reason) if isinstance(reason, str) and reason else "failed"
+        kind, group = _at(value, "details", "kind"), _at(value, "details", "group")
+        if not isinstance(kind, str) or not kind:
+            self.skip_text(source, f"a Status ({cause}) does not name its resource in details.kind")
+            return
+        name = f"{kind}.{group}" if isinstance(group, str) and group else kind
+        permission = f"list on {clean(name)}" if cause == "forbidden" else ""
+        self._failures[name.lower()] = ResourceState(
+            Served.UNKNOWN, cause=cause, permission=permission
+        )
+
+    def _note_time(self, value: Json) -> None:
+        for moment in _times(value):
+            if self.newest is None or moment > self.newest:
+                self.newest = moment
+
+    def notes(self) -> Iterator[str]:
+        """Yield what the reader of a report should know."""
+        if self._not_read:
+            kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._not_read.items()))
+            yield f"Kinds in the dump that are not read: {cut(clean(kinds), _CAUSE_BYTES)}."
+        served = self._discovery().served
+        for resource, objects in self._objects.items():
+            if resource.custom and served is not None and resource.crd_name not in served:
+                yield (
+                    f"{len(objects)} {resource.kind} object(s) are left out: the dump lists the "
+                    f"kinds that are served, and {resource} is not among them."
+                )
+
+    def snapshot(self, *, complete: bool) -> Snapshot:
+        """Return the snapshot of all documents taken."""
+        discovery = self._discovery()
+        states = {each: self._state(each, discovery, complete=complete) for each in r.ALL}
+        tables = {
+            resource: Table({key: entry.obj for key, entry in entries.items()})
+            for resource, entries in self._objects.items()
+            if states[resource].served is Served.SERVED
+        }
+        return Snapshot(
+            tables=tables,
+            states=states,
+            discovery=discovery,
+            covered=None if complete else frozenset(self._namespaces),
+            skipped=tuple(sorted(self.skipped)),
+        )
+
+    def _discovery(self) -> Discovery:
+        crds = None if _CRD_NAME in self._failures else self._crds
+        if crds is None and self._api_resources is None:
+            return Discovery()
+        return Discovery(frozenset(crds or ()) | frozenset(self._api_resources or ()))
+
+    def _state(
+        self, resource: Resource[KubeObject], discovery: Discovery, *, complete: bool
+    ) -> ResourceState:
+        if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
+            return ResourceState(Served.ABSENT)
+        kind_name = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        for name in (str(resource), kind_name.lower()):
+            if name in self._failures:
+                return self._failures[name]
+        if complete or resource in self._looked_at:
+            return ResourceState(Served.SERVED)
+        return ResourceState(Served.UNKNOWN, cause=NOT_IN_DUMP)
+
+
+def _resource(group: str, kind: str) -> Resource[KubeObject] | None:
+    if (group, kind) == (_EVENTS_GROUP, "Event"):
+        return r.EVENTS
+    return _BY_KIND.get((group, kind))
+
+
+def _is_wanted(resource: Resource[KubeObject], meta: Json) -> bool:
+    """Tell whether a live reporter would read the object too."""
+    if resource is r.EVENTS:
+        labels = meta.get("labels")
+        ours = isinstance(labels, dict) and resource.label_selector in labels
+        return ours and meta.get("namespace") == r.EVENT_NAMESPACE
+    if resource is r.CONFIGMAPS:
+        name = meta.get("name")
+        return isinstance(name, str) and f"{name}-".startswith(f"{r.ISTIO_CONFIGMAP}-")
+    return True
+
+
+def _is_served(crd: Json) -> bool:
+    """Tell whether discovery lists a CustomResourceDefinition: established and a version served."""
+    versions = _at(crd, "spec", "versions")
+    if isinstance(versions, list) and versions:
+        served = [each.get("served", True) for each in versions if isinstance(each, dict)]
+        if not any(served):
+            return False
+    conditions = _at(crd, "status", "conditions")
+    return not any(
+        isinstance(each, dict)
+        and (each.get("type"), each.get("status")) == ("Established", "False")
+        for each in (conditions if isinstance(conditions, list) else ())
+    )
+
+
+def _at(value: object, *path: str) -> object:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _revision(obj: KubeObject) -> int:
+    text = obj.metadata.resource_version
+    return int(text) if text.isdecimal() and len(text) <= 20 else -1  # noqa: PLR2004  # uint64
+
+
+def _words(reason: str) -> str:
+    """Return `ServiceUnavailable` as `service unavailable`."""
+    spaced = "".join(f" {each.lower()}" if each.isupper() else each for each in clean(reason))
+    return cut(spaced.strip(), 60)
+
+
+def _times(value: object) -> Iterator[datetime]:
+    """Yield the past times that stand anywhere in a document."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(each for each in part if isinstance(each, (dict, list)))
+        elif isinstance(part, dict):
+            for key, each in part.items():
+                if isinstance(each, (dict, list)):
+                    waiting.append(each)
+                elif key in _TIMES and isinstance(each, str) and (moment := _moment(each)):
+                    yield moment
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else None
+    except (ValueError, OverflowError):
+        return None

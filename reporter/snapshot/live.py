@@ -1,0 +1,291 @@
+"""The live cluster: informers for everything that is read, and snapshots of what they hold."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
+
+from reporter.catalogue.resources import (
+    BY_PLACE,
+    CLUSTER_WIDE,
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    EVENT_NAMESPACE,
+    EVENTS,
+    ISTIO_CONFIGMAP,
+    NAMESPACES,
+)
+from reporter.kube.client import KubeClient
+from reporter.kube.clock import Now, real_now
+from reporter.kube.discovery import Discoverer
+from reporter.kube.informer import NOT_LISTED, UNREACHABLE, Place, Timing
+from reporter.kube.informers import AnyPlace, Informers
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.snapshot.table import Table
+
+_DECLARED_UNKNOWN_SECONDS: Final = 30.0
+"""A kind that is not listed by then counts as declared unknown for `/readyz` (contract)."""
+
+_UNSUPPORTED: Final = "served in no version that is known"
+
+_PLACES_FOLLOW: Final = (NAMESPACES, DEPLOYMENTS)
+"""Changes of these may change where ConfigMaps are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchHealth:
+    """How the watches of one resource are, for metrics.
+
+    Attributes:
+        resource: `<plural>.<group>`.
+        state: `served`, `absent` or `unknown`.
+        confirmed: verdicts may rest on it.
+        age_seconds: time since the oldest watch heard something; None if one never did.
+        objects: how many are held.
+        relists: how often it was listed, the first time included.
+        failures: lists and watches that failed.
+        skipped: malformed objects met.
+
+    """
+
+    resource: str
+    state: str
+    confirmed: bool
+    age_seconds: float | None
+    objects: int
+    relists: int
+    failures: int
+    skipped: int
+
+
+class LiveCluster:
+    """Watches the cluster while `run` runs. Snapshots are cheap: unchanged tables are reused."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        settings: EvaluationSettings,
+        *,
+        timing: Timing | None = None,
+        discovery_seconds: float = 30.0,
+        now: Now = real_now,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._timing = timing or Timing()
+        self._now = now
+        self._started = now()
+        self._callbacks: list[Callable[[], None]] = []
+        self._places_due = asyncio.Event()
+        self._tables: dict[Resource[KubeObject], tuple[object, Table[KubeObject]]] = {}
+        self._discoverer = Discoverer(
+            client,
+            interval=discovery_seconds,
+            unknown_after=self._timing.unknown_after,
+            on_answer=self._discovered,
+            now=now,
+        )
+        self._informers = Informers(
+            client,
+            timing=self._timing,
+            now=now,
+            chance=chance,
+            on_change=self._changed,
+            on_missing=self._discoverer.ask,
+        )
+        self.changed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._discoverer.run(), name="discovery")
+            while True:
+                self._places_due.clear()
+                self._informers.want(self._wanted(), tasks)
+                await self._places_due.wait()
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call `callback` whenever a snapshot would differ, beside setting `changed`."""
+        self._callbacks.append(callback)
+
+    def _changed(self, resource: Resource[KubeObject]) -> None:
+        if resource in _PLACES_FOLLOW:
+            self._places_due.set()
+        self._notify()
+
+    def _discovered(self) -> None:
+        self._places_due.set()
+        self._notify()
+
+    def _notify(self) -> None:
+        self.changed.set()
+        for callback in self._callbacks:
+            callback()
+
+    def _wanted(self) -> set[AnyPlace]:
+        events: AnyPlace = Place(
+            resource=EVENTS, version=EVENTS.versions[0], namespace=EVENT_NAMESPACE
+        )
+        return {events, *self._wanted_configmaps(), *self._wanted_cluster_wide()}
+
+    def _wanted_cluster_wide(self) -> Iterable[AnyPlace]:
+        current = self._discoverer.current
+        for resource in CLUSTER_WIDE:
+            if not resource.custom:
+                yield Place(resource=resource, version=resource.versions[0])
+            elif version := current.version(resource):
+                yield Place(resource=resource, version=version)
+            elif current.discovery.state(resource.crd_name) is Served.UNKNOWN:
+                # What is watched goes on while discovery is away.
+                yield from (informer.place for informer in self._informers.of(resource))
+
+    def _wanted_configmaps(self) -> Iterable[AnyPlace]:
+        if not self._settings.istiod_deployment:
+            return
+        revisions = f"{self._settings.istiod_deployment}-"
+        deployments = [
+            key for informer in self._informers.of(DEPLOYMENTS) for key in informer.objects
+        ]
+        for namespace in self._istio_namespaces():
+            names = {ISTIO_CONFIGMAP} | {
+                f"{ISTIO_CONFIGMAP}-{name.removeprefix(revisions)}"
+                for place, name in deployments
+                if place == namespace and name.startswith(revisions)
+            }
+            for name in names:
+                yield Place(
+                    resource=CONFIGMAPS,
+                    version=CONFIGMAPS.versions[0],
+                    namespace=namespace,
+                    name=name,
+                )
+
+    def _istio_namespaces(self) -> Iterable[str]:
+        """Return the candidates that exist, or all where namespaces cannot be read.
+
+        RBAC often grants ConfigMaps by a Role in the namespace that exists; to ask elsewhere
+        would make the resource unknown for nothing.
+        """
+        candidates = self._settings.istio_namespace
+        for informer in self._informers.of(NAMESPACES):
+            if informer.state.served is Served.SERVED:
+                return [name for name in candidates if ("", name) in informer.objects]
+            if informer.settled:
+                return candidates
+        return ()
+
+    def unconfirm_all(self) -> None:
+        """Trust nothing until it was read anew: the process has paused."""
+        self._discoverer.unconfirm()
+        for informer in self._informers:
+            informer.unconfirm()
+        self._notify()
+
+    @property
+    def clock_offset_seconds(self) -> float:
+        """How far the API server's clock is ahead of ours."""
+        return self._client.clock_offset_seconds
+
+    def all_listed(self) -> bool:
+        """Tell whether each kind was listed once or is declared unknown or absent."""
+        if self._seconds_since_start() >= _DECLARED_UNKNOWN_SECONDS:
+            return True
+        if self._discoverer.current.discovery.served is None:
+            return False
+        informers = list(self._informers)
+        return bool(informers) and all(informer.settled for informer in informers)
+
+    async def wait_listed(self) -> None:
+        """Wait until `all_listed`."""
+        while not self.all_listed():
+            self.changed.clear()
+            left = max(0.0, _DECLARED_UNKNOWN_SECONDS - self._seconds_since_start())
+            try:
+                async with asyncio.timeout(left):
+                    await self.changed.wait()
+            except TimeoutError:
+                continue
+
+    def _seconds_since_start(self) -> float:
+        return (self._now().boot - self._started.boot).total_seconds()
+
+    def snapshot(self) -> Snapshot:
+        """Return everything as it is at this moment."""
+        resources = (*CLUSTER_WIDE, *BY_PLACE)
+        skipped = chain.from_iterable(informer.skipped.values() for informer in self._informers)
+        return Snapshot(
+            tables={resource: self._table(resource) for resource in resources},
+            states={resource: self._state(resource) for resource in resources},
+            discovery=self._discoverer.current.discovery,
+            skipped=tuple(sorted(skipped)),
+        )
+
+    def _table(self, resource: Resource[KubeObject]) -> Table[KubeObject]:
+        informers = self._informers.of(resource)
+        stamp = [(informer, informer.changes) for informer in informers]
+        kept = self._tables.get(resource)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        objects = {key: obj for informer in informers for key, obj in informer.objects.items()}
+        table = Table(objects)
+        self._tables[resource] = stamp, table
+        return table
+
+    def _state(self, resource: Resource[KubeObject]) -> ResourceState:
+        informers = self._informers.of(resource)
+        if informers:
+            return _merged([informer.state for informer in informers])
+        if resource is CONFIGMAPS:
+            return self._no_configmaps()
+        return self._not_watched(resource)
+
+    def _no_configmaps(self) -> ResourceState:
+        """Where no candidate namespace exists, nothing is there to be read."""
+        return self._state(NAMESPACES)
+
+    def _not_watched(self, resource: Resource[KubeObject]) -> ResourceState:
+        match self._discoverer.current.discovery.state(resource.crd_name):
+            case Served.ABSENT:
+                return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
+            case Served.SERVED if resource.custom and not self._discoverer.current.version(
+                resource
+            ):
+                return ResourceState(Served.UNKNOWN, False, _UNSUPPORTED, since=self._started)
+            case _:
+                late = self._seconds_since_start() >= self._timing.unknown_after
+                cause = UNREACHABLE if late else NOT_LISTED
+                return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
+
+    def health(self) -> list[WatchHealth]:
+        """Return the health of each resource's watches."""
+        return [self._health(resource) for resource in (*CLUSTER_WIDE, *BY_PLACE)]
+
+    def _health(self, resource: Resource[KubeObject]) -> WatchHealth:
+        informers = self._informers.of(resource)
+        state = self._state(resource)
+        heard = [informer.last_frame for informer in informers]
+        ages = [(self._now().boot - each.boot).total_seconds() for each in heard if each]
+        return WatchHealth(
+            resource=str(resource),
+            state=state.served.value,
+            confirmed=state.confirmed,
+            age_seconds=max(ages) if ages and len(ages) == len(heard) else None,
+            objects=sum(len(informer.objects) for informer in informers),
+            relists=sum(informer.counters.lists for informer in informers),
+            failures=sum(informer.counters.failures for informer in informers),
+            skipped=sum(informer.counters.skipped_objects for informer in informers),
+        )
+
+
+def _merged(states: list[ResourceState]) -> ResourceState:
+    """Return the state of several places: as little is known as of the worst of them."""
+    for state in states:
+        if state.served is Served.UNKNOWN:
+            return state
+    return replace(states[0], confirmed=all(state.confirmed for state in states))

@@ -1,0 +1,131 @@
+"""The shared components of the stack: which are configured, and where each one runs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from reporter.catalogue import reasons
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
+from reporter.model.objects import Deployment
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+
+_KEDA_DEPLOYMENTS: Final = ("keda-operator", "keda-operator-metrics-apiserver")
+"""Constants of KEDA's chart and add-on; its admission webhooks are not probed (sheet, 8.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """One configured Deployment of the shared control plane.
+
+    Attributes:
+        reason: what is raised when it is not ready.
+        deployment: its name.
+        namespaces: where it may be; the first one that has it counts.
+        governs: it writes a status that downstream reasons read.
+        revisions: Deployments named `<deployment>-<revision>` are its instances too.
+
+    """
+
+    reason: str
+    deployment: str
+    namespaces: tuple[str, ...]
+    governs: bool = False
+    revisions: bool = False
+
+    def found(self, snapshot: Snapshot) -> tuple[Deployment, ...]:
+        """Return its Deployments in the first namespace that has any; several revisions at most."""
+        table = snapshot[DEPLOYMENTS]
+        for namespace in self.namespaces:
+            found = tuple(each for each in table.in_namespace(namespace) if self._is(each.name))
+            if found:
+                return found
+        return ()
+
+    def is_missing(self, snapshot: Snapshot) -> bool:
+        """Tell whether it is known to be in none of its namespaces."""
+        looked = all(snapshot.absence_known(DEPLOYMENTS, each) for each in self.namespaces)
+        return looked and not self.found(snapshot)
+
+    def home(self, snapshot: Snapshot) -> str:
+        """Return the namespace that it is in or belongs in: the first candidate that exists."""
+        for deployment in self.found(snapshot):
+            return deployment.namespace
+        table = snapshot[NAMESPACES]
+        existing = (each for each in self.namespaces if table.get("", each))
+        return next(existing, self.namespaces[0])
+
+    def _is(self, name: str) -> bool:
+        if name == self.deployment:
+            return True
+        return self.revisions and name.startswith(f"{self.deployment}-")
+
+
+def components(settings: EvaluationSettings) -> tuple[Component, ...]:
+    """Return the components that are switched on: with a name and a namespace."""
+    return tuple(each for each in _all(settings) if each.deployment and each.namespaces)
+
+
+def scaler(settings: EvaluationSettings) -> Component | None:
+    """Return the KAITO scaler of KEDA, None if it is switched off."""
+    configured = (
+        each for each in components(settings) if each.reason == reasons.CLUSTER_KEDA_SCALER
+    )
+    return next(configured, None)
+
+
+def _all(settings: EvaluationSettings) -> Iterator[Component]:
+    yield Component(
+        reason=reasons.CLUSTER_ISTIO,
+        deployment=settings.istiod_deployment,
+        namespaces=settings.istio_namespace,
+        governs=True,
+        revisions=True,
+    )
+    yield from _gateway_auth(settings)
+    yield Component(
+        reason=reasons.CLUSTER_BBR,
+        deployment=settings.bbr_deployment,
+        namespaces=settings.bbr_namespace,
+    )
+    yield Component(
+        reason=reasons.CLUSTER_KAITO,
+        deployment=settings.kaito_deployment,
+        namespaces=settings.kaito_namespace,
+        governs=True,
+    )
+    yield Component(
+        reason=reasons.CLUSTER_NODE_PROVISIONER,
+        deployment=settings.node_provisioner_name,
+        namespaces=settings.node_provisioner_namespace,
+        governs=True,
+    )
+    for name in _KEDA_DEPLOYMENTS:
+        yield Component(
+            reason=reasons.CLUSTER_KEDA, deployment=name, namespaces=settings.keda_namespace
+        )
+    yield Component(
+        reason=reasons.CLUSTER_KEDA_SCALER,
+        deployment=settings.keda_scaler_deployment,
+        namespaces=settings.keda_scaler_namespace,
+    )
+
+
+def _gateway_auth(settings: EvaluationSettings) -> Iterator[Component]:
+    if settings.gateway_auth_deployment:  # without API keys their operator is not installed either
+        yield Component(
+            reason=reasons.CLUSTER_GATEWAY_AUTH,
+            deployment=settings.gateway_auth_operator_deployment,
+            namespaces=settings.gateway_auth_namespace,
+            governs=True,
+        )
+    yield Component(
+        reason=reasons.CLUSTER_GATEWAY_AUTH,
+        deployment=settings.gateway_auth_deployment,
+        namespaces=settings.gateway_auth_namespace,
+    )
+    yield Component(
+        reason=reasons.CLUSTER_GATEWAY_AUTH,
+        deployment=settings.azure_authz_deployment,
+        namespaces=settings.azure_authz_namespace or settings.gateway_auth_namespace,
+    )

@@ -1,0 +1,46 @@
+"""The Gateways of a workload namespace and their data planes (sheet, 7.1)."""
+
+from typing import Final
+
+from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, PODS
+from reporter.model.objects import Deployment, Gateway, Pod
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.pod import counts
+
+OWNED_BY: Final = "kaito.sh/owned-by"
+GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
+"""Label that Istio puts on the Deployment, Service and pods it makes for a Gateway."""
+
+_OWNER: Final = "modelharness"
+
+
+def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]:
+    """Return the Gateways of a workload namespace that are not being deleted, by name.
+
+    These are the ones that the harness owns, so that somebody's own Gateway beside them is left
+    alone. Where none carries the owner's label the namespace was set up by hand, and all count.
+    """
+    there = tuple(each for each in snapshot[GATEWAYS].in_namespace(namespace) if not each.deleting)
+    owned = tuple(each for each in there if each.metadata.label(OWNED_BY) == _OWNER)
+    return owned or there
+
+
+def is_programmed(gateway: Gateway) -> bool:
+    """Tell whether the Gateway's Programmed condition is True."""
+    programmed = gateway.status.condition("Programmed")
+    return programmed is not None and programmed.status == "True"
+
+
+def data_planes(snapshot: Snapshot, gateway: Gateway) -> tuple[Deployment, ...]:
+    """Return the Deployments that were made for a Gateway; one at most as Istio works.
+
+    They are found by the Gateway's name alone: Istio copies the owner's label only sometimes.
+    """
+    found = snapshot[DEPLOYMENTS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
+    return tuple(each for each in found if not each.deleting)
+
+
+def data_plane_pods(snapshot: Snapshot, gateway: Gateway) -> tuple[Pod, ...]:
+    """Return the pods of a Gateway that stand for replicas."""
+    found = snapshot[PODS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
+    return tuple(each for each in found if counts(each))

@@ -1,0 +1,84 @@
+"""The server under test: the sandbox, or a real one named by environment variables."""
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.api_behaviour.api_client import CRDS, TIMEOUT_SECONDS, Api, definition, unique
+
+from reporter.sandbox import Sandbox
+
+
+@pytest.fixture(name="api")
+async def _api() -> AsyncIterator[Api]:
+    url = os.environ.get("STATUS_REPORTER_API_URL", "")
+    token = os.environ.get("STATUS_REPORTER_API_TOKEN", "")
+    authority = os.environ.get("STATUS_REPORTER_API_CA")
+    sandbox = None
+    if not url:
+        sandbox = Sandbox()
+        await sandbox.start()
+        url = sandbox.url
+    tls = ssl.create_default_context(cafile=authority) if authority else True
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    connector = aiohttp.TCPConnector(ssl=tls)
+    async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
+        yield Api(session, url.rstrip("/"))
+    if sandbox is not None:
+        await sandbox.stop()
+
+
+@pytest.fixture(name="namespace")
+async def _namespace(api: Api) -> AsyncIterator[str]:
+    name = unique("checks")
+    await api.made("/api/v1/namespaces", {"metadata": {"name": name}})
+    yield name
+    await api.delete(f"/api/v1/namespaces/{name}")
+
+
+@dataclass(frozen=True)
+class CustomKind:
+    """A kind that is served while the test runs."""
+
+    definition: dict[str, Any]
+    namespace: str
+
+    @property
+    def name(self) -> str:
+        return self.definition["metadata"]["name"]
+
+    @property
+    def path(self) -> str:
+        """The URL of the objects in the test's namespace."""
+        plural = self.definition["spec"]["names"]["plural"]
+        return f"/apis/checks.example.com/v1/namespaces/{self.namespace}/{plural}"
+
+    def obj(self, name: str, **content: object) -> dict[str, Any]:
+        """An object of the kind."""
+        return {
+            "apiVersion": "checks.example.com/v1",
+            "kind": self.definition["spec"]["names"]["kind"],
+            "metadata": {"name": name},
+            **content,
+        }
+
+
+async def wait_served(api: Api, path: str) -> None:
+    """Wait until a path answers: a real server takes a moment to serve a new kind."""
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while (await api.get(path)).status != 200:
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture(name="custom")
+async def _custom(api: Api, namespace: str) -> AsyncIterator[CustomKind]:
+    made = await api.made(CRDS, definition(unique("k").replace("-", "")))
+    kind = CustomKind(made, namespace)
+    await wait_served(api, kind.path)
+    yield kind
+    await api.delete(f"{CRDS}/{kind.name}")

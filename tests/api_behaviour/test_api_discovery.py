@@ -1,0 +1,114 @@
+"""Discovery, health, OpenAPI and access reviews (rows of 3.10 and 6.3)."""
+
+import pytest
+from tests.api_behaviour.api_client import AGGREGATED, Api
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/livez"])
+async def test_health(api: Api, path: str):
+    """Health paths say ok."""
+    answer = await api.get(path)
+    assert (answer.status, answer.text) == (200, "ok")
+
+
+async def test_version(api: Api):
+    """The version is told."""
+    found = (await api.get("/version")).json
+    assert found["major"] == "1"
+    assert found["gitVersion"].startswith("v1.")
+
+
+async def test_legacy_discovery(api: Api):
+    """Groups, versions and resources can be walked."""
+    assert (await api.get("/api")).json["versions"] == ["v1"]
+    groups = {item["name"]: item for item in (await api.get("/apis")).json["groups"]}
+    assert groups["apps"]["preferredVersion"]["groupVersion"] == "apps/v1"
+    assert (await api.get("/apis/apps")).json["kind"] == "APIGroup"
+    core = (await api.get("/api/v1")).json
+    assert (core["kind"], core["groupVersion"]) == ("APIResourceList", "v1")
+    resources = {item["name"]: item for item in core["resources"]}
+    assert resources["events"]["namespaced"] is True
+    assert resources["namespaces"]["shortNames"] == ["ns"]
+    apps = (await api.get("/apis/apps/v1")).json["resources"]
+    scale = next(item for item in apps if item["name"] == "deployments/scale")
+    assert (scale["group"], scale["version"], scale["kind"]) == ("autoscaling", "v1", "Scale")
+
+
+@pytest.mark.parametrize("path", ["/api", "/apis"])
+async def test_aggregated_discovery(api: Api, path: str):
+    """One document holds all groups, and is not sent twice."""
+    answer = await api.get(path, accept=AGGREGATED)
+    assert answer.status == 200
+    assert "as=APIGroupDiscoveryList" in answer.headers["Content-Type"].replace(" ", "")
+    found = answer.json
+    assert found["kind"] == "APIGroupDiscoveryList"
+    names = {item["metadata"].get("name", "") for item in found["items"]}
+    assert ({""} if path == "/api" else {"apps", "events.k8s.io", "coordination.k8s.io"}) <= names
+    again = await api.get(path, accept=AGGREGATED, headers={"If-None-Match": answer.headers["Etag"]})
+    assert (again.status, again.text) == (304, "")
+
+
+async def test_aggregated_resource(api: Api):
+    """A resource of the aggregated document says all that clients need."""
+    groups = (await api.get("/apis", accept=AGGREGATED)).json["items"]
+    apps = next(item for item in groups if item["metadata"]["name"] == "apps")
+    version = next(item for item in apps["versions"] if item["version"] == "v1")
+    found = next(item for item in version["resources"] if item["resource"] == "deployments")
+    assert found["responseKind"] == {"group": "apps", "version": "v1", "kind": "Deployment"}
+    assert (found["scope"], found["singularResource"]) == ("Namespaced", "deployment")
+    assert {"get", "list", "watch", "create", "update", "patch", "delete"} <= set(found["verbs"])
+    assert "deploy" in found["shortNames"]
+    assert {item["subresource"] for item in found["subresources"]} == {"scale", "status"}
+    assert version["freshness"] == "Current"
+
+
+async def test_openapi(api: Api):
+    """OpenAPI v3 has a PATCH with fieldValidation for each kind, so kubectl does not validate."""
+    index = (await api.get("/openapi/v3")).json["paths"]
+    assert {"api/v1", "apis/apps/v1"} <= set(index)
+    path = index["apis/apps/v1"]["serverRelativeURL"].split("?")[0]
+    document = (await api.get(path)).json
+    patch = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
+    assert patch["x-kubernetes-group-version-kind"]["kind"] == "Deployment"
+    assert "fieldValidation" in {item.get("name") for item in patch["parameters"]}
+
+
+@pytest.mark.parametrize("path", ["/apis/nope.example.com", "/apis/apps/v9", "/openapi/v3/apis/a/b"])
+async def test_unknown(api: Api, path: str):
+    """What is not served is a 404."""
+    assert (await api.get(path)).status == 404
+
+
+async def test_access_review(api: Api):
+    """A review is answered with 201 and not stored."""
+    asked = {"verb": "list", "group": "", "resource": "pods", "namespace": "default"}
+    body = {"spec": {"resourceAttributes": asked}}
+    answer = await api.post(REVIEWS, body)
+    assert answer.status == 201, answer.text
+    assert answer.json["kind"] == "SelfSubjectAccessReview"
+    assert answer.json["status"]["allowed"] is True
+    assert answer.json["spec"]["resourceAttributes"]["resource"] == "pods"
+
+
+async def test_protobuf_access_review(api: Api):
+    """A review may come as protobuf, and JSON is the answer if that is asked for."""
+    asked = b"\n\x07default\x12\x04list\x1a\x00\x22\x00*\x04pods2\x00:\x00"
+    spec = b"\n" + bytes([len(asked)]) + asked
+    raw = b"\n\0\x12" + bytes([len(spec)]) + spec + b"\x1a\0"
+    kind = b"\n\x17authorization.k8s.io/v1\x12\x17SelfSubjectAccessReview"
+    envelope = b"\n" + bytes([len(kind)]) + kind + b"\x12" + bytes([len(raw)]) + raw + b"\x1a\0\"\0"
+    answer = await api.post(
+        REVIEWS, b"k8s\0" + envelope, content_type="application/vnd.kubernetes.protobuf"
+    )
+    assert answer.status == 201, answer.text
+    assert answer.json["spec"]["resourceAttributes"]["verb"] == "list"
+
+
+async def test_rules_review(api: Api):
+    """The rules of a namespace can be asked for."""
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    answer = await api.post(path, {"spec": {"namespace": "default"}})
+    assert answer.status == 201
+    assert answer.json["status"]["resourceRules"]

@@ -1,0 +1,296 @@
+"""Which Events the server takes, through which view (rows of 1.2 and 1.4)."""
+
+import pytest
+from tests.api_behaviour.api_client import (
+    CORE_EVENTS,
+    MICRO,
+    NEW_EVENTS,
+    Api,
+    new_event,
+    old_event,
+    strict_event,
+    unique,
+)
+
+
+def fields_of(answer) -> set[str]:
+    """The fields that a 422 names."""
+    return {cause["field"] for cause in answer.json["details"]["causes"]}
+
+
+@pytest.mark.parametrize(
+    ("home", "subject", "code"),
+    [
+        ("own", "own", 201),
+        ("own", "kube-system", 422),
+        ("kube-system", "own", 422),
+        ("own", "", 422),
+        ("kube-system", "", 422),
+        ("default", "", 201),
+    ],
+)
+async def test_old_style_namespace_rule(api: Api, namespace: str, home, subject, code):
+    """Without eventTime an Event lives where its subject does, or in default for no namespace."""
+    places = {"own": namespace}
+    home, subject = places.get(home, home), places.get(subject, subject)
+    event = old_event(unique("e"), subject)
+    answer = await api.post(CORE_EVENTS.format(home), event)
+    assert code == answer.status, answer.text
+    if code == 422:
+        assert fields_of(answer) == {"involvedObject.namespace"}
+        assert "does not match event.namespace" in answer.json["message"]
+    await api.delete(CORE_EVENTS.format(home) + "/" + event["metadata"]["name"])
+
+
+@pytest.mark.parametrize(
+    ("home", "subject", "code"),
+    [
+        ("own", "own", 201),
+        ("own", "anywhere", 201),
+        ("kube-system", "own", 201),
+        ("own", "", 422),
+        ("kube-system", "", 201),
+        ("default", "", 201),
+    ],
+)
+async def test_new_style_namespace_rule(api: Api, namespace: str, home, subject, code):
+    """With eventTime only a subject without namespace is bound: to default and kube-system."""
+    places = {"own": namespace}
+    home, subject = places.get(home, home), places.get(subject, subject)
+    reference = {"kind": "Pod", "name": "p", **({"namespace": subject} if subject else {})}
+    event = new_event(unique("e"), involvedObject=reference)
+    answer = await api.post(CORE_EVENTS.format(home), event)
+    assert code == answer.status, answer.text
+    if code == 422:
+        assert fields_of(answer) == {"involvedObject.namespace"}
+    await api.delete(CORE_EVENTS.format(home) + "/" + event["metadata"]["name"])
+
+
+@pytest.mark.parametrize("event_time", [None, MICRO])
+@pytest.mark.parametrize(
+    ("controller", "valid"),
+    [
+        ("", False),
+        ("agg", True),
+        ("Agg_1.x", True),
+        ("example.com/agg", True),
+        ("example.com/a/b", False),
+        ("EXAMPLE.com/agg", False),
+        ("agg-", False),
+        ("a" * 63, True),
+        ("a" * 64, False),
+        ("two words", False),
+    ],
+)
+async def test_reporting_component_syntax(api: Api, namespace, controller, valid, event_time):
+    """The reporting component is a label key, but only once eventTime is set."""
+    event = new_event(
+        unique("e"),
+        involvedObject={"kind": "Pod", "namespace": namespace, "name": "p"},
+        reportingComponent=controller,
+        eventTime=event_time,
+    )
+    answer = await api.post(CORE_EVENTS.format(namespace), event)
+    assert (201 if valid or event_time is None else 422) == answer.status, answer.text
+    if answer.status == 422:
+        assert fields_of(answer) <= {"reportingComponent", "reportingController"}
+
+
+@pytest.mark.parametrize(
+    ("field", "limit"), [("reportingInstance", 128), ("action", 128), ("reason", 128)]
+)
+@pytest.mark.parametrize("length", ["empty", "limit", "over", "over in bytes"])
+async def test_required_and_bounded_fields(api: Api, namespace: str, field, limit, length):
+    """Instance, action and reason are required and count at most 128 bytes."""
+    value = {
+        "empty": "",
+        "limit": "x" * limit,
+        "over": "x" * (limit + 1),
+        "over in bytes": "€" * (limit // 3 + 1),
+    }[length]
+    reference = {"kind": "Pod", "namespace": namespace, "name": "p"}
+    event = new_event(unique("e"), involvedObject=reference, **{field: value})
+    answer = await api.post(CORE_EVENTS.format(namespace), event)
+    assert (201 if length == "limit" else 422) == answer.status
+    if answer.status == 422:
+        assert fields_of(answer) == {field}
+        wanted = "Required value" if length == "empty" else "can have at most 128 characters"
+        assert wanted in answer.json["message"]
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [("", 201), ("x" * 1024, 201), ("x" * 1025, 422), ("€" * 341, 201), ("€" * 342, 422)],
+    ids=["empty", "limit", "over", "limit in bytes", "over in bytes"],
+)
+async def test_new_style_message_is_bounded(api: Api, namespace: str, message, code):
+    """With eventTime a message has at most 1024 bytes, characters do not count."""
+    reference = {"kind": "Pod", "namespace": namespace, "name": "p"}
+    event = new_event(unique("e"), involvedObject=reference, message=message)
+    answer = await api.post(CORE_EVENTS.format(namespace), event)
+    assert code == answer.status
+    if code == 422:
+        assert "can have at most 1024 characters" in answer.json["message"]
+
+
+async def test_old_style_is_hardly_checked(api: Api, namespace: str):
+    """Without eventTime messages are unlimited, and type, series and source are free."""
+    event = old_event(
+        unique("e"),
+        namespace,
+        message="x" * 100_000,
+        type="Foo",
+        series={"count": 1},
+        count=-3,
+        source={"component": "c", "host": "h"},
+    )
+    made = await api.made(CORE_EVENTS.format(namespace), event)
+    assert (100_000, "Foo", -3) == (len(made["message"]), made["type"], made["count"])
+
+
+async def test_core_takes_any_type(api: Api, namespace: str):
+    """core/v1 does not look at the type, not even with eventTime."""
+    reference = {"kind": "Pod", "namespace": namespace, "name": "p"}
+    event = new_event(unique("e"), involvedObject=reference, type="Foo")
+    assert (await api.post(CORE_EVENTS.format(namespace), event)).status == 201
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({}, None),
+        ({"type": "Foo"}, "type"),
+        ({"type": ""}, "type"),
+        ({"series": {"count": 1, "lastObservedTime": MICRO}}, "series.count"),
+        ({"series": {"count": 2}}, "series.lastObservedTime"),
+        ({"series": {"count": 2, "lastObservedTime": MICRO}}, None),
+        ({"deprecatedCount": 2}, "count"),
+        ({"deprecatedFirstTimestamp": "2026-11-20T10:00:00Z"}, "firstTimestamp"),
+        ({"deprecatedLastTimestamp": "2026-11-20T10:00:00Z"}, "lastTimestamp"),
+        ({"deprecatedSource": {"component": "c"}}, "source"),
+        ({"note": "x" * 1025}, "message"),
+        ({"reportingController": ""}, "reportingController"),
+    ],
+)
+async def test_strict_layer(api: Api, namespace: str, changes, field):
+    """events.k8s.io/v1 adds rules, and names internal fields in what it says."""
+    answer = await api.post(NEW_EVENTS.format(namespace), strict_event(unique("e"), **changes))
+    assert (422 if field else 201) == answer.status, answer.text
+    if field:
+        assert fields_of(answer) == {field}
+
+
+async def test_strict_layer_needs_event_time(api: Api, namespace: str):
+    """events.k8s.io/v1 takes no Event without eventTime."""
+    reference = {"kind": "Pod", "namespace": namespace, "name": "p"}
+    event = strict_event(unique("e"), eventTime=None, regarding=reference)
+    answer = await api.post(NEW_EVENTS.format(namespace), event)
+    assert (answer.status, fields_of(answer)) == (422, {"eventTime"})
+
+
+@pytest.mark.parametrize("name", ["UPPER_case", "a" * 254])
+async def test_names(api: Api, namespace: str, name: str):
+    """core/v1 takes any name that fits a path, events.k8s.io/v1 only DNS subdomains."""
+    strict = await api.post(NEW_EVENTS.format(namespace), strict_event(name))
+    assert (strict.status, fields_of(strict)) == (422, {"metadata.name"})
+    made = await api.made(CORE_EVENTS.format(namespace), old_event(name, namespace))
+    assert name == made["metadata"]["name"]
+
+
+@pytest.mark.parametrize("name", ["a/b", "a%b", ".."])
+async def test_names_fit_a_path(api: Api, namespace: str, name: str):
+    """Not even core/v1 takes a name that cannot stand in a URL."""
+    answer = await api.post(CORE_EVENTS.format(namespace), old_event(name, namespace))
+    assert (answer.status, fields_of(answer)) == (422, {"metadata.name"})
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-11-20T10:00:00Z",
+        "2026-11-20T10:00:00.123Z",
+        "2026-11-20T10:00:00.123456",
+        "2026-11-20T10:00:00.1234567Z",
+        "yesterday",
+    ],
+)
+@pytest.mark.parametrize("place", ["eventTime", "series"])
+async def test_micro_time_refused(api: Api, namespace: str, time: str, place: str):
+    """A MicroTime without exactly six digits and a zone is a 400 of the decoder."""
+    value = {"count": 2, "lastObservedTime": time} if place == "series" else time
+    answer = await api.post(NEW_EVENTS.format(namespace), strict_event(unique("e"), **{place: value}))
+    assert (answer.status, answer.reason) == (400, "BadRequest")
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("2026-11-20T10:00:00.000000Z", "2026-11-20T10:00:00.000000Z"),
+        ("2026-11-20T10:00:00.123456+00:00", "2026-11-20T10:00:00.123456Z"),
+        ("2026-11-20T12:00:00.000001+02:00", "2026-11-20T10:00:00.000001Z"),
+    ],
+)
+async def test_micro_time_accepted(api: Api, namespace: str, given: str, stored: str):
+    """Six digits and any zone are taken, and stored in UTC."""
+    made = await api.made(NEW_EVENTS.format(namespace), strict_event(unique("e"), eventTime=given))
+    assert stored == made["eventTime"]
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("2026-11-20T10:00:00Z", "2026-11-20T10:00:00Z"),
+        ("2026-11-20T10:00:00.987654Z", "2026-11-20T10:00:00Z"),
+        ("2026-11-20T12:00:00+02:00", "2026-11-20T10:00:00Z"),
+        ("2026-11-20T10:00:00", None),
+    ],
+)
+async def test_time(api: Api, namespace: str, given: str, stored: str | None):
+    """A Time may have a fraction, which is cut off, but must have a zone."""
+    event = old_event(unique("e"), namespace, firstTimestamp=given)
+    answer = await api.post(CORE_EVENTS.format(namespace), event)
+    assert (201 if stored else 400) == answer.status
+    if stored:
+        assert stored == answer.json["firstTimestamp"]
+
+
+async def test_wrong_type_of_field(api: Api, namespace: str):
+    """A field of the wrong JSON type is a 400."""
+    event = old_event(unique("e"), namespace, count="three")
+    answer = await api.post(CORE_EVENTS.format(namespace), event)
+    assert (answer.status, answer.reason) == (400, "BadRequest")
+
+
+async def test_before_validation(api: Api, namespace: str):
+    """Namespaces must exist and agree, versions stay out, names are taken once."""
+    path = CORE_EVENTS.format(namespace)
+    missing = await api.post(CORE_EVENTS.format("no-such-namespace"), old_event("e", "x"))
+    assert (missing.status, missing.json["details"]["kind"]) == (404, "namespaces")
+    other = old_event("e", namespace)
+    other["metadata"]["namespace"] = "default"
+    assert (await api.post(path, other)).status == 400
+    versioned = old_event("e", namespace)
+    versioned["metadata"]["resourceVersion"] = "5"
+    assert (await api.post(path, versioned)).status == 500
+    await api.made(path, old_event("e", namespace))
+    again = await api.post(path, old_event("e", namespace))
+    assert (again.status, again.reason) == (409, "AlreadyExists")
+    assert again.json["message"] == 'events "e" already exists'
+
+
+async def test_generate_name(api: Api, namespace: str):
+    """generateName gives a name with five more characters."""
+    event = old_event("", namespace)
+    event["metadata"] = {"generateName": "e-"}
+    made = await api.made(CORE_EVENTS.format(namespace), event)
+    name = made["metadata"]["name"]
+    assert (name.startswith("e-"), len(name)) == (True, 7)
+
+
+async def test_nothing_is_defaulted(api: Api, namespace: str):
+    """The server fills in neither type nor count nor times, but writes empty fields out."""
+    made = await api.made(CORE_EVENTS.format(namespace), old_event(unique("e"), namespace))
+    assert {"type", "count", "reason", "message", "series"}.isdisjoint(made)
+    assert made["source"] == {}
+    assert (made["firstTimestamp"], made["lastTimestamp"], made["eventTime"]) == (None, None, None)
+    assert (made["reportingComponent"], made["reportingInstance"]) == ("", "")

@@ -1,0 +1,410 @@
+"""Creating, replacing, patching and deleting objects."""
+
+import pytest
+from tests.api_behaviour.api_client import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    Api,
+    config_map,
+    deployment,
+    unique,
+)
+
+
+@pytest.fixture(name="path")
+def _path(namespace: str) -> str:
+    return CONFIG_MAPS.format(namespace)
+
+
+@pytest.fixture(name="deployments")
+def _deployments(namespace: str) -> str:
+    return DEPLOYMENTS.format(namespace)
+
+
+@pytest.mark.parametrize("name", ["UPPER", "-a", "a_b", "a" * 254])
+async def test_names_are_checked(api: Api, path: str, name: str):
+    """A name that is no DNS subdomain is a 422 with a cause."""
+    answer = await api.post(path, config_map(name))
+    assert (answer.status, answer.reason) == (422, "Invalid")
+    causes = answer.json["details"]["causes"]
+    assert {(cause["field"], cause["reason"]) for cause in causes} == {
+        ("metadata.name", "FieldValueInvalid")
+    }
+
+
+async def test_name_is_required(api: Api, path: str):
+    """Neither name nor generateName is a 422."""
+    body = config_map("")
+    answer = await api.post(path, body)
+    assert (answer.status, answer.json["details"]["causes"][0]["field"]) == (422, "metadata.name")
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{", 400),
+        ({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}, 400),
+        ({"apiVersion": "v2", "kind": "ConfigMap", "metadata": {"name": "a"}}, 400),
+    ],
+)
+async def test_bodies_that_do_not_fit(api: Api, path: str, body, code: int):
+    """Broken JSON and foreign kinds are a 400."""
+    answer = await api.post(path, body)
+    assert (code, "Status") == (answer.status, answer.json["kind"])
+
+
+async def test_unknown_media_type(api: Api, path: str):
+    """A body in an unknown format is a 415."""
+    answer = await api.post(path, b"hello", content_type="text/plain")
+    assert (answer.status, answer.reason) == (415, "UnsupportedMediaType")
+
+
+async def test_replace(api: Api, path: str):
+    """A PUT replaces all but what the system owns."""
+    made = await api.made(path, config_map("a", x="1"))
+    body = config_map("a", y="2")
+    body["metadata"]["labels"] = {"l": "v"}
+    answer = await api.put(f"{path}/a", body)
+    assert answer.status == 200
+    after = answer.json
+    assert after["data"] == {"y": "2"}
+    for name in ("uid", "creationTimestamp"):
+        assert after["metadata"][name] == made["metadata"][name]
+    assert after["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "reason"),
+    [
+        ({"resourceVersion": "1"}, 409, "Conflict"),
+        ({"uid": "00000000-0000-0000-0000-000000000000"}, 409, "Conflict"),
+        ({"name": "b"}, 400, "BadRequest"),
+        ({"namespace": "other"}, 400, "BadRequest"),
+    ],
+    ids=str,
+)
+async def test_replace_refused(api: Api, path: str, change, code: int, reason: str):
+    """A stale version or foreign uid conflicts, another identity is a bad request."""
+    await api.made(path, config_map("a"))
+    body = config_map("a", x="1")
+    body["metadata"].update(change)
+    answer = await api.put(f"{path}/a", body)
+    assert (code, reason) == (answer.status, answer.reason)
+
+
+async def test_put_does_not_create(api: Api, path: str):
+    """Most kinds are not created by PUT."""
+    assert (await api.put(f"{path}/a", config_map("a"))).status == 404
+
+
+async def test_unchanged_put(api: Api, path: str):
+    """A PUT of the same content is not written."""
+    made = await api.made(path, config_map("a", x="1"))
+    answer = await api.put(f"{path}/a", config_map("a", x="1"))
+    assert answer.json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "data"),
+    [
+        (MERGE, {"data": {"x": None, "y": "2"}}, {"y": "2"}),
+        (MERGE, {"data": None}, None),
+        (STRATEGIC, {"data": {"x": None, "y": "2"}}, {"y": "2"}),
+        (STRATEGIC, {"data": {"$patch": "replace", "z": "3"}}, {"z": "3"}),
+        (JSON_PATCH, [{"op": "add", "path": "/data/y", "value": "2"}], {"x": "1", "y": "2"}),
+        (JSON_PATCH, [{"op": "remove", "path": "/data/x"}], None),
+        (JSON_PATCH, [{"op": "move", "from": "/data/x", "path": "/data/m"}], {"m": "1"}),
+        (JSON_PATCH, [{"op": "copy", "from": "/data/x", "path": "/data/c"}], {"x": "1", "c": "1"}),
+        (
+            JSON_PATCH,
+            [
+                {"op": "test", "path": "/data/x", "value": "1"},
+                {"op": "replace", "path": "/data/x", "value": "9"},
+            ],
+            {"x": "9"},
+        ),
+    ],
+)
+async def test_patches(api: Api, path: str, kind: str, patch, data):
+    """Merge, strategic and JSON patches do as they say."""
+    await api.made(path, config_map("a", x="1"))
+    answer = await api.patch(f"{path}/a", patch, kind)
+    assert answer.status == 200, answer.text
+    assert (data or {}) == (answer.json.get("data") or {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "codes"),
+    [
+        (MERGE, [], {400}),
+        (MERGE, b"{", {400}),
+        (JSON_PATCH, {"data": {}}, {400}),
+        (JSON_PATCH, [{"op": "test", "path": "/data/x", "value": "2"}], {422}),
+        (JSON_PATCH, [{"op": "remove", "path": "/data/nope"}], {422}),
+        (JSON_PATCH, [{"op": "replace", "path": "/nope", "value": 1}], {422}),
+        ("application/json", {"data": {}}, {415}),
+        (MERGE, {"metadata": {"name": "b"}}, {400}),
+    ],
+)
+async def test_patches_refused(api: Api, path: str, kind: str, patch, codes):
+    """Patches that make no sense, or do not apply, change nothing."""
+    made = await api.made(path, config_map("a", x="1"))
+    answer = await api.patch(f"{path}/a", patch, kind)
+    assert answer.status in codes, answer.text
+    assert (await api.get(f"{path}/a")).json == made
+
+
+async def test_force_is_for_apply(api: Api, path: str):
+    """force on any other patch is a 422."""
+    await api.made(path, config_map("a"))
+    answer = await api.patch(f"{path}/a", {"data": {"x": "1"}}, force="true")
+    assert (answer.status, answer.reason) == (422, "Invalid")
+
+
+@pytest.mark.parametrize(
+    ("patch", "containers"),
+    [
+        ([{"name": "main", "image": "example.com/app:2"}], {"main": "example.com/app:2"}),
+        (
+            [{"name": "side", "image": "example.com/side:1"}],
+            {"main": "example.com/app:1", "side": "example.com/side:1"},
+        ),
+        (
+            [{"name": "side", "image": "s"}, {"name": "main", "$patch": "delete"}],
+            {"side": "s"},
+        ),
+        ([{"$patch": "replace"}, {"name": "only", "image": "o"}], {"only": "o"}),
+    ],
+)
+async def test_strategic_lists(api: Api, deployments: str, patch, containers):
+    """A strategic merge patch knows containers by name."""
+    await api.made(deployments, deployment("d"))
+    body = {"spec": {"template": {"spec": {"containers": patch}}}}
+    answer = await api.patch(f"{deployments}/d", body, STRATEGIC)
+    assert answer.status == 200, answer.text
+    found = answer.json["spec"]["template"]["spec"]["containers"]
+    assert containers == {item["name"]: item["image"] for item in found}
+
+
+async def test_strategic_order_and_environment(api: Api, deployments: str):
+    """Environment merges by name, and the order that the patch wants is kept."""
+    main = {"name": "main", "image": "i", "env": [{"name": "A", "value": "1"}]}
+    template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [main]}}
+    await api.made(deployments, deployment("d", template=template))
+    change = {
+        "name": "main",
+        "$setElementOrder/env": [{"name": "B"}, {"name": "A"}],
+        "env": [{"name": "B", "value": "2"}],
+    }
+    body = {"spec": {"template": {"spec": {"containers": [change]}}}}
+    answer = await api.patch(f"{deployments}/d", body, STRATEGIC)
+    env = answer.json["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert env == [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]
+
+
+async def test_merge_patch_replaces_lists(api: Api, deployments: str):
+    """A merge patch replaces a list as a whole."""
+    await api.made(deployments, deployment("d"))
+    containers = [{"name": "other", "image": "o"}]
+    body = {"spec": {"template": {"spec": {"containers": containers}}}}
+    answer = await api.patch(f"{deployments}/d", body)
+    assert [item["name"] for item in answer.json["spec"]["template"]["spec"]["containers"]] == [
+        "other"
+    ]
+
+
+async def test_generation_counts_changes_of_the_spec(api: Api, deployments: str):
+    """generation starts at one and moves with the spec, not with metadata."""
+    made = await api.made(deployments, deployment("d"))
+    labelled = await api.patch(f"{deployments}/d", {"metadata": {"labels": {"a": "b"}}})
+    scaled = await api.patch(f"{deployments}/d", {"spec": {"replicas": 2}})
+    found = [item["metadata"]["generation"] for item in (made, labelled.json, scaled.json)]
+    assert found == [1, 1, 2]
+
+
+async def test_dry_run(api: Api, path: str):
+    """dryRun=All answers as if, and writes nothing."""
+    answer = await api.post(path, config_map("a"), dryRun="All")
+    assert answer.status == 201
+    assert (await api.get(f"{path}/a")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("labels", "valid"),
+    [
+        ({"a": "b"}, True),
+        ({"example.com/a": ""}, True),
+        ({"a": "x" * 64}, False),
+        ({"a": "b c"}, False),
+        ({"a/b/c": "d"}, False),
+        ({"-a": "b"}, False),
+    ],
+    ids=str,
+)
+async def test_labels_are_checked(api: Api, path: str, labels, valid: bool):
+    """Labels have a syntax."""
+    body = config_map("a")
+    body["metadata"]["labels"] = labels
+    answer = await api.post(path, body)
+    assert (201 if valid else 422) == answer.status
+
+
+async def test_delete(api: Api, path: str):
+    """A delete answers with a Status and the object is gone."""
+    made = await api.made(path, config_map("a"))
+    answer = await api.delete(f"{path}/a")
+    assert (answer.status, answer.json["status"]) == (200, "Success")
+    assert answer.json["details"] == {
+        "name": "a",
+        "kind": "configmaps",
+        "uid": made["metadata"]["uid"],
+    }
+    assert (await api.delete(f"{path}/a")).status == 404
+
+
+@pytest.mark.parametrize(
+    "preconditions",
+    [{"uid": "00000000-0000-0000-0000-000000000000"}, {"resourceVersion": "1"}],
+    ids=str,
+)
+async def test_delete_preconditions(api: Api, path: str, preconditions):
+    """A delete that is meant for another object or version is a conflict."""
+    await api.made(path, config_map("a"))
+    body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
+    answer = await api.delete(f"{path}/a", body)
+    assert (answer.status, answer.reason) == (409, "Conflict")
+
+
+async def test_protobuf_delete_options(api: Api, path: str):
+    """Empty DeleteOptions may come as protobuf."""
+    await api.made(path, config_map("a"))
+    body = b"k8s\0\n\x13\n\x02v1\x12\rDeleteOptions\x12\0\x1a\0\"\0"
+    content_type = "application/vnd.kubernetes.protobuf"
+    answer = await api.delete(f"{path}/a", body, content_type=content_type)
+    assert answer.status == 200, answer.text
+
+
+async def test_finalizers_hold_an_object(api: Api, path: str):
+    """What has finalizers stays, marked, until the last one is taken away."""
+    body = config_map("a")
+    body["metadata"]["finalizers"] = ["example.com/hold"]
+    await api.made(path, body)
+    answer = await api.delete(f"{path}/a")
+    assert answer.status == 200
+    marked = (await api.get(f"{path}/a")).json
+    assert marked["metadata"]["deletionTimestamp"]
+    added = {"metadata": {"finalizers": ["example.com/hold", "example.com/more"]}}
+    assert (await api.patch(f"{path}/a", added)).status == 422
+    assert (await api.patch(f"{path}/a", {"data": {"x": "1"}})).status == 200
+    assert (await api.patch(f"{path}/a", {"metadata": {"finalizers": None}})).status == 200
+    assert (await api.get(f"{path}/a")).status == 404
+
+
+async def test_delete_collection(api: Api, path: str):
+    """A collection is deleted by selector."""
+    for name in ("a", "b", "c"):
+        body = config_map(name)
+        body["metadata"]["labels"] = {"name": name}
+        await api.made(path, body)
+    answer = await api.delete(path, labelSelector="name in (a, b)")
+    assert answer.status == 200
+    left = (await api.get(path, labelSelector="name")).json["items"]
+    assert [item["metadata"]["name"] for item in left] == ["c"]
+
+
+async def test_namespaces(api: Api):
+    """A namespace is active, labelled with its name, and held by a finalizer."""
+    name = unique("checks")
+    made = await api.made("/api/v1/namespaces", {"metadata": {"name": name}})
+    assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": name}
+    assert (made["status"], made["spec"]) == ({"phase": "Active"}, {"finalizers": ["kubernetes"]})
+    await api.delete(f"/api/v1/namespaces/{name}")
+
+
+async def test_terminating_namespace_takes_nothing_new(api: Api):
+    """While a namespace goes, creating in it is forbidden with a cause."""
+    name = unique("checks")
+    await api.made("/api/v1/namespaces", {"metadata": {"name": name}})
+    path = CONFIG_MAPS.format(name)
+    body = config_map("a")
+    body["metadata"]["finalizers"] = ["example.com/hold"]
+    await api.made(path, body)
+    await api.delete(f"/api/v1/namespaces/{name}")
+    assert (await api.get(f"/api/v1/namespaces/{name}")).json["status"]["phase"] == "Terminating"
+    answer = await api.post(path, config_map("b"))
+    assert (answer.status, answer.reason) == (403, "Forbidden")
+    assert answer.json["details"]["causes"][0]["reason"] == "NamespaceTerminating"
+    await api.patch(f"{path}/a", {"metadata": {"finalizers": None}})
+
+
+async def test_deployment_is_checked(api: Api, deployments: str):
+    """A selector that does not fit the template is refused, and cannot change later."""
+    body = deployment("d", selector={"matchLabels": {"app": "other"}})
+    assert (await api.post(deployments, body)).status == 422
+    await api.made(deployments, deployment("d"))
+    change = {"spec": {"selector": {"matchLabels": {"x": "y"}}}}
+    answer = await api.patch(f"{deployments}/d", change)
+    assert answer.status == 422
+
+
+async def test_status_isolation(api: Api, deployments: str):
+    """The main resource leaves the status alone, /status leaves all else alone."""
+    body = deployment("d")
+    body["status"] = {"replicas": 7}
+    made = await api.made(deployments, body)
+    assert "replicas" not in made["status"]
+    ignored = await api.patch(f"{deployments}/d", {"status": {"replicas": 7}})
+    assert "replicas" not in ignored.json["status"]
+    change = {"status": {"replicas": 3}, "spec": {"replicas": 9}}
+    answer = await api.patch(f"{deployments}/d/status", change)
+    assert answer.status == 200
+    assert (answer.json["status"]["replicas"], answer.json["spec"]["replicas"]) == (3, 1)
+    assert answer.json["metadata"]["generation"] == 1
+    put = answer.json
+    put["spec"]["replicas"] = 4
+    put["status"] = {}
+    replaced = (await api.put(f"{deployments}/d", put)).json
+    assert (replaced["status"]["replicas"], replaced["spec"]["replicas"]) == (3, 4)
+
+
+async def test_status_put_is_guarded(api: Api, deployments: str):
+    """A PUT of a status with a stale version is a conflict."""
+    made = await api.made(deployments, deployment("d"))
+    await api.patch(f"{deployments}/d", {"spec": {"replicas": 2}})
+    made["status"] = {"replicas": 1}
+    assert (await api.put(f"{deployments}/d/status", made)).status == 409
+
+
+async def test_no_status_subresource(api: Api, path: str):
+    """A kind without status has no such path."""
+    await api.made(path, config_map("a"))
+    answer = await api.get(f"{path}/a/status")
+    assert answer.status == 404
+
+
+async def test_scale(api: Api, deployments: str):
+    """The scale subresource reads and writes the replicas alone."""
+    made = await api.made(deployments, deployment("d", replicas=2))
+    scale = (await api.get(f"{deployments}/d/scale")).json
+    assert ("Scale", "autoscaling/v1") == (scale["kind"], scale["apiVersion"])
+    assert scale["spec"] == {"replicas": 2}
+    assert scale["status"]["selector"] == "app=d"
+    assert scale["metadata"]["uid"] == made["metadata"]["uid"]
+    patched = await api.patch(f"{deployments}/d/scale", {"spec": {"replicas": 0}})
+    assert (patched.status, patched.json["spec"].get("replicas", 0)) == (200, 0)
+    scale["spec"]["replicas"] = 5
+    assert (await api.put(f"{deployments}/d/scale", scale)).status == 409
+    del scale["metadata"]["resourceVersion"]
+    assert (await api.put(f"{deployments}/d/scale", scale)).status == 200
+    after = (await api.get(f"{deployments}/d")).json
+    assert (after["spec"]["replicas"], after["metadata"]["generation"]) == (5, 3)
+
+
+async def test_scale_below_zero(api: Api, deployments: str):
+    """Replicas cannot be negative."""
+    await api.made(deployments, deployment("d"))
+    answer = await api.patch(f"{deployments}/d/scale", {"spec": {"replicas": -1}})
+    assert answer.status == 422

@@ -1,0 +1,418 @@
+"""The rules of design section 5 once more: slowly, in one piece, and straight from their text.
+
+Where the rules are silent this is what both resolvers do, and why:
+
+* A fault is what is seen of one object under one key. Findings about the same object are one
+  fault, whose time is the earliest of theirs and whose voice is the worst's. Time under a budget
+  has a clock of its own: it is no part of the grace of an error that follows it (weak point 18).
+* A fault that is away for less than its recovery time keeps its clock, fired or not. Else a pod
+  that is ready and not ready by turns would never get through its grace (weak point 13).
+* A key that fired and of which only faults in grace are seen is clearing. When that is over the
+  young fault stands for itself: it is pending, in an episode of its own.
+* Only what fires is clearing. What was pending, held, suppressed or secondary and is gone leaves
+  the report at once, and is remembered for its recovery time.
+* A fault that is seen is judged by what is seen, also while something else its reason reads is
+  unknown. Only what is not seen any more is stale then: it keeps its disposition.
+* A clearing finding goes on suppressing, and outranking, as it did when it was seen.
+* Unconfirmed data makes pending what would start to fire. What is suppressed or held stays so.
+* An upstream that is pending and away for a moment still holds; one that is stale does not.
+* Exempt faults are gone after the global grace, also where `--grace` sets another for the reason.
+* Under `--emit primary` the chain comes first, what stands outside it follows.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from reporter.catalogue.reasons import BY_NAME, REASONS
+from reporter.catalogue.resources import INFERENCESETS, NAMESPACES
+from reporter.catalogue.suppression import SUPPRESSION
+from reporter.snapshot.snapshot import Served
+
+HOUR = timedelta(hours=1)
+NONE = timedelta(0)
+ORDER = [reason.name for reason in REASONS]
+ACTIVE = ("firing", "secondary", "clearing")
+
+
+@dataclass
+class Clock:
+    """One fault's place in time."""
+
+    since: datetime
+    first_seen: timedelta
+    last_seen: timedelta
+    ripe: bool
+    finding: object
+    uid: str
+
+
+@dataclass
+class Row:
+    """One line of the report."""
+
+    disposition: str
+    since: datetime
+    fires_at: datetime | None = None
+    by: tuple = ()
+    stale: bool = False
+
+
+@dataclass
+class Line:
+    """What is remembered of one key."""
+
+    since: datetime | None = None
+    fired: bool = False
+    exempt: bool = False
+    last_seen: timedelta = NONE
+    clocks: dict = field(default_factory=dict)
+    row: Row | None = None
+    listed: bool = False
+    stale_since: timedelta | None = None
+
+
+@dataclass
+class Seen:
+    """One fault in this pass."""
+
+    clock_key: tuple
+    finding: object
+    says: object
+    since: datetime
+    first_seen: timedelta
+    remaining: timedelta
+
+    @property
+    def ripe(self):
+        return self.remaining <= NONE
+
+
+class ReferenceResolver:
+    """Keeps its state from pass to pass."""
+
+    def __init__(self):
+        self.lines = {}
+        self.suppressing = set()
+        self.released = {}
+
+    def resolve(self, evaluation, snapshot, now, settings):
+        """Return the report as {key: Row}."""
+        self.snapshot, self.now, self.settings = snapshot, now, settings
+        self.subjects = {each.subject for each in evaluation.subjects}
+        by_key = {}
+        for finding in evaluation.findings:
+            by_key.setdefault(finding.key, []).append(finding)
+
+        present, hidden, stale, lines = {}, {}, set(), {}
+        for key in set(by_key) | set(self.lines):
+            line = self.lines.get(key) or Line()
+            faults = self.faults(key, by_key.get(key, []), line)
+            if faults and (any(each.ripe for each in faults) or not line.fired):
+                present[key], lines[key] = faults, line
+                continue
+            fate = self.fate(key, line) if key in self.lines else "over"
+            if fate == "over":
+                if faults:
+                    present[key], lines[key] = faults, Line()
+                continue
+            if fate == "stale":
+                stale.add(key)
+            lines[key] = line
+            if faults and line.listed:
+                hidden[key] = faults
+            elif faults:
+                present[key] = faults
+
+        allowed = {
+            key
+            for key in present
+            if self.is_active(lines[key]) or self.confirmed(key.reason, with_upstreams=True)
+        }
+        absent = {key for key in lines if key not in present}
+        firing, pending = self.upstreams(present, hidden, absent, stale, allowed, lines)
+
+        rows = {
+            key: self.judge(key, present[key], lines[key], key in allowed, firing, pending)
+            for key in present
+        }
+        self.rank(rows, {key for key in absent if lines[key].listed}, lines)
+        for key, row in rows.items():
+            self.remember(key, row, present[key], lines[key])
+        for key, faults in hidden.items():
+            self.keep_clocks(key, faults, lines[key])
+        self.lines, self.suppressing = lines, firing
+        return {key: line.row for key, line in lines.items() if line.listed}
+
+    # Rules 1 and 2
+
+    def grace(self, reason, exempt=False):
+        if exempt:
+            return NONE
+        everyone = self.settings.startup_grace_seconds
+        own = BY_NAME[reason].grace_seconds
+        if reason in self.settings.grace:
+            seconds = self.settings.grace[reason]
+        elif everyone == 0 or own is None:
+            seconds = everyone
+        else:
+            seconds = own
+        return timedelta(seconds=seconds)
+
+    def recovery(self, reason, exempt):
+        everyone = timedelta(seconds=self.settings.startup_grace_seconds)
+        return everyone if exempt else min(self.grace(reason), everyone)
+
+    def condition_time(self, finding):
+        if finding.transition is None or finding.transition.year <= 1970:
+            return None
+        if finding.created is not None and finding.created > finding.transition:
+            return finding.created
+        return finding.transition
+
+    def starts(self, finding):
+        """Rule 1 without memory."""
+        wall = self.now.wall
+        began = self.condition_time(finding)
+        patience = max(self.grace(finding.reason, finding.exempt), finding.budget or NONE)
+        if began is not None:
+            return min(began, wall)
+        if finding.created is not None and wall < finding.created + patience:
+            return min(finding.created, wall)
+        return wall
+
+    def faults(self, key, findings, line):
+        now = self.now
+        groups = {}
+        for finding in findings:
+            if not finding.sustains:
+                groups.setdefault((finding.related, finding.budget is not None), []).append(finding)
+        faults = {}
+        for clock_key, group in groups.items():
+            clock = line.clocks.get(clock_key)
+            if clock and clock.uid and group[0].related.uid and clock.uid != group[0].related.uid:
+                clock = None
+            since = min(clock.since, now.wall) if clock else min(map(self.starts, group))
+            first = clock.first_seen if clock else now.boot
+            age = max(now.wall - since, now.boot - first, NONE)
+            left = {}
+            for finding in group:
+                wait = self.grace(key.reason, finding.exempt) - age
+                if finding.budget is not None:
+                    spent = age
+                    began = self.condition_time(finding)
+                    if began is not None:
+                        spent = max(now.wall - began, NONE)
+                        if clock and self.condition_time(clock.finding) == began:
+                            spent = max(spent, now.boot - first)
+                    wait = max(wait, finding.budget - spent)
+                left[id(finding)] = max(wait, NONE)
+            loud = [each for each in group if left[id(each)] == NONE] or group
+            worst = sorted(loud, key=lambda each: (-each.severity, each.related, each.message))[0]
+            faults[clock_key] = Seen(
+                clock_key, worst, worst, since, first, min(left.values())
+            )
+        if line.fired:
+            for clock_key, fault in list(faults.items()):
+                if not fault.ripe and fault.finding.lingers:
+                    self.go_on(faults, fault.finding, line, replacing=clock_key)
+        if line.fired and self.is_active(line):
+            for finding in findings:
+                if finding.sustains:
+                    self.go_on(faults, finding, line, replacing=None)
+        return list(faults.values())
+
+    def go_on(self, faults, finding, line, replacing):
+        """Let the fault that fired for the same object go on."""
+        for budgeted in (False, True):
+            clock_key = (finding.related, budgeted)
+            clock = line.clocks.get(clock_key)
+            if clock is None or not clock.ripe:
+                continue
+            if clock.uid and finding.related.uid and clock.uid != finding.related.uid:
+                continue
+            if not finding.sustains and not clock.finding.lingers:
+                continue
+            if replacing is not None:
+                del faults[replacing]
+            if clock_key not in faults:
+                faults[clock_key] = Seen(
+                    clock_key, finding, clock.finding, clock.since, clock.first_seen, NONE
+                )
+            return
+
+    # Rule 6 and section 3
+
+    def fate(self, key, line):
+        """Say what becomes of a key of which nothing ripe is seen, and bring its row up to date."""
+        now = self.now
+        gone = key.subject not in self.subjects
+        if gone and self.existence_known(key.subject):
+            return "over"
+        if gone or self.unknown(key):
+            if line.stale_since is None:
+                line.stale_since = now.boot
+            line.row.stale, line.row.fires_at = True, None
+            return "stale" if now.boot < line.stale_since + HOUR else "over"
+        if not self.confirmed(key.reason):
+            return "kept"
+        line.stale_since, line.row.stale, line.row.fires_at = None, False, None
+        if now.boot >= line.last_seen + self.recovery(key.reason, line.exempt):
+            return "over"
+        line.listed = line.row.disposition in ("firing", "clearing")
+        if line.listed:
+            line.row = Row("clearing", line.row.since)
+        return "kept"
+
+    def existence_known(self, subject):
+        known = self.snapshot.known
+        if subject.kind == "inferenceset":
+            return known(NAMESPACES) and known(INFERENCESETS)
+        return subject.kind == "namespace" and known(NAMESPACES)
+
+    def unknown(self, key):
+        if key.involved.kind == "CustomResourceDefinition":
+            return self.snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
+        return any(not self.snapshot.known(each) for each in BY_NAME[key.reason].reads)
+
+    def confirmed(self, reason, with_upstreams=False):
+        read = list(BY_NAME[reason].reads)
+        if with_upstreams:
+            for row in SUPPRESSION:
+                if reason in row.downstream:
+                    read += BY_NAME[row.upstream].reads
+        return all(self.snapshot.state(each).confirmed for each in read)
+
+    def is_active(self, line):
+        return line.row is not None and line.row.disposition in ACTIVE
+
+    # Rules 3 and 4
+
+    def upstreams(self, present, hidden, absent, stale, allowed, lines):
+        names = {row.upstream for row in SUPPRESSION}
+
+        def of(key):
+            crd = key.involved.name if key.involved.kind == "CustomResourceDefinition" else ""
+            return (key.reason, crd)
+
+        firing, pending = set(), set()
+        for key, faults in present.items():
+            if key.reason in names:
+                if key in allowed and any(each.ripe and each.says.governs for each in faults):
+                    firing.add(of(key))
+                elif any(each.says.governs for each in faults):
+                    pending.add(of(key))
+        for key, faults in hidden.items():
+            if key.reason in names and any(each.says.governs for each in faults):
+                pending.add(of(key))
+        for key in absent - stale:
+            if key.reason in names:
+                governed = any(each.finding.governs for each in lines[key].clocks.values())
+                if of(key) in self.suppressing:
+                    firing.add(of(key))
+                elif governed and not self.is_active(lines[key]):
+                    pending.add(of(key))
+        boot = self.now.boot
+        wait = max(timedelta(seconds=self.settings.startup_grace_seconds), timedelta(seconds=1))
+        self.released = {each: until for each, until in self.released.items() if until > boot}
+        for each in self.suppressing - firing - {of(key) for key in stale}:
+            self.released[each] = boot + wait
+        return firing, pending - firing
+
+    def judge(self, key, faults, line, allowed, firing, pending):
+        now = self.now
+        rows = [row for row in SUPPRESSION if key.reason in row.downstream]
+        hits = {
+            name: {(row.upstream, row.crd) for row in rows} & set(upstreams)
+            for name, upstreams in
+            (("firing", firing), ("pending", pending), ("released", self.released))
+        }  # fmt: skip
+        end = max((self.released[each] for each in hits["released"]), default=None)
+        hold = end - now.boot if end is not None and not hits["pending"] else None
+        ripe = [each for each in faults if each.ripe]
+        if not ripe:
+            first = min(faults, key=lambda each: (each.remaining, each.since))
+            waits = [
+                each.remaining
+                if each.finding.independent or hold is None
+                else max(each.remaining, hold)
+                for each in faults
+            ]
+            return Row("pending", first.since, now.wall + min(waits))
+        since = line.since if line.fired else min(each.since for each in ripe)
+        explained = all(not each.says.independent for each in ripe)
+        if explained and hits["firing"]:
+            return Row("suppressed", since, by=self.names(hits["firing"]))
+        goes_on = allowed and self.is_active(line)
+        if explained and not goes_on and (hits["pending"] or hits["released"]):
+            by = self.names(hits["pending"] | hits["released"])
+            return Row("held", since, now.wall + hold if hold is not None else None, by)
+        return Row("active" if allowed else "pending", since)
+
+    def names(self, upstreams):
+        return tuple(sorted({reason for reason, _ in upstreams}))
+
+    # Rule 5
+
+    def rank(self, rows, absent, lines):
+        emit = self.settings.emit
+
+        def place(reason):
+            return (not BY_NAME[reason].chain, ORDER.index(reason))
+
+        for key, row in rows.items():
+            if row.disposition != "active":
+                continue
+            rivals = [
+                other for other, one in rows.items()
+                if other.subject == key.subject and one.disposition in ("active", "!", "?")
+            ] + [
+                other for other in absent
+                if other.subject == key.subject and lines[other].row.disposition in ACTIVE
+            ]  # fmt: skip
+            if emit == "primary":
+                above = [
+                    other for other in rivals
+                    if place(other.reason) < place(key.reason)
+                    or (other.reason == key.reason and other in rows and other < key)
+                ]  # fmt: skip
+            elif emit == "causes" and BY_NAME[key.reason].layer != "cluster":
+                above = [
+                    other for other in rivals
+                    if BY_NAME[key.reason].chain and BY_NAME[other.reason].chain
+                    and place(other.reason) < place(key.reason)
+                ]  # fmt: skip
+            else:
+                above = []
+            row.disposition = "?" if above else "!"
+            row.by = tuple(sorted({each.reason for each in above}, key=place)[:1])
+        for row in rows.values():
+            row.disposition = {"?": "secondary", "!": "firing"}.get(
+                row.disposition, row.disposition
+            )
+
+    # What the next pass knows
+
+    def remember(self, key, row, faults, line):
+        ripe = [each for each in faults if each.ripe]
+        if ripe or not line.fired:
+            line.since, line.last_seen = row.since, self.now.boot
+            line.exempt = any(each.says.exempt for each in ripe)
+        line.fired = line.fired or row.disposition == "firing"
+        line.row, line.listed, line.stale_since = row, True, None
+        self.keep_clocks(key, faults, line)
+
+    def keep_clocks(self, key, faults, line):
+        boot = self.now.boot
+        clocks = {
+            clock_key: clock
+            for clock_key, clock in line.clocks.items()
+            if boot - clock.last_seen < self.recovery(key.reason, clock.finding.exempt)
+        }
+        for each in faults:
+            clocks[each.clock_key] = Clock(
+                each.since, each.first_seen, boot, each.ripe, each.says, each.finding.related.uid
+            )
+        line.clocks = clocks
+
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -1,0 +1,339 @@
+"""The client against a real server that answers in odd ways."""
+
+import asyncio
+import gzip
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from reporter.kube.client import USER_AGENT, connect
+from reporter.kube.errors import (
+    AlreadyExists,
+    AnswerTooLarge,
+    ApiStatusError,
+    ConfigurationError,
+    Conflict,
+    ConnectionFailed,
+    Forbidden,
+    Gone,
+    Invalid,
+    KubeError,
+    NotFound,
+    NotJson,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
+from tests.unit.kube.scripted import kubeconfig, status
+
+
+async def get(client, **options):
+    return await client.request("GET", "/api/v1/pods", verb="list", resource="pods", **options)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (lambda: status(400, "BadRequest"), Invalid),
+        (lambda: status(401, "Unauthorized"), Unauthorized),
+        (lambda: status(403, "Forbidden"), Forbidden),
+        (lambda: status(404, "NotFound"), NotFound),
+        (lambda: web.Response(status=404, text="404 page not found\n"), NotFound),
+        (lambda: status(409, "AlreadyExists"), AlreadyExists),
+        (lambda: status(409, "Conflict"), Conflict),
+        (lambda: status(410, "Expired"), Gone),
+        (lambda: status(422, "Invalid"), Invalid),
+        (lambda: web.Response(status=429, text="Too many requests"), TooManyRequests),
+        (lambda: web.Response(status=502, text="<html>bad gateway</html>"), ServerError),
+        (lambda: web.Response(status=418, body=b"\xff\xfe"), ApiStatusError),
+        (lambda: web.Response(text="<html>login</html>", content_type="text/html"), NotJson),
+        (lambda: web.Response(status=404, text="<p>", content_type="text/html"), NotJson),
+        (lambda: web.Response(status=302, headers={"Location": "http://elsewhere/"}), NotJson),
+        (lambda: web.Response(body=b"x" * 2000), AnswerTooLarge),
+        (
+            lambda: web.Response(
+                body=gzip.compress(b" " * 50_000_000), headers={"Content-Encoding": "gzip"}
+            ),
+            AnswerTooLarge,
+        ),
+        (lambda: web.Response(body=b"zz", headers={"Content-Encoding": "gzip"}), ConnectionFailed),
+    ],
+)
+async def test_each_answer_has_its_error(client_for, answer, error):
+    """Each kind of refusal becomes the exception that callers tell apart, and nothing else."""
+
+    async def handler(_: web.Request) -> web.Response:
+        return answer()
+
+    async with client_for(handler) as client:
+        with pytest.raises(KubeError) as caught:
+            await get(client, max_bytes=1000)
+    assert type(caught.value) is error
+
+
+async def test_status_object_is_read(client_for):
+    """Reason, causes and the time to wait are there for the caller."""
+
+    async def handler(_: web.Request) -> web.Response:
+        answer = status(429, "TooManyRequests", causes=[{"field": "f", "message": "bad"}])
+        answer.headers["Retry-After"] = "7"
+        return answer
+
+    async with client_for(handler) as client:
+        with pytest.raises(TooManyRequests) as caught:
+            await get(client)
+    assert (caught.value.reason, caught.value.retry_after) == ("TooManyRequests", 7.0)
+    assert caught.value.details == ("f: bad",)
+
+
+async def hang(_: web.Request) -> web.Response:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def hang_after_headers(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    await response.write(b'{"kind":')
+    await asyncio.Event().wait()
+    return response
+
+
+async def cut(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Length": "100"})
+    await response.prepare(request)
+    await response.write(b"{")
+    request.transport.close()
+    return response
+
+
+async def cut_before_headers(request: web.Request) -> web.StreamResponse:
+    request.transport.abort()
+    return web.Response()
+
+
+@pytest.mark.parametrize("handler", [hang, hang_after_headers, cut, cut_before_headers])
+async def test_a_dead_server_is_a_failed_connection(client_for, handler):
+    """Servers that hang or hang up end in one error, within the time given."""
+    async with client_for(handler) as client:
+        with pytest.raises(ConnectionFailed):
+            await get(client, timeout=0.2)
+
+
+@pytest.mark.parametrize(
+    ("server", "error", "hint"),
+    [
+        ("http://127.0.0.1:{port}", ConnectionFailed, "reachable"),
+        ("https://127.0.0.1:{port}", ConnectionFailed, "reachable"),
+        ("http://no-such-host.invalid", ConnectionFailed, "resolved"),
+        ("nonsense", ConfigurationError, "kubeconfig"),
+        ("ftp://127.0.0.1", ConfigurationError, "kubeconfig"),
+    ],
+)
+async def test_unreachable_servers(tmp_path: Path, server, error, hint):
+    """Where nobody listens, or the address is nonsense, the message says what to look at."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = server.format(port=unused.getsockname()[1])
+        path = kubeconfig(tmp_path / "config", address)
+        async with await connect(kubeconfig=path) as client:
+            with pytest.raises(error, match=hint):
+                await get(client)
+
+
+async def test_tls_that_is_not_trusted(tmp_path: Path):
+    """A server that speaks no TLS is told apart from one that is away."""
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(speak, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        path = kubeconfig(tmp_path / "config", f"https://127.0.0.1:{port}")
+        async with await connect(kubeconfig=path) as client:
+            with pytest.raises(ConnectionFailed, match="TLS"):
+                await get(client)
+
+
+async def test_what_is_sent(client_for):
+    """Requests carry our name and token, the body as given, and no wish for compression."""
+    seen: list[tuple[dict[str, str], bytes, str]] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append((dict(request.headers), await request.read(), request.path_qs))
+        return web.json_response({})
+
+    async with client_for(handler, token="abc\n") as client:
+        await client.request(
+            "PATCH",
+            "/api/v1/x",
+            verb="patch",
+            resource="x",
+            params={"a": "b c"},
+            body=b"{}",
+            content_type="application/merge-patch+json",
+        )
+    headers, body, path = seen[0]
+    assert headers["Authorization"] == "Bearer abc"
+    assert headers["User-Agent"] == USER_AGENT
+    assert headers["Accept-Encoding"] == "identity"
+    assert headers["Content-Type"] == "application/merge-patch+json"
+    assert (body, path) == (b"{}", "/api/v1/x?a=b+c")
+
+
+async def test_a_refused_token_is_read_again(client_for, tmp_path: Path, monkeypatch):
+    """After a 401 the token is loaded anew, once, and the request repeated."""
+    monkeypatch.setattr("reporter.kube.credentials._RELOAD_SECONDS", 0.0)
+    token = tmp_path / "token"
+    token.write_text("old")
+    seen: list[str] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request.headers["Authorization"])
+        return web.json_response({}) if seen[-1] == "Bearer new" else status(401, "Unauthorized")
+
+    async with client_for(handler, tokenFile=str(token)) as client:
+        token.write_text("new\n")
+        await get(client)
+        assert seen == ["Bearer old", "Bearer new"]
+        token.write_text("bad")
+        monkeypatch.setattr("reporter.kube.credentials._REFRESH_SECONDS", 0.0)
+        await get(client)  # starts a refresh beside it, with the token that is still good
+        await asyncio.sleep(0)
+        with pytest.raises(Unauthorized):
+            await get(client)
+    assert len(seen) == 5
+
+
+async def test_requests_are_counted(client_for):
+    """The observer hears of each request with verb, resource and code."""
+    seen: list[tuple[str, str, str]] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        if request.query:
+            request.transport.abort()
+        return status(403, "Forbidden")
+
+    async with client_for(handler) as client:
+        client.observe(lambda *args: seen.append(args))
+        for params in ({}, {"cut": "1"}):
+            with pytest.raises(KubeError):
+                await get(client, params=params)
+    assert seen == [("list", "pods", "403"), ("list", "pods", "error")]
+
+
+async def test_the_server_clock_is_measured(client_for):
+    """A server whose clock is an hour ahead is noticed, to about a second."""
+
+    async def handler(_: web.Request) -> web.Response:
+        from datetime import UTC, datetime, timedelta
+        from email.utils import format_datetime
+
+        date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+        return web.json_response({}, headers={"Date": date})
+
+    async with client_for(handler) as client:
+        assert client.clock_offset_seconds == 0.0
+        await get(client)
+        assert client.clock_offset_seconds == pytest.approx(3600, abs=1.5)
+
+
+async def test_lease_traffic_has_connections_of_its_own(client_for):
+    """Lease requests pass although all other connections hang."""
+
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response({}) if "lease" in request.query else await hang(request)
+
+    async with client_for(handler) as client:
+        hung = [asyncio.create_task(get(client, timeout=5)) for _ in range(101)]
+        await asyncio.sleep(0)
+        answer = await get(client, params={"lease": "1"}, lease=True, timeout=5)
+        for task in hung:
+            task.cancel()
+        await asyncio.gather(*hung, return_exceptions=True)
+    assert answer.status == 200
+
+
+async def test_stream_gives_lines_of_any_length(client_for):
+    """Frames arrive whole however they are cut into packets; blank lines are nothing."""
+    long = b'{"a":"' + b"x" * 3_000_000 + b'"}'
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for part in (b"on", b"e\n\ntwo\n", long, b"\nlast"):
+            await response.write(part)
+        return response
+
+    async with (
+        client_for(handler) as client,
+        client.stream("/x", resource="x", params={}, idle_seconds=5) as lines,
+    ):
+        got = [line async for line in lines]
+    assert got == [b"one", b"two", long, b"last"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "error"),
+    [((b"x" * (9 * 2**20),), AnswerTooLarge), ((b"half",), ConnectionFailed)],
+)
+async def test_stream_failures(client_for, parts, error):
+    """A frame without end and a stream that falls silent end the watch with their error."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for part in parts:
+            await response.write(part)
+        return await hang(request)
+
+    async with client_for(handler) as client:
+        with pytest.raises(error):
+            async with client.stream("/x", resource="x", params={}, idle_seconds=0.3) as lines:
+                async for _ in lines:
+                    pass
+
+
+async def test_stream_refused(client_for):
+    """A watch that is refused raises before it gives a line."""
+
+    async def handler(_: web.Request) -> web.Response:
+        return status(403, "Forbidden")
+
+    async with client_for(handler) as client:
+        with pytest.raises(Forbidden):
+            async with client.stream("/x", resource="x", params={}, idle_seconds=1):
+                pytest.fail("the watch was refused")
+
+
+async def test_keep_alive_is_on(client_for):
+    """The kernel probes the connection of a watch, which itself may be silent for minutes."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"{}\n")
+        return await hang(request)
+
+    async with (
+        client_for(handler) as client,
+        client.stream("/x", resource="x", params={}, idle_seconds=5) as lines,
+    ):
+        connection = lines._content._protocol
+        sock = connection.transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+def test_messages_hold_no_secrets():
+    """What a server says may quote a token; our message does not."""
+    from reporter.kube.errors import status_error
+
+    token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln"
+    body = json.dumps({"kind": "Status", "message": f"token {token} of https://u:p@host is bad"})
+    assert token not in str(status_error(401, body.encode()))
+    assert "u:p" not in str(status_error(401, body.encode()))

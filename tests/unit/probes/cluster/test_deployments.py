@@ -1,0 +1,260 @@
+"""The shared Deployments: what is judged, where it is looked for, and what governs."""
+
+import pytest
+
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
+from reporter.probes.cluster.deployments import probe_deployments
+from reporter.settings import EvaluationSettings
+from tests.unit.probes.building import (
+    CREATED_AT,
+    FORBIDDEN,
+    SHARED,
+    SINCE_AT,
+    deployment,
+    healthy_cluster,
+    namespace,
+    pod,
+    snapshot_of,
+    waiting,
+)
+
+DEFAULTS = EvaluationSettings()
+
+REASONS = {
+    "istiod": ("clusterIstioControlPlaneNotReady", True),
+    "apikey-operator": ("clusterGatewayAuthNotReady", True),
+    "apikey-authz": ("clusterGatewayAuthNotReady", False),
+    "body-based-router": ("clusterBBRNotReady", False),
+    "kaito-workspace": ("clusterKaitoControllerNotReady", True),
+    "keda-operator": ("clusterKedaNotReady", False),
+    "keda-operator-metrics-apiserver": ("clusterKedaNotReady", False),
+    "keda-kaito-scaler": ("clusterKedaKaitoScalerNotReady", False),
+}
+
+
+def probe(*docs, settings=DEFAULTS, **options):
+    return list(probe_deployments(snapshot_of(*docs, **options), settings))
+
+
+def only(*docs, **options):
+    (finding,) = probe(*docs, **options)
+    return finding
+
+
+def test_a_healthy_control_plane_raises_nothing():
+    """Every default component is found in one of its candidate namespaces."""
+    assert probe(*healthy_cluster()) == []
+
+
+@pytest.mark.parametrize(("place", "name"), SHARED)
+def test_each_component_that_is_down(place, name):
+    """A component without available replica raises its reason about its namespace."""
+    reason, governs = REASONS[name]
+    finding = only(*healthy_cluster(name), deployment(place, name, ready=0))
+    assert (finding.reason, finding.governs) == (reason, governs)
+    assert str(finding.subject) == "cluster"
+    assert (str(finding.involved), finding.involved.uid) == (f"Namespace {place}", f"uid-{place}")
+    assert str(finding.related) == f"Deployment {place}/{name}"
+    assert finding.message == f"Deployment {place}/{name} is down: 0/1 ready, no pods"
+    assert (finding.transition, finding.created) == (SINCE_AT, CREATED_AT)
+    assert not finding.exempt
+    assert finding.budget is None
+
+
+@pytest.mark.parametrize(("place", "name"), SHARED)
+def test_each_component_that_is_missing(place, name):
+    """A missing component is down; its namespace is the first candidate that exists."""
+    reason, governs = REASONS[name]
+    finding = only(*healthy_cluster(name))
+    assert (finding.reason, finding.governs, finding.cause) == (reason, governs, "missing")
+    assert str(finding.involved) == f"Namespace {place}"
+    assert finding.message.startswith(f"Deployment {place}/{name} is down: missing")
+    assert (finding.transition, finding.created) == (None, None)
+
+
+@pytest.mark.parametrize("name", [name for _, name in SHARED])
+def test_degraded_never_governs(name):
+    """Only a component that is down keeps a status from being written."""
+    place = {each: place for place, each in SHARED}[name]
+    finding = only(*healthy_cluster(name), deployment(place, name, ready=1, wanted=2))
+    assert not finding.governs
+    assert " is degraded: 1/2 ready" in finding.message
+
+
+def test_the_message_names_the_worst_pod():
+    """An operator reads the count, the cause and the pod without looking further."""
+    finding = only(
+        *healthy_cluster("kaito-workspace"),
+        deployment("kaito-system", "kaito-workspace", ready=0),
+        pod("kaito-system", "kw-1", "kaito-workspace", waiting("CrashLoopBackOff"), ready=False),
+    )
+    assert finding.message.startswith(
+        "Deployment kaito-system/kaito-workspace is down: 0/1 ready, CrashLoopBackOff (pod kw-1: "
+    )
+    assert finding.cause == "CrashLoopBackOff"
+
+
+def test_links_of_pod_messages_are_removed():
+    """9.B.32: texts of others are copied without their links."""
+    text = 'pull "ghcr.io/x": see https://example.com/help'
+    finding = only(
+        *healthy_cluster("istiod"),
+        deployment("istio-system", "istiod", ready=0),
+        pod("istio-system", "i-1", "istiod", waiting("ImagePullBackOff", text), ready=False),
+    )
+    assert "ImagePullBackOff" in finding.message
+    assert "://" not in finding.message
+
+
+def test_both_deployments_of_a_reason_are_judged():
+    """9.B.11: the second KEDA Deployment is not hidden by the first."""
+    names = ("keda-operator", "keda-operator-metrics-apiserver")
+    found = probe(*healthy_cluster(*names), *(deployment("keda", each, ready=0) for each in names))
+    assert [each.related.name for each in found] == list(names)
+    assert len({each.key for each in found}) == 1
+
+
+def test_the_operator_of_api_keys_is_worse_than_its_sibling():
+    """Of two faults under one key the one that suppresses is told."""
+    found = probe(
+        *healthy_cluster("apikey-operator", "apikey-authz"),
+        deployment("llm-gateway-auth", "apikey-operator", ready=0),
+        deployment("llm-gateway-auth", "apikey-authz", ready=0),
+    )
+    worst = max(found, key=lambda each: each.severity)
+    assert worst.related.name == "apikey-operator"
+
+
+def test_the_first_candidate_namespace_that_has_it_counts():
+    """A broken copy further down the list of candidates is not looked at."""
+    assert probe(*healthy_cluster(), deployment("istio-system", "body-based-router", ready=0)) == []
+
+
+def test_missing_needs_a_look_at_every_candidate():
+    """Contract: what lies in a namespace that was not dumped is unknown, not missing."""
+    docs = healthy_cluster("kaito-workspace")
+    places = {place for place, _ in SHARED}
+    assert probe(*docs, covered=places) == []
+    assert only(*docs, covered=places | {"kaito-workspace"}).cause == "missing"
+
+
+def test_missing_names_all_places_where_it_was_looked_for():
+    """The involved Namespace is the first candidate where none of them exists."""
+    settings = EvaluationSettings(kaito_namespace=("a", "b"))
+    finding = only(*healthy_cluster("kaito-workspace"), settings=settings)
+    assert str(finding.involved) == "Namespace a"
+    assert finding.message == "Deployment a/kaito-workspace is down: missing (looked in a, b)"
+
+
+def test_unknown_deployments_raise_nothing():
+    """9.B.14: what cannot be read is neither healthy nor a fault."""
+    assert probe(*healthy_cluster(), unknown={DEPLOYMENTS: FORBIDDEN}) == []
+
+
+def test_unknown_namespaces_do_not_hide_a_fault():
+    """A fault that is seen is told, then without the Namespace's uid."""
+    docs = [*healthy_cluster("istiod"), deployment("istio-system", "istiod", ready=0)]
+    finding = only(*docs, unknown={NAMESPACES: FORBIDDEN})
+    assert (str(finding.involved), finding.involved.uid) == ("Namespace istio-system", "")
+
+
+SWITCHES = {
+    "istiod": {"istiod_deployment": ""},
+    "apikey-authz": {"gateway_auth_deployment": ""},
+    "apikey-operator": {"gateway_auth_operator_deployment": ""},
+    "body-based-router": {"bbr_namespace": ()},
+    "kaito-workspace": {"kaito_deployment": ""},
+    "keda-operator": {"keda_namespace": ()},
+    "keda-kaito-scaler": {"keda_scaler_deployment": ""},
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_component_that_is_switched_off_is_not_missed(name):
+    """An empty name or no namespace switches a component off."""
+    docs = healthy_cluster(name)
+    assert probe(*docs) != []
+    assert probe(*docs, settings=EvaluationSettings(**SWITCHES[name])) == []
+
+
+def test_without_api_keys_their_operator_is_not_missed():
+    """A cluster with Azure authentication alone has neither of the two."""
+    settings = EvaluationSettings(gateway_auth_deployment="", azure_authz_deployment="azure-authz")
+    docs = healthy_cluster("apikey-operator", "apikey-authz")
+    finding = only(*docs, settings=settings)
+    assert (finding.related.name, finding.governs) == ("azure-authz", False)
+    assert probe(*docs, deployment("llm-gateway-auth", "azure-authz"), settings=settings) == []
+
+
+def test_azure_authz_in_a_namespace_of_its_own():
+    """The namespace of azure-authz can differ from that of the API keys."""
+    settings = EvaluationSettings(
+        azure_authz_deployment="azure-authz", azure_authz_namespace=("azure",)
+    )
+    docs = healthy_cluster()
+    finding = only(*docs, namespace("azure"), settings=settings)
+    assert str(finding.related) == "Deployment azure/azure-authz"
+    assert finding.reason == "clusterGatewayAuthNotReady"
+
+
+def test_the_node_provisioner_is_judged_when_it_is_named():
+    """It governs, as nodes are its doing; without a name there is nothing to judge."""
+    settings = EvaluationSettings(
+        node_provisioner_name="karpenter", node_provisioner_namespace=("karpenter",)
+    )
+    finding = only(*healthy_cluster(), settings=settings)
+    assert (finding.reason, finding.governs) == ("clusterNodeProvisionerNotReady", True)
+
+
+def test_admission_webhooks_of_keda_are_not_probed():
+    """KEDA scales without them."""
+    down = deployment("keda", "keda-admission-webhooks", ready=0)
+    assert probe(*healthy_cluster(), down) == []
+
+
+class TestRevisions:
+    """istiod by revision, as canary upgrades and the AKS add-on install it."""
+
+    def test_a_revision_is_found(self):
+        """`istiod-<revision>` in the add-on's namespace is istiod."""
+        docs = [*healthy_cluster("istiod"), namespace("aks-istio-system")]
+        assert probe(*docs, deployment("aks-istio-system", "istiod-asm-1-27")) == []
+        finding = only(*docs, deployment("aks-istio-system", "istiod-asm-1-27", ready=0))
+        assert str(finding.related) == "Deployment aks-istio-system/istiod-asm-1-27"
+        assert finding.governs
+
+    def test_an_old_revision_scaled_to_zero_is_silent(self):
+        """After an upgrade the old revision may stay at zero beside the new one."""
+        old = deployment("istio-system", "istiod-1-27", ready=0, wanted=0)
+        assert probe(*healthy_cluster(), old) == []
+
+    def test_one_revision_down_beside_another_does_not_govern(self):
+        """Gateways are still programmed by the revision that works."""
+        finding = only(*healthy_cluster(), deployment("istio-system", "istiod-1-29", ready=0))
+        assert " is down: " in finding.message
+        assert not finding.governs
+
+    def test_no_revision_available_governs(self):
+        """Each is told, and nothing programs Gateways."""
+        found = probe(
+            *healthy_cluster("istiod"),
+            deployment("istio-system", "istiod-1-28", ready=0, wanted=0),
+            deployment("istio-system", "istiod-1-29", ready=0),
+        )
+        assert [each.governs for each in found] == [True, True]
+
+    def test_other_components_have_no_revisions(self):
+        """A Deployment whose name merely begins alike is another one."""
+        down = deployment("kaito-system", "kaito-workspace-webhook", ready=0)
+        assert probe(*healthy_cluster(), down) == []
+
+
+def test_the_order_of_objects_does_not_matter():
+    """The same state gives the same findings."""
+    docs = [
+        *healthy_cluster("istiod", "keda-operator"),
+        deployment("istio-system", "istiod", ready=0, wanted=2),
+        pod("istio-system", "i-1", "istiod", waiting("CrashLoopBackOff"), ready=False),
+        pod("istio-system", "i-2", "istiod", waiting("CrashLoopBackOff"), ready=False),
+    ]
+    assert probe(*docs) == probe(*reversed(docs))

@@ -1,0 +1,89 @@
+"""Evidence for clusterReady (design 5.7), and the layer as a whole."""
+
+import pytest
+
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.model.finding import KnownSubject
+from reporter.model.subject import CLUSTER
+from reporter.probes.cluster import evaluate_cluster
+from reporter.settings import EvaluationSettings
+from tests.unit.probes.building import (
+    ALL_CRDS,
+    FORBIDDEN,
+    SHARED,
+    condition,
+    deployment,
+    healthy_cluster,
+    snapshot_of,
+)
+
+DEFAULTS = EvaluationSettings()
+
+
+def evaluate(*docs, settings=DEFAULTS, **options):
+    return evaluate_cluster(snapshot_of(*docs, **options), settings)
+
+
+def test_a_healthy_cluster_is_ready():
+    """Everything configured works; the evidence refers to the release namespace."""
+    evaluation = evaluate(*healthy_cluster())
+    (ready,) = evaluation.ready
+    assert evaluation.findings == ()
+    assert evaluation.subjects == (KnownSubject(CLUSTER),)
+    assert (ready.reason, str(ready.involved)) == ("clusterReady", "Namespace kube-system")
+    assert "cluster layer is healthy" in ready.message
+
+
+def test_the_release_namespace_is_a_setting():
+    """Its Event belongs where the umbrella chart was installed."""
+    settings = EvaluationSettings(release_namespace="keda")
+    (ready,) = evaluate(*healthy_cluster(), settings=settings).ready
+    assert (str(ready.involved), ready.involved.uid) == ("Namespace keda", "uid-keda")
+
+
+@pytest.mark.parametrize(("place", "name"), SHARED)
+def test_not_ready_unless_each_component_is_available(place, name):
+    """Missing, down and degraded are no evidence, and neither is a copy elsewhere."""
+    docs = healthy_cluster(name)
+    assert evaluate(*docs).ready == ()
+    assert evaluate(*docs, deployment(place, name, ready=0)).ready == ()
+    assert evaluate(*docs, deployment(place, name, ready=1, wanted=2)).ready == ()
+    assert evaluate(*docs, deployment("elsewhere", name)).ready == ()
+    assert evaluate(*docs, deployment(place, name)).ready != ()
+
+
+def test_not_ready_while_something_is_unknown():
+    """What was not seen to work does not count as working."""
+    assert evaluate(*healthy_cluster(), unknown={DEPLOYMENTS: FORBIDDEN}).ready == ()
+    assert evaluate(*healthy_cluster(), served=None).ready == ()
+    places = {"istio-system"}
+    assert evaluate(*healthy_cluster("keda-operator"), covered=places).ready == ()
+
+
+def test_not_ready_without_a_required_crd():
+    """Every required CRD is served; one of a component that is off need not be."""
+    served = ALL_CRDS - {"apikeys.kaito.sh"}
+    off = EvaluationSettings(gateway_auth_deployment="")
+    assert evaluate(*healthy_cluster(), served=served).ready == ()
+    assert evaluate(*healthy_cluster(), served=served, settings=off).ready != ()
+
+
+def test_ready_during_a_rollout():
+    """A rollout in time with an available replica is nothing."""
+    moving = [
+        condition("Available", "True"),
+        condition("Progressing", "True", "ReplicaSetUpdated"),
+    ]
+    docs = healthy_cluster("istiod")
+    status = {"status": {"updatedReplicas": 1, "conditions": moving}}
+    rolling = deployment("istio-system", "istiod", status, ready=1, wanted=2)
+    assert evaluate(*docs, rolling).ready != ()
+
+
+def test_a_cluster_where_all_is_off_is_never_ready():
+    """There is nothing that could be seen to work."""
+    settings = EvaluationSettings(
+        istiod_deployment="", kaito_deployment="", keda_namespace=(), bbr_deployment="",
+        keda_scaler_deployment="", gateway_auth_deployment="",
+    )  # fmt: skip
+    assert evaluate(settings=settings).ready == ()

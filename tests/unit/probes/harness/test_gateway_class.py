@@ -1,0 +1,141 @@
+"""Gateways that no controller takes up (sheet, 7.1; weak points 9.B.10, 15 and 25)."""
+
+import pytest
+
+from reporter.catalogue.resources import GATEWAYCLASSES, GATEWAYS
+from reporter.probes.harness import evaluate_harness
+from reporter.settings import EvaluationSettings
+from tests.unit.probes.building import (
+    CREATED_AT,
+    DELETING,
+    FORBIDDEN,
+    NOT_IN_DUMP,
+    SINCE_AT,
+    condition,
+    healthy_harness,
+    replaced,
+    snapshot_of,
+)
+
+REASON = "modelharnessGatewayClassMissing"
+EPOCH = "1970-01-01T00:00:00Z"
+PENDING = [
+    condition("Accepted", "Unknown", "Pending", "Waiting for controller", since=EPOCH),
+    condition("Programmed", "Unknown", "Pending", "Waiting for controller", since=EPOCH),
+]
+HEALTHY = healthy_harness("my-models")
+
+
+def probe(docs, **options):
+    evaluation = evaluate_harness(snapshot_of(*docs, **options), EvaluationSettings())
+    return [each for each in evaluation.findings if each.reason == REASON]
+
+
+def gateway(*conditions):
+    return replaced(HEALTHY, "Gateway", {"status": {"conditions": list(conditions)}})
+
+
+def without_class(docs=HEALTHY):
+    return [each for each in docs if each["kind"] != "GatewayClass"]
+
+
+def test_a_class_that_does_not_exist():
+    """9.B.15: Istio leaves the default conditions, so the class itself is looked for."""
+    (finding,) = probe(without_class(gateway(*PENDING)))
+    assert str(finding.subject) == "namespace/my-models"
+    assert (str(finding.involved), finding.involved.uid) == (
+        "Namespace my-models",
+        "uid-my-models",
+    )
+    assert str(finding.related) == "Gateway my-models/my-models-gw"
+    assert finding.message == (
+        "Gateway my-models/my-models-gw has the class istio, which does not exist"
+    )
+    assert (finding.transition, finding.created) == (None, CREATED_AT)
+
+
+def test_a_class_that_is_not_accepted():
+    """The class's own condition is the fault, since it changed."""
+    refused = condition("Accepted", "False", "InvalidParameters", "no such ConfigMap")
+    docs = replaced(HEALTHY, "GatewayClass", {"status": {"conditions": [refused]}})
+    (finding,) = probe(docs)
+    assert finding.message.endswith(
+        "class istio, which is not accepted: InvalidParameters: no such ConfigMap"
+    )
+    assert finding.transition == SINCE_AT
+
+
+@pytest.mark.parametrize("conditions", [PENDING, [], [condition("Programmed", "True")]])
+def test_a_gateway_that_no_controller_took_up(conditions):
+    """9.B.15: a default or missing Accepted counts from creation, never from 1970."""
+    (finding,) = probe(gateway(*conditions))
+    assert finding.cause == "Accepted stays Unknown"
+    assert (finding.transition, finding.created) == (None, CREATED_AT)
+
+
+@pytest.mark.parametrize("reason", ["NoMatchingParent", "InvalidParameters", "UnsupportedValue"])
+def test_a_gateway_that_its_class_does_not_take(reason):
+    """The reasons of the Gateway API for other controllers than Istio."""
+    (finding,) = probe(gateway(condition("Accepted", "False", reason, "no")))
+    assert (finding.cause, finding.transition) == (reason, SINCE_AT)
+
+
+@pytest.mark.parametrize(
+    "reason", ["UnsupportedAddress", "ListenersNotValid", "Invalid", "DeprecatedField"]
+)
+def test_other_reasons_are_about_the_gateway_itself(reason):
+    """Accepted=False for another reason says nothing about the class."""
+    assert probe(gateway(condition("Accepted", "False", reason, "no"))) == []
+
+
+def test_healthy():
+    """A Gateway that was accepted, of a class that was."""
+    assert probe(HEALTHY) == []
+
+
+def test_unknown_classes():
+    """A class that cannot be looked for is not missing; the Gateway's condition still counts."""
+    assert probe(without_class(), unknown={GATEWAYCLASSES: FORBIDDEN}) == []
+    assert probe(without_class(), unknown={GATEWAYCLASSES: NOT_IN_DUMP}) == []
+    assert probe(gateway(*PENDING), unknown={GATEWAYCLASSES: NOT_IN_DUMP}) != []
+
+
+def test_unknown_gateways():
+    """What cannot be read raises nothing."""
+    assert probe(without_class(), unknown={GATEWAYS: FORBIDDEN}) == []
+
+
+def test_on_its_way_out():
+    """9.B.25: neither a Gateway nor a Namespace that is being deleted raises anything."""
+    docs = without_class()
+    assert probe(replaced(docs, "Gateway", DELETING)) == []
+    assert probe(replaced(docs, "Namespace", DELETING)) == []
+
+
+def test_each_gateway_is_told_apart():
+    """9.B.10: two bad Gateways of a namespace are two faults under one key."""
+    docs = without_class()
+    second = replaced(
+        [each for each in docs if each["kind"] == "Gateway"], "Gateway", {"metadata": {"name": "b"}}
+    )
+    found = probe([*docs, *second])
+    assert [each.related.name for each in found] == ["b", "my-models-gw"]
+    assert len({each.key for each in found}) == 1
+
+
+def test_somebody_elses_gateway_is_left_alone():
+    """9.B.10: beside a Gateway of the harness, one without its label is not judged."""
+    foreign = {"metadata": {"name": "foreign", "labels": None}, "spec": {"gatewayClassName": "x"}}
+    second = replaced([each for each in HEALTHY if each["kind"] == "Gateway"], "Gateway", foreign)
+    assert probe([*HEALTHY, *second]) == []
+
+
+def test_a_gateway_made_by_hand_is_judged():
+    """Where no Gateway carries the label, those that are there count."""
+    docs = replaced(without_class(), "Gateway", {"metadata": {"labels": None}})
+    assert len(probe(docs)) == 1
+
+
+def test_a_namespace_without_the_label_is_no_subject():
+    """Sheet, 4.3: only labelled namespaces are workload namespaces."""
+    assert probe(replaced(without_class(), "Namespace", {"metadata": {"labels": None}})) == []

@@ -1,0 +1,129 @@
+"""Evidence for modelharnessReady (design 5.7), and the layer as a whole."""
+
+import pytest
+
+from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, NAMESPACES, PODS
+from reporter.model.finding import KnownSubject
+from reporter.model.subject import Subject
+from reporter.probes.harness import evaluate_harness
+from reporter.settings import EvaluationSettings
+from tests.unit.probes.building import (
+    CREATED_AT,
+    DELETING,
+    FORBIDDEN,
+    condition,
+    healthy_harness,
+    namespace,
+    replaced,
+    snapshot_of,
+)
+
+HEALTHY = healthy_harness("my-models")
+
+
+def evaluate(docs, **options):
+    return evaluate_harness(snapshot_of(*docs, **options), EvaluationSettings())
+
+
+def test_a_healthy_harness_is_ready():
+    """The Gateway is programmed and served; the evidence refers to the Namespace."""
+    evaluation = evaluate(HEALTHY)
+    (ready,) = evaluation.ready
+    assert evaluation.findings == ()
+    assert evaluation.subjects == (KnownSubject(Subject.of_namespace("my-models"), CREATED_AT),)
+    assert (ready.reason, str(ready.subject)) == ("modelharnessReady", "namespace/my-models")
+    assert str(ready.involved) == "Namespace my-models"
+    assert ready.involved.uid == "uid-my-models"
+    assert ready.message == (
+        "Namespace my-models is ready: Gateway my-models-gw programmed, data plane ready"
+    )
+
+
+def programmed(status):
+    return replaced(
+        HEALTHY, "Gateway", {"status": {"conditions": [condition("Programmed", status)]}}
+    )
+
+
+NOT_READY = {
+    "no Gateway": [namespace("my-models", managed=True)],
+    "not programmed": programmed("False"),
+    "not judged yet": programmed("Unknown"),
+    "no ready replica": replaced(HEALTHY, "Deployment", {"status": {"readyReplicas": 0}}),
+    "no data plane": [each for each in HEALTHY if each["kind"] != "Deployment"],
+    "the only Gateway is being deleted": replaced(HEALTHY, "Gateway", DELETING),
+    "one Gateway of two": [
+        *HEALTHY,
+        *replaced(
+            [each for each in HEALTHY if each["kind"] == "Gateway"],
+            "Gateway",
+            {"metadata": {"name": "second"}},
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", NOT_READY)
+def test_not_ready(name):
+    """The absence of faults is no evidence."""
+    evaluation = evaluate(NOT_READY[name])
+    assert evaluation.ready == ()
+    assert len(evaluation.subjects) == 1
+
+
+@pytest.mark.parametrize("resource", [GATEWAYS, DEPLOYMENTS])
+def test_not_ready_while_unknown(resource):
+    """What cannot be read is not ready, and no fault either."""
+    evaluation = evaluate(HEALTHY, unknown={resource: FORBIDDEN})
+    assert evaluation.ready == ()
+    assert evaluation.findings == ()
+
+
+def test_ready_without_pods():
+    """Pods only explain faults; the Deployment's status is the evidence."""
+    assert len(evaluate(HEALTHY, unknown={PODS: FORBIDDEN}).ready) == 1
+
+
+@pytest.mark.parametrize(
+    "patch", [DELETING, {"metadata": {"labels": None}}], ids=["terminating", "unlabelled"]
+)
+def test_no_subject(patch):
+    """9.B.25: a namespace on its way out, or not the harness's, is no subject."""
+    evaluation = evaluate(replaced(HEALTHY, "Namespace", patch))
+    assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
+
+
+def test_unknown_namespaces():
+    """Without Namespaces no subject is known."""
+    assert evaluate(HEALTHY, unknown={NAMESPACES: FORBIDDEN}).subjects == ()
+
+
+def test_namespaces_are_judged_apart():
+    """A fault of one namespace does not touch its neighbour."""
+    broken = replaced(healthy_harness("b"), "Gateway", {"spec": {"gatewayClassName": "nowhere"}})
+    evaluation = evaluate([*healthy_harness("a"), *broken])
+    assert {str(each.subject) for each in evaluation.findings} == {"namespace/b"}
+    assert [each.namespace for each in (s.subject for s in evaluation.subjects)] == ["a", "b"]
+
+
+def test_every_message_names_the_namespace_and_fits():
+    """Design 6: harness messages name the workload namespace, on one line without links."""
+    broken = replaced(
+        HEALTHY,
+        "Gateway",
+        {
+            "spec": {"gatewayClassName": "nowhere"},
+            "status": {
+                "conditions": [
+                    condition("Programmed", "False", "Invalid", "see https://a.b/c\n" + "é" * 2000)
+                ]
+            },
+        },
+    )
+    messages = [each.message for each in evaluate(broken).findings]
+    assert len(messages) == 2
+    for message in messages:
+        assert "my-models/" in message
+        assert "://" not in message
+        assert "\n" not in message
+        assert len(message.encode()) <= 1024
