@@ -124,8 +124,10 @@ def _look_at_dump(arguments: argparse.Namespace) -> _Look:
 
 
 def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> _Look:
+    from reporter.daemon import logs
     from reporter.kube.errors import KubeError
 
+    logs.configure("warning", settings.log_format)
     if arguments.complete:
         raise UsageError("--complete is about a dump; name it with --from")
     try:

@@ -74,7 +74,7 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     try:
         return ProgramSettings(**{**file, **environment, **flags})
     except ValidationError as error:
-        raise UsageError("\n".join(_explain(error, layers))) from None
+        raise UsageError("\n  ".join(_explain(error, layers))) from None
 
 
 def misspelt_variables() -> list[str]:

@@ -18,7 +18,11 @@ def main(argv: Sequence[str]) -> int:
         UsageError: there is no such reason.
 
     """
-    parser = Parser("explain", "Say what a reason means, what raises it and what to do.")
+    parser = Parser(
+        "explain",
+        "Say what a reason means, what raises it and what to do.",
+        arguments="[REASON] [FLAGS]",
+    )
     parser.add_argument("reason", nargs="?", metavar="REASON", help="all in short by default")
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"

@@ -43,16 +43,17 @@ def why_nothing_is_judged(
 ) -> str:
     """Say in a few lines why nothing can be judged and what would help."""
     if from_dump:
-        return f"nothing can be judged from this dump; this gives a sufficient one:\n{_recipe(settings)}"
+        lines = ("nothing can be judged from this dump; a sufficient one:", *_recipe(settings))
+        return "\n  ".join(lines)
     unknown = sorted(
         f"{resource}: {state.permission or state.cause}"
         for resource, state in snapshot.states.items()
         if not snapshot.known(resource)
     )
-    return "\n".join(("nothing can be judged, because this could not be read:", *unknown))
+    return "\n  ".join(("nothing can be judged, because this could not be read:", *unknown))
 
 
-def _recipe(settings: EvaluationSettings) -> str:
+def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
     """Return the kubectl commands that read what is evaluated, kind by kind.
 
     One command for all kinds would print nothing if a single one of them is not installed.
@@ -60,12 +61,10 @@ def _recipe(settings: EvaluationSettings) -> str:
     kinds = " ".join(["crd", *(_SHORT.get(str(each), str(each)) for each in r.CLUSTER_WIDE)])
     istio = settings.istio_namespace[0] if settings.istio_namespace else "istio-system"
     own_events = f"events -n {r.EVENT_NAMESPACE} -l {r.EVENTS.label_selector}"
-    return "\n".join(
-        (
-            "mkdir dump",
-            f'for kind in {kinds}; do kubectl get "$kind" -A -o yaml > "dump/$kind.yaml"; done',
-            f"kubectl get configmap {r.ISTIO_CONFIGMAP} -n {istio} -o yaml > dump/mesh.yaml",
-            f"kubectl get {own_events} -o yaml > dump/events.yaml",
-            "status-reporter check --from dump --complete",
-        )
+    return (
+        "mkdir dump",
+        f'for kind in {kinds}; do kubectl get "$kind" -A -o yaml > "dump/$kind.yaml"; done',
+        f"kubectl get configmap {r.ISTIO_CONFIGMAP} -n {istio} -o yaml > dump/mesh.yaml",
+        f"kubectl get {own_events} -o yaml > dump/events.yaml",
+        "status-reporter check --from dump --complete",
     )

@@ -64,15 +64,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
     try:
         status = import_module(f"reporter.cli.{command}").main(arguments[1:])
     except UsageError as error:
-        return _refuse(*(f"{command}: {line}" for line in str(error).splitlines()))
+        return _refuse(f"{command}: {error}")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE_STATUS
     return int(status)
 
 
-def _refuse(*lines: str) -> int:
-    for line in lines:
-        sys.stderr.write(f"{PROGRAM}: {line}\n")
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"{PROGRAM}: {message}\n")
     return USAGE_STATUS
 
 

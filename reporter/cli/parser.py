@@ -1,9 +1,12 @@
 """Parsing of command lines, with errors of one line."""
 
 import argparse
+import textwrap
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NoReturn
+
+from reporter.errors import UsageError
 
 PROGRAM = "status-reporter"
 
@@ -14,9 +17,12 @@ USAGE_STATUS = 2
 class Parser(argparse.ArgumentParser):
     """A parser that refuses with one line, and without guessing at cut-off flags."""
 
-    def __init__(self, command: str, description: str, epilog: str = "") -> None:
+    def __init__(
+        self, command: str, description: str, epilog: str = "", arguments: str = "[FLAGS]"
+    ) -> None:
         super().__init__(
             prog=f"{PROGRAM} {command}",
+            usage=f"{PROGRAM} {command} {arguments}",
             description=description,
             epilog=epilog,
             allow_abbrev=False,
@@ -24,8 +30,13 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Print one line and end the program with status 2."""
-        self.exit(USAGE_STATUS, f"{self.prog}: {message}\n")
+        """Refuse the command line.
+
+        Raises:
+            UsageError: always.
+
+        """
+        raise UsageError(message)
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse a command line; a flag that does not exist is refused with the nearest one."""
@@ -42,4 +53,8 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     """Help with flags and their meaning in two columns."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30, width=100)
+        super().__init__(prog, max_help_position=34, width=100)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        # Names with hyphens stay whole.
+        return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)

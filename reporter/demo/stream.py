@@ -13,7 +13,7 @@ from reporter.demo.story import Expected
 from reporter.model.objects import Event
 from reporter.resolution.records import Record, RecordState, record_of
 
-_WIDTHS: Final = (10, 8, 42, 32)
+_WIDTHS: Final = (9, 7, 38, 46)
 
 
 class _Frame(msgspec.Struct, frozen=True):

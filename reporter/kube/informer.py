@@ -55,6 +55,7 @@ class Timing:
         watch: the shortest and longest time after which the server is to end a watch.
         list: limit of one page's request.
         page: objects in a page.
+        backoff: first wait after a failure, before jitter.
 
     """
 
@@ -63,6 +64,7 @@ class Timing:
     watch: tuple[int, int] = (300, 600)
     list: float = 60.0
     page: int = 500
+    backoff: float = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +211,7 @@ class Informer(Generic[ObjectT]):
         self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
         self._on_change = on_change
         self._on_missing = on_missing
-        self._backoff = Backoff(self._seconds, self._chance)
+        self._backoff = Backoff(self._seconds, self._chance, self._timing.backoff)
         self._store: _Store[ObjectT] = _Store()
         self._scope: asyncio.Timeout | None = None
         self._page = self._timing.page

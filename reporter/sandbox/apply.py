@@ -135,8 +135,8 @@ def _merge(live: JSON, config: JSON, walker: TypeWalker, field: str) -> JSON:
 
 
 def _prune(obj: Object, dropped: Iterable[Path], walker: TypeWalker) -> None:
-    # Longest first, so that what became empty on the way can go with its parent.
-    for path in sorted(dropped, key=len, reverse=True):
+    # Shortest first: a list item goes while the keys that tell it apart are still there.
+    for path in sorted(dropped, key=len):
         _drop(obj, path, walker, "")
 
 

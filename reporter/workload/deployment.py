@@ -121,8 +121,8 @@ def _is_rolling_out(deployment: Deployment) -> bool:
     """Tell whether old pods are being replaced, so that a missing replica explains itself.
 
     A paused rollout never ends by itself, and the controller keeps no deadline for a Deployment
-    whose last rollout is complete: its Progressing stays NewReplicaSetAvailable when a quota refuses
-    pods or a scale-up hangs.
+    whose last rollout is complete: its Progressing stays NewReplicaSetAvailable when a quota
+    refuses pods or a scale-up hangs.
     """
     status = deployment.status
     if deployment.spec.paused or _refused(deployment):

@@ -32,6 +32,8 @@ NOT_TERMINATED: Final = 20
 STARTING: Final = 10
 """Severities, from the fault that explains most to the one that may be none."""
 
+_OF_CONTAINERS: Final = frozenset({CRASHED, ENDED, NOT_STARTED, NO_LONGER_READY, STARTING})
+
 _EXEMPT_WAITING: Final = frozenset({"CrashLoopBackOff", "ErrImageNeverPull", "InvalidImageName"})
 _WAITING: Final = _EXEMPT_WAITING | {
     "ConfigPodSandboxError",
@@ -74,6 +76,15 @@ class PodFault:
     severity: int
     transition: datetime | None
     budget: timedelta | None
+
+    @property
+    def of_containers(self) -> bool:
+        """Whether it ends only when the pod is Ready or gone (design 5.6).
+
+        A container that crashed and runs again has not recovered. A pod that was unschedulable,
+        or whose node was lost, has once that is over.
+        """
+        return self.severity in _OF_CONTAINERS
 
 
 def is_ready(pod: Pod) -> bool:

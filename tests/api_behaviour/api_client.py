@@ -142,7 +142,8 @@ def unique(prefix: str) -> str:
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
     """A ConfigMap."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+    content = {"data": data} if data else {}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **content}
 
 
 def deployment(name: str, **spec: object) -> dict[str, Any]:

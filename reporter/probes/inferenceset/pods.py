@@ -70,6 +70,7 @@ def _about_pod(
         budget=fault.budget,
         # What befalls a pod that had worked is no matter of the controller that made it.
         independent=had_been_ready(pod) or is_ready(pod),
+        lingers=fault.of_containers,
     )
 
 

@@ -167,6 +167,7 @@ def finding_about(
     exempt: bool = False,
     budget: timedelta | None = None,
     independent: bool = False,
+    lingers: bool = False,
 ) -> Finding:
     """Return a finding whose message names the InferenceSet first; `text` follows it."""
     title = f"InferenceSet {inferenceset.namespace}/{inferenceset.name}"
@@ -183,6 +184,7 @@ def finding_about(
         exempt=exempt,
         budget=budget,
         independent=independent,
+        lingers=lingers,
     )
 
 

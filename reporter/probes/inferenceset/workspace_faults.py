@@ -152,7 +152,7 @@ def _replica(
     if not running:
         return WorkspaceFault(
             "no pod",
-            "has no pod although nothing is said to be wrong with its nodes",
+            "has no pod",
             _MISSING,
             transition=_without_pod_since(workspace, pods),
             budget=startup,

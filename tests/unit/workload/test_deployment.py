@@ -123,7 +123,11 @@ DEGRADED = {
     ),
     "a paused rollout": deployment(
         "n", "d", {"spec": {"paused": True}},
-        status(updatedReplicas=0, conditions=[AVAILABLE]), ready=1, wanted=2,
+        status(
+            updatedReplicas=1,
+            conditions=[AVAILABLE, condition("Progressing", "Unknown", "DeploymentPaused")],
+        ),
+        ready=1, wanted=2,
     ),
     "a rollout past its deadline": deployment(
         "n", "d", status(updatedReplicas=1, conditions=[AVAILABLE, EXCEEDED]), ready=1, wanted=2

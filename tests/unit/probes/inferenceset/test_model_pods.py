@@ -99,6 +99,28 @@ def test_every_pod_that_is_not_ready_has_a_finding(patch):
     assert [each.related.name for each in found] == ["qwen-a-0"]
 
 
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        (waits("CrashLoopBackOff"), True),
+        (waits("ImagePullBackOff"), True),
+        (not_ready({"terminated": {"reason": "Error", "exitCode": 1}}), True),
+        (not_ready(), True),
+        (not_ready(since=LATE), True),
+        (DELETING, False),
+        (
+            conditions(condition("PodScheduled", "False", "Unschedulable")),
+            False,
+        ),
+    ],
+    ids=["crash loop", "image", "ended", "runs again", "no longer ready", "deleting", "unsched"],
+)
+def test_faults_of_containers_linger(patch, expected):
+    """A crashed container that runs again has not recovered; a pod that found a node has."""
+    told = [each for each in findings(stack(pod=patch)) if each.related.kind == "Pod"]
+    assert [each.lingers for each in told] == [expected]
+
+
 def test_all_pods_at_fault_are_told():
     """No pod hides another, whichever comes first (9, 12)."""
     more = [workspace("qwen-b"), model_pod("qwen-b-0", waits("ErrImagePull"), workspace="qwen-b")]

@@ -1,0 +1,182 @@
+"""Random sequences of passes over a small world, for the properties of the resolution."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import strategies as st
+
+from reporter.catalogue import reasons as c
+from reporter.catalogue import resources as r
+from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
+from reporter.model.instant import Instant
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.settings import Emit, EvaluationSettings
+from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+START = Instant(NOON, timedelta(hours=30))
+
+NAMESPACE_A, NAMESPACE_B = Subject.of_namespace("a"), Subject.of_namespace("b")
+MODEL_A, MODEL_B = Subject.of_inferenceset("a", "m"), Subject.of_inferenceset("b", "m")
+SUBJECTS = (CLUSTER, NAMESPACE_A, NAMESPACE_B, MODEL_A, MODEL_B)
+
+_HARNESS = (c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING, c.HARNESS_GATEWAY_DATA_PLANE)
+_MODEL = (c.MODEL_INFRA, c.MODEL_PODS, c.MODEL_EPP, c.MODEL_NODE_PRESSURE)
+_CLUSTER = (c.CLUSTER_ISTIO, c.CLUSTER_BBR, c.CLUSTER_KAITO, c.CLUSTER_NODE_PROVISIONER)
+_CRDS = (r.INFERENCESETS.crd_name, r.WORKSPACES.crd_name, r.GATEWAYS.crd_name)
+
+
+def _namespace(name: str) -> ObjectRef:
+    return ObjectRef("v1", "Namespace", "", name)
+
+
+def _places() -> tuple[tuple[str, Subject, ObjectRef], ...]:
+    """Each reason with a subject and what its Event refers to."""
+    cluster = [(reason, CLUSTER, _namespace("system")) for reason in _CLUSTER]
+    crds = [
+        (c.CLUSTER_CRD_MISSING, CLUSTER, ObjectRef("v1", "CustomResourceDefinition", "", name))
+        for name in _CRDS
+    ]
+    harness = [
+        (reason, subject, _namespace(subject.namespace))
+        for reason in _HARNESS for subject in (NAMESPACE_A, NAMESPACE_B)
+    ]  # fmt: skip
+    model = [
+        (reason, subject, _namespace(subject.namespace))
+        for reason in _MODEL for subject in (MODEL_A, MODEL_B)
+    ]  # fmt: skip
+    return (*cluster, *crds, *harness, *model)
+
+
+_texts = st.one_of(
+    st.sampled_from(("pod p waits", "x" * 2000, "ü" * 700, "line\nbreak https://a.example/b")),
+    st.text(max_size=40),
+)
+
+
+@st.composite
+def findings(draw: st.DrawFn) -> Finding:
+    """One fault that may come and go."""
+    reason, subject, involved = draw(st.sampled_from(_places()))
+    ago = st.sampled_from((None, -30, 0, 10, 45, 60, 200, 2000, "1970"))
+
+    def moment() -> datetime | None:
+        seconds = draw(ago)
+        if seconds is None:
+            return None
+        if seconds == "1970":
+            return datetime(1970, 1, 1, tzinfo=UTC)
+        return NOON - timedelta(seconds=seconds)
+
+    of_cluster = subject == CLUSTER
+    return Finding(
+        reason=reason,
+        subject=subject,
+        involved=involved,
+        related=ObjectRef(
+            "v1", "Pod", "n", draw(st.sampled_from("pq")), draw(st.sampled_from(("", "1", "2")))
+        ),
+        message=draw(_texts),
+        cause=draw(st.sampled_from(("cause", "long " * 40, "ß\n"))),
+        severity=draw(st.integers(0, 2)),
+        transition=moment(),
+        created=moment(),
+        exempt=draw(st.integers(0, 4)) == 0,
+        budget=draw(st.sampled_from((None, None, None, timedelta(seconds=90)))),
+        governs=of_cluster and draw(st.integers(0, 3)) > 0,
+        independent=not of_cluster and draw(st.integers(0, 5)) == 0,
+        sustains=draw(st.integers(0, 7)) == 0,
+        lingers=draw(st.integers(0, 3)) == 0,
+    )
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one pass is given."""
+
+    evaluation: Evaluation
+    snapshot: Snapshot
+    now: Instant
+
+
+_READ = (r.NAMESPACES, r.PODS, r.DEPLOYMENTS, r.GATEWAYS, r.INFERENCESETS, r.NODES)
+
+
+@st.composite
+def snapshots(draw: st.DrawFn, *, troubled: bool = True) -> Snapshot:
+    """A snapshot without objects: what is unknown, and what is unconfirmed."""
+    unknown, unconfirmed = frozenset(), frozenset()
+    if troubled and draw(st.integers(0, 2)) == 0:
+        unknown = draw(st.frozensets(st.sampled_from(_READ), max_size=2))
+        unconfirmed = draw(st.frozensets(st.sampled_from(_READ), max_size=3))
+    states = {
+        each: ResourceState(
+            Served.UNKNOWN if each in unknown else Served.SERVED,
+            confirmed=each not in unconfirmed,
+            cause="forbidden" if each in unknown else "",
+        )
+        for each in r.ALL
+    }
+    answered = draw(st.integers(0, 9)) > 0
+    return Snapshot(states=states, discovery=Discovery(frozenset() if answered else None))
+
+
+@st.composite
+def settings_(draw: st.DrawFn) -> EvaluationSettings:
+    """Settings that the resolution heeds."""
+    graces = st.dictionaries(
+        st.sampled_from((c.CLUSTER_KAITO, c.MODEL_PODS, c.MODEL_INFRA)),
+        st.sampled_from((0, 10, 120)),
+        max_size=2,
+    )
+    return EvaluationSettings(
+        startup_grace_seconds=draw(st.sampled_from((0, 60, 60, 60, 200))),
+        grace=draw(graces),
+        emit=draw(st.sampled_from(tuple(Emit))),
+    )
+
+
+def _evidence(subject: Subject) -> ReadyEvidence:
+    name = {"cluster": c.CLUSTER_READY, "namespace": c.HARNESS_READY}.get(subject.kind)
+    ref = _namespace(subject.namespace or "system")
+    return ReadyEvidence(
+        reason=name or c.MODEL_READY, subject=subject, involved=ref, related=ref, message="works"
+    )
+
+
+@st.composite
+def sequences(draw: st.DrawFn, *, troubled: bool = True, jumps: bool = True) -> list[Pass]:
+    """Passes in which faults come and go, subjects too, time goes on and the wall clock jumps."""
+    pool = draw(st.lists(findings(), min_size=1, max_size=7))
+    now = START
+    passes: list[Pass] = []
+    for _ in range(draw(st.integers(2, 9))):
+        gone = draw(st.integers(0, 7)) == 0
+        subjects = tuple(
+            KnownSubject(each, None if each == CLUSTER else NOON - timedelta(days=1))
+            for each in (SUBJECTS[:3] if gone else SUBJECTS)
+        )
+        there = {each.subject for each in subjects}
+        mask = draw(st.lists(st.integers(0, 3), min_size=len(pool), max_size=len(pool)))
+        seen = [each for each, bit in zip(pool, mask, strict=True) if bit and each.subject in there]
+        evaluation = Evaluation(
+            tuple(seen), tuple(map(_evidence, sorted(there))), subjects
+        )
+        passes.append(Pass(evaluation, draw(snapshots(troubled=troubled)), now))
+        step = draw(st.sampled_from((0, 1, 5, 29, 30, 31, 59, 60, 61, 90, 200, 1900, 3600)))
+        jump = draw(st.sampled_from((0,) * 7 + (-3600, -40, 40, 3600))) if jumps else 0
+        now = Instant(
+            now.wall + timedelta(seconds=step + jump), now.boot + timedelta(seconds=step)
+        )
+    return passes
+
+
+def calm(now: Instant) -> Pass:
+    """A pass in which all is known, confirmed and well."""
+    subjects = tuple(
+        KnownSubject(each, None if each == CLUSTER else NOON - timedelta(days=1))
+        for each in SUBJECTS
+    )
+    states = {each: ResourceState(Served.SERVED) for each in r.ALL}
+    evaluation = Evaluation((), tuple(map(_evidence, SUBJECTS)), subjects)
+    return Pass(evaluation, Snapshot(states=states, discovery=Discovery(frozenset())), now)

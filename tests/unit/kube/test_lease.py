@@ -1,0 +1,319 @@
+"""The elector on virtual time, against a Lease that obeys the API server's rules."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from reporter.kube.client import Response
+from reporter.kube.errors import (
+    Conflict,
+    ConnectionFailed,
+    Invalid,
+    NotFound,
+    NotJson,
+    TooManyRequests,
+    Unauthorized,
+)
+from reporter.kube.lease import Elector, LeaseTimes
+from tests.unit.kube.collection import virtual_now
+
+pytestmark = pytest.mark.looptime
+
+
+class LeaseApi:
+    """One Lease. `fault` replaces every answer while it is set."""
+
+    def __init__(self) -> None:
+        self.lease: dict | None = None
+        self.version = 0
+        self.requests: list[tuple[float, str]] = []
+        self.fault: object = None
+
+    async def request(self, method: str, path: str, *, body=None, **options) -> Response:
+        assert options["lease"]
+        assert 0 < options["timeout"] <= 2.0
+        self.requests.append((asyncio.get_running_loop().time(), method))
+        await asyncio.sleep(0.001)
+        if self.fault == "hang":
+            await asyncio.Event().wait()
+        if isinstance(self.fault, Exception):
+            raise self.fault
+        if self.fault == "lands but is cut":
+            self.answer(method, body)
+            raise ConnectionFailed("cut")
+        if isinstance(self.fault, bytes):
+            return Response(200, {}, self.fault)
+        return self.answer(method, body)
+
+    def answer(self, method: str, body: bytes | None) -> Response:
+        if method == "GET":
+            if self.lease is None:
+                raise NotFound("no lease", status=404)
+            return Response(200, {}, json.dumps(self.lease).encode())
+        new = json.loads(body)
+        version = new["metadata"].get("resourceVersion")
+        if self.lease is not None and version is None:
+            raise Invalid("metadata.resourceVersion", status=422)
+        if self.lease is not None and version != self.lease["metadata"]["resourceVersion"]:
+            raise Conflict("changed", status=409)
+        for field in ("renewTime", "acquireTime"):
+            datetime.strptime(new["spec"][field], "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+            assert len(new["spec"][field]) == len("2026-11-20T12:00:00.000000Z")
+        self.store(new)
+        return Response(200, {}, json.dumps(self.lease).encode())
+
+    def store(self, lease: dict) -> None:
+        self.version += 1
+        lease["metadata"]["resourceVersion"] = str(self.version)
+        self.lease = lease
+
+    @property
+    def spec(self) -> dict:
+        return self.lease["spec"]
+
+
+@asynccontextmanager
+async def electing(api: LeaseApi, identity: str, times: LeaseTimes | None = None):
+    elector = Elector(api, identity=identity, now=virtual_now, times=times)
+    elector.test_log = []
+    task = asyncio.create_task(
+        elector.run(
+            started=lambda: elector.test_log.append("started"),
+            stopped=lambda: elector.test_log.append("stopped"),
+        )
+    )
+    elector.test_task = task
+    try:
+        await asyncio.sleep(0.1)
+        yield elector
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_creates_the_lease_and_leads():
+    """The first candidate creates the Lease by name and keeps renewing it."""
+    api = LeaseApi()
+    async with electing(api, "a") as elector:
+        assert elector.is_leader()
+        assert elector.test_log == ["started"]
+        assert api.requests[1][1] == "PUT"
+        acquired = api.spec["acquireTime"]
+        assert (api.spec["leaseTransitions"], api.spec["leaseDurationSeconds"]) == (0, 15)
+        await asyncio.sleep(60)
+        assert elector.fence_left() > 7.9
+        assert api.spec["acquireTime"] == acquired
+        assert api.spec["renewTime"] > acquired
+        assert elector.test_log == ["started"]
+    # One request renews: the version is known.
+    assert {method for _, method in api.requests[2:-2]} == {"PUT"}
+    assert len(api.requests) < 36
+
+
+async def test_a_release_hands_over_quickly():
+    """On stop the holder is cleared, and the next candidate leads within one jittered period."""
+    api = LeaseApi()
+    async with electing(api, "a") as first:
+        async with electing(api, "b") as second:
+            await asyncio.sleep(20)
+            assert not second.is_leader()
+            first.test_task.cancel()
+            await asyncio.sleep(0.1)
+            assert first.test_log == ["started", "stopped"]
+            assert (api.spec["holderIdentity"], api.spec["leaseDurationSeconds"]) == ("", 1)
+            await asyncio.sleep(4.4)
+            assert second.is_leader()
+            assert api.spec["leaseTransitions"] == 1
+
+
+async def test_a_silent_leader_is_replaced_after_the_lease_not_before():
+    """The record must stand still for a whole lease duration as seen here."""
+    api = LeaseApi()
+    spec = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "leaseTransitions": 3}
+    api.store({"metadata": {"name": "l"}, "spec": spec})
+    async with electing(api, "b") as elector:
+        await asyncio.sleep(14.8)
+        assert not elector.is_leader()
+        await asyncio.sleep(4.6)
+        assert elector.is_leader()
+        assert api.spec["leaseTransitions"] == 4
+
+
+async def test_the_duration_in_the_record_counts():
+    """Another replica may run with another lease duration; its own is what it can rely on."""
+    api = LeaseApi()
+    spec = {"holderIdentity": "gone", "leaseDurationSeconds": 60}
+    api.store({"metadata": {"name": "l"}, "spec": spec})
+    async with electing(api, "b") as elector:
+        await asyncio.sleep(58)
+        assert not elector.is_leader()
+        await asyncio.sleep(7)
+        assert elector.is_leader()
+
+
+async def test_what_others_wrote_on_the_lease_stays():
+    """Labels, and fields of the spec that are not ours, survive a take-over."""
+    api = LeaseApi()
+    spec = {"holderIdentity": "", "strategy": "OldestEmulationVersion"}
+    api.store({"metadata": {"name": "l", "labels": {"team": "x"}}, "spec": spec})
+    async with electing(api, "b") as elector:
+        assert elector.is_leader()
+        assert api.lease["metadata"]["labels"] == {"team": "x"}
+        assert api.spec["strategy"] == "OldestEmulationVersion"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "hang",
+        "lands but is cut",
+        ConnectionFailed("refused"),
+        NotJson("html"),
+        TooManyRequests("", status=429, retry_after=1),
+        Unauthorized("", status=401),
+        NotFound("404 page not found", status=404, is_status_object=False),
+        b"{}",
+        b"[",
+        b'{"metadata": {"resourceVersion": "9"}, "spec": {"holderIdentity": 5}}',
+        b'{"metadata": {"resourceVersion": "9"}}',
+    ],
+)
+async def test_every_failure_closes_the_fence_in_time(fault):
+    """Whatever goes wrong, the leader stops within its renew deadline, and leads again later."""
+    api = LeaseApi()
+    async with electing(api, "a") as elector:
+        await asyncio.sleep(10)
+        renewed = max(at for at, _ in api.requests)
+        api.fault = fault
+        await asyncio.sleep(renewed + 10.05 - asyncio.get_running_loop().time())
+        if fault != "lands but is cut":
+            assert not elector.is_leader()
+        sent = len(api.requests)
+        await asyncio.sleep(60)
+        assert len(api.requests) - sent <= 70
+        api.fault = None
+        await asyncio.sleep(5)
+        assert elector.is_leader()
+        assert elector.test_log[:2] == ["started", "stopped"] or fault == "lands but is cut"
+
+
+async def test_never_two_leaders():
+    """Cut off from the API server, the old leader has stopped before the next one starts."""
+    api, cut_off = LeaseApi(), LeaseApi()
+    async with electing(api, "a") as first, electing(api, "b") as second:
+        await asyncio.sleep(10)
+        cut_off.fault = "hang"
+        first._client = cut_off
+        for _ in range(400):
+            assert not (first.is_leader() and second.is_leader())
+            await asyncio.sleep(0.1)
+        assert second.is_leader()
+        assert not first.is_leader()
+        first._client = api
+        await asyncio.sleep(10)
+        assert not first.is_leader()
+        assert not first.test_task.done()
+
+
+async def test_taken_from_us():
+    """A Lease that somebody else overwrote is given up at once."""
+    api = LeaseApi()
+    async with electing(api, "a") as elector:
+        thief = {**api.spec, "holderIdentity": "thief"}
+        api.store({"metadata": {"name": "l"}, "spec": thief})
+        await asyncio.sleep(2.1)
+        assert not elector.is_leader()
+        assert elector.holder == "thief"
+        assert elector.test_log == ["started", "stopped"]
+
+
+async def test_a_renewal_that_lands_twice_is_no_loss():
+    """A conflict with our own renewal, whose answer was lost, is repaired within the period."""
+    api = LeaseApi()
+    async with electing(api, "a") as elector:
+        api.fault = "lands but is cut"
+        await asyncio.sleep(2.0)
+        api.fault = None
+        await asyncio.sleep(4)
+        assert elector.is_leader()
+        assert elector.test_log == ["started"]
+
+
+async def test_suspend_closes_the_fence():
+    """Time spent in suspend counts, although the event loop's clock does not show it."""
+    api = LeaseApi()
+    suspended = 0.0
+
+    def now():
+        return virtual_now().after(suspended)
+
+    elector = Elector(api, identity="a", now=now)
+    task = asyncio.create_task(elector.run())
+    await asyncio.sleep(0.1)
+    assert elector.is_leader()
+    suspended = 11.0
+    assert not elector.is_leader()
+    assert elector.fence_left() == 0.0
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_candidates_wait_with_jitter():
+    """Between two tries a candidate waits 2.0 to 4.4 s."""
+    api = LeaseApi()
+    api.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "x"}})
+
+    async def touch() -> None:
+        while True:
+            await asyncio.sleep(1)
+            api.spec["renewTime"] = str(asyncio.get_running_loop().time())
+
+    toucher = asyncio.create_task(touch())
+    async with electing(api, "b"):
+        await asyncio.sleep(300)
+    toucher.cancel()
+    times = [at for at, _ in api.requests]
+    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    assert min(gaps) >= 2.0
+    assert max(gaps) <= 4.5
+    assert max(gaps) - min(gaps) > 1.5
+
+
+async def test_release_never_touches_a_foreign_lease():
+    """If another one holds the Lease by the time we stop, it is left alone."""
+    api = LeaseApi()
+    async with electing(api, "a") as elector:
+        api.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "b"}})
+        elector.test_task.cancel()
+        await asyncio.sleep(0.1)
+    assert api.spec == {"holderIdentity": "b"}
+
+
+async def test_release_of_a_hung_server_ends():
+    """A server that hangs delays the end of the process by one retry period at most."""
+    api = LeaseApi()
+    async with electing(api, "a") as elector:
+        api.fault = "hang"
+        began = asyncio.get_running_loop().time()
+        elector.test_task.cancel()
+        await asyncio.gather(elector.test_task, return_exceptions=True)
+        assert asyncio.get_running_loop().time() - began <= 2.0
+
+
+async def test_fractions_of_seconds():
+    """Periods need not be whole seconds; what is written is rounded up."""
+    api = LeaseApi()
+    async with electing(api, "a", LeaseTimes(3.5, 2.5, 0.5)) as elector:
+        assert api.spec["leaseDurationSeconds"] == 4
+        await asyncio.sleep(10)
+        assert elector.is_leader()
+
+
+@pytest.mark.parametrize("periods", [(10, 10, 2), (15, 2.4, 2), (15, 10, 0)])
+def test_periods_that_cannot_work_are_refused(periods):
+    """client-go's conditions on the three periods hold."""
+    with pytest.raises(ValueError, match="renew deadline"):
+        LeaseTimes(*periods)

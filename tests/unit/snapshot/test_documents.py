@@ -1,0 +1,161 @@
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from reporter.snapshot import documents
+from reporter.snapshot.documents import (
+    BrokenDocument,
+    Document,
+    DumpError,
+    read_documents,
+    sources_of,
+)
+
+A, B = {"kind": "A"}, {"kind": "B"}
+
+
+def values(*sources):
+    return [
+        each.value if isinstance(each, Document) else f"broken: {each.cause}"
+        for each in read_documents(sources)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("list.json", json.dumps(A) + "\n" + json.dumps(B)),
+        ("pretty.json", json.dumps(A, indent=2) + "\n" + json.dumps(B, indent=2) + "\n"),
+        ("row.json", json.dumps(A) + json.dumps(B)),
+        ("nameless", json.dumps(A) + "\n" + json.dumps(B)),
+        ("json-then-yaml.txt", json.dumps(A) + "\n---\n" + json.dumps(B)),
+        ("flow.yaml", "{kind: A}\n---\n{kind: B}\n"),
+        ("block.yaml", "kind: A\n---\nkind: B\n"),
+        ("windows.yaml", "kind: A\r\n---\r\nkind: B\r\n"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_forms_and_encodings(tmp_path, name, content, encoding):
+    """YAML and JSON, several documents in a row, with and without a byte order mark."""
+    path = tmp_path / name
+    path.write_bytes(content.encode(encoding))
+    assert values(path) == [A, B]
+
+
+def test_folders_are_read_in_the_order_of_names(tmp_path):
+    """Folders are read with their subfolders; hidden files and other endings are not."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "metrics" / "ns").mkdir(parents=True)
+    for name in ("b/z.yml", "a.yaml", "c.json"):
+        (tmp_path / name).write_text(json.dumps({"kind": name}))
+    for name in (".a.yaml", "README.md", "metrics/ns/1.prom"):
+        (tmp_path / name).write_text("not: [yaml")
+    assert values(tmp_path) == [{"kind": name} for name in ("a.yaml", "c.json", "b/z.yml")]
+
+
+def test_standard_input(monkeypatch):
+    """`-` is standard input."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: A\n")))
+    assert values("-") == [A]
+
+
+def test_a_named_pipe_is_read(tmp_path):
+    """Process substitution of a shell gives a pipe, not a file."""
+    read, write = os.pipe()
+    os.write(write, b"kind: A\n")
+    os.close(write)
+    assert values(Path(f"/dev/fd/{read}")) == [A]
+    os.close(read)
+
+
+@pytest.mark.parametrize(
+    ("raw", "cause"),
+    [
+        (b"\xff\xfe\xfa", "not UTF-8"),
+        (b"kind: \xe9t\xe9", "not UTF-8"),
+        (b"kind: [", "line 1"),
+        (b'{"kind": ', "line 1"),
+        (b"[" * 100_000, "line"),
+    ],
+)
+def test_a_broken_file_costs_no_other(tmp_path, raw, cause):
+    """What cannot be parsed is one broken document with a cause."""
+    (tmp_path / "a.yaml").write_bytes(raw)
+    (tmp_path / "b.yaml").write_text("kind: B")
+    broken, good = list(read_documents([tmp_path]))
+    assert isinstance(broken, BrokenDocument)
+    assert cause in broken.cause
+    assert broken.source.endswith("a.yaml")
+    assert good == Document(str(tmp_path / "b.yaml"), B)
+
+
+def test_broken_json_keeps_what_stands_before_it(tmp_path):
+    """The values before the broken one count."""
+    path = tmp_path / "a.json"
+    path.write_text('{"kind": "A"}\n{"kind": \n')
+    assert values(path)[0] == A
+    assert values(path)[1].startswith("broken: line 3: it is not valid JSON")
+
+
+def test_deep_json_is_refused(tmp_path):
+    """Nesting that would exhaust the stack is a broken document."""
+    path = tmp_path / "a.json"
+    path.write_text("[" * 100_000 + "]" * 100_000)
+    assert values(path) == ["broken: it is nested too deeply"]
+
+
+def test_a_missing_path_is_an_error(tmp_path):
+    """A path that does not exist ends the evaluation."""
+    with pytest.raises(DumpError, match="no such file or folder"):
+        values(tmp_path / "missing")
+
+
+def test_an_empty_folder_is_an_error(tmp_path):
+    """A folder without documents is a mistake, not an empty cluster."""
+    with pytest.raises(DumpError, match=r"holds no \.yaml"):
+        values(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("name", ["folder", "folder/file.yaml"])
+def test_an_unreadable_path_is_an_error(tmp_path, name):
+    """What may not be read ends the evaluation."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file.yaml").write_text("kind: A")
+    (tmp_path / name).chmod(0)
+    try:
+        with pytest.raises(DumpError, match="permission denied"):
+            values(tmp_path)
+    finally:
+        (tmp_path / name).chmod(0o700)
+
+
+def test_an_unreadable_folder_is_an_error(tmp_path, monkeypatch):
+    """A folder whose listing is refused ends the evaluation, whoever asks."""
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(DumpError, match="permission denied"):
+        values(tmp_path)
+
+
+def test_a_file_that_is_too_large_is_an_error(tmp_path, monkeypatch):
+    """The size is bounded, also where it is not known beforehand."""
+    monkeypatch.setattr(documents, "MAX_BYTES", 10)
+    path = tmp_path / "a.yaml"
+    path.write_text("kind: A # more than ten bytes")
+    with pytest.raises(DumpError, match="split it by kind"):
+        values(path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: A # more\n")))
+    with pytest.raises(DumpError, match="standard input: larger"):
+        values("-")
+
+
+def test_a_source_named_twice_is_read_once():
+    """Standard input can be read only once, and a file twice would be all duplicates."""
+    assert sources_of(["a", "-", "a", "-"]) == [Path("a"), "-"]

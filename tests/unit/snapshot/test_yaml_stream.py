@@ -1,0 +1,131 @@
+import pytest
+
+from reporter.snapshot.yaml_stream import MAX_DEPTH, AliasBudget, ParseError, parse_yaml
+
+
+def parse(text):
+    return list(parse_yaml(text, AliasBudget()))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2026-11-20T12:00:00Z", "2026-11-20T12:00:00Z"),
+        ("2026-11-20", "2026-11-20"),
+        ('"True"', "True"),
+        ("True", True),
+        ("yes", True),
+        ("off", False),
+        ("~", None),
+        ("null", None),
+        ("12", 12),
+        ("-3", -3),
+        ("0x1F", 31),
+        ("0644", 420),
+        ("0o644", 420),
+        ("1_000", 1000),
+        ("12:30:00", "12:30:00"),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        ("0640f2", "0640f2"),
+        ("08", "08"),
+        ("1.2.3", "1.2.3"),
+        ("=", "="),
+        ("-", [None]),
+        ("10.0.0.1", "10.0.0.1"),
+        ("123456789012345678901234567890", 1.2345678901234568e29),
+        ("!!str 12", "12"),
+        ("!!int '12'", 12),
+        ("!!binary aGk=", "aGk="),
+        ("!!timestamp 2026-11-20", "2026-11-20"),
+        ("|\n  a\n  b\n", "a\nb\n"),
+        ("[a, {b: c}]", ["a", {"b": "c"}]),
+    ],
+)
+def test_scalars_are_read_as_kubectl_reads_them(text, value):
+    """Times stay text, and what looks like a number is one only where kubectl says so."""
+    assert parse(f"value: {text}" if text != "-" else "value:\n-") == [{"value": value}]
+
+
+def test_keys_are_text():
+    """Keys that look like numbers or booleans become text, as in JSON."""
+    assert parse("{1: a, true: b, ~: c}") == [{"1": "a", "true": "b", "~": "c"}]
+
+
+def test_aliases_and_merge_keys_are_resolved():
+    """An alias stands for what it names; keys written out win over merged ones."""
+    text = "base: &b {x: 1, y: 2}\nother: {<<: *b, y: 3}\nlist: [*b]\nmany: {<<: [*b, {z: 4}]}\n"
+    assert parse(text) == [
+        {
+            "base": {"x": 1, "y": 2},
+            "other": {"y": 3, "x": 1},
+            "list": [{"x": 1, "y": 2}],
+            "many": {"x": 1, "y": 2, "z": 4},
+        }
+    ]
+
+
+def test_documents_are_parsed_one_by_one():
+    """A broken document is named with its line and costs no other."""
+    first, broken, last = parse("a: 1\n---\nb: [\n---\nc: 3\n")
+    assert (first, last) == ({"a": 1}, {"c": 3})
+    assert isinstance(broken, ParseError)
+    assert str(broken).startswith("line ")
+
+
+def test_line_numbers_count_from_the_start_of_the_file():
+    """The line in an error is that of the file, not that of the document."""
+    (_, broken) = parse("a: 1\n---\nb: 1\n c: 2\n")
+    assert str(broken).startswith("line 4: ")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "---\n", "# only a comment\n", "---\n...\n", "%YAML 1.1\n"])
+def test_empty_documents_are_nothing(text):
+    """Separators and comments are no documents."""
+    assert parse(text) == []
+
+
+def test_carriage_returns_end_lines():
+    """Files from Windows are read like others."""
+    assert parse("a: 1\r\n---\r\nb: 2\r\n") == [{"a": 1}, {"b": 2}]
+
+
+def bomb(levels):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for level in range(1, levels):
+        aliases = ", ".join([f"*a{level - 1}"] * 10)
+        lines.append(f"a{level}: &a{level} [{aliases}]")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (bomb(9), "aliases expand to more than"),
+        ("a: &a [*a]", "inside what it names"),
+        ("a: *nowhere", "before or inside"),
+        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "levels deep"),
+        ("- " * (MAX_DEPTH + 1) + "x", "levels deep"),
+        ("!!python/object/apply:os.system ['true']", "is not accepted"),
+        ("a: !!python/name:os.system ''", "is not accepted"),
+        ("a: !custom 1", "is not accepted"),
+        ("? [a, b]\n: c", "key is not plain text"),
+        ("a: {<<: 5}", "merge key"),
+        ("a: b: c", "mapping values are not allowed"),
+        ("a: \x01", "control characters"),
+        ("\t- a", "line 1"),
+    ],
+)
+def test_what_is_beyond_the_bounds_is_refused(text, says):
+    """Bombs, foreign tags and broken text are refused with a cause, and quickly."""
+    (error,) = parse(text)
+    assert isinstance(error, ParseError)
+    assert says in str(error)
+
+
+def test_the_alias_budget_is_shared_by_all_documents():
+    """Many documents that expand a little are bounded like one that expands much."""
+    text = "\n---\n".join([bomb(6)] * 12)
+    results = parse(text)
+    assert isinstance(results[0], dict)
+    assert isinstance(results[-1], ParseError)
