@@ -115,8 +115,10 @@ REASONS: Final[tuple[Reason, ...]] = (
         name=CLUSTER_GATEWAY_AUTH,
         layer=Layer.CLUSTER,
         summary="The gateway authentication service or its operator is not available.",
-        trigger=f"A Deployment of apikey-operator, apikey-authz or azure-authz {_SHARED_TRIGGER}",
-        silent=f"{_SHARED_SILENT} A MeshConfig without the provider: current charts do not use it.",
+        trigger=f"A Deployment of apikey-operator, apikey-authz or azure-authz {_SHARED_TRIGGER} Or "
+        "AuthorizationPolicies name the provider apikey-ext-authz and MeshConfig does not define it.",
+        silent=f"{_SHARED_SILENT} A MeshConfig without the provider that nothing names: current "
+        "charts do not use it.",
         action="Look at the Deployment that the message names, its pods and their logs.",
         reads=(r.DEPLOYMENTS,),
     ),

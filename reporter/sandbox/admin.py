@@ -18,7 +18,6 @@ import msgspec
 from aiohttp import web
 
 from reporter.sandbox.access import Access, Rule
-from reporter.sandbox.errors import bad_request
 from reporter.sandbox.faults import Fault, Faults
 from reporter.sandbox.objects import JSON, encode
 from reporter.sandbox.requests import RequestLog
@@ -135,7 +134,7 @@ def _read(raw: bytes, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.DecodeError as error:
-        raise bad_request(str(error)) from None
+        raise web.HTTPBadRequest(text=str(error)) from None
 
 
 def _json(document: JSON, status: int = 200) -> web.Response:

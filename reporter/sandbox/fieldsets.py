@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from reporter.sandbox.listtypes import ListType, TypeWalker
 from reporter.sandbox.objects import JSON, Object, decode, dig, encode
+from reporter.sandbox.times import TimeFormatError, normalize_time
 
 Path = tuple[str, ...]
 Leaves = dict[Path, JSON]
@@ -169,6 +170,14 @@ class Manager:
         return entry
 
 
+def _time(text: JSON) -> str:
+    # Client libraries send back what they read with another spelling of the zone.
+    try:
+        return normalize_time(str(text))
+    except TimeFormatError:
+        return ""
+
+
 def read_managers(obj: Object) -> list[Manager]:
     """The entries of an object's managedFields."""
     entries = dig(obj, "metadata", "managedFields")
@@ -178,7 +187,7 @@ def read_managers(obj: Object) -> list[Manager]:
             operation=str(entry.get("operation") or ""),
             api_version=str(entry.get("apiVersion") or ""),
             subresource=str(entry.get("subresource") or ""),
-            time=str(entry.get("time") or ""),
+            time=_time(entry.get("time")),
             paths=from_fields_v1(entry.get("fieldsV1") or {}),
         )
         for entry in (entries if isinstance(entries, list) else ())

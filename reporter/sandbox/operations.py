@@ -218,10 +218,11 @@ class Operations:
         return changed, False
 
     def load(self, resource: Resource, obj: Object) -> Stored:
-        """Store an object as it is, with its own status, uid and creation time."""
+        """Store an object with its own status, uid and creation time, and with defaults."""
         meta(obj).pop("resourceVersion", None)
         obj = strategies.read_body(resource, obj)
         fill_on_create(obj, now=self.storage.clock(), generation=resource.generation, keep=True)
+        strategies.set_defaults(resource, obj)
         if resource.collection == CRD_COLLECTION:
             self.prepare_crd(obj, None)
         old = self.storage.get(resource.collection, namespace_of(obj), name_of(obj))

@@ -4,7 +4,7 @@ Built-in kinds get the few defaults and checks that clients notice; custom kinds
 schema. Everything works on whole objects in the version that is stored.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from reporter.sandbox import events, metadata, schema
 from reporter.sandbox.errors import (
@@ -16,8 +16,10 @@ from reporter.sandbox.errors import (
 )
 from reporter.sandbox.objects import Object, dig, meta, name_of
 from reporter.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION, Resource
-from reporter.sandbox.times import TimeFormatError, normalize_micro_time
+from reporter.sandbox.times import TimeFormatError, normalize_micro_time, normalize_time
 
+_METADATA_TIMES = ("creationTimestamp", "deletionTimestamp")
+_CONDITION_TIMES = ("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime")
 _KEEP_STATUS_ON_CREATE = frozenset({"nodes"})
 
 
@@ -27,13 +29,29 @@ def read_body(resource: Resource, obj: Object) -> Object:
     Raises:
         ApiError: 400 when a field has the wrong type.
     """
+    _normalize_times(resource, meta(obj), _METADATA_TIMES)
     if resource.is_event:
         return events.to_storage(resource.group, obj)
+    if not resource.custom:
+        conditions = dig(obj, "status", "conditions")
+        for condition in conditions if isinstance(conditions, list) else ():
+            _normalize_times(resource, condition, _CONDITION_TIMES)
     if resource.collection == LEASE_COLLECTION:
         _normalize_lease(obj)
     if resource.schema is not None:
         schema.prune(obj, resource.schema)
     return obj
+
+
+def _normalize_times(resource: Resource, holder: Object, names: Iterable[str]) -> None:
+    """Write times as Go does, whatever zone or fraction the client has chosen."""
+    for name in names:
+        value = holder.get(name)
+        if value is not None:
+            try:
+                holder[name] = normalize_time(str(value))
+            except TimeFormatError as error:
+                raise cannot_handle(resource.version, resource.kind, str(error)) from None
 
 
 def _normalize_lease(lease: Object) -> None:

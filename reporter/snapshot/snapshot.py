@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
+from reporter.catalogue.resources import NAMESPACES
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
@@ -109,11 +110,15 @@ class Snapshot:
         """Tell whether an object that is not here does not exist.
 
         Probes ask this before they conclude anything from absence (contract, "Absence needs a
-        look"). For a cluster-scoped resource `namespace` is empty.
+        look"). For a cluster-scoped resource `namespace` is empty. A namespace that does not exist
+        holds nothing.
         """
         state = self.state(resource)
         if state.served is Served.UNKNOWN:
             return False
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True
-        return namespace in self.covered
+        return namespace in self.covered or self._is_no_namespace(namespace)
+
+    def _is_no_namespace(self, name: str) -> bool:
+        return self.absence_known(NAMESPACES) and self[NAMESPACES].get("", name) is None

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import uuid
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,10 @@ class Api:
         ) as response:
             return Answer(response.status, dict(response.headers), await response.text())
 
+    async def serves(self, *paths: str) -> bool:
+        """Whether all of some paths are there."""
+        return all([(await self.get(path)).status == 200 for path in paths])
+
     async def get(self, path: str, **options: Any) -> Answer:
         return await self.request("GET", path, **options)
 
@@ -133,6 +138,15 @@ class Api:
             self.url + path, params=parameters, headers={"Accept": accept}
         ) as response:
             yield Stream(response)
+
+
+async def eventually(check: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until a check holds: real servers take a moment for some things."""
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while True:
+            if await check():
+                return
+            await asyncio.sleep(0.02)
 
 
 def unique(prefix: str) -> str:
@@ -243,7 +257,11 @@ def definition(plural: str, **version: object) -> dict[str, Any]:
                     "type": "array",
                     "x-kubernetes-list-type": "map",
                     "x-kubernetes-list-map-keys": ["type"],
-                    "items": {**anything, "required": ["type"], "properties": {"type": {"type": "string"}}},
+                    "items": {
+                        **anything,
+                        "required": ["type"],
+                        "properties": {"type": {"type": "string"}},
+                    },
                 },
             },
         },
@@ -255,7 +273,12 @@ def definition(plural: str, **version: object) -> dict[str, Any]:
         "spec": {
             "group": "checks.example.com",
             "scope": "Namespaced",
-            "names": {"plural": plural, "singular": plural, "kind": kind, "listKind": f"{kind}List"},
+            "names": {
+                "plural": plural,
+                "singular": plural,
+                "kind": kind,
+                "listKind": f"{kind}List",
+            },
             "versions": [
                 {
                     "name": "v1",

@@ -1,6 +1,5 @@
 """The server under test: the sandbox, or a real one named by environment variables."""
 
-import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator
@@ -9,9 +8,9 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.api_behaviour.api_client import CRDS, TIMEOUT_SECONDS, Api, definition, unique
 
 from reporter.sandbox import Sandbox
+from tests.api_behaviour.api_client import CRDS, Api, definition, eventually, unique
 
 
 @pytest.fixture(name="api")
@@ -68,17 +67,10 @@ class CustomKind:
         }
 
 
-async def wait_served(api: Api, path: str) -> None:
-    """Wait until a path answers: a real server takes a moment to serve a new kind."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while (await api.get(path)).status != 200:
-            await asyncio.sleep(0.05)
-
-
 @pytest.fixture(name="custom")
 async def _custom(api: Api, namespace: str) -> AsyncIterator[CustomKind]:
     made = await api.made(CRDS, definition(unique("k").replace("-", "")))
     kind = CustomKind(made, namespace)
-    await wait_served(api, kind.path)
+    await eventually(lambda: api.serves(kind.path))
     yield kind
     await api.delete(f"{CRDS}/{kind.name}")

@@ -1,7 +1,15 @@
 """Server-side apply and who owns what (rows of section 5)."""
 
 import pytest
-from tests.api_behaviour.api_client import CONFIG_MAPS, DEPLOYMENTS, STRATEGIC, Api, config_map, deployment
+
+from tests.api_behaviour.api_client import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    STRATEGIC,
+    Api,
+    config_map,
+    deployment,
+)
 
 
 @pytest.fixture(name="path")
@@ -135,7 +143,10 @@ async def test_client_side_apply_is_tracked(api: Api, namespace: str):
     await api.patch(f"{path}/d", {"spec": {"replicas": 3}}, STRATEGIC, fieldManager="csa")
     body = deployment("d", replicas=4)
     refused = await api.apply(f"{path}/d", body, "ssa")
-    assert (refused.status, refused.json["details"]["causes"][0]["field"]) == (409, ".spec.replicas")
+    assert (refused.status, refused.json["details"]["causes"][0]["field"]) == (
+        409,
+        ".spec.replicas",
+    )
     forced = await api.apply(f"{path}/d", body, "ssa", force="true")
     assert forced.json["spec"]["replicas"] == 4
 

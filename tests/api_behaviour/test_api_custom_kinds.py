@@ -1,24 +1,16 @@
 """Custom kinds that come, change and go (rows of 3.8)."""
 
-import asyncio
-
 import pytest
+
 from tests.api_behaviour.api_client import (
     CRDS,
     STRATEGIC,
     TABLE,
-    TIMEOUT_SECONDS,
     Api,
     definition,
+    eventually,
     unique,
 )
-
-
-async def gone(api: Api, path: str) -> None:
-    """Wait until a path is not served any more."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while (await api.get(path)).status != 404:
-            await asyncio.sleep(0.05)
 
 
 async def test_established(api: Api, custom):
@@ -100,9 +92,7 @@ async def test_printer_columns(api: Api, namespace: str):
     body = definition(plural, additionalPrinterColumns=columns)
     await api.made(CRDS, body)
     path = f"/apis/checks.example.com/v1/namespaces/{namespace}/{plural}"
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while (await api.get(path)).status != 200:
-            await asyncio.sleep(0.05)
+    await eventually(lambda: api.serves(path))
     obj = {
         "apiVersion": "checks.example.com/v1",
         "kind": body["spec"]["names"]["kind"],
@@ -127,7 +117,11 @@ async def test_deletion(api: Api, custom):
         await api.delete(f"{CRDS}/{custom.name}")
         assert await stream.names(1) == [("DELETED", "o")]
         assert await stream.next_or_end() is None
-    await gone(api, custom.path)
+
+    async def is_gone() -> bool:
+        return not await api.serves(custom.path)
+
+    await eventually(is_gone)
     answer = await api.get(custom.path)
     assert answer.text.strip() == "404 page not found"
 
@@ -143,12 +137,12 @@ async def test_change_of_the_definition(api: Api, custom):
     async with api.watch(custom.path, resourceVersion=version) as stream:
         await api.patch(f"{CRDS}/{custom.name}", {"spec": {"versions": versions}})
         assert await stream.next_or_end() is None
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while True:
-            answer = await api.patch(f"{custom.path}/o", {"spec": {"color": "red"}})
-            if answer.json["spec"].get("color") == "red":
-                break
-            await asyncio.sleep(0.05)
+
+    async def knows_color() -> bool:
+        answer = await api.patch(f"{custom.path}/o", {"spec": {"color": "red"}})
+        return answer.json["spec"].get("color") == "red"
+
+    await eventually(knows_color)
 
 
 async def test_versions_are_one_storage(api: Api, namespace: str):
@@ -160,9 +154,7 @@ async def test_versions_are_one_storage(api: Api, namespace: str):
     await api.made(CRDS, body)
     old = f"/apis/checks.example.com/v1beta1/namespaces/{namespace}/{plural}"
     new = f"/apis/checks.example.com/v1/namespaces/{namespace}/{plural}"
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while {(await api.get(path)).status for path in (old, new)} != {200}:
-            await asyncio.sleep(0.05)
+    await eventually(lambda: api.serves(old, new))
     kind = body["spec"]["names"]["kind"]
     obj = {"apiVersion": "checks.example.com/v1beta1", "kind": kind, "metadata": {"name": "o"}}
     made = await api.made(old, obj)
@@ -184,9 +176,9 @@ async def test_discovery_follows(api: Api, custom):
         names = {item["name"] for item in resources}
         return {custom.definition["spec"]["names"]["plural"]} <= names
 
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        while not await listed():
-            await asyncio.sleep(0.05)
-        await api.delete(f"{CRDS}/{custom.name}")
-        while await listed():
-            await asyncio.sleep(0.05)
+    async def unlisted() -> bool:
+        return not await listed()
+
+    await eventually(listed)
+    await api.delete(f"{CRDS}/{custom.name}")
+    await eventually(unlisted)

@@ -1,6 +1,7 @@
 """Discovery, health, OpenAPI and access reviews (rows of 3.10 and 6.3)."""
 
 import pytest
+
 from tests.api_behaviour.api_client import AGGREGATED, Api
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -46,7 +47,9 @@ async def test_aggregated_discovery(api: Api, path: str):
     assert found["kind"] == "APIGroupDiscoveryList"
     names = {item["metadata"].get("name", "") for item in found["items"]}
     assert ({""} if path == "/api" else {"apps", "events.k8s.io", "coordination.k8s.io"}) <= names
-    again = await api.get(path, accept=AGGREGATED, headers={"If-None-Match": answer.headers["Etag"]})
+    again = await api.get(
+        path, accept=AGGREGATED, headers={"If-None-Match": answer.headers["Etag"]}
+    )
     assert (again.status, again.text) == (304, "")
 
 
@@ -75,7 +78,9 @@ async def test_openapi(api: Api):
     assert "fieldValidation" in {item.get("name") for item in patch["parameters"]}
 
 
-@pytest.mark.parametrize("path", ["/apis/nope.example.com", "/apis/apps/v9", "/openapi/v3/apis/a/b"])
+@pytest.mark.parametrize(
+    "path", ["/apis/nope.example.com", "/apis/apps/v9", "/openapi/v3/apis/a/b"]
+)
 async def test_unknown(api: Api, path: str):
     """What is not served is a 404."""
     assert (await api.get(path)).status == 404
@@ -98,7 +103,7 @@ async def test_protobuf_access_review(api: Api):
     spec = b"\n" + bytes([len(asked)]) + asked
     raw = b"\n\0\x12" + bytes([len(spec)]) + spec + b"\x1a\0"
     kind = b"\n\x17authorization.k8s.io/v1\x12\x17SelfSubjectAccessReview"
-    envelope = b"\n" + bytes([len(kind)]) + kind + b"\x12" + bytes([len(raw)]) + raw + b"\x1a\0\"\0"
+    envelope = b"\n" + bytes([len(kind)]) + kind + b"\x12" + bytes([len(raw)]) + raw + b'\x1a\0"\0'
     answer = await api.post(
         REVIEWS, b"k8s\0" + envelope, content_type="application/vnd.kubernetes.protobuf"
     )

@@ -1,6 +1,7 @@
 """Which Events the server takes, through which view (rows of 1.2 and 1.4)."""
 
 import pytest
+
 from tests.api_behaviour.api_client import (
     CORE_EVENTS,
     MICRO,
@@ -145,7 +146,7 @@ async def test_old_style_is_hardly_checked(api: Api, namespace: str):
         source={"component": "c", "host": "h"},
     )
     made = await api.made(CORE_EVENTS.format(namespace), event)
-    assert (100_000, "Foo", -3) == (len(made["message"]), made["type"], made["count"])
+    assert (len(made["message"]), made["type"], made["count"]) == (100_000, "Foo", -3)
 
 
 async def test_core_takes_any_type(api: Api, namespace: str):
@@ -218,7 +219,9 @@ async def test_names_fit_a_path(api: Api, namespace: str, name: str):
 async def test_micro_time_refused(api: Api, namespace: str, time: str, place: str):
     """A MicroTime without exactly six digits and a zone is a 400 of the decoder."""
     value = {"count": 2, "lastObservedTime": time} if place == "series" else time
-    answer = await api.post(NEW_EVENTS.format(namespace), strict_event(unique("e"), **{place: value}))
+    answer = await api.post(
+        NEW_EVENTS.format(namespace), strict_event(unique("e"), **{place: value})
+    )
     assert (answer.status, answer.reason) == (400, "BadRequest")
 
 

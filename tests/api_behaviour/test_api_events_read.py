@@ -1,8 +1,9 @@
 """Selecting and printing Events (rows of 1.6 and 1.7)."""
 
-import datetime
+import datetime as dt
 
 import pytest
+
 from tests.api_behaviour.api_client import (
     CORE_EVENTS,
     NEW_EVENTS,
@@ -94,7 +95,7 @@ async def test_new_field_selectors(api: Api, core: str, namespace: str, selector
     ],
 )
 @pytest.mark.parametrize("watch", [False, True])
-async def test_unsupported_fields(api: Api, namespace: str, view: str, field: str, watch: bool):
+async def test_unsupported_fields(api: Api, namespace: str, view: str, field: str, watch):
     """Other fields, and those of the other view, are refused, for a watch too."""
     options = {"watch": "true"} if watch else {}
     answer = await api.get(view.format(namespace), fieldSelector=f"{field}=x", **options)
@@ -131,7 +132,7 @@ async def test_label_values_are_bounded(api: Api, core: str, namespace: str):
 async def test_table_columns(api: Api, core: str):
     """Events print in ten columns, of which five are shown by default."""
     table = (await api.get(core, accept=TABLE)).json
-    assert ("Table", "meta.k8s.io/v1") == (table["kind"], table["apiVersion"])
+    assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
     shown = [(item["name"], item["priority"], item["type"]) for item in table["columnDefinitions"]]
     priorities = {"Subobject": 1, "Source": 1, "First Seen": 1, "Count": 1, "Name": 1}
     names = (
@@ -154,7 +155,7 @@ async def test_table_columns(api: Api, core: str):
 
 def ago(**age: int) -> str:
     """A timestamp in the past."""
-    moment = datetime.datetime.now(datetime.UTC) - datetime.timedelta(**age)
+    moment = dt.datetime.now(dt.UTC) - dt.timedelta(**age)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -168,7 +169,12 @@ def ago_micro(**age: int) -> str:
     [
         ({}, "<unknown>", "<unknown>", 1),
         ({"firstTimestamp": ago(hours=5)}, "5h", "5h", 1),
-        ({"firstTimestamp": ago(hours=60), "lastTimestamp": ago(hours=30), "count": 4}, "30h", "2d12h", 4),
+        (
+            {"firstTimestamp": ago(hours=60), "lastTimestamp": ago(hours=30), "count": 4},
+            "30h",
+            "2d12h",
+            4,
+        ),
         ({"lastTimestamp": ago(days=9)}, "9d", "<unknown>", 1),
         (
             {
@@ -220,7 +226,8 @@ async def test_table_cells(api: Api, namespace: str, fields, column: int, cell: 
 
 
 @pytest.mark.parametrize(
-    ("include", "expected"), [("None", None), ("Metadata", "PartialObjectMetadata"), ("Object", "Event")]
+    ("include", "expected"),
+    [("None", None), ("Metadata", "PartialObjectMetadata"), ("Object", "Event")],
 )
 async def test_included_objects(api: Api, core: str, include: str, expected: str | None):
     """Rows carry nothing, metadata or whole objects, as asked for."""

@@ -1,6 +1,7 @@
 """How Events change, and their two views (rows of 1.1, 1.3 and 1.5)."""
 
 import pytest
+
 from tests.api_behaviour.api_client import (
     APPLY,
     CORE_EVENTS,
@@ -34,7 +35,7 @@ async def test_one_object_two_views(api: Api, core: str, new: str, namespace: st
     made = await api.made(core, old_event("e", namespace, count=2, message="m"))
     other = (await api.get(f"{new}/e")).json
     assert {**made["metadata"], "managedFields": 0} == {**other["metadata"], "managedFields": 0}
-    assert ("events.k8s.io/v1", "Event") == (other["apiVersion"], other["kind"])
+    assert (other["apiVersion"], other["kind"]) == ("events.k8s.io/v1", "Event")
 
 
 async def test_old_style_in_the_new_view(api: Api, core: str, new: str, namespace: str):

@@ -1,6 +1,7 @@
 """Leases (rows of 2.1)."""
 
 import pytest
+
 from tests.api_behaviour.api_client import LEASES, MICRO, Api, lease
 
 

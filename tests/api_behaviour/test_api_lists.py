@@ -1,6 +1,7 @@
 """Lists and objects (rows of 3.1, 3.4, 3.5 and 3.10)."""
 
 import pytest
+
 from tests.api_behaviour.api_client import (
     CONFIG_MAPS,
     PARTIAL,
@@ -28,7 +29,7 @@ def names_of(answer) -> list[str]:
 async def test_envelope(api: Api, path: str):
     """A list has a kind, a version of digits, and items without types."""
     found = (await api.get(path)).json
-    assert ("ConfigMapList", "v1") == (found["kind"], found["apiVersion"])
+    assert (found["kind"], found["apiVersion"]) == ("ConfigMapList", "v1")
     assert found["metadata"]["resourceVersion"].isdecimal()
     assert {"kind", "apiVersion"}.isdisjoint(found["items"][0])
 
@@ -41,7 +42,7 @@ async def test_system_fields(api: Api, namespace: str):
     assert metadata["resourceVersion"].isdecimal()
     assert metadata["uid"]
     assert metadata["creationTimestamp"].endswith("Z")
-    assert ("v1", "ConfigMap") == (made["apiVersion"], made["kind"])
+    assert (made["apiVersion"], made["kind"]) == ("v1", "ConfigMap")
 
 
 async def test_pages(api: Api, path: str):
@@ -180,7 +181,7 @@ async def test_other_fields_are_refused(api: Api, path: str):
 async def test_metadata_only(api: Api, path: str):
     """Metadata alone can be asked for, of one object and of lists."""
     one = (await api.get(f"{path}/a", accept=PARTIAL)).json
-    assert ("PartialObjectMetadata", "meta.k8s.io/v1") == (one["kind"], one["apiVersion"])
+    assert (one["kind"], one["apiVersion"]) == ("PartialObjectMetadata", "meta.k8s.io/v1")
     assert "data" not in one
     many = (await api.get(path, accept=PARTIAL_LIST)).json
     assert many["kind"] == "PartialObjectMetadataList"

@@ -1,12 +1,13 @@
 """The client library that the reporter builds on."""
 
 import asyncio
-import datetime
+import datetime as dt
 import os
 from collections.abc import AsyncIterator
 
 import pytest
 from kubernetes_asyncio import client, watch
+
 from tests.api_behaviour.api_client import (
     CONFIG_MAPS,
     CORE_EVENTS,
@@ -52,7 +53,7 @@ async def test_events_of_both_styles(api: Api, library: client.ApiClient, namesp
     await api.made(path, old_event("old", namespace))
     listed = await client.CoreV1Api(library).list_namespaced_event(namespace)
     assert [item.metadata.name for item in listed.items] == ["new", "old"]
-    assert listed.items[0].event_time == datetime.datetime(2026, 11, 20, 10, tzinfo=datetime.UTC)
+    assert listed.items[0].event_time == dt.datetime(2026, 11, 20, 10, tzinfo=dt.UTC)
     with pytest.raises(ValueError, match="event_time"):
         await client.EventsV1Api(library).list_namespaced_event(namespace)
 

@@ -1,6 +1,7 @@
 """Watches (rows of 3.1, 3.3, 3.4, 3.6 and 3.7)."""
 
 import pytest
+
 from tests.api_behaviour.api_client import (
     CONFIG_MAPS,
     CORE_EVENTS,
@@ -181,7 +182,7 @@ async def test_table_on_a_watch(api: Api, path: str):
         await api.patch(f"{path}/b", {"data": {"z": "1"}})
         first, second = await stream.next(), await stream.next()
     assert [item["object"]["kind"] for item in (first, second)] == ["Table", "Table"]
-    assert [column["name"] for column in first["object"]["columnDefinitions"]][0] == "Name"
+    assert first["object"]["columnDefinitions"][0]["name"] == "Name"
     assert not second["object"].get("columnDefinitions")
     assert first["object"]["rows"][0]["cells"][:2] == ["b", 1]
     assert second["object"]["rows"][0]["cells"][:2] == ["b", 2]

@@ -1,6 +1,7 @@
 """Creating, replacing, patching and deleting objects."""
 
 import pytest
+
 from tests.api_behaviour.api_client import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -244,7 +245,7 @@ async def test_dry_run(api: Api, path: str):
     ],
     ids=str,
 )
-async def test_labels_are_checked(api: Api, path: str, labels, valid: bool):
+async def test_labels_are_checked(api: Api, path: str, labels, valid):
     """Labels have a syntax."""
     body = config_map("a")
     body["metadata"]["labels"] = labels
@@ -281,7 +282,7 @@ async def test_delete_preconditions(api: Api, path: str, preconditions):
 async def test_protobuf_delete_options(api: Api, path: str):
     """Empty DeleteOptions may come as protobuf."""
     await api.made(path, config_map("a"))
-    body = b"k8s\0\n\x13\n\x02v1\x12\rDeleteOptions\x12\0\x1a\0\"\0"
+    body = b'k8s\0\n\x13\n\x02v1\x12\rDeleteOptions\x12\0\x1a\0"\0'
     content_type = "application/vnd.kubernetes.protobuf"
     answer = await api.delete(f"{path}/a", body, content_type=content_type)
     assert answer.status == 200, answer.text
@@ -389,7 +390,7 @@ async def test_scale(api: Api, deployments: str):
     """The scale subresource reads and writes the replicas alone."""
     made = await api.made(deployments, deployment("d", replicas=2))
     scale = (await api.get(f"{deployments}/d/scale")).json
-    assert ("Scale", "autoscaling/v1") == (scale["kind"], scale["apiVersion"])
+    assert (scale["kind"], scale["apiVersion"]) == ("Scale", "autoscaling/v1")
     assert scale["spec"] == {"replicas": 2}
     assert scale["status"]["selector"] == "app=d"
     assert scale["metadata"]["uid"] == made["metadata"]["uid"]

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from tests.api_behaviour.api_client import (
     CORE_EVENTS,
     DEPLOYMENTS,
@@ -132,7 +133,7 @@ async def test_create_commands(kubectl: Kubectl):
     assert "created" in await kubectl.run("create", "namespace", name)
     assert "created" in await kubectl.run("create", "configmap", "c", "--from-literal=a=b")
     assert "created" in await kubectl.run("create", "serviceaccount", "s")
-    assert "b" == await kubectl.run("get", "cm", "c", "-o", "jsonpath={.data.a}")
+    assert await kubectl.run("get", "cm", "c", "-o", "jsonpath={.data.a}") == "b"
     await kubectl.run("delete", "namespace", name, "--wait=false")
 
 
@@ -142,7 +143,7 @@ async def test_client_side_apply(kubectl: Kubectl):
     changed = deployment("d", replicas=3)
     assert "configured" in await kubectl.run("apply", "-f", "-", given=changed)
     assert "unchanged" in await kubectl.run("apply", "-f", "-", given=changed)
-    assert "3" == await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}")
+    assert await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}") == "3"
 
 
 async def test_server_side_apply(kubectl: Kubectl):
@@ -156,7 +157,7 @@ async def test_server_side_apply(kubectl: Kubectl):
     assert ".spec.replicas" in error
     forced = ("apply", "--server-side", "--force-conflicts", "-f", "-")
     await kubectl.run(*forced, given=deployment("d"))
-    assert "1" == await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}")
+    assert await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}") == "1"
 
 
 @pytest.mark.parametrize(
@@ -171,17 +172,15 @@ async def test_patch(kubectl: Kubectl, kind: str, patch):
     """All three patch types work."""
     await kubectl.run("create", "-f", "-", given=deployment("d"))
     await kubectl.run("patch", "deploy", "d", "--type", kind, "-p", json.dumps(patch))
-    assert "3" == await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}")
+    assert await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}") == "3"
 
 
 async def test_patch_status(kubectl: Kubectl):
     """The status can be patched as a subresource."""
     await kubectl.run("create", "-f", "-", given=deployment("d"))
     patch = json.dumps({"status": {"readyReplicas": 1, "replicas": 1}})
-    await kubectl.run(
-        "patch", "deploy", "d", "--subresource=status", "--type=merge", "-p", patch
-    )
-    assert "1" == await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.status.readyReplicas}")
+    await kubectl.run("patch", "deploy", "d", "--subresource=status", "--type=merge", "-p", patch)
+    assert await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.status.readyReplicas}") == "1"
 
 
 async def test_scale_label_annotate(kubectl: Kubectl):

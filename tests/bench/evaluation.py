@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -73,7 +74,7 @@ def measure(documents: Iterable[Object]) -> PassTimes:
     whole, parts = _whole_and_parts(objects, served)
     broken, findings = _broken(objects, served)
     result = PassTimes(
-        stdlib_json=_median(lambda: [json.loads(page) for each in pages.values() for page in each]),
+        stdlib_json=_median(lambda: _load_each(chain.from_iterable(pages.values()))),
         decoding=_median(lambda: [_decode(resource, each) for resource, each in pages.items()]),
         full=whole,
         steady=sum(parts),
@@ -85,6 +86,12 @@ def measure(documents: Iterable[Object]) -> PassTimes:
     )
     gc.unfreeze()
     return result
+
+
+def _load_each(pages: Iterable[bytes]) -> None:
+    """Decode page by page and keep nothing, the fastest that the standard library can do."""
+    for page in pages:
+        json.loads(page)
 
 
 def _pages(documents: Iterable[Object]) -> dict[Resource[KubeObject], list[bytes]]:

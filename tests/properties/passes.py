@@ -1,6 +1,6 @@
 """Random sequences of passes over a small world, for the properties of the resolution."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
@@ -98,6 +98,31 @@ class Pass:
     snapshot: Snapshot
     now: Instant
 
+    def __repr__(self) -> str:
+        """Return what matters of it, so that a failure can be read."""
+        states = self.snapshot.states.items()
+        unknown = [str(each) for each, state in states if state.served is Served.UNKNOWN]
+        unconfirmed = [str(each) for each, state in states if not state.confirmed]
+        wall, boot = self.now.wall - START.wall, self.now.boot - START.boot
+        lines = [
+            f"\nPass at {boot} (wall {wall}), {len(self.evaluation.subjects)} subjects, "
+            f"{unknown=}, {unconfirmed=}, discovery={self.snapshot.discovery.served is not None}"
+        ]
+        for each in self.evaluation.findings:
+            shown = {
+                field.name: getattr(each, field.name)
+                for field in fields(each)
+                if field.name not in {"reason", "subject", "involved", "related", "message", "cause"}
+                and getattr(each, field.name) != field.default
+            }
+            for name in {"transition", "created"} & shown.keys():
+                shown[name] = str(shown[name] - NOON)
+            lines.append(
+                f"  {each.reason} {each.subject} {each.involved.name} "
+                f"{each.related}/{each.related.uid} {each.message[:9]!r} {shown}"
+            )
+        return "\n".join(lines)
+
 
 _READ = (r.NAMESPACES, r.PODS, r.DEPLOYMENTS, r.GATEWAYS, r.INFERENCESETS, r.NODES)
 
@@ -121,6 +146,14 @@ def snapshots(draw: st.DrawFn, *, troubled: bool = True) -> Snapshot:
     return Snapshot(states=states, discovery=Discovery(frozenset() if answered else None))
 
 
+class Chosen(EvaluationSettings):
+    """Settings that show what was chosen."""
+
+    def __repr__(self) -> str:
+        """Return what matters for the resolution."""
+        return f"({self.startup_grace_seconds=}, {self.grace=}, {self.emit=!s})"
+
+
 @st.composite
 def settings_(draw: st.DrawFn) -> EvaluationSettings:
     """Settings that the resolution heeds."""
@@ -129,7 +162,7 @@ def settings_(draw: st.DrawFn) -> EvaluationSettings:
         st.sampled_from((0, 10, 120)),
         max_size=2,
     )
-    return EvaluationSettings(
+    return Chosen(
         startup_grace_seconds=draw(st.sampled_from((0, 60, 60, 60, 200))),
         grace=draw(graces),
         emit=draw(st.sampled_from(tuple(Emit))),

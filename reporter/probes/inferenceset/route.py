@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from reporter.catalogue.reasons import MODEL_ROUTE
@@ -13,7 +14,7 @@ from reporter.catalogue.resources import (
     PODS,
 )
 from reporter.model.finding import Finding
-from reporter.model.objects import HttpRoute, InferencePool, InferenceSet
+from reporter.model.objects import HttpRoute, InferencePool, InferenceSet, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.inferenceset.parents import ParentFault, judge_entries, parent_of
 from reporter.probes.inferenceset.scope import (
@@ -163,12 +164,12 @@ def _selects_none(
     known = snapshot.absence_known(PODS, pool.namespace)
     if selector is None or not known or inferenceset.wanted == 0:
         return
-    pods = snapshot[PODS].in_namespace(pool.namespace)
+    own = model_pods(inferenceset, snapshot)
+    others = snapshot[PODS].in_namespace(pool.namespace)
     if any(
-        selector.matches(each.metadata.labels) and _is_there(each.status.phase) for each in pods
+        selector.matches(each.metadata.labels) for each in chain(own, others) if _is_there(each)
     ):
         return
-    has_pods = any(counts(each) for each in model_pods(inferenceset, snapshot))
     yield finding_about(
         inferenceset,
         snapshot,
@@ -178,12 +179,13 @@ def _selects_none(
         text=f"InferencePool {pool.name} selects no pod",
         severity=_NO_POD,
         created=pool.created,
-        budget=None if has_pods else startup,
+        budget=None if any(map(counts, own)) else startup,
     )
 
 
-def _is_there(phase: str | None) -> bool:
-    return phase not in {"Succeeded", "Failed"}
+def _is_there(pod: Pod) -> bool:
+    """Tell whether a pod runs or is about to, or was until it was deleted a moment ago."""
+    return pod.status.phase not in {"Succeeded", "Failed"}
 
 
 def _about(

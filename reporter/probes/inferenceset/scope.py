@@ -87,8 +87,7 @@ def routes_of(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[HttpRoute
     found = routes.labelled(place, _INFERENCESET, inferenceset.name)
     named = routes.get(place, route_name(inferenceset))
     found = found or ((named,) if named else ())
-    if not found:
-        pools = {each.name for each in pools_of(inferenceset, snapshot)}
+    if not found and (pools := {each.name for each in pools_of(inferenceset, snapshot)}):
         found = tuple(
             each for each in routes.in_namespace(place) if not pools.isdisjoint(pool_names(each))
         )

@@ -38,7 +38,9 @@ async def test_token():
 
 async def test_grants(sandbox: Sandbox, api: Api):
     """With grants only what they cover is allowed, each group for itself."""
-    rules = [Rule(api_groups=("",), resources=("events",), verbs=("list",), namespaces=("default",))]
+    rules = [
+        Rule(api_groups=("",), resources=("events",), verbs=("list",), namespaces=("default",))
+    ]
     sandbox.access.allow_only(rules)
     assert (await api.get("/api/v1/namespaces/default/events")).status == 200
     for path in (
@@ -106,12 +108,15 @@ async def test_creation_by_put_needs_both_verbs(sandbox: Sandbox, api: Api):
         ({"verb": "list", "resource": "configmaps"}, True),
         ({"verb": "watch", "resource": "configmaps"}, False),
         ({"verb": "list", "resource": "configmaps", "group": "apps"}, False),
-        ({"verb": "patch", "group": "apps", "resource": "deployments", "subresource": "status"}, True),
+        (
+            {"verb": "patch", "group": "apps", "resource": "deployments", "subresource": "status"},
+            True,
+        ),
         ({"verb": "patch", "group": "apps", "resource": "deployments"}, False),
     ],
     ids=str,
 )
-async def test_reviews_answer_by_the_rules(sandbox: Sandbox, api: Api, asked, allowed: bool):
+async def test_reviews_answer_by_the_rules(sandbox: Sandbox, api: Api, asked, allowed):
     """Reviews are allowed to everybody and say what the rules say."""
     sandbox.access.allow_only(
         [

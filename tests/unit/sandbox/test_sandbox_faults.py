@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from reporter.sandbox import Fault, Sandbox
-from tests.api_behaviour.api_client import Api, config_map
+from tests.api_behaviour.api_client import Api, config_map, eventually
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -27,9 +27,11 @@ async def _api(sandbox: Sandbox) -> AsyncIterator[Api]:
 
 async def opened(sandbox: Sandbox) -> None:
     """Wait until a watch is open."""
-    async with asyncio.timeout(5):
-        while not sandbox.faults.open_watches():
-            await asyncio.sleep(0)
+
+    async def is_open() -> bool:
+        return sandbox.faults.open_watches() > 0
+
+    await eventually(is_open)
 
 
 async def test_throttle(sandbox: Sandbox, api: Api):
@@ -104,15 +106,18 @@ async def test_slow(sandbox: Sandbox, api: Api):
 
 async def test_cut_request(sandbox: Sandbox, api: Api):
     """A cut request loses its connection."""
-    sandbox.faults.add(Fault(action="cut", times=1))
+    sandbox.faults.add(Fault(action="cut"))
     with pytest.raises(aiohttp.ClientConnectionError):
         await api.get(PODS)
+    sandbox.faults.clear()
     assert (await api.get(PODS)).status == 200
 
 
 async def test_cut_watch_after_events(sandbox: Sandbox, api: Api):
     """A watch can be cut after so many chunks."""
-    sandbox.create({"apiVersion": "v1", **config_map("a"), "metadata": {"name": "a", "namespace": "default"}})
+    sandbox.create(
+        {"apiVersion": "v1", **config_map("a"), "metadata": {"name": "a", "namespace": "default"}}
+    )
     sandbox.faults.add(Fault(action="cut", verbs=("watch",), events=1))
     async with api.watch(MAPS) as stream:
         assert await stream.names(1) == [("ADDED", "a")]
@@ -185,7 +190,11 @@ async def test_compaction_of_one_resource(sandbox: Sandbox, api: Api):
 async def test_history_is_bounded():
     """Old changes are forgotten, and versions before them expire."""
     sandbox = Sandbox(history=5)
-    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    obj = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "namespace": "default"},
+    }
     sandbox.create(obj)
     for count in range(20):
         sandbox.patch("configmaps", "a", {"data": {"x": str(count)}}, namespace="default")

@@ -1,0 +1,169 @@
+"""What the benchmark asks of the sandbox and of the daemon, over HTTP as anyone would."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, Self
+
+import aiohttp
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+from reporter.sandbox.objects import JSON, Object
+
+_EVENTS: Final = "/api/v1/namespaces/kube-system/events"
+_LABEL: Final = "status-reporter.io/"
+_MERGE: Final = {"Content-Type": "application/merge-patch+json"}
+_READ_BYTES: Final = 2**22
+
+
+class Api:
+    """A client of the sandbox that follows the Events."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._http = aiohttp.ClientSession(read_bufsize=_READ_BYTES)
+        self._states: dict[str, Object] = {}
+        self._changed = asyncio.Condition()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        await self._http.close()
+
+    async def get(self, path: str) -> Object:
+        """Return an object."""
+        async with self._http.get(self._url + path) as answer:
+            answer.raise_for_status()
+            return msgspec.json.decode(await answer.read())
+
+    async def patch(self, path: str, patch: JSON) -> None:
+        """Merge-patch an object."""
+        body = msgspec.json.encode(patch)
+        async with self._http.patch(self._url + path, data=body, headers=_MERGE) as answer:
+            answer.raise_for_status()
+
+    async def admin(self, method: str, path: str, body: JSON = None) -> Any:
+        """Use the sandbox's admin path."""
+        url = f"{self._url}/_sandbox/{path}"
+        async with self._http.request(method, url, json=body) as answer:
+            answer.raise_for_status()
+            return msgspec.json.decode(await answer.read())
+
+    @asynccontextmanager
+    async def slow(self, seconds: float) -> AsyncIterator[None]:
+        """Add a time to each answer."""
+        if not seconds:
+            yield
+            return
+        fault = await self.admin("POST", "faults", {"action": "slow", "seconds": seconds})
+        try:
+            yield
+        finally:
+            await self.admin("DELETE", f"faults/{fault['id']}")
+
+    def firing(self, related: str = "", subject: str = "") -> int:
+        """Return how many Events fire, of an object at fault or of a subject if given."""
+        return sum(
+            _is_firing(event)
+            and (not related or _related(event) == related)
+            and (not subject or _subject(event) == subject)
+            for event in self._states.values()
+        )
+
+    async def wait_firing(self, count: int, within: float, related: str = "") -> float:
+        """Wait until at least `count` Events fire and return when, by `time.perf_counter`.
+
+        Raises:
+            TimeoutError: they did not in time.
+
+        """
+        async with asyncio.timeout(within), self._changed:
+            await self._changed.wait_for(lambda: self.firing(related) >= count)
+            return time.perf_counter()
+
+    async def wait_quiet(self, within: float, subject: str = "") -> None:
+        """Wait until no Event fires, of a subject if given.
+
+        Raises:
+            TimeoutError: one still does.
+
+        """
+        async with asyncio.timeout(within), self._changed:
+            await self._changed.wait_for(lambda: not self.firing(subject=subject))
+
+    async def _watch(self) -> None:
+        url = f"{self._url}{_EVENTS}?watch=true&timeoutSeconds=86400"
+        timeout = aiohttp.ClientTimeout(total=None)
+        async with self._http.get(url, timeout=timeout) as answer:
+            async for line in answer.content:
+                frame = msgspec.json.decode(line)
+                event = frame["object"]
+                async with self._changed:
+                    self._states[event["metadata"]["name"]] = event
+                    self._changed.notify_all()
+
+    async def ready(self, url: str) -> bool:
+        """Tell whether the daemon is ready."""
+        try:
+            async with self._http.get(url) as answer:
+                return answer.status == 200  # noqa: PLR2004 - OK
+        except aiohttp.ClientConnectionError:
+            return False
+
+    async def metrics(self, url: str) -> "Metrics":
+        """Return the daemon's metrics."""
+        async with self._http.get(url) as answer:
+            text = await answer.text()
+        requests: Counter[tuple[str, str]] = Counter()
+        plain: Counter[str] = Counter()
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                if sample.name == "status_reporter_api_requests_total":
+                    requests[sample.labels["verb"], sample.labels["resource"]] += int(sample.value)
+                else:
+                    plain[sample.name] += sample.value
+        return Metrics(requests, plain)
+
+
+class Metrics:
+    """Metrics of the daemon at one moment."""
+
+    def __init__(self, requests: Counter[tuple[str, str]], plain: Counter[str]) -> None:
+        self.requests = requests
+        """Requests to the API server, by verb and resource."""
+        self._plain = plain
+
+    def __getitem__(self, name: str) -> float:
+        """Return the sum of a metric over its labels, without its prefix `status_reporter_`."""
+        return self._plain[f"status_reporter_{name}"]
+
+    def since(self, before: "Metrics") -> "Metrics":
+        """Return what was added since an earlier moment."""
+        plain = Counter(self._plain)
+        plain.subtract(before._plain)
+        return Metrics(self.requests - before.requests, plain)
+
+
+def _is_firing(event: Object) -> bool:
+    labels = event["metadata"].get("labels", {})
+    return event.get("type") == "Warning" and labels.get(f"{_LABEL}state") == "firing"
+
+
+def _related(event: Object) -> str:
+    related = event.get("related") or {}
+    return f"{related.get('kind')}/{related.get('namespace')}/{related.get('name')}"
+
+
+def _subject(event: Object) -> str:
+    labels = event["metadata"].get("labels", {})
+    place = labels.get(f"{_LABEL}subject-namespace")
+    return f"{place}/{labels.get(f'{_LABEL}subject-name')}"

@@ -1,0 +1,105 @@
+"""The real daemon in a process of its own, beside a task that notices when the loop is blocked.
+
+`python -m tests.bench.daemon_process KUBECONFIG METRICS_PORT HEALTH_PORT OUTPUT`; SIGUSR1 begins
+the next phase. The numbers of all phases are written as JSON when it ends.
+"""
+
+import asyncio
+import signal
+import sys
+import time
+from asyncio import events
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from reporter.daemon.main import run_daemon
+from reporter.settings import DaemonSettings
+
+RESYNC_SECONDS: Final = 5
+_SLEEP: Final = 0.005
+
+
+class Phase(msgspec.Struct):
+    """How well the event loop kept time during one phase, in seconds.
+
+    Attributes:
+        lag: longest that a sleep of 5 ms was late: what a lease renewal would have waited.
+        callback: longest that one callback kept the loop, time not on the processor included.
+        callback_cpu: longest that one callback kept the loop, by processor time of its thread.
+        callback_name: what that one was.
+
+    """
+
+    lag: float = 0.0
+    callback: float = 0.0
+    callback_cpu: float = 0.0
+    callback_name: str = ""
+
+
+class Watchdog:
+    """Measures the phases."""
+
+    def __init__(self) -> None:
+        self.phases = [Phase()]
+        self._began = time.perf_counter()
+
+    def next_phase(self) -> None:
+        """Begin the next phase."""
+        self.phases.append(Phase())
+
+    def install(self) -> None:
+        """Time each callback of the loop; the tasks' steps are callbacks too."""
+        run = events.Handle._run
+        watchdog = self
+
+        def timed(handle: events.Handle) -> None:
+            wall, cpu = time.perf_counter(), time.thread_time()
+            run(handle)
+            spent = time.thread_time() - cpu
+            phase = watchdog.phases[-1]
+            phase.callback = max(phase.callback, time.perf_counter() - wall)
+            if spent > phase.callback_cpu:
+                phase.callback_cpu, phase.callback_name = spent, _name(handle)
+
+        events.Handle._run = timed
+
+    async def watch(self) -> None:
+        """Sleep again and again, and note how late it was."""
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(_SLEEP)
+            phase = self.phases[-1]
+            phase.lag = max(phase.lag, time.perf_counter() - began - _SLEEP)
+
+
+def _name(handle: events.Handle) -> str:
+    callback = handle._callback
+    task = getattr(callback, "__self__", None)
+    if isinstance(task, asyncio.Task):
+        return task.get_name()
+    return getattr(callback, "__qualname__", repr(callback))
+
+
+async def run(kubeconfig: Path, metrics_port: int, health_port: int) -> list[Phase]:
+    """Run the daemon until SIGTERM."""
+    settings = DaemonSettings(
+        startup_grace_seconds=0,
+        resync_seconds=RESYNC_SECONDS,
+        metrics_bind_address=f"127.0.0.1:{metrics_port}",
+        health_probe_bind_address=f"127.0.0.1:{health_port}",
+        report_bind_address="0",
+    )
+    watchdog = Watchdog()
+    watchdog.install()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, watchdog.next_phase)
+    watching = asyncio.create_task(watchdog.watch(), name="watchdog")
+    await run_daemon(settings, kubeconfig=kubeconfig)
+    watching.cancel()
+    return watchdog.phases
+
+
+if __name__ == "__main__":
+    found = asyncio.run(run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    Path(sys.argv[4]).write_bytes(msgspec.json.encode(found))

@@ -1,0 +1,130 @@
+"""The two processes of a measurement: the sandbox and the daemon."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tests.bench.daemon_process import Phase
+
+_START_SECONDS = 180.0
+_END_SECONDS = 30.0
+
+
+class BenchError(Exception):
+    """Something could not be measured."""
+
+
+@asynccontextmanager
+async def sandbox(sets: int, kubeconfig: Path) -> AsyncIterator[str]:
+    """Run the sandbox and give its URL."""
+    process = await _start("sandbox_process", str(sets), str(kubeconfig), stdout=PIPE)
+    try:
+        if process.stdout is None:
+            raise BenchError("the sandbox has no output")
+        async with asyncio.timeout(_START_SECONDS):
+            url = (await process.stdout.readline()).decode().strip()
+        if not url:
+            raise BenchError("the sandbox did not start")
+        yield url
+    finally:
+        await _end(process)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Resident memory in bytes: now, and the most there ever was."""
+
+    resident: int
+    peak: int
+
+
+class Daemon:
+    """The running daemon."""
+
+    def __init__(self, process: Process, metrics_port: int, health_port: int, log: Path) -> None:
+        self.metrics_url = f"http://127.0.0.1:{metrics_port}/metrics"
+        self.ready_url = f"http://127.0.0.1:{health_port}/readyz"
+        self.phases: list[Phase] = []
+        self._process = process
+        self._log = log
+
+    def check(self) -> None:
+        """Raise if it has ended by itself."""
+        if self._process.returncode is not None:
+            last = self._log.read_text(encoding="utf-8")[-2000:]
+            raise BenchError(f"the daemon ended with {self._process.returncode}: {last}")
+
+    def next_phase(self) -> None:
+        """Begin the next phase of the loop's measurement."""
+        self._process.send_signal(signal.SIGUSR1)
+
+    def memory(self) -> Memory:
+        """Return its memory."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        lines = dict(line.split(":", 1) for line in status.splitlines())
+        resident, peak = (int(lines[key].split()[0]) * 1024 for key in ("VmRSS", "VmHWM"))
+        return Memory(resident, peak)
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time that it has used."""
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@asynccontextmanager
+async def daemon(kubeconfig: Path, folder: Path) -> AsyncIterator[Daemon]:
+    """Run the daemon; when the context is left its `phases` are filled."""
+    metrics_port, health_port = _free_port(), _free_port()
+    output, log = folder / "phases.json", folder / "daemon.log"
+    with log.open("wb") as stderr:
+        process = await _start(
+            "daemon_process",
+            str(kubeconfig),
+            str(metrics_port),
+            str(health_port),
+            str(output),
+            stderr=stderr.fileno(),
+        )
+    running = Daemon(process, metrics_port, health_port, log)
+    try:
+        yield running
+        running.check()
+    finally:
+        await _end(process)
+    if process.returncode != 0:
+        running.check()
+    running.phases = msgspec.json.decode(output.read_bytes(), type=list[Phase])
+
+
+async def _start(
+    module: str, *arguments: str, stdout: int = DEVNULL, stderr: int | None = None
+) -> Process:
+    command = (sys.executable, "-m", f"{__package__}.{module}", *arguments)
+    return await asyncio.create_subprocess_exec(*command, stdout=stdout, stderr=stderr)
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port

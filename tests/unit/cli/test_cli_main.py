@@ -1,0 +1,104 @@
+import subprocess
+import sys
+
+import pytest
+
+from reporter import __version__
+from reporter.cli import explain
+from reporter.cli.main import COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(run, command):
+    """Each command says how it is used, and succeeds."""
+    status, out, err = run(command, "--help")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"usage: status-reporter {command} ")
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h", "help"])
+def test_help_names_every_command(run, flag):
+    """The overview is one line for each command."""
+    status, out, _ = run(flag)
+    assert status == 0
+    assert all(f"\n  {command}" in out for command in COMMANDS)
+
+
+def test_version_and_commit(run):
+    """`--version` says both."""
+    status, out, _ = run("--version")
+    assert status == 0
+    assert out.startswith(f"status-reporter {__version__} (commit ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        ([], "no command given"),
+        (["chek"], "did you mean check?"),
+        (["frobnicate"], "one of run, check"),
+        (["--frobnicate"], "is not a command"),
+        (["check", "--frm", "x"], "did you mean --from?"),
+        (["check", "--from"], "expected one argument"),
+        (["check", "-o", "xml"], "invalid choice"),
+        (["check", "extra"], "'extra' is not understood"),
+        (["explain", "clusterKedaNotRedy"], "did you mean clusterKedaNotReady?"),
+        (["sandbox", "--port", "x"], "--port: 'x' is not allowed; allowed: 0 to 65535"),
+        (["sandbox", "--port", "70000"], "--port: '70000' is not allowed"),
+        (["sandbox", "--from", "missing"], "no such file or folder"),
+        (["demo", "--slow"], "is not understood"),
+        (["status", "--url", "nonsense"], "--url: 'nonsense' is not allowed"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(run, argv, says):
+    """A command line that cannot be carried out is refused with what to change."""
+    status, out, err = run(*argv)
+    assert (status, out) == (2, "")
+    assert says in err
+    assert err.startswith("status-reporter: ")
+    assert err.count("\n") == 1
+
+
+def test_interruption_ends_with_130(run, monkeypatch):
+    """Ctrl-C is no crash."""
+
+    def interrupt(_argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explain, "main", interrupt)
+    assert run("explain")[0] == 130
+
+
+def test_a_closed_pipe_is_quiet():
+    """`status-reporter explain | head` ends without a traceback."""
+    code = (
+        "import os, sys\n"
+        "read, write = os.pipe()\n"
+        "os.close(read)\n"
+        "os.dup2(write, 1)\n"
+        "from reporter.cli.main import main\n"
+        "sys.exit(main(['explain']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_the_module_is_the_program():
+    """`python -m reporter` and the entry point are the same."""
+    command = [sys.executable, "-m", "reporter", "explain", "clusterReady"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("clusterReady (cluster, Normal)")
+
+
+def test_explain_starts_without_the_clients():
+    """What only reads the catalogue loads no HTTP client and no validation library."""
+    code = (
+        "import sys\n"
+        "from reporter.cli.main import main\n"
+        "main(['explain', 'clusterReady'])\n"
+        "heavy = {'aiohttp', 'kubernetes_asyncio', 'pydantic', 'httpx'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

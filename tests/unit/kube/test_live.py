@@ -1,0 +1,333 @@
+"""The live cluster against the sandbox: a real server, real sockets, its faults switched on."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from reporter.catalogue.resources import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    EVENTS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    WORKSPACES,
+)
+from reporter.kube.client import connect
+from reporter.kube.informer import Informer, Timing
+from reporter.sandbox import Sandbox
+from reporter.sandbox.access import Rule
+from reporter.sandbox.faults import Fault
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.live import LiveCluster
+from reporter.snapshot.snapshot import Served, Snapshot
+
+QUICK = Timing(backoff=0.01)
+
+
+def definition(plural: str, kind: str, group: str = "kaito.sh", version: str = "v1beta1"):
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+            "versions": [
+                {
+                    "name": version,
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}},
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
+
+
+def obj(kind: str, name: str, namespace: str = "", api: str = "v1", **parts: object):
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **parts}
+
+
+@asynccontextmanager
+async def living(
+    sandbox: Sandbox, tmp_path: Path, settings: EvaluationSettings | None = None
+) -> AsyncIterator[LiveCluster]:
+    sandbox.write_kubeconfig(tmp_path / "config")
+    async with await connect(kubeconfig=tmp_path / "config") as client:
+        cluster = LiveCluster(
+            client, settings or EvaluationSettings(), timing=QUICK, discovery_seconds=0.1
+        )
+        task = asyncio.create_task(cluster.run())
+        try:
+            async with asyncio.timeout(20):
+                await cluster.wait_listed()
+            yield cluster
+        finally:
+            failed = task.done()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert not failed, "the cluster ended by itself"
+
+
+async def until(cluster: LiveCluster, wanted: Callable[[Snapshot], bool]) -> Snapshot:
+    """Return the first snapshot that is as wanted; snapshots differ only after a notification."""
+    async with asyncio.timeout(20):
+        while not wanted(snapshot := cluster.snapshot()):
+            cluster.changed.clear()
+            await cluster.changed.wait()
+    return snapshot
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with Sandbox() as server:
+        yield server
+
+
+async def test_a_snapshot_has_what_the_cluster_has(sandbox: Sandbox, tmp_path: Path):
+    """Objects, served and absent kinds are as the API server says, and changes arrive."""
+    sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n"), obj("Node", "node")])
+    async with living(sandbox, tmp_path) as cluster:
+        snapshot = await until(cluster, lambda found: len(found[PODS]) == 1)
+        assert snapshot[NODES].get("", "node") is not None
+        assert snapshot.state(PODS).confirmed
+        assert snapshot.state(WORKSPACES).served is Served.ABSENT
+        assert snapshot.state(WORKSPACES).confirmed
+        assert snapshot.discovery.state("workspaces.kaito.sh") is Served.ABSENT
+        assert snapshot.discovery.state("deployments.apps") is Served.SERVED
+        sandbox.create(obj("Pod", "q", "n", spec={"containers": [{"name": "c", "image": "i"}]}))
+        await until(cluster, lambda found: found[PODS].get("n", "q") is not None)
+
+
+async def test_tables_of_unchanged_kinds_are_reused(sandbox: Sandbox, tmp_path: Path):
+    """A change of one kind costs nothing for the others."""
+    sandbox.load([obj("Namespace", "n"), obj("Node", "node")])
+    async with living(sandbox, tmp_path) as cluster:
+        before = await until(cluster, lambda found: len(found[NODES]) == 1)
+        sandbox.load([obj("Pod", "p", "n")])
+        after = await until(cluster, lambda found: len(found[PODS]) == 1)
+        assert after[NODES] is before[NODES]
+        assert after[PODS] is not before[PODS]
+        assert not len(before[PODS])
+
+
+async def test_custom_kinds_come_and_go(sandbox: Sandbox, tmp_path: Path):
+    """A kind is watched as soon as it is served, and absent as soon as it is not."""
+    sandbox.load([obj("Namespace", "n")])
+    async with living(sandbox, tmp_path) as cluster:
+        sandbox.create(definition("workspaces", "Workspace"))
+        await until(cluster, lambda found: found.state(WORKSPACES).served is Served.SERVED)
+        sandbox.load([obj("Workspace", "w", "n", "kaito.sh/v1beta1")])
+        await until(cluster, lambda found: len(found[WORKSPACES]) == 1)
+        sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", "workspaces.kaito.sh")
+        gone = await until(cluster, lambda found: found.state(WORKSPACES).served is Served.ABSENT)
+        assert not len(gone[WORKSPACES])
+
+
+async def test_the_version_that_is_served_is_used(sandbox: Sandbox, tmp_path: Path):
+    """An older cluster serves only an older version; one that nobody knows is unknown."""
+    sandbox.create(definition("workspaces", "Workspace", version="v1alpha1"))
+    sandbox.create(definition("apikeys", "APIKey", version="v9"))
+    async with living(sandbox, tmp_path) as cluster:
+        sandbox.load([obj("Namespace", "n"), obj("Workspace", "w", "n", "kaito.sh/v1alpha1")])
+        snapshot = await until(cluster, lambda found: len(found[WORKSPACES]) == 1)
+        states = {str(resource): state for resource, state in snapshot.states.items()}
+        assert states["apikeys.kaito.sh"].served is Served.UNKNOWN
+        assert "version" in states["apikeys.kaito.sh"].cause
+
+
+async def test_a_missing_permission_is_named_and_its_return_noticed(
+    sandbox: Sandbox, tmp_path: Path
+):
+    """A kind that may not be read is unknown at once; the others are not touched."""
+    sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n")])
+    sandbox.access.deny(Rule(resources=("pods",)))
+    async with living(sandbox, tmp_path) as cluster:
+        snapshot = await until(cluster, lambda found: found.state(NODES).confirmed)
+        state = snapshot.state(PODS)
+        assert (state.served, state.cause) == (Served.UNKNOWN, "forbidden")
+        assert state.permission == "list, watch on pods"
+        assert cluster.all_listed()
+        sandbox.access.reset()
+        await until(cluster, lambda found: len(found[PODS]) == 1)
+
+
+async def test_istio_configmaps_are_read_by_name_where_istio_is(sandbox: Sandbox, tmp_path: Path):
+    """Only `istio` and those of revisions are read, and only in candidate namespaces that exist."""
+    sandbox.load(
+        [
+            obj("Namespace", "istio-system"),
+            obj("ConfigMap", "istio", "istio-system", data={"mesh": "a"}),
+            obj("ConfigMap", "istio-canary", "istio-system", data={"mesh": "b"}),
+            obj("ConfigMap", "other", "istio-system"),
+            obj("ConfigMap", "istio", "default"),
+        ]
+    )
+    rule = Rule(resources=("configmaps",), namespaces=("aks-istio-system",))
+    sandbox.access.deny(rule)
+    async with living(sandbox, tmp_path) as cluster:
+        snapshot = await until(cluster, lambda found: len(found[CONFIGMAPS]) == 1)
+        assert snapshot.state(CONFIGMAPS).confirmed
+        sandbox.load([obj("Deployment", "istiod-canary", "istio-system", "apps/v1")])
+        snapshot = await until(cluster, lambda found: len(found[CONFIGMAPS]) == 2)
+        assert snapshot[CONFIGMAPS].get("istio-system", "istio-canary").data.mesh == "b"
+        sandbox.load([obj("Namespace", "aks-istio-system")])
+        forbidden = await until(cluster, lambda found: found.state(CONFIGMAPS).cause == "forbidden")
+        permission = forbidden.state(CONFIGMAPS).permission
+        assert permission == "list, watch on configmaps/istio in aks-istio-system"
+
+
+async def test_without_istio_no_configmap_is_read(sandbox: Sandbox, tmp_path: Path):
+    """Where the component is switched off, nothing is asked for, and nothing is unknown."""
+    sandbox.load([obj("Namespace", "istio-system"), obj("ConfigMap", "istio", "istio-system")])
+    settings = EvaluationSettings(istiod_deployment="")
+    async with living(sandbox, tmp_path, settings) as cluster:
+        snapshot = await until(cluster, lambda found: found.state(NAMESPACES).confirmed)
+        assert not len(snapshot[CONFIGMAPS])
+        assert snapshot.state(CONFIGMAPS).served is Served.SERVED
+
+
+async def test_only_our_events_are_read(sandbox: Sandbox, tmp_path: Path):
+    """Events without our label, or elsewhere, are none of ours."""
+
+    def event(name: str, namespace: str, labels: dict[str, str]):
+        made = obj("Event", name, namespace, involvedObject={"namespace": namespace}, reason="r")
+        made["metadata"]["labels"] = labels
+        return made
+
+    ours = {"status-reporter.io/reason": "r"}
+    sandbox.load(
+        [
+            event("a", "kube-system", ours),
+            event("b", "kube-system", {}),
+            event("c", "default", ours),
+        ]
+    )
+    async with living(sandbox, tmp_path) as cluster:
+        snapshot = await until(cluster, lambda found: len(found[EVENTS]) > 0)
+        assert [each.name for each in snapshot[EVENTS]] == ["a"]
+
+
+@pytest.mark.parametrize("disturbance", ["cut", "compact", "pause", "end"])
+async def test_disturbances_lose_no_change(sandbox: Sandbox, tmp_path: Path, disturbance: str):
+    """Cut and ended watches, expired versions and pauses end in the state that is true."""
+    sandbox.load([obj("Namespace", "n"), obj("Pod", "before", "n")])
+    async with living(sandbox, tmp_path) as cluster:
+        await until(cluster, lambda found: len(found[PODS]) == 1)
+        match disturbance:
+            case "cut":
+                sandbox.faults.cut_watches("pods")
+            case "compact":
+                sandbox.faults.compact("pods")
+                sandbox.faults.end_watches("pods")
+            case "pause":
+                cluster.unconfirm_all()
+                assert not cluster.snapshot().state(PODS).confirmed
+                assert not cluster.snapshot().state(WORKSPACES).confirmed
+            case "end":
+                sandbox.faults.end_watches()
+        sandbox.load([obj("Pod", "after", "n")])
+        snapshot = await until(
+            cluster,
+            lambda found: len(found[PODS]) == 2 and all(s.confirmed for s in found.states.values()),
+        )
+        assert {pod.name for pod in snapshot[PODS]} == {"before", "after"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(action="html", code=200, resources=("pods",), times=3),
+        Fault(action="html", code=502, resources=("pods",), times=3),
+        Fault(action="error", code=503, resources=("pods",), times=3),
+        Fault(action="cut", resources=("pods",), times=3),
+        Fault(action="unknown-path", resources=("pods",), times=3),
+        Fault(action="html", code=502, path_prefix="/apis", times=3),
+    ],
+)
+async def test_odd_answers_pass(sandbox: Sandbox, tmp_path: Path, fault: Fault):
+    """Proxies, restarts and overload delay the first list, and are not taken for empty kinds."""
+    sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n")])
+    sandbox.faults.add(fault)
+    async with living(sandbox, tmp_path) as cluster:
+        snapshot = await until(cluster, lambda found: found.state(PODS).confirmed)
+        assert len(snapshot[PODS]) == 1
+        await until(cluster, lambda found: found.state(WORKSPACES).served is Served.ABSENT)
+
+
+async def test_malformed_objects_are_named(sandbox: Sandbox, tmp_path: Path):
+    """A bad object is in the snapshot's list of skipped ones; its neighbour is read."""
+    sandbox.load(
+        [
+            obj("Namespace", "n"),
+            obj("Deployment", "bad", "n", "apps/v1", status={"conditions": {"a": 1}}),
+            obj("Deployment", "good", "n", "apps/v1"),
+        ]
+    )
+    async with living(sandbox, tmp_path) as cluster:
+        snapshot = await until(cluster, lambda found: len(found[DEPLOYMENTS]) == 1)
+        (skipped,) = snapshot.skipped
+        assert (skipped.resource, skipped.namespace, skipped.name, skipped.cause) == (
+            "deployments.apps",
+            "n",
+            "bad",
+            "status.conditions is not a list",
+        )
+
+
+async def test_health_has_one_entry_for_each_resource(sandbox: Sandbox, tmp_path: Path):
+    """Metrics get each resource once, however many places it is read in."""
+    sandbox.load([obj("Namespace", "istio-system"), obj("Namespace", "aks-istio-system")])
+    async with living(sandbox, tmp_path) as cluster:
+        await until(cluster, lambda found: found.state(CONFIGMAPS).confirmed)
+        health = {each.resource: each for each in cluster.health()}
+        assert len(health) == len(cluster.health())
+        assert health["configmaps"].relists == 2
+        assert health["namespaces"].objects == 6
+        assert health["namespaces"].age_seconds is not None
+        assert health["workspaces.kaito.sh"].state == "absent"
+
+
+async def test_a_crashed_informer_is_started_again(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A defect in one informer is logged and does not end the others, nor stay."""
+    crashes = []
+    original = Informer._list
+
+    async def crashing(self: Informer) -> None:
+        if self.place.resource is PODS and not crashes:
+            crashes.append(self)
+            raise ZeroDivisionError
+        await original(self)
+
+    monkeypatch.setattr(Informer, "_list", crashing)
+    sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n")])
+    async with living(sandbox, tmp_path) as cluster:
+        await until(cluster, lambda found: len(found[PODS]) == 1)
+    assert crashes
+
+
+async def test_an_unreachable_cluster_is_declared_unknown(tmp_path: Path):
+    """Without a server every kind is unknown, and none is taken for absent or empty."""
+    async with Sandbox() as sandbox:
+        sandbox.write_kubeconfig(tmp_path / "config")
+    async with await connect(kubeconfig=tmp_path / "config") as client:
+        cluster = LiveCluster(
+            client, EvaluationSettings(), timing=Timing(backoff=0.01, unknown_after=0.0)
+        )
+        task = asyncio.create_task(cluster.run())
+        snapshot = await until(cluster, lambda found: found.state(PODS).cause == "unreachable")
+        assert snapshot.state(WORKSPACES).served is Served.UNKNOWN
+        assert snapshot.discovery.served is None
+        assert not cluster.all_listed()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,174 @@
+"""What is written for a report, given what is on record."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from reporter.catalogue.reasons import BY_NAME, MODEL_EPP, MODEL_READY
+from reporter.model.objects import Event
+from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
+from reporter.model.subject import ObjectRef, Subject
+from reporter.resolution.records import record_of
+from reporter.settings import EvaluationSettings
+from reporter.sinks.events.plan import Purpose, plan_events, refresh_interval
+from reporter.sinks.events.render import finding_event, ready_event
+from reporter.sinks.events.written import Written, overlay
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-1")
+SUBJECT = Subject.of_inferenceset("chat", "llama")
+SETTINGS = EvaluationSettings()
+
+
+def finding(disposition=Disposition.FIRING, **changes):
+    reason = BY_NAME[MODEL_EPP]
+    base = ResolvedFinding(
+        reason=MODEL_EPP,
+        layer=reason.layer,
+        type=reason.type,
+        subject=SUBJECT,
+        involved=SPACE,
+        related=ObjectRef("apps/v1", "Deployment", "chat", "llama-inferencepool-epp"),
+        disposition=disposition,
+        message="the endpoint picker is down",
+        cause="scaled to zero",
+        since=NOW - timedelta(minutes=2),
+        primary=True,
+    )
+    return replace(base, **changes)
+
+
+def report(*findings, ready=(), at=NOW):
+    return Report(now=at, findings=findings, ready=ready, unknown=(), skipped=())
+
+
+def stored(body, *, version="7", state="firing", count=1):
+    """The record of an Event as the server would return it."""
+    labels = {**body["metadata"]["labels"], "status-reporter.io/state": state}
+    metadata = {**body["metadata"], "labels": labels, "resourceVersion": version}
+    raw = msgspec.json.encode({**body, "metadata": metadata, "count": count})
+    record = record_of(msgspec.json.decode(raw, type=Event))
+    assert record is not None
+    return record
+
+
+def written(ago, **changes):
+    """The record of the finding, written so long ago."""
+    return stored(finding_event(finding(), NOW - timedelta(seconds=ago), "pod"), **changes)
+
+
+def ready(due):
+    return ReadySubject(
+        reason=MODEL_READY,
+        layer=BY_NAME[MODEL_READY].layer,
+        subject=SUBJECT,
+        involved=SPACE,
+        related=SPACE,
+        message="ready",
+        due=due,
+        episode="first",
+    )
+
+
+STALE = finding(stale=True)
+CLEARING = finding(Disposition.CLEARING)
+
+
+@pytest.mark.parametrize(
+    ("now", "records", "purposes"),
+    [
+        pytest.param([finding()], [], [Purpose.FIRE], id="new"),
+        pytest.param([finding()], [written(5)], [], id="just written"),
+        pytest.param([finding()], [written(61)], [Purpose.REFRESH], id="refresh after a resync"),
+        pytest.param([finding(message="x")], [written(5)], [], id="changed within ten seconds"),
+        pytest.param([finding(message="x")], [written(11)], [Purpose.CHANGE], id="changed"),
+        pytest.param([finding(primary=False)], [written(11)], [Purpose.CHANGE], id="not primary"),
+        pytest.param([finding()], [written(5, state="over")], [Purpose.FIRE], id="fires again"),
+        pytest.param([finding()], [written(5, state="stale")], [Purpose.FIRE], id="known again"),
+        pytest.param([STALE], [written(600)], [Purpose.STALE], id="stale is marked, not refreshed"),
+        pytest.param([STALE], [written(600, state="stale")], [], id="stale once"),
+        pytest.param([STALE], [], [], id="stale is not written anew"),
+        pytest.param([CLEARING], [written(600)], [], id="clearing is left alone"),
+        pytest.param([], [written(5)], [Purpose.CLOSE], id="recovered or gone"),
+        pytest.param([], [written(5, state="over")], [], id="over once"),
+        pytest.param(
+            [finding(Disposition.SUPPRESSED)], [written(5)], [Purpose.CLOSE], id="suppressed"
+        ),
+        pytest.param(
+            [finding(Disposition.SECONDARY)], [written(5)], [Purpose.CLOSE], id="outranked"
+        ),
+        pytest.param([finding(Disposition.PENDING)], [], [], id="pending"),
+        pytest.param([finding(Disposition.HELD)], [], [], id="held"),
+    ],
+)
+def test_writes_follow_the_report(now, records, purposes):
+    """Each disposition brings exactly the write it needs."""
+    plan = plan_events(report(*now), records, SETTINGS, "pod")
+    assert [write.purpose for write in plan.writes] == purposes
+
+
+def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
+    """One request: count, lastTimestamp, and the precondition."""
+    (write,) = plan_events(report(finding()), [written(61, count=4)], SETTINGS, "pod").writes
+    assert write.resource_version == "7"
+    assert write.body["count"] == 5
+    assert write.body["lastTimestamp"] == "2026-11-20T12:00:00Z"
+
+
+def test_closing_changes_the_label_only():
+    """Consumers of last seen do not take the end for a repetition."""
+    (write,) = plan_events(report(), [written(5)], SETTINGS, "pod").writes
+    assert write.body == {"metadata": {"labels": {"status-reporter.io/state": "over"}}}
+
+
+def test_what_is_over_goes_before_what_is_ready_before_what_fires():
+    """The order in which an operator has to read it."""
+    other = finding(subject=Subject.of_inferenceset("chat", "other"))
+    plan = plan_events(report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, "pod")
+    assert [write.purpose for write in plan.writes] == [Purpose.CLOSE, Purpose.READY, Purpose.FIRE]
+
+
+def test_ready_is_written_once():
+    """Neither again when it is on record, nor when it is not due."""
+    on_record = stored(ready_event(ready(due=True), NOW, "pod"), state="over")
+    assert plan_events(report(ready=(ready(due=True),)), [on_record], SETTINGS, "pod").writes == ()
+    assert plan_events(report(ready=(ready(due=False),)), [], SETTINGS, "pod").writes == ()
+
+
+def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
+    """The report still shows them."""
+    settings = EvaluationSettings(disable_reasons=(MODEL_EPP, MODEL_READY))
+    plan = plan_events(report(finding(), ready=(ready(due=True),)), [written(5)], settings, "pod")
+    assert [write.purpose for write in plan.writes] == [Purpose.CLOSE]
+
+
+def test_a_deferred_change_is_due_when_its_interval_ends():
+    """No resync has to pass for it."""
+    plan = plan_events(report(finding(message="x")), [written(4)], SETTINGS, "pod")
+    assert plan.next_in == timedelta(seconds=6)
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds"), [(0, 60), (1, 60), (300, 60), (600, 120), (3_000, 600), (9_000, 600)]
+)
+def test_refreshes_slow_down_when_very_many_fire(count, seconds):
+    """Once per resync below five writes a second, at most ten minutes apart."""
+    assert refresh_interval(count, SETTINGS) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("seen", "before", "expected"),
+    [
+        ([], "", "answer"),
+        ([written(5, version="7")], "7", "answer"),
+        ([written(5, version="9")], "7", "seen"),
+    ],
+)
+def test_our_own_writes_count_before_the_watch_brings_them(seen, before, expected):
+    """Until the watch shows another version, the server's answer stands."""
+    answer = written(0, version="8")
+    records = overlay(seen, {answer.event.name: Written(answer.event, before)})
+    versions = [record.event.metadata.resource_version for record in records]
+    assert versions == (["8"] if expected == "answer" else ["9"])

@@ -1,0 +1,459 @@
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from reporter.catalogue import resources as r
+from reporter.model.report import SkippedObject
+from reporter.snapshot.dump import DumpError, load_dump
+from reporter.snapshot.snapshot import Served
+
+
+def obj(api_version, kind, name, namespace="", **rest):
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    metadata |= rest.pop("metadata", {})
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
+
+
+def deployment(name="d", namespace="n", **rest):
+    return obj("apps/v1", "Deployment", name, namespace, **rest)
+
+
+def workspace(name="w", namespace="n", version="v1beta1", **rest):
+    return obj(f"kaito.sh/{version}", "Workspace", name, namespace, **rest)
+
+
+def crd(name, **rest):
+    return obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, **rest)
+
+
+def forbidden(group, kind, reason="Forbidden"):
+    return {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "status": "Failure",
+        "reason": reason,
+        "details": {"group": group, "kind": kind},
+    }
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(*documents, complete=False):
+        path = tmp_path / "dump.json"
+        path.write_text("\n".join(json.dumps(document) for document in documents))
+        return load_dump([path], complete=complete)
+
+    return load
+
+
+def names(dump, resource):
+    return [each.name for each in dump.snapshot[resource]]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        deployment(),
+        {"apiVersion": "v1", "kind": "List", "items": [deployment()]},
+        {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [deployment()]},
+        {
+            "apiVersion": "apps/v1",
+            "kind": "DeploymentList",
+            "items": [{"metadata": {"name": "d", "namespace": "n"}}],
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "List",
+            "items": [{"apiVersion": "v1", "kind": "List", "items": [deployment()]}],
+        },
+    ],
+    ids=["single", "List", "typed list", "typed list of bare items", "list of lists"],
+)
+def test_lists_and_single_documents(load, document):
+    """All forms in which kubectl and the API server print objects are read."""
+    dump = load(document)
+    assert names(dump, r.DEPLOYMENTS) == ["d"]
+    assert dump.snapshot.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("documents", "complete", "namespace", "known"),
+    [
+        ([deployment()], False, "n", True),
+        ([deployment()], False, "other", False),
+        ([deployment()], True, "other", True),
+        ([obj("v1", "Pod", "p", "n")], False, "n", False),
+        ([obj("v1", "Pod", "p", "n")], True, "n", True),
+        ([obj("apps/v1", "StatefulSet", "s", "other"), deployment()], False, "other", True),
+        ([obj("v1", "Namespace", "other"), deployment()], False, "other", False),
+        (
+            [
+                {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []},
+                obj("v1", "Pod", "p", "n"),
+            ],
+            False,
+            "n",
+            True,
+        ),
+        (
+            [
+                {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": None},
+                obj("v1", "Pod", "p", "n"),
+            ],
+            False,
+            "n",
+            True,
+        ),
+        (
+            [{"apiVersion": "v1", "kind": "List", "items": []}, obj("v1", "Pod", "p", "n")],
+            False,
+            "n",
+            False,
+        ),
+        ([deployment(), forbidden("apps", "deployments")], True, "n", False),
+    ],
+)
+def test_absence_needs_a_look(load, documents, complete, namespace, known):
+    """That an object does not exist follows only where somebody looked for it."""
+    snapshot = load(*documents, complete=complete).snapshot
+    assert snapshot.absence_known(r.DEPLOYMENTS, namespace) is known
+
+
+@pytest.mark.parametrize(
+    ("documents", "complete", "served", "missing"),
+    [
+        ([workspace()], False, Served.SERVED, Served.UNKNOWN),
+        ([deployment()], False, Served.UNKNOWN, Served.UNKNOWN),
+        ([deployment()], True, Served.SERVED, Served.UNKNOWN),
+        ([crd("workspaces.kaito.sh")], False, Served.UNKNOWN, Served.SERVED),
+        ([crd("workspaces.kaito.sh"), workspace()], False, Served.SERVED, Served.SERVED),
+        ([crd("other.kaito.sh"), workspace()], False, Served.ABSENT, Served.ABSENT),
+        ([crd("other.kaito.sh")], True, Served.ABSENT, Served.ABSENT),
+        (
+            [
+                {
+                    "apiVersion": "v1",
+                    "kind": "APIResourceList",
+                    "groupVersion": "kaito.sh/v1beta1",
+                    "resources": [{"name": "workspaces"}, {"name": "workspaces/status"}],
+                },
+                workspace(),
+            ],
+            False,
+            Served.SERVED,
+            Served.SERVED,
+        ),
+        (
+            [
+                {
+                    "apiVersion": "v1",
+                    "kind": "APIResourceList",
+                    "groupVersion": "v1",
+                    "resources": [{"name": "pods"}],
+                }
+            ],
+            False,
+            Served.ABSENT,
+            Served.ABSENT,
+        ),
+        (
+            [
+                {
+                    "apiVersion": "apiextensions.k8s.io/v1",
+                    "kind": "CustomResourceDefinitionList",
+                    "items": [],
+                }
+            ],
+            False,
+            Served.ABSENT,
+            Served.ABSENT,
+        ),
+        (
+            [
+                crd("workspaces.kaito.sh", spec={"versions": [{"name": "v1", "served": False}]}),
+                workspace(),
+            ],
+            False,
+            Served.ABSENT,
+            Served.ABSENT,
+        ),
+        (
+            [
+                crd(
+                    "workspaces.kaito.sh",
+                    status={"conditions": [{"type": "Established", "status": "False"}]},
+                )
+            ],
+            False,
+            Served.ABSENT,
+            Served.ABSENT,
+        ),
+        (
+            [
+                crd("other.kaito.sh"),
+                forbidden("apiextensions.k8s.io", "customresourcedefinitions"),
+                workspace(),
+            ],
+            False,
+            Served.SERVED,
+            Served.UNKNOWN,
+        ),
+    ],
+)
+def test_what_is_served(load, documents, complete, served, missing):
+    """CRDs and API resource lists decide what is served; without them documents do."""
+    snapshot = load(*documents, complete=complete).snapshot
+    assert snapshot.state(r.WORKSPACES).served is served
+    assert snapshot.discovery.state("workspaces.kaito.sh") is missing
+
+
+def test_objects_of_a_kind_that_is_not_served_are_left_out_and_noted(load):
+    """What the list of served kinds says counts, and the reader is told."""
+    dump = load(crd("other.kaito.sh"), workspace())
+    assert names(dump, r.WORKSPACES) == []
+    assert "1 Workspace object(s) are left out" in dump.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "cause", "permission"),
+    [
+        ("Forbidden", "workspaces", "forbidden", "list on workspaces.kaito.sh"),
+        ("Forbidden", "Workspace", "forbidden", "list on Workspace.kaito.sh"),
+        ("ServiceUnavailable", "workspaces", "service unavailable", ""),
+        ("", "workspaces", "failed", ""),
+        (None, "workspaces", "failed", ""),
+    ],
+)
+def test_a_status_marks_its_resource_unknown(load, reason, kind, cause, permission):
+    """A failure that somebody put into the dump says that its resource could not be read."""
+    state = load(workspace(), forbidden("kaito.sh", kind, reason)).snapshot.state(r.WORKSPACES)
+    assert (state.served, state.cause, state.permission) == (Served.UNKNOWN, cause, permission)
+
+
+def test_a_status_of_the_core_group_and_of_success(load):
+    """Core resources have no group, and a success says nothing."""
+    pods = load(obj("v1", "Pod", "p", "n"), forbidden("", "pods")).snapshot
+    assert pods.state(r.PODS).cause == "forbidden"
+    fine = {"apiVersion": "v1", "kind": "Status", "status": "Success"}
+    assert load(obj("v1", "Pod", "p", "n"), fine).snapshot.state(r.PODS).served is Served.SERVED
+
+
+def test_a_status_without_details_is_counted(load):
+    """A failure that names no resource is not lost."""
+    (skip,) = load(deployment(), {"apiVersion": "v1", "kind": "Status"}).snapshot.skipped
+    assert "does not name its resource" in skip.cause
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
+def test_versions_whose_fields_are_known(load, version):
+    """Each known version of a kind is read."""
+    assert names(load(workspace(version=version)), r.WORKSPACES) == ["w"]
+
+
+def test_an_unknown_version_is_skipped(load):
+    """Fields of a version that is not known are not guessed."""
+    dump = load(workspace(version="v9"))
+    assert dump.snapshot.skipped == (
+        SkippedObject("workspaces.kaito.sh", "n", "w", "version v9 of Workspace is not known"),
+    )
+
+
+def event(api_version="v1", **rest):
+    labels = {"labels": {"status-reporter.io/reason": "clusterReady"}}
+    return obj(api_version, "Event", "e", "kube-system", metadata=labels, **rest)
+
+
+def test_our_events_are_read_in_both_views(load):
+    """events.k8s.io names the fields differently; it is the same Event."""
+    core = event(message="m", involvedObject={"kind": "Namespace", "name": "x"}, count=2)
+    other = event(
+        "events.k8s.io/v1",
+        note="m",
+        regarding={"kind": "Namespace", "name": "x"},
+        deprecatedCount=2,
+    )
+    (a,), (b,) = load(core).snapshot[r.EVENTS], load(other).snapshot[r.EVENTS]
+    assert (a.message, a.involved_object.name, a.count) == ("m", "x", 2)
+    assert a == b
+
+
+def test_other_events_and_configmaps_are_a_look_but_not_read(load):
+    """Only what a live reporter reads is read, so that others' oddities are not counted."""
+    dump = load(
+        obj("v1", "Event", "e", "n", involvedObject=5),
+        obj("v1", "ConfigMap", "settings", "n", data=5),
+        obj("v1", "ConfigMap", "istio-canary", "istio-system", data={"mesh": "a: 1"}),
+    )
+    assert names(dump, r.EVENTS) == []
+    assert names(dump, r.CONFIGMAPS) == ["istio-canary"]
+    assert dump.snapshot.state(r.EVENTS).served is Served.SERVED
+    assert dump.snapshot.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wins", "skips"),
+    [
+        ("7", "9", "second", 1),
+        ("9", "7", "first", 1),
+        ("10", "9", "first", 1),
+        ("7", "7", "second", 0),
+        ("", "", "second", 1),
+        ("x", "y", "second", 1),
+        ("7", "", "first", 1),
+    ],
+)
+def test_duplicates(load, first, second, wins, skips):
+    """Of two copies the newer counts, else the later; two that differ are counted."""
+    copies = [
+        deployment(metadata={"resourceVersion": version, "uid": uid})
+        for version, uid in ((first, "first"), (second, "second"))
+    ]
+    dump = load(*copies)
+    (kept,) = dump.snapshot[r.DEPLOYMENTS]
+    assert kept.metadata.uid == wins
+    assert len(dump.snapshot.skipped) == skips
+
+
+def test_the_preferred_version_of_one_object_counts(load):
+    """The same object in two versions is no fault of the dump."""
+    new = workspace(metadata={"resourceVersion": "7", "uid": "new"})
+    old = workspace(version="v1alpha1", metadata={"resourceVersion": "7", "uid": "old"})
+    for documents in ((new, old), (old, new)):
+        dump = load(*documents)
+        assert [each.metadata.uid for each in dump.snapshot[r.WORKSPACES]] == ["new"]
+        assert dump.snapshot.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("document", "newest"),
+    [
+        (deployment(metadata={"creationTimestamp": "2026-11-20T10:00:00Z"}), 10),
+        (deployment(status={"conditions": [{"lastUpdateTime": "2026-11-20T11:00:00Z"}]}), 11),
+        (
+            obj(
+                "v1",
+                "Node",
+                "n",
+                status={"conditions": [{"lastHeartbeatTime": "2026-11-20T11:00:00Z"}]},
+            ),
+            11,
+        ),
+        (
+            obj(
+                "v1", "Event", "e", "n", series={"lastObservedTime": "2026-11-20T13:00:00.5+02:00"}
+            ),
+            11,
+        ),
+        (obj("v1", "Event", "e", "n", eventTime="2026-11-20T12:00:00.000000Z"), 12),
+        (
+            obj(
+                "v1",
+                "Pod",
+                "p",
+                "n",
+                status={
+                    "containerStatuses": [
+                        {
+                            "name": "c",
+                            "lastState": {"terminated": {"finishedAt": "2026-11-20T09:00:00Z"}},
+                        }
+                    ]
+                },
+            ),
+            9,
+        ),
+        (
+            obj(
+                "apps/v1",
+                "StatefulSet",
+                "s",
+                "n",
+                status={"x": {"startTime": "2026-11-20T08:00:00Z"}},
+            ),
+            8,
+        ),
+        (deployment(status={"expiresAt": "2026-11-20T10:00:00Z"}), None),
+        (deployment(metadata={"creationTimestamp": "yesterday"}), None),
+        (deployment(metadata={"creationTimestamp": "2026-11-20T10:00:00"}), None),
+        (deployment(metadata={"creationTimestamp": "9999-12-31T23:59:59-23:00"}), None),
+        (deployment(), None),
+    ],
+)
+def test_the_newest_time(load, document, newest):
+    """The newest past time of any document is the time of the dump; future ones are not."""
+    found = load(document).newest
+    whole = found.replace(minute=0, second=0, microsecond=0) if found else None
+    assert whole == (datetime(2026, 11, 20, newest, tzinfo=UTC) if newest else None)
+
+
+@pytest.mark.parametrize(
+    ("document", "cause"),
+    [
+        (5, "not a Kubernetes object"),
+        ([deployment()], "not a Kubernetes object"),
+        ("text", "not a Kubernetes object"),
+        ({}, "no kind or no apiVersion"),
+        ({"kind": "Pod"}, "no kind or no apiVersion"),
+        ({"kind": 5, "apiVersion": "v1"}, "not text"),
+        ({"kind": "List", "apiVersion": "v1", "items": 5}, "items of a list is not a list"),
+        ({"kind": "PodList", "apiVersion": "v1", "items": {"a": 1}}, "items of a list"),
+        ({"kind": "PodList", "apiVersion": "v1", "items": [5]}, "not a Kubernetes object"),
+        (deployment(spec=5), "spec is not an object"),
+        (deployment(metadata={"labels": ["a"]}), "metadata.labels is not an object"),
+        (deployment(name=""), "metadata.name is missing"),
+        (obj("apps/v1", "Deployment", "d"), "metadata.namespace is missing"),
+        ({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": 5}, "metadata is not"),
+        ({"apiVersion": "apps/v1", "kind": "Deployment"}, "metadata is missing"),
+        (deployment(status={"conditions": [{"type": "A"}] * 10_000}), "more than 1000 entries"),
+        (deployment(status={"replicas": "x" * 1_000_000}), "status.replicas is not"),
+        (deployment(metadata={"creationTimestamp": "soon"}), "creationTimestamp"),
+    ],
+)
+def test_malformed_documents_are_skipped_with_a_cause(load, document, cause):
+    """A malformed document is counted, in a few words, and hides no other."""
+    dump = load(document, deployment("good"))
+    assert names(dump, r.DEPLOYMENTS) == ["good"]
+    (skip,) = dump.snapshot.skipped
+    assert cause in skip.cause
+    assert len(skip.cause) < 300
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        deployment(status=None),
+        deployment(spec={"replicas": None}),
+        deployment(status={"conditions": None}),
+        obj("v1", "Pod", "p", "n", status={"containerStatuses": None, "conditions": None}),
+        obj("gateway.networking.k8s.io/v1", "Gateway", "g", "n", status={"listeners": None}),
+        {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": 5, "resources": 5},
+        {"apiVersion": "v1", "kind": "APIResourceList", "resources": [5, {"name": 5}]},
+        crd(5, spec={"versions": 5}, status={"conditions": [5]}),
+        crd("x.y", spec={"versions": [5]}, status=[]),
+        {"apiVersion": "v1", "kind": "Status", "details": 5, "reason": 5},
+        {"apiVersion": "x/y/z", "kind": "Deployment", "metadata": {"namespace": 5}},
+    ],
+)
+def test_odd_documents_never_stop_the_loading(load, document):
+    """Null lists and wrong types in what is not an object of ours are lived with."""
+    assert "good" in names(load(document, deployment("good")), r.DEPLOYMENTS)
+
+
+@pytest.mark.parametrize("content", ["", "---\n", "a: [", "5", "text"])
+def test_a_dump_without_objects_is_an_error(tmp_path, content):
+    """What holds no object at all is a mistake, and the message names the file."""
+    path = tmp_path / "dump.yaml"
+    path.write_text(content)
+    with pytest.raises(DumpError, match=r"dump\.yaml"):
+        load_dump([path])
+
+
+def test_broken_text_costs_no_other_file(tmp_path):
+    """Other files count, and the broken one is counted with its name."""
+    (tmp_path / "a.yaml").write_text("a: [")
+    (tmp_path / "b.json").write_text(json.dumps(deployment()))
+    dump = load_dump([tmp_path])
+    assert names(dump, r.DEPLOYMENTS) == ["d"]
+    (skip,) = dump.snapshot.skipped
+    assert skip.resource.endswith("a.yaml")
