@@ -321,7 +321,15 @@ REASONS: Final[tuple[Reason, ...]] = (
         "its Gateway is gone, it has no parents, or the pool selects no pod.",
         silent="Unknown conditions, a young route, entries of other controllers.",
         action="kubectl -n <namespace> describe httproute <name>; its parents name the cause.",
-        reads=(r.INFERENCESETS, r.HTTPROUTES, r.INFERENCEPOOLS, r.GATEWAYS, r.PODS),
+        reads=(
+            r.INFERENCESETS,
+            r.WORKSPACES,
+            r.HTTPROUTES,
+            r.INFERENCEPOOLS,
+            r.GATEWAYS,
+            r.DEPLOYMENTS,
+            r.PODS,
+        ),
     ),
     Reason(
         name=MODEL_EPP,
@@ -331,7 +339,14 @@ REASONS: Final[tuple[Reason, ...]] = (
         "fewer ready replicas than wanted.",
         silent="An InferenceSet without InferencePool and HTTPRoute that was not made by the chart.",
         action="Look at the Deployment that the message names, its pods and their logs.",
-        reads=(r.INFERENCESETS, r.DEPLOYMENTS, r.PODS, r.INFERENCEPOOLS, r.HTTPROUTES),
+        reads=(
+            r.INFERENCESETS,
+            r.WORKSPACES,
+            r.DEPLOYMENTS,
+            r.PODS,
+            r.INFERENCEPOOLS,
+            r.HTTPROUTES,
+        ),
     ),
     Reason(
         name=MODEL_NODE_PRESSURE,

@@ -7,7 +7,6 @@ import signal
 import socket
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Final
 
 import structlog
 
@@ -15,6 +14,7 @@ from reporter import __version__
 from reporter.daemon import logs
 from reporter.daemon.clock import ServerClock
 from reporter.daemon.evaluation import Pass
+from reporter.daemon.heartbeat import Heartbeat
 from reporter.daemon.passes import Passes
 from reporter.daemon.server import (
     Address,
@@ -27,7 +27,7 @@ from reporter.daemon.server import (
 )
 from reporter.daemon.state import DaemonState
 from reporter.kube.client import KubeClient, connect
-from reporter.kube.clock import boot_seconds, real_now
+from reporter.kube.clock import real_now
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.snapshot.live import LiveCluster
 from reporter.kube.writes import KubeEvents
@@ -35,12 +35,6 @@ from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
 from reporter.version import commit
-
-PAUSE_SECONDS: Final = 5.0
-"""A process that did not run for longer than this trusts nothing it knows (design 3)."""
-
-_TICK_SECONDS: Final = 1.0
-
 
 async def run_daemon(
     settings: DaemonSettings, *, kubeconfig: Path | None = None, context: str | None = None
@@ -88,7 +82,19 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         ),
     )
     state = DaemonState(cluster, elector if settings.leader_elect else None, settings)
-    writer = EventWriter(KubeEvents(client), state.may_write, metrics.event_written, due.set)
+
+    def paused() -> None:
+        cluster.unconfirm_all()
+        writer.drop()
+        due.set()
+
+    heartbeat = Heartbeat(paused)
+
+    def may_write() -> bool:
+        heartbeat.pauses()
+        return state.may_write()
+
+    writer = EventWriter(KubeEvents(client), may_write, metrics.event_written, due.set)
     state.writer = writer
     changes = logs.ChangeLog()
 
@@ -99,7 +105,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         if state.may_write():
             writer.offer(done.plan)
 
-    passes = Passes(cluster, writer, clock.now, settings, instance, due, publish)
+    passes = Passes(cluster, writer, clock.now, settings, instance, due, heartbeat.pauses, publish)
     metrics.attach(state)
     async with Servers() as servers:
         await _listen(servers, settings, metrics, state)
@@ -112,7 +118,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
                 "cluster": cluster.run(),
                 "passes": _passes(cluster, passes, due),
                 "writer": writer.run(),
-                "heartbeat": _heartbeat(cluster.unconfirm_all, due.set),
+                "heartbeat": heartbeat.run(),
             },
             elector if settings.leader_elect else None,
             due.set,
@@ -162,20 +168,6 @@ async def _passes(cluster: LiveCluster, passes: Passes, due: asyncio.Event) -> N
     gc.freeze()
     cluster.on_change(due.set)
     await passes.run()
-
-
-async def _heartbeat(unconfirm: Callable[[], None], request_pass: Callable[[], None]) -> None:
-    """Notice that the process was stopped, suspended or starved."""
-    log = structlog.get_logger("daemon")
-    before = boot_seconds()
-    while True:
-        await asyncio.sleep(_TICK_SECONDS)
-        now = boot_seconds()
-        if now - before > PAUSE_SECONDS:
-            log.warning("process_paused", seconds=round(now - before, 1))
-            unconfirm()
-            request_pass()
-        before = now
 
 
 async def _listen(

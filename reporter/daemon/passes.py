@@ -34,7 +34,8 @@ class Source(Protocol):
 class Passes:
     """Runs passes one after another and publishes each result.
 
-    Whoever sets `due` asks for a pass: something has changed.
+    Whoever sets `due` asks for a pass: something has changed. `pauses` counts the pauses of the
+    process; a pass that one fell into is forgotten, for what it decided rests on old data.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Passes:
         settings: DaemonSettings,
         instance: str,
         due: asyncio.Event,
+        pauses: Callable[[], int],
         publish: Callable[[Pass], None],
     ) -> None:
         self._source = source
@@ -52,6 +54,7 @@ class Passes:
         self._now = now
         self._settings = settings
         self._instance = instance
+        self._pauses = pauses
         self._publish = publish
         self._memory = Memory()
         self._due = due
@@ -66,6 +69,8 @@ class Passes:
             wait: timedelta | None = None
             try:
                 done = await self._pass()
+                if done is None:
+                    continue
                 wait = done.next_in
                 cost = done.seconds
             except Exception:  # noqa: BLE001  # logged; /healthz fails when no pass ends
@@ -75,7 +80,8 @@ class Passes:
             earliest = began + max(SHORTEST_SECONDS, cost * SHARE)
             await asyncio.sleep(max(DEBOUNCE_SECONDS, earliest - loop.time()))
 
-    async def _pass(self) -> Pass:
+    async def _pass(self) -> Pass | None:
+        pauses = self._pauses()
         snapshot = self._source.snapshot()
         done = await asyncio.to_thread(
             run_pass,
@@ -86,6 +92,8 @@ class Passes:
             self._settings,
             self._instance,
         )
+        if self._pauses() != pauses:
+            return None
         self._memory = done.memory
         self._publish(done)
         return done

@@ -1,6 +1,7 @@
 """The daemon's listeners: metrics, health, and the report."""
 
 import ipaddress
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -11,20 +12,26 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from reporter.errors import UsageError
+from reporter.settings import bind_address
 from reporter.sinks.metrics import Metrics
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-OFF: Final = "0"
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+_SHUTDOWN_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen; an empty host is every interface."""
+    """Where the listener of a setting is; an empty host is every interface."""
 
+    setting: str
     host: str
     port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host or "*"
+        return f"{host}:{self.port}"
 
     @classmethod
     def parse(cls, setting: str, text: str) -> "Address | None":
@@ -34,14 +41,13 @@ class Address:
             UsageError: it is none of these.
 
         """
-        if text == OFF:
-            return None
-        host, colon, port = text.rpartition(":")
-        if not colon or not port.isdigit() or int(port) > 65_535:  # noqa: PLR2004  # highest port
+        try:
+            parts = bind_address(text)
+        except ValueError:
             raise UsageError(
                 f"--{setting}: {text!r} is not an address; allowed: host:port, :port, or 0 for off"
-            )
-        return cls(host.strip("[]"), int(port))
+            ) from None
+        return cls(setting, *parts) if parts else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +90,26 @@ class Servers:
         app = web.Application()
         for path, handler in routes.items():
             app.router.add_get(path, handler)
-        runner = web.AppRunner(app, access_log=None)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, address.host or None, address.port, shutdown_timeout=1.0)
+        site = web.TCPSite(runner, address.host or None, address.port)
         try:
             await site.start()
         except OSError as error:
             raise UsageError(
-                f"cannot listen on {address.host or '*'}:{address.port}: {error.strerror}; "
+                f"--{address.setting}: cannot listen on {address}: {_cause(error)}; "
                 "choose another address, or 0 to turn the listener off"
             ) from None
         port = runner.addresses[0][1]
         return int(port)
+
+
+def _cause(error: OSError) -> str:
+    """Return the system's own words; asyncio wraps them in longer ones of its own."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()
+    return (error.strerror or str(error)).lower()
 
 
 def metrics_routes(metrics: Metrics) -> dict[str, Handler]:

@@ -29,12 +29,14 @@ from reporter.kube.credentials import Credentials, choose_source
 from reporter.kube.errors import (
     AnswerTooLarge,
     CertificateRejected,
+    ConfigurationError,
     NotJson,
     Unauthorized,
     mapped,
     status_error,
 )
 from reporter.kube.stream import LineStream, keep_alive
+from reporter.model.text import clean
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
@@ -116,6 +118,16 @@ class KubeClient:
         sessions, self._sessions = self._sessions, {}
         for session in sessions.values():
             await session.close()
+
+    def prepare(self) -> None:
+        """Make the connections' TLS contexts, which blocks for some 20 ms each.
+
+        Raises:
+            ConfigurationError: a certificate or key cannot be used.
+
+        """
+        for lease in (False, True):
+            self._session(lease=lease)
 
     def observe(self, observer: RequestObserver) -> None:
         """Tell `observer` of each request from now on."""
@@ -229,9 +241,6 @@ class KubeClient:
                 self._note_clock(answer)
                 await _require_success(answer)
                 return answer
-        except asyncio.CancelledError:
-            code = "cancelled" if code == "error" else code
-            raise
         finally:
             if self._observer is not None:
                 self._observer(call.verb, call.resource, code)
@@ -266,7 +275,15 @@ class KubeClient:
     def _session(self, *, lease: bool) -> "_Session":
         session = self._sessions.get(lease)
         if session is None:
-            session = self._sessions[lease] = _Session(self._credentials.configuration)
+            try:
+                session = _Session(self._credentials.configuration)
+            except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+                raise ConfigurationError(
+                    "the certificates of the cluster's configuration cannot be used: "
+                    f"{clean(str(error))}; check certificate-authority, client-certificate and "
+                    "client-key in the kubeconfig"
+                ) from None
+            self._sessions[lease] = session
         return session
 
     async def _renew(self) -> bool:
@@ -388,5 +405,6 @@ async def connect(
         ConfigurationError: there is none, or it is invalid.
 
     """
-    credentials = await Credentials.load(choose_source(kubeconfig, context))
-    return KubeClient(credentials, observer)
+    client = KubeClient(await Credentials.load(choose_source(kubeconfig, context)), observer)
+    client.prepare()
+    return client

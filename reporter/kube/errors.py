@@ -235,6 +235,7 @@ def mapped(action: str) -> Iterator[None]:
 
 _LOWER: Final = (
     aiohttp.ClientError,
+    aiohttp.http_exceptions.HttpProcessingError,
     OSError,
     TimeoutError,
     asyncio.IncompleteReadError,

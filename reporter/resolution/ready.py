@@ -46,7 +46,7 @@ def find_ready(
         subject = evidence.subject
         if subject in blocked or subject not in known or blind[subject.kind]:
             continue
-        if subject not in told and not _confirmed(subject.kind, snapshot):
+        if subject not in told and not ready_confirmed(subject.kind, snapshot):
             continue
         record = newest.get(subject)
         due = records_known(snapshot) and _is_due(known[subject], record, told.get(subject), now)
@@ -107,7 +107,8 @@ def _blind(kind: SubjectKind, snapshot: Snapshot) -> bool:
     return any(reads_unknown(reason.name, snapshot) for reason in _of(kind))
 
 
-def _confirmed(kind: SubjectKind, snapshot: Snapshot) -> bool:
+def ready_confirmed(kind: SubjectKind, snapshot: Snapshot) -> bool:
+    """Tell whether everything that decides about a kind of subject being ready is confirmed."""
     return snapshot.state(EVENTS).confirmed and all(
         confirmed(reason.name, snapshot) for reason in _of(kind)
     )

@@ -1,11 +1,11 @@
 """Who may do what: rules in the manner of RBAC, and the reviews that answer by them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from reporter.sandbox.errors import ApiError, forbidden
-from reporter.sandbox.objects import Object, dig
+from reporter.sandbox.objects import Object, dig, namespace_of
 from reporter.sandbox.requests import ResourceRequest
 
 _ANY = "*"
@@ -35,6 +35,22 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
         )
 
 
+def rules_of(role: Object) -> list[Rule]:
+    """The rules of a Role, which hold in its namespace, or of a ClusterRole, which hold everywhere."""
+    namespace = namespace_of(role) if role.get("kind") == "Role" else ""
+    return [
+        Rule(
+            api_groups=tuple(rule["apiGroups"]),
+            resources=tuple(rule["resources"]),
+            verbs=tuple(rule["verbs"]),
+            resource_names=tuple(rule.get("resourceNames") or ()),
+            namespaces=(namespace,) if namespace else (),
+        )
+        for rule in role.get("rules") or ()
+        if "resources" in rule
+    ]
+
+
 class Access:
     """What the one user of the sandbox may do.
 
@@ -50,6 +66,10 @@ class Access:
     def allow_only(self, rules: Sequence[Rule]) -> None:
         """Allow what these rules cover, and nothing else."""
         self.grants = list(rules)
+
+    def allow_roles(self, roles: Iterable[Object]) -> None:
+        """Allow what some Roles and ClusterRoles grant, as if the user was bound to all of them."""
+        self.allow_only([rule for role in roles for rule in rules_of(role)])
 
     def deny(self, rule: Rule) -> None:
         """Take a right away."""

@@ -1,4 +1,4 @@
-"""The admin path: faults, rules, the clock and counters for tests that run a process of their own.
+"""The admin path: faults, rules and counters, for tests that run a process of their own.
 
 | request | effect |
 | --- | --- |

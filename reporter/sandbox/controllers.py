@@ -193,8 +193,7 @@ class Controllers:
             replica_set=name_of(replica_set),
             rollout=rollout,
         )
-        counts = {"replicas": len(pods), "readyReplicas": ready, "availableReplicas": ready}
-        counts["fullyLabeledReplicas"] = len(pods)
+        counts = _replica_counts(len(pods), ready)
         self._patch(_REPLICA_SETS, replica_set, {"spec": {"replicas": wanted}})
         self._patch(_REPLICA_SETS, replica_set, {"status": counts}, "status")
         # Counts that are zero have to go, which a merge patch does only when told.
@@ -235,6 +234,7 @@ class Controllers:
             return max(owned, key=lambda found: dig(found, "spec", "replicas") or 0)
         for found in owned:
             self._patch(_REPLICA_SETS, found, {"spec": {"replicas": 0}})
+            self._patch(_REPLICA_SETS, found, {"status": _replica_counts(0, 0)}, "status")
         return self._sandbox.create(wanted)
 
     def _start_pod(self, replica_set: Object) -> None:
@@ -258,6 +258,16 @@ class Controllers:
         now = format_time(self._sandbox.storage.clock())
         status = running_status(pod, now=now, address=address)
         self._patch("pods", pod, {"status": status}, "status")
+
+
+def _replica_counts(total: int, ready: int) -> Object:
+    """The counts in the status of a ReplicaSet."""
+    return {
+        "replicas": total,
+        "fullyLabeledReplicas": total,
+        "readyReplicas": ready,
+        "availableReplicas": ready,
+    }
 
 
 def _reversed(timestamp: str) -> tuple[int, ...]:

@@ -6,13 +6,15 @@ definitions would do is done at once. What has finalizers of its own stays, and 
 
 from collections.abc import Iterable
 
-from reporter.sandbox.errors import conflict
+from reporter.sandbox.errors import conflict, forbidden
 from reporter.sandbox.objects import Object, dig, meta
 from reporter.sandbox.operations import Operations
 from reporter.sandbox.registry import Registry, custom_resources
 from reporter.sandbox.resources import CRD_COLLECTION, Resource
 from reporter.sandbox.storage import Stored
 from reporter.sandbox.times import format_time
+
+_IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
 
 
 class Deletion:
@@ -37,6 +39,8 @@ class Deletion:
         """Delete an object; the second value says whether it is gone."""
         stored = self._operations.find(resource, namespace, name)
         self._check_preconditions(resource, stored, options or {})
+        if resource.collection == "namespaces" and name in _IMMORTAL:
+            raise forbidden("", "namespaces", name, "this namespace may not be deleted")
         if dry_run:
             return stored, True
         return self._delete(resource, stored)

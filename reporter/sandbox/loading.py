@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from reporter.sandbox.errors import ApiError
 from reporter.sandbox.objects import JSON, Object, copy_json, dig, meta, name_of, namespace_of
 from reporter.sandbox.operations import Operations
 from reporter.sandbox.resources import CRD_COLLECTION, Resource
@@ -63,6 +64,10 @@ def flatten(documents: Iterable[JSON]) -> Iterator[Object]:
                 yield item if item.get("kind") else {**item_type, **item}
 
 
+class UnservableError(Exception):
+    """An object of a kind that cannot be made served."""
+
+
 class Loader:
     """Stores objects as they are and makes their kinds served."""
 
@@ -71,12 +76,13 @@ class Loader:
         self._registry = operations.registry
 
     def load(self, documents: Iterable[JSON]) -> list[Object]:
-        """Store the objects of some documents; the documents that are no objects are returned."""
+        """Store the objects of some documents; what cannot be stored is returned."""
         objects = [copy_json(document) for document in flatten(documents)]
         skipped: list[Object] = []
         for document in objects:
-            if document.get("kind") == "CustomResourceDefinition":
-                self._store(document)
+            is_definition = document.get("kind") == "CustomResourceDefinition"
+            if is_definition and not self._store(document):
+                skipped.append(document)
         for document in objects:
             if document.get("kind") == "APIResourceList":
                 self._serve_listed(document)
@@ -93,14 +99,17 @@ class Loader:
         api_version, kind = document.get("apiVersion"), document.get("kind")
         if not api_version or not kind or not name_of(document) or kind == "Status":
             return False
-        resource = self._resource(str(api_version), str(kind), document)
-        if resource.namespaced:
-            namespace = namespace_of(document) or "default"
-            meta(document)["namespace"] = namespace
-            self.ensure_namespace(namespace)
-        else:
-            meta(document).pop("namespace", None)
-        self._operations.load(resource, document)
+        try:
+            resource = self._resource(str(api_version), str(kind), document)
+            if resource.namespaced:
+                namespace = namespace_of(document) or "default"
+                meta(document)["namespace"] = namespace
+                self.ensure_namespace(namespace)
+            else:
+                meta(document).pop("namespace", None)
+            self._operations.load(resource, document)
+        except (ApiError, UnservableError):
+            return False
         return True
 
     def ensure_namespace(self, name: str) -> None:
@@ -186,7 +195,7 @@ class Loader:
         name = f"{plural}.{group}"
         stored = self._operations.storage.get(CRD_COLLECTION, "", name)
         if definition is None:
-            raise LookupError("custom resource definitions are not served")
+            raise UnservableError("custom resource definitions are not served")
         if stored is None:
             crd: Object = {
                 "apiVersion": _CRD_VERSION,
@@ -209,5 +218,5 @@ class Loader:
             self._operations.update(definition, "", name, crd)
         found = self._registry.by_kind(f"{group}/{version}", kind)
         if found is None:
-            raise LookupError(f"{kind} of {group}/{version} cannot be served beside {name}")
+            raise UnservableError(f"{kind} of {group}/{version} cannot be served beside {name}")
         return found

@@ -46,6 +46,7 @@ class WriteOptions:
     manager: str = "sandbox"
     force: bool = False
     dry_run: bool = False
+    strict: bool = False
     through: str = ""
     """A subresource that managedFields shall name although the main resource is written."""
 
@@ -94,7 +95,7 @@ class Operations:
         """Create an object in a namespace (empty for cluster-scoped kinds)."""
         checks.check_type(resource, body)
         checks.settle_namespace(resource, namespace, body)
-        obj = strategies.read_body(resource, body)
+        obj = strategies.read_body(resource, body, strict=options.strict)
         self.check_namespace(resource, namespace, name_of(obj))
         if meta(obj).get("resourceVersion"):
             raise _version_on_create()
@@ -114,7 +115,7 @@ class Operations:
         checks.check_type(resource, body)
         checks.settle_namespace(resource, namespace, body)
         checks.check_name(name, body)
-        obj = strategies.read_body(resource, body)
+        obj = strategies.read_body(resource, body, strict=options.strict)
         stored = self.storage.get(resource.collection, namespace, name)
         if stored is None:
             if not resource.create_on_update or subresource:
@@ -170,7 +171,7 @@ class Operations:
         checks.check_type(resource, patched)
         checks.settle_namespace(resource, namespace, patched)
         checks.check_name(name, patched)
-        obj = strategies.read_body(resource, patched)
+        obj = strategies.read_body(resource, patched, strict=options.strict)
         return self._replace(resource, stored, obj, options, subresource=subresource), False
 
     def _apply(
@@ -201,7 +202,7 @@ class Operations:
         elif resource.status:
             config.pop("status", None)
         if resource.schema is not None:
-            config = strategies.read_body(resource, config)
+            config = strategies.read_body(resource, config, strict=options.strict)
         live = self.read(resource, stored) if stored is not None else None
         walker = TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
         writer = self._writer(resource, options, "Apply", subresource)

@@ -1,11 +1,12 @@
 """Which groups, versions and resources are served."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from reporter.sandbox.objects import Object, dig, name_of
 from reporter.sandbox.resources import BUILT_IN, PrinterColumn, Resource, ScalePaths
 
-GroupVersion = tuple[str, str]
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 class Registry:
@@ -71,19 +72,12 @@ class Registry:
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:
-    """Sort key of versions: stable before beta before alpha, newer first."""
-    digits = ""
-    rest = version[1:]
-    while rest and rest[0].isdigit():
-        digits += rest[0]
-        rest = rest[1:]
-    if not version.startswith("v") or not digits:
+    """Sort key of versions: stable before beta before alpha, newer first, other names last."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
         return (3, 0, 0, version)
-    for rank, stage in ((0, ""), (1, "beta"), (2, "alpha")):
-        minor = rest[len(stage) :]
-        if rest == stage if not stage else rest.startswith(stage) and minor.isdigit():
-            return (rank, -int(digits), -int(minor or 0), "")
-    return (3, 0, 0, version)
+    major, stage, minor = match.groups()
+    return (("", "beta", "alpha").index(stage or ""), -int(major), -int(minor or 0), "")
 
 
 def custom_resources(crd: Object) -> list[Resource]:

@@ -279,6 +279,7 @@ def _write_options(request: web.Request) -> WriteOptions:
         manager=manager[:_MAX_MANAGER],
         force=is_true(request.query.get("force")),
         dry_run=_is_dry_run(request),
+        strict=request.query.get("fieldValidation") == "Strict",
     )
 
 

@@ -16,7 +16,7 @@ from aiohttp import web
 from reporter.sandbox import admin
 from reporter.sandbox.access import Access
 from reporter.sandbox.deletion import Deletion
-from reporter.sandbox.errors import ApiError, UnknownPathError
+from reporter.sandbox.errors import UnknownPathError
 from reporter.sandbox.faults import Faults
 from reporter.sandbox.listing import list_page, read_filter
 from reporter.sandbox.loading import Loader
@@ -28,7 +28,7 @@ from reporter.sandbox.requests import RequestLog
 from reporter.sandbox.resource_handlers import ResourceHandlers
 from reporter.sandbox.resources import Resource
 from reporter.sandbox.server import Server
-from reporter.sandbox.storage import Storage, Stored
+from reporter.sandbox.storage import Storage
 
 _MAX_BODY = 3 * 1024 * 1024
 _EXPIRY_CHECK_SECONDS = 1.0
@@ -168,7 +168,7 @@ class Sandbox:
         """Store objects as they are, with status, uid and creation time.
 
         Kinds that are not served yet become served, missing namespaces are made. Lists are taken
-        apart. The documents that hold no object are returned.
+        apart. What cannot be stored, such as documents that hold no object, is returned.
         """
         return self._loader.load(documents)
 
@@ -258,6 +258,3 @@ class Sandbox:
         if found is None:
             raise UnknownPathError(f"{obj.get('kind')} of {obj.get('apiVersion')}")
         return found
-
-
-__all__ = ["ApiError", "Sandbox", "Stored"]

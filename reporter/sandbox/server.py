@@ -11,7 +11,7 @@ from reporter.sandbox import discovery, openapi
 from reporter.sandbox.access import Access
 from reporter.sandbox.errors import ApiError, UnknownPathError, forbidden, unauthorized
 from reporter.sandbox.faults import Fault, Faults
-from reporter.sandbox.objects import JSON, encode
+from reporter.sandbox.objects import JSON, Object, encode
 from reporter.sandbox.operations import Operations
 from reporter.sandbox.registry import Registry
 from reporter.sandbox.requests import (
@@ -56,6 +56,7 @@ class Server:
         self._faults = faults
         self._log = request_log
         self._token = token
+        self._openapi: tuple[int, Object] = (-1, {})
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a request and count it."""
@@ -208,7 +209,7 @@ class Server:
             case ["apis", group, version]:
                 found = discovery.resources(self._registry, group, version)
             case ["openapi", "v3"]:
-                found = openapi.index(self._registry)
+                found = self._openapi_index()
             case ["openapi", "v3", "api", "v1"]:
                 found = openapi.document(self._registry, "", "v1")
             case ["openapi", "v3", "apis", group, version]:
@@ -216,6 +217,12 @@ class Server:
             case _:
                 pass
         return None if found is None else _json(found)
+
+    def _openapi_index(self) -> Object:
+        # Its digests cost a rendering of every schema there is.
+        if self._openapi[0] != self._registry.generation:
+            self._openapi = (self._registry.generation, openapi.index(self._registry))
+        return self._openapi[1]
 
     def _discover(self, request: web.Request, *, core: bool) -> web.StreamResponse:
         version = discovery.aggregated_version(request.headers.get(hdrs.ACCEPT, ""))

@@ -23,11 +23,11 @@ _CONDITION_TIMES = ("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "la
 _KEEP_STATUS_ON_CREATE = frozenset({"nodes"})
 
 
-def read_body(resource: Resource, obj: Object) -> Object:
-    """What the decoder of a kind makes of a body.
+def read_body(resource: Resource, obj: Object, *, strict: bool = False) -> Object:
+    """What the decoder of a kind makes of a body; `strict` refuses fields of no schema.
 
     Raises:
-        ApiError: 400 when a field has the wrong type.
+        ApiError: 400 when a field has the wrong type, or is unknown.
     """
     _normalize_times(resource, meta(obj), _METADATA_TIMES)
     if resource.is_event:
@@ -39,7 +39,11 @@ def read_body(resource: Resource, obj: Object) -> Object:
     if resource.collection == LEASE_COLLECTION:
         _normalize_lease(obj)
     if resource.schema is not None:
-        schema.prune(obj, resource.schema)
+        dropped = schema.prune(obj, resource.schema)
+        if strict and dropped:
+            unknown = ", ".join(f'unknown field "{path}"' for path in dropped)
+            why = f"strict decoding error: {unknown}"
+            raise cannot_handle(resource.version, resource.kind, why)
     return obj
 
 

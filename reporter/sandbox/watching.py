@@ -172,7 +172,9 @@ class Watch:
 
     def _line(self, change: Change, kind: EventType) -> bytes:
         if self.representation == "table":
-            return event_line(kind, self._table([change.new], change.version))
+            left = kind == "DELETED" and change.old is not None
+            shown = change.old if left and change.old is not None else change.new
+            return event_line(kind, self._table([shown], change.version))
         return change_line(self.resource, change, kind, self.representation)
 
     def _added(self, stored: Stored) -> bytes:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from reporter.model.instant import parse_rfc3339
+from reporter.model.text import clean
 from reporter.sinks.age import age
 
 _COLUMNS: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
@@ -29,14 +30,14 @@ def event_table(events: Iterable[Mapping[str, object]], now: datetime) -> str:
 def _row(event: Mapping[str, object], now: datetime) -> tuple[str, ...]:
     involved = event["involvedObject"]
     target = involved if isinstance(involved, dict) else {}
-    kind, name = str(target.get("kind", "")).lower(), str(target.get("name", ""))
+    kind, name = str(target.get("kind", "")).lower(), clean(str(target.get("name", "")))
     last_seen = age(now - parse_rfc3339(str(event["lastTimestamp"])))
     return (
         last_seen,
         str(event["type"]),
         str(event["reason"]),
         f"{kind}/{name}" if name else kind,
-        str(event["message"]).strip(),
+        clean(str(event["message"])),
     )
 
 

@@ -12,7 +12,7 @@ from reporter.catalogue.reasons import BY_NAME, RANK
 from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Report, ResolvedFinding, SkippedObject
 from reporter.model.subject import Layer
-from reporter.model.text import cut
+from reporter.model.text import clean, cut
 from reporter.sinks.age import age
 
 _WIDTH: Final = 100
@@ -22,6 +22,7 @@ _LISTED: Final = 10
 
 _CAUSE_BYTES: Final = 80
 _NO_BREAK: Final = "\u00a0"
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _COMMAND: Final = re.compile(r"kubectl [^,;]*[^,;. ]")
 _RELATION: Final = {
     Disposition.SUPPRESSED: "suppressed by",
@@ -91,10 +92,10 @@ class _Page:
     def causes(self) -> Iterator[str]:
         """Yield what fires, in the order of the catalogue: the cluster first."""
         for finding in self._with(Disposition.FIRING):
-            head = f"{self.paint(finding.reason, _Style.BAD)}  {finding.subject}"
+            head = f"{self.paint(finding.reason, _Style.BAD)}  {clean(str(finding.subject))}"
             yield ""
             yield f"{head}  for {self._age(finding)}{'  (stale)' if finding.stale else ''}"
-            yield from _wrapped(finding.message)
+            yield from _wrapped(clean(finding.message))
             yield from _wrapped(f"To do: {_action(finding)}")
 
     def others(self) -> Iterator[str]:
@@ -103,7 +104,7 @@ class _Page:
             (
                 str(each.disposition),
                 each.reason,
-                str(each.subject),
+                clean(str(each.subject)),
                 self._age(each),
                 self._why(each),
             )
@@ -119,7 +120,7 @@ class _Page:
 
     def ready(self) -> Iterator[str]:
         """Yield the subjects that are ready by the rules."""
-        subjects = [str(each.subject) for each in self.report.ready]
+        subjects = [clean(str(each.subject)) for each in self.report.ready]
         yield from self.section("Ready", subjects)
 
     def section(self, title: str, entries: Sequence[str]) -> Iterator[str]:
@@ -144,7 +145,7 @@ class _Page:
         return age(self.report.now - finding.since)
 
     def _why(self, finding: ResolvedFinding) -> str:
-        cause = cut(finding.cause, _CAUSE_BYTES)
+        cause = cut(clean(finding.cause), _CAUSE_BYTES)
         stale = " (stale)" if finding.stale else ""
         if finding.by:
             return f"{cause}{stale}, {_RELATION.get(finding.disposition, 'by')} {', '.join(finding.by)}"
@@ -175,11 +176,13 @@ def _action(finding: ResolvedFinding) -> str:
     if f"{kind} <name>" in action or finding.layer is Layer.CLUSTER:
         known["<name>"] = named
     for room, name in known.items():
-        action = action.replace(room, name or room)
+        # What is to be copied into a shell holds nothing but a proper name.
+        action = action.replace(room, name if _NAME.fullmatch(name) else room)
     # A command stays on one line, to be copied.
     return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action)
 
 
 def _skipped(skipped: SkippedObject) -> str:
     place = "/".join(part for part in (skipped.namespace, skipped.name) if part)
-    return f"{' '.join(part for part in (skipped.resource, place) if part)}: {skipped.cause}"
+    named = " ".join(part for part in (skipped.resource, place) if part)
+    return clean(f"{named}: {skipped.cause}")

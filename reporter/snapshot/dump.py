@@ -1,10 +1,10 @@
 """A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot (contract, "Dump")."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -16,6 +16,8 @@ from reporter.model.text import clean, cut
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
 from reporter.snapshot.documents import BrokenDocument, DumpError, Source, read_documents
 from reporter.snapshot.dump_events import core_event
+from reporter.snapshot.dump_served import CRD_GROUP, CRD_KIND, Json, ServedKinds
+from reporter.snapshot.dump_times import newest_time
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
@@ -24,24 +26,10 @@ __all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
 NOT_IN_DUMP: Final = "not in the dump"
 """Cause of a resource that is unknown because nobody put it into the dump."""
 
-Json: TypeAlias = Mapping[str, object]
-
 _CAUSE_BYTES: Final = 200
-_CRD_GROUP: Final = "apiextensions.k8s.io"
-_CRD_NAME: Final = f"customresourcedefinitions.{_CRD_GROUP}"
 _EVENTS_GROUP: Final = "events.k8s.io"
 _BY_KIND: Final = {(each.group, each.kind): each for each in r.ALL}
-_LIST_KINDS: Final = frozenset(
-    f"{kind}List" for kind in (*(each.kind for each in r.ALL), "CustomResourceDefinition")
-)
-_TIMES: Final = frozenset(
-    {
-        "creationTimestamp", "lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime",
-        "lastProbeTime", "startTime", "startedAt", "finishedAt", "firstTimestamp",
-        "lastTimestamp", "eventTime", "lastObservedTime", "time", "acquireTime", "renewTime",
-    }
-)  # fmt: skip
-"""Fields that hold a past time; others, such as `expiresAt`, may lie in the future."""
+_LIST_KINDS: Final = frozenset(f"{kind}List" for kind in (*(each.kind for each in r.ALL), CRD_KIND))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +99,7 @@ class _Loader:
     )
     _looked_at: set[Resource[KubeObject]] = field(default_factory=set)
     _namespaces: set[str] = field(default_factory=set)
-    _crds: set[str] | None = None
-    _api_resources: set[str] | None = None
-    _failures: dict[str, ResourceState] = field(default_factory=dict)
+    _kinds: ServedKinds = field(default_factory=ServedKinds)
     _not_read: Counter[str] = field(default_factory=Counter)
 
     def skip_text(self, source: str, cause: str) -> None:
@@ -139,11 +125,13 @@ class _Loader:
             case "", "List":
                 self._take_items(value, source)
             case "", "Status":
-                self._take_status(value, source)
+                if fault := self._kinds.take_status(value):
+                    self.skip_text(source, fault)
             case "", "APIResourceList":
-                self._take_api_resources(value)
-            case _, "CustomResourceDefinition" if group == _CRD_GROUP:
-                self._take_crd(value)
+                self._kinds.take_api_resources(value)
+            case _, _ if (group, found_kind) == (CRD_GROUP, CRD_KIND):
+                self._note_time(value)
+                self._kinds.take_crd(value)
             case _ if found_kind.endswith("List") and (
                 "items" in value or found_kind in _LIST_KINDS
             ):
@@ -164,8 +152,8 @@ class _Loader:
             self.take(item, source, kind, api_version)
 
     def _look_at(self, group: str, kind: str) -> None:
-        if (group, kind) == (_CRD_GROUP, "CustomResourceDefinition"):
-            self._crds = self._crds or set()
+        if (group, kind) == (CRD_GROUP, CRD_KIND):
+            self._kinds.look_at_crds()
         elif resource := _resource(group, kind):
             self._looked_at.add(resource)
 
@@ -226,48 +214,17 @@ class _Loader:
         namespace, name = (each if isinstance(each, str) else "" for each in names)
         self.skipped.append(skipped(resource, namespace, name, cut(cause, _CAUSE_BYTES)))
 
-    def _take_crd(self, value: Json) -> None:
-        self._note_time(value)
-        self._crds = self._crds or set()
-        name = _at(value, "metadata", "name")
-        if isinstance(name, str) and _is_served(value):
-            self._crds.add(name)
-
-    def _take_api_resources(self, value: Json) -> None:
-        self._api_resources = self._api_resources or set()
-        group = str(value.get("groupVersion") or "").rpartition("/")[0]
-        entries = value.get("resources")
-        for entry in entries if isinstance(entries, list) else ():
-            name = entry.get("name") if isinstance(entry, dict) else None
-            if isinstance(name, str) and "/" not in name:
-                self._api_resources.add(f"{name}.{group}" if group else name)
-
-    def _take_status(self, value: Json, source: str) -> None:
-        if value.get("status") == "Success":
-            return
-        reason = value.get("reason")
-        cause = _words(reason) if isinstance(reason, str) and reason else "failed"
-        kind, group = _at(value, "details", "kind"), _at(value, "details", "group")
-        if not isinstance(kind, str) or not kind:
-            self.skip_text(source, f"a Status ({cause}) does not name its resource in details.kind")
-            return
-        name = f"{kind}.{group}" if isinstance(group, str) and group else kind
-        permission = f"list on {clean(name)}" if cause == "forbidden" else ""
-        self._failures[name.lower()] = ResourceState(
-            Served.UNKNOWN, cause=cause, permission=permission
-        )
-
     def _note_time(self, value: Json) -> None:
-        for moment in _times(value):
-            if self.newest is None or moment > self.newest:
-                self.newest = moment
+        newest = newest_time(value)
+        if newest and (self.newest is None or newest > self.newest):
+            self.newest = newest
 
     def notes(self) -> Iterator[str]:
         """Yield what the reader of a report should know."""
         if self._not_read:
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._not_read.items()))
             yield f"Kinds in the dump that are not read: {cut(clean(kinds), _CAUSE_BYTES)}."
-        served = self._discovery().served
+        served = self._kinds.discovery().served
         for resource, objects in self._objects.items():
             if resource.custom and served is not None and resource.crd_name not in served:
                 yield (
@@ -277,7 +234,7 @@ class _Loader:
 
     def snapshot(self, *, complete: bool) -> Snapshot:
         """Return the snapshot of all documents taken."""
-        discovery = self._discovery()
+        discovery = self._kinds.discovery()
         states = {each: self._state(each, discovery, complete=complete) for each in r.ALL}
         tables = {
             resource: Table({key: entry.obj for key, entry in entries.items()})
@@ -292,21 +249,13 @@ class _Loader:
             skipped=tuple(sorted(self.skipped)),
         )
 
-    def _discovery(self) -> Discovery:
-        crds = None if _CRD_NAME in self._failures else self._crds
-        if crds is None and self._api_resources is None:
-            return Discovery()
-        return Discovery(frozenset(crds or ()) | frozenset(self._api_resources or ()))
-
     def _state(
         self, resource: Resource[KubeObject], discovery: Discovery, *, complete: bool
     ) -> ResourceState:
         if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
             return ResourceState(Served.ABSENT)
-        kind_name = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-        for name in (str(resource), kind_name.lower()):
-            if name in self._failures:
-                return self._failures[name]
+        if failure := self._kinds.failure(resource):
+            return failure
         if complete or resource in self._looked_at:
             return ResourceState(Served.SERVED)
         return ResourceState(Served.UNKNOWN, cause=NOT_IN_DUMP)
@@ -330,56 +279,6 @@ def _is_wanted(resource: Resource[KubeObject], meta: Json) -> bool:
     return True
 
 
-def _is_served(crd: Json) -> bool:
-    """Tell whether discovery lists a CustomResourceDefinition: established and a version served."""
-    versions = _at(crd, "spec", "versions")
-    if isinstance(versions, list) and versions:
-        served = [each.get("served", True) for each in versions if isinstance(each, dict)]
-        if not any(served):
-            return False
-    conditions = _at(crd, "status", "conditions")
-    return not any(
-        isinstance(each, dict)
-        and (each.get("type"), each.get("status")) == ("Established", "False")
-        for each in (conditions if isinstance(conditions, list) else ())
-    )
-
-
-def _at(value: object, *path: str) -> object:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
 def _revision(obj: KubeObject) -> int:
     text = obj.metadata.resource_version
     return int(text) if text.isdecimal() and len(text) <= 20 else -1  # noqa: PLR2004  # uint64
-
-
-def _words(reason: str) -> str:
-    """Return `ServiceUnavailable` as `service unavailable`."""
-    spaced = "".join(f" {each.lower()}" if each.isupper() else each for each in clean(reason))
-    return cut(spaced.strip(), 60)
-
-
-def _times(value: object) -> Iterator[datetime]:
-    """Yield the past times that stand anywhere in a document."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, list):
-            waiting.extend(each for each in part if isinstance(each, (dict, list)))
-        elif isinstance(part, dict):
-            for key, each in part.items():
-                if isinstance(each, (dict, list)):
-                    waiting.append(each)
-                elif key in _TIMES and isinstance(each, str) and (moment := _moment(each)):
-                    yield moment
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.astimezone(UTC) if moment.tzinfo else None
-    except (ValueError, OverflowError):
-        return None

@@ -198,8 +198,9 @@ class LiveCluster:
             return True
         if self._discoverer.current.discovery.served is None:
             return False
-        informers = list(self._informers)
-        return bool(informers) and all(informer.settled for informer in informers)
+        # What an answer asks for is watched a moment later; until then it is not listed.
+        settled = {informer.place for informer in self._informers if informer.settled}
+        return self._wanted() <= settled
 
     async def wait_listed(self) -> None:
         """Wait until `all_listed`."""

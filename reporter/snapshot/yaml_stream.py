@@ -142,7 +142,7 @@ class _Builder:
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._close()
             case yaml.AliasEvent():
-                self._alias(event.anchor)
+                self._alias(event.anchor or "")
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         if self._awaits_key():

@@ -56,6 +56,14 @@ async def test_unknown_fields_are_pruned(api: Api, custom):
     assert made["spec"] == {"size": 1}
 
 
+async def test_unknown_fields_are_refused_if_asked(api: Api, custom):
+    """With fieldValidation=Strict an unknown field is a 400."""
+    body = custom.obj("o", spec={"size": 1, "color": "red"})
+    answer = await api.post(custom.path, body, fieldValidation="Strict")
+    assert (answer.status, answer.reason) == (400, "BadRequest")
+    assert 'strict decoding error: unknown field "spec.color"' in answer.json["message"]
+
+
 @pytest.mark.parametrize("spec", [{"size": "big"}, {"tags": "a"}, {"tags": [1]}], ids=str)
 async def test_schema_is_enforced(api: Api, custom, spec):
     """What the schema forbids is a 422."""

@@ -70,12 +70,10 @@ class Api:
         finally:
             await self.admin("DELETE", f"faults/{fault['id']}")
 
-    def firing(self, related: str = "", subject: str = "") -> int:
-        """Return how many Events fire, of an object at fault or of a subject if given."""
+    def firing(self, related: str = "") -> int:
+        """Return how many Events fire, of an object at fault if given."""
         return sum(
-            _is_firing(event)
-            and (not related or _related(event) == related)
-            and (not subject or _subject(event) == subject)
+            _is_firing(event) and related in {"", _related(event)}
             for event in self._states.values()
         )
 
@@ -90,15 +88,15 @@ class Api:
             await self._changed.wait_for(lambda: self.firing(related) >= count)
             return time.perf_counter()
 
-    async def wait_quiet(self, within: float, subject: str = "") -> None:
-        """Wait until no Event fires, of a subject if given.
+    async def wait_quiet(self, within: float, related: str = "") -> None:
+        """Wait until no Event fires, of an object at fault if given.
 
         Raises:
             TimeoutError: one still does.
 
         """
         async with asyncio.timeout(within), self._changed:
-            await self._changed.wait_for(lambda: not self.firing(subject=subject))
+            await self._changed.wait_for(lambda: not self.firing(related))
 
     async def _watch(self) -> None:
         url = f"{self._url}{_EVENTS}?watch=true&timeoutSeconds=86400"
@@ -161,9 +159,3 @@ def _is_firing(event: Object) -> bool:
 def _related(event: Object) -> str:
     related = event.get("related") or {}
     return f"{related.get('kind')}/{related.get('namespace')}/{related.get('name')}"
-
-
-def _subject(event: Object) -> str:
-    labels = event["metadata"].get("labels", {})
-    place = labels.get(f"{_LABEL}subject-namespace")
-    return f"{place}/{labels.get(f'{_LABEL}subject-name')}"

@@ -1,6 +1,6 @@
 """Random sequences of passes over a small world, for the properties of the resolution."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
@@ -90,13 +90,11 @@ def findings(draw: st.DrawFn) -> Finding:
     )
 
 
-@dataclass(frozen=True)
 class Pass:
-    """What one pass is given."""
+    """What one pass is given. No dataclass, for Hypothesis prints those field by field."""
 
-    evaluation: Evaluation
-    snapshot: Snapshot
-    now: Instant
+    def __init__(self, evaluation: Evaluation, snapshot: Snapshot, now: Instant) -> None:
+        self.evaluation, self.snapshot, self.now = evaluation, snapshot, now
 
     def __repr__(self) -> str:
         """Return what matters of it, so that a failure can be read."""

@@ -14,6 +14,7 @@ Where the rules are silent this is what both resolvers do, and why:
 * A fault that is seen is judged by what is seen, also while something else its reason reads is
   unknown. Only what is not seen any more is stale then: it keeps its disposition.
 * A clearing finding goes on suppressing, and outranking, as it did when it was seen.
+* A verdict waits for what the reason's upstreams read, too: a cause is told before its symptoms.
 * Unconfirmed data makes pending what would start to fire. What is suppressed or held stays so.
 * An upstream that is pending and away for a moment still holds; one that is stale does not.
 * Exempt faults are gone after the global grace, also where `--grace` sets another for the reason.
@@ -126,7 +127,7 @@ class ReferenceResolver:
         allowed = {
             key
             for key in present
-            if self.is_active(lines[key]) or self.confirmed(key.reason, with_upstreams=True)
+            if self.is_active(lines[key]) or self.confirmed(key.reason)
         }
         absent = {key for key in lines if key not in present}
         firing, pending = self.upstreams(present, hidden, absent, stale, allowed, lines)
@@ -274,12 +275,11 @@ class ReferenceResolver:
             return self.snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
         return any(not self.snapshot.known(each) for each in BY_NAME[key.reason].reads)
 
-    def confirmed(self, reason, with_upstreams=False):
+    def confirmed(self, reason):
         read = list(BY_NAME[reason].reads)
-        if with_upstreams:
-            for row in SUPPRESSION:
-                if reason in row.downstream:
-                    read += BY_NAME[row.upstream].reads
+        for row in SUPPRESSION:
+            if reason in row.downstream:
+                read += BY_NAME[row.upstream].reads
         return all(self.snapshot.state(each).confirmed for each in read)
 
     def is_active(self, line):

@@ -1,6 +1,6 @@
 """What has to be written so that our Events say what the report says. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -62,9 +62,17 @@ class Plan:
 
 
 def plan_events(
-    report: Report, records: Iterable[Record], settings: EvaluationSettings, instance: str
+    report: Report,
+    records: Iterable[Record],
+    settings: EvaluationSettings,
+    instance: str,
+    confirmed: Callable[[str], bool] = lambda _reason: True,
 ) -> Plan:
-    """Compare the report with the Events on record."""
+    """Compare the report with the Events on record.
+
+    Of a reason that is not `confirmed`, nothing is said that would claim to be seen now: it
+    waits, and is derived anew from what the cluster says then (design section 3).
+    """
     by_name = {record.event.name: record for record in records}
     told = {
         event_name(finding.key, finding.since): finding
@@ -76,6 +84,8 @@ def plan_events(
     waits: list[timedelta] = []
     interval = refresh_interval(len(told), settings)
     for name, finding in told.items():
+        if not confirmed(finding.reason):
+            continue
         record = by_name.get(name)
         if record is None:
             body = finding_event(finding, report.now, instance)
@@ -92,7 +102,7 @@ def plan_events(
         writes += _close_or_mark(record, told, kept)
     for ready in told_ready(report, settings):
         name = ready_name(ready)
-        if name not in by_name:
+        if name not in by_name and confirmed(ready.reason):
             body = ready_event(ready, report.now, instance)
             writes.append(Write(Purpose.READY, name, body))
     writes.sort(key=_order)

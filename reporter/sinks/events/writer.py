@@ -89,6 +89,10 @@ class EventWriter:
         self._queue = [write for write in plan.writes if not self._was_refused(write)]
         self._wakeup.set()
 
+    def drop(self) -> None:
+        """Forget the writes that wait: what they rest on is not to be trusted any more."""
+        self._queue.clear()
+
     async def run(self) -> None:
         """Write until cancelled."""
         loop = asyncio.get_running_loop()
@@ -98,10 +102,11 @@ class EventWriter:
             if delay is None or delay > 0:
                 await self._sleep(delay)
                 continue
-            write = self._queue.pop(0)
             if not self._may_write():
-                self._queue.clear()
+                self.drop()
+            if not self._queue:
                 continue
+            write = self._queue.pop(0)
             if self._is_made(write):
                 continue
             if write.purpose is Purpose.REFRESH:
@@ -135,6 +140,8 @@ class EventWriter:
             self._observe(write.purpose, "conflict")
             self._changed()
         except NotFound:
+            # Else our own last answer would be taken for news, and the expired Event for present.
+            self._written.pop(write.name, None)
             self._observe(write.purpose, "expired")
             self._changed()
         except (Invalid, Forbidden) as error:

@@ -1,4 +1,5 @@
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,18 @@ def run(capsys):
     """The program in this process: exit status, standard output and standard error."""
 
     def run(*argv):
-        status = main([str(each) for each in argv])
+        # In a thread of its own, so that its event loop is not mixed up with that of the tests.
+        with ThreadPoolExecutor(1) as thread:
+            status = thread.submit(main, [str(each) for each in argv]).result()
         out, err = capsys.readouterr()
         return status, out, err
 
     return run
+
+
+@pytest.fixture(scope="module")
+def examples():
+    return EXAMPLES
 
 
 @pytest.fixture

@@ -29,8 +29,12 @@ def kubeconfig(path: Path, server: str, user: dict[str, object] | None = None) -
 @asynccontextmanager
 async def serving(handler: Handler) -> AsyncIterator[str]:
     """Serve `handler` for every path on a free loopback port; gives the base URL."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return await handler(request)
+
     app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
+    app.router.add_route("*", "/{path:.*}", handle)
     async with TestServer(app) as server:
         yield str(server.make_url("")).rstrip("/")
 

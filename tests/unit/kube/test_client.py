@@ -292,11 +292,12 @@ async def test_stream_failures(client_for, parts, error):
             await response.write(part)
         return await hang(request)
 
-    async with client_for(handler) as client:
+    async with (
+        client_for(handler) as client,
+        client.stream("/x", resource="x", params={}, idle_seconds=0.3) as lines,
+    ):
         with pytest.raises(error):
-            async with client.stream("/x", resource="x", params={}, idle_seconds=0.3) as lines:
-                async for _ in lines:
-                    pass
+            await anext(aiter(lines))
 
 
 async def test_stream_refused(client_for):

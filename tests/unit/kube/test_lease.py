@@ -1,6 +1,7 @@
 """The elector on virtual time, against a Lease that obeys the API server's rules."""
 
 import asyncio
+import itertools
 import json
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -116,17 +117,16 @@ async def test_creates_the_lease_and_leads():
 async def test_a_release_hands_over_quickly():
     """On stop the holder is cleared, and the next candidate leads within one jittered period."""
     api = LeaseApi()
-    async with electing(api, "a") as first:
-        async with electing(api, "b") as second:
-            await asyncio.sleep(20)
-            assert not second.is_leader()
-            first.test_task.cancel()
-            await asyncio.sleep(0.1)
-            assert first.test_log == ["started", "stopped"]
-            assert (api.spec["holderIdentity"], api.spec["leaseDurationSeconds"]) == ("", 1)
-            await asyncio.sleep(4.4)
-            assert second.is_leader()
-            assert api.spec["leaseTransitions"] == 1
+    async with electing(api, "a") as first, electing(api, "b") as second:
+        await asyncio.sleep(20)
+        assert not second.is_leader()
+        first.test_task.cancel()
+        await asyncio.sleep(0.1)
+        assert first.test_log == ["started", "stopped"]
+        assert (api.spec["holderIdentity"], api.spec["leaseDurationSeconds"]) == ("", 1)
+        await asyncio.sleep(4.4)
+        assert second.is_leader()
+        assert api.spec["leaseTransitions"] == 1
 
 
 async def test_a_silent_leader_is_replaced_after_the_lease_not_before():
@@ -276,7 +276,7 @@ async def test_candidates_wait_with_jitter():
         await asyncio.sleep(300)
     toucher.cancel()
     times = [at for at, _ in api.requests]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert min(gaps) >= 2.0
     assert max(gaps) <= 4.5
     assert max(gaps) - min(gaps) > 1.5

@@ -247,7 +247,7 @@ async def test_disturbances_lose_no_change(sandbox: Sandbox, tmp_path: Path, dis
     [
         Fault(action="html", code=200, resources=("pods",), times=3),
         Fault(action="html", code=502, resources=("pods",), times=3),
-        Fault(action="error", code=503, resources=("pods",), times=3),
+        Fault(action="error", code=503, seconds=0, resources=("pods",), times=3),
         Fault(action="cut", resources=("pods",), times=3),
         Fault(action="unknown-path", resources=("pods",), times=3),
         Fault(action="html", code=502, path_prefix="/apis", times=3),

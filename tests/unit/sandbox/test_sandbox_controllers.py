@@ -130,7 +130,9 @@ async def test_new_template(sandbox: Sandbox, controllers: Controllers):
     await controllers.settled()
     (pod,) = sandbox.list("pods")
     assert pod["spec"]["containers"][0]["image"] == "example.com/app:2"
-    assert sorted(item["spec"]["replicas"] for item in sandbox.list("replicasets.apps")) == [0, 1]
+    replica_sets = sandbox.list("replicasets.apps")
+    counts = {(item["spec"]["replicas"], item["status"]["replicas"]) for item in replica_sets}
+    assert counts == {(0, 0), (1, 1)}
 
 
 async def test_deletion(sandbox: Sandbox, controllers: Controllers):

@@ -205,6 +205,21 @@ def test_load_makes_kinds_served(sandbox: Sandbox, api_version, kind, namespace,
     assert ("." in api_version.split("/")[0]) is (has_definition is not None)
 
 
+def test_load_skips_what_the_server_could_not_hold(sandbox: Sandbox):
+    """A malformed object is given back, and its neighbours are loaded."""
+    crd = definition("widgets")
+    crd["spec"]["versions"].append({**crd["spec"]["versions"][0], "name": "v0", "served": False})
+    documents = [
+        within("default", old_event("bad", "default", eventTime="2026-11-20T10:00:00Z")),
+        within("default", old_event("good", "default")),
+        crd,
+        {"apiVersion": "checks.example.com/v0", "kind": "Widgets", "metadata": {"name": "o"}},
+    ]
+    skipped = sandbox.load(documents)
+    assert [item["metadata"]["name"] for item in skipped] == ["bad", "o"]
+    assert [item["metadata"]["name"] for item in sandbox.list("events")] == ["good"]
+
+
 def test_load_serves_several_versions(sandbox: Sandbox):
     """Objects of two versions of a kind without definition share one storage."""
     for version, name in (("v1", "a"), ("v1beta1", "b")):

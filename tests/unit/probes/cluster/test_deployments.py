@@ -135,8 +135,16 @@ def test_missing_needs_a_look_at_every_candidate():
     """Contract: what lies in a namespace that was not dumped is unknown, not missing."""
     docs = healthy_cluster("kaito-workspace")
     places = {place for place, _ in SHARED}
-    assert probe(*docs, covered=places) == []
-    assert only(*docs, covered=places | {"kaito-workspace"}).cause == "missing"
+    unread = {NAMESPACES: FORBIDDEN}
+    assert probe(*docs, covered=places, unknown=unread) == []
+    both = places | {"kaito-workspace"}
+    assert only(*docs, covered=both, unknown=unread).cause == "missing"
+
+
+def test_a_candidate_that_is_no_namespace_needs_no_look():
+    """A namespace that the dump's namespaces do not list holds no Deployment."""
+    places = {place for place, _ in SHARED}
+    assert only(*healthy_cluster("kaito-workspace"), covered=places).cause == "missing"
 
 
 def test_missing_names_all_places_where_it_was_looked_for():

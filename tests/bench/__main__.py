@@ -1,0 +1,73 @@
+"""`make bench`: what the reporter costs, at several sizes, beside what it should cost at most."""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tests.bench.cluster import SETS_PER_NAMESPACE, build
+from tests.bench.evaluation import measure
+from tests.bench.live import measure_live
+from tests.bench.processes import BenchError
+from tests.bench.table import Numbers, render
+
+_SIZES: Final = (10, 100, 1000)
+_CHANGES: Final = 30
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 0 unless something could not be measured."""
+    options = _parser().parse_args(arguments)
+    tell = _Progress()
+    found = []
+    try:
+        for sets in options.sizes:
+            namespaces = -(-sets // SETS_PER_NAMESPACE)
+            tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
+            passes = measure(build(sets))
+            live = asyncio.run(measure_live(sets, options.changes, tell))
+            found.append(Numbers(sets, passes, live))
+    except BenchError as error:
+        sys.stderr.write(f"bench: {error}\n")
+        return 1
+    tell("done")
+    sys.stdout.write(f"\n{render(found)}\n")
+    if options.json is not None:
+        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument(
+        "--sizes", type=_sizes, default=_SIZES, help="numbers of InferenceSets, comma-separated"
+    )
+    parser.add_argument(
+        "--changes", type=int, default=_CHANGES, help="changes to time, for each added delay"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there")
+    return parser
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+class _Progress:
+    """Says what is being done, and when since the start."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def __call__(self, what: str) -> None:
+        sys.stdout.write(f"{time.monotonic() - self._began:6.1f} s  {what}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

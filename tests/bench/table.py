@@ -1,0 +1,157 @@
+"""The numbers beside the aims."""
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tests.bench.daemon_process import Phase
+from tests.bench.evaluation import PassTimes
+from tests.bench.live import RESYNCS, LiveNumbers, Quiet, Requests
+
+_MEGABYTE: Final = 1e6
+_START: Final = "start"
+_WHOLE_FROM: Final = 100
+"""Numbers from here on are shown without decimals."""
+
+_MOST_MEMORY: Final = 150.0
+_LONGEST_BLOCK_MS: Final = 25.0
+_LONGEST_CHANGE_MS: Final = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Everything about one size."""
+
+    sets: int
+    passes: PassTimes
+    live: LiveNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: a number for each size, and what it should be at most."""
+
+    name: str
+    unit: str
+    values: tuple[float, ...]
+    aim: float | None = None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the aim is met at every size, None where there is none."""
+        return None if self.aim is None else all(value <= self.aim for value in self.values)
+
+
+def rows(sizes: Sequence[Numbers]) -> Iterator[Row]:
+    """Yield the lines of the table."""
+    yield from _passes([each.passes for each in sizes])
+    lives = [each.live for each in sizes]
+    yield from _loop(lives)
+    for name, sizes_of in (
+        ("resident memory after start", [each.started.resident for each in lives]),
+        ("resident memory at the end", [each.ended.resident for each in lives]),
+        ("peak memory", [each.ended.peak for each in lives]),
+    ):
+        yield _row(name, "MB", _megabytes(sizes_of), _MOST_MEMORY)
+    yield _row("start until ready", "ms", _ms(each.start for each in lives))
+    for added in lives[0].changes:
+        times = [sorted(each.changes[added]) for each in lives]
+        name = f"change to Event, {added} added"
+        yield _row(f"{name}, p50", "ms", _ms(map(statistics.median, times)))
+        yield _row(f"{name}, p95", "ms", _ms(each[int(len(each) * 0.95)] for each in times))
+        yield _row(f"{name}, max", "ms", _ms(each[-1] for each in times), _LONGEST_CHANGE_MS)
+    yield from _requests(lives)
+
+
+def _passes(passes: Sequence[PassTimes]) -> Iterator[Row]:
+    yield _row("decoding once, json", "ms", _ms(each.stdlib_json for each in passes))
+    yield _row("decoding once, reporter", "ms", _ms(each.decoding for each in passes))
+    yield _row("full pass", "ms", _ms(each.full for each in passes))
+    yield _row("full pass / json", "", [each.full / each.stdlib_json for each in passes], 1.0)
+    yield _row("pass, nothing changed", "ms", _ms(each.steady for each in passes))
+    for part in ("probes", "resolution", "plan"):
+        yield _row(f"  of it {part}", "ms", _ms(getattr(each, part) for each in passes))
+    yield _row("pass, every picker down", "ms", _ms(each.all_broken for each in passes))
+
+
+def _loop(lives: Sequence[LiveNumbers]) -> Iterator[Row]:
+    after_start = [[each.phases[name] for name in each.phases if name != _START] for each in lives]
+    at_start = [[each.phases[_START]] for each in lives]
+    name = "longest block of the loop"
+    yield _row(f"{name}", "ms", _ms(_worst(each, "lag") for each in after_start), _LONGEST_BLOCK_MS)
+    yield _row(
+        f"{name}, processor", "ms", _ms(_worst(each, "callback_cpu") for each in after_start)
+    )
+    yield _row(f"{name}, at start", "ms", _ms(_worst(each, "lag") for each in at_start))
+    yield _row(
+        f"{name}, at start, processor", "ms", _ms(_worst(each, "callback_cpu") for each in at_start)
+    )
+
+
+def _worst(phases: Iterable[Phase], what: str) -> float:
+    return max(getattr(phase, what) for phase in phases)
+
+
+def _requests(lives: Sequence[LiveNumbers]) -> Iterator[Row]:
+    quiet, firing = [each.steady for each in lives], [each.firing for each in lives]
+    yield _row("nothing fires: requests but lease, discovery", "", map(_undue, quiet), 0)
+    yield _row("  lease and discovery, per resync", "", [_due(each) / RESYNCS for each in quiet])
+    yield _row("  passes per resync", "", [each.passes / RESYNCS for each in quiet])
+    yield _row("  part of a processor", "%", [each.cpu_share * 100 for each in quiet])
+    yield _row("Events fire: requests but these, refreshes", "", map(_undue, firing), 0)
+    yield _row("  Events that fire", "", [each.fired for each in lives])
+    yield _row("  refreshes, per resync", "", [_refreshes(each) / RESYNCS for each in firing])
+    yield _row("  passes per resync", "", [each.passes / RESYNCS for each in firing])
+    yield _row("list requests at start", "", [_lists(each.listing) for each in lives])
+    yield _row("list requests for a relist of all", "", [_lists(each.relisting) for each in lives])
+    yield _row("relist of all", "ms", _ms(each.relist for each in lives))
+
+
+def _undue(quiet: Quiet) -> int:
+    return sum(quiet.requests.values()) - _due(quiet) - _refreshes(quiet)
+
+
+def _due(quiet: Quiet) -> int:
+    return sum(quiet.requests.get(key, 0) for key in ("update leases", "get discovery"))
+
+
+def _refreshes(quiet: Quiet) -> int:
+    return quiet.requests.get("patch events", 0)
+
+
+def _lists(requests: Requests) -> int:
+    return sum(count for key, count in requests.items() if key.startswith("list "))
+
+
+def _row(name: str, unit: str, values: Iterable[float], aim: float | None = None) -> Row:
+    return Row(name, unit, tuple(values), aim)
+
+
+def _ms(seconds: Iterable[float]) -> Iterator[float]:
+    return (each * 1000 for each in seconds)
+
+
+def _megabytes(sizes: Iterable[int]) -> Iterator[float]:
+    return (each / _MEGABYTE for each in sizes)
+
+
+def render(sizes: Sequence[Numbers]) -> str:
+    """Return the table as text."""
+    lines = [_line("", "", [f"{each.sets} sets" for each in sizes], "aim", "")]
+    for row in rows(sizes):
+        aim = "" if row.aim is None else f"<= {row.aim:g}"
+        verdict = {None: "", True: "met", False: "NOT met"}[row.met]
+        lines.append(
+            _line(row.name, row.unit, [_number(each) for each in row.values], aim, verdict)
+        )
+    return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) or abs(value) >= _WHOLE_FROM else f"{value:.2f}"
+
+
+def _line(name: str, unit: str, values: Iterable[str], aim: str, verdict: str) -> str:
+    cells = " ".join(f"{value:>10}" for value in values)
+    return f"{name:44} {unit:3} {cells}  {aim:>8}  {verdict}".rstrip()

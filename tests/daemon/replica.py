@@ -1,0 +1,254 @@
+"""Replicas of the daemon for tests: in this process, or as the real program in one of its own."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Self
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from reporter.daemon import main
+from reporter.kube.client import connect
+from reporter.settings import DaemonSettings
+
+PATIENCE_SECONDS = 15.0
+"""How long a condition may take to come true; only a failing test ever waits so long."""
+
+QUICK_LEASE = {
+    "lease_duration_seconds": 2.0,
+    "renew_deadline_seconds": 1.4,
+    "retry_period_seconds": 0.3,
+}
+
+
+_inside: set[asyncio.Task[None]] = set()
+"""The daemons in this process; should one fail, whoever waits need not wait longer."""
+
+
+async def until(condition: Callable[[], object], what: str) -> Any:
+    """Wait until `condition` holds, and return what it returned.
+
+    It may be a coroutine function; an assertion or connection error in it counts as not yet.
+    """
+    last: object = None
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                for task in _inside:
+                    if task.done():
+                        task.result()
+                try:
+                    last = condition()
+                    if isinstance(last, Awaitable):
+                        last = await last
+                except (AssertionError, aiohttp.ClientError, OSError) as error:
+                    last = error
+                else:
+                    if last:
+                        return last
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise AssertionError(f"in vain: {what}; last: {last!r}") from None
+
+
+_FIRST_PORT = 20_000
+"""Below the ports that systems give to outgoing connections; each test worker has its own range."""
+
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_next_port = _FIRST_PORT + 400 * _worker
+
+
+def free_port() -> int:
+    """Return a port that nobody uses and that no other worker will take."""
+    global _next_port  # noqa: PLW0603 - a counter for the whole process
+    while True:
+        _next_port += 1
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", _next_port))
+            except OSError:
+                continue
+        return _next_port
+
+
+class Replica:
+    """What is the same for both kinds: the listeners, and what they say."""
+
+    def __init__(self, kubeconfig: Path, name: str, **settings: object) -> None:
+        self.kubeconfig = kubeconfig
+        self.name = name
+        self.ports = {each: free_port() for each in ("metrics", "health-probe", "report")}
+        self.settings: dict[str, Any] = {
+            "resync_seconds": 1,
+            "startup_grace_seconds": 0,
+            **QUICK_LEASE,
+            **{
+                f"{each.replace('-', '_')}_bind_address": f"127.0.0.1:{port}"
+                for each, port in self.ports.items()
+            },
+            **settings,
+        }
+
+    async def start(self) -> Self:
+        raise NotImplementedError
+
+    async def stop(self) -> None:
+        raise NotImplementedError
+
+    async def get(self, listener: str, path: str, **options: Any) -> tuple[int, str]:
+        """GET from one of the listeners; return status and text."""
+        url = f"http://127.0.0.1:{self.ports[listener]}{path}"
+        async with aiohttp.ClientSession() as session, session.get(url, **options) as answer:
+            return answer.status, await answer.text()
+
+    async def ready(self) -> Self:
+        """Wait until /readyz is well."""
+
+        async def is_ready() -> bool:
+            return (await self.get("health-probe", "/readyz"))[0] == 200
+
+        await until(is_ready, f"{self.name} is ready")
+        return self
+
+    async def report(self) -> dict[str, Any]:
+        """Return the report of the newest pass."""
+        status, text = await self.get("report", "/api/v1/report")
+        assert status == 200, text
+        return json.loads(text)
+
+    async def dispositions(self) -> dict[tuple[str, str], str]:
+        """Return the disposition of each finding by reason and subject; stale ones say so."""
+        report = await self.report()
+        return {
+            (each["reason"], each["subject"]): each["disposition"] + " stale" * each["stale"]
+            for each in report["findings"]
+        }
+
+    async def leads(self) -> bool:
+        return bool((await self.report())["leading"])
+
+    async def metric(self, name: str, **labels: str) -> float:
+        """Return the sum of the samples of a metric that have these labels."""
+        _, text = await self.get("metrics", "/metrics")
+        return sum(
+            sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == f"status_reporter_{name}"
+            and labels.items() <= sample.labels.items()
+        )
+
+    async def passes(self, more: int = 2) -> None:
+        """Wait until this many further passes have ended."""
+        name = "pass_duration_seconds_count"
+        first = await self.metric(name)
+
+        async def have_ended() -> bool:
+            return await self.metric(name) >= first + more
+
+        await until(have_ended, f"{more} further passes")
+
+    async def writes(self, **labels: str) -> float:
+        """Return how many writes of Events there were, of a purpose or with an outcome."""
+        return await self.metric("event_writes_total", **labels)
+
+
+class Inside(Replica):
+    """The daemon in this process."""
+
+    _task: asyncio.Task[None] | None = None
+
+    async def start(self) -> Self:
+        self._stop = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+        _inside.add(self._task)
+        await asyncio.sleep(0)
+        return self
+
+    async def _run(self) -> None:
+        settings = DaemonSettings(**self.settings)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("POD_NAME", self.name)
+            client = await connect(kubeconfig=self.kubeconfig)
+            serving = main.serve(client, settings, self._stop)
+            async with client:
+                # The name is read before anything is awaited.
+                await serving
+
+    async def stop(self) -> None:
+        """Stop as SIGTERM does, and let what went wrong in it be seen."""
+        if self._task is not None:
+            task, self._task = self._task, None
+            _inside.discard(task)
+            self._stop.set()
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await task
+
+
+class Program(Replica):
+    """The real program."""
+
+    process: asyncio.subprocess.Process
+
+    async def start(self) -> Self:
+        flags = [
+            f"--{name.replace('_', '-')}={str(value).lower() if value in (True, False) else value}"
+            for name, value in self.settings.items()
+        ]
+        await self.start_with("--kubeconfig", str(self.kubeconfig), *flags, "--log-format=json")
+        return self
+
+    async def start_with(self, *flags: str) -> Self:
+        """Start with nothing but these flags."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("STATUS_REPORTER_")}
+        clean.pop("KUBECONFIG", None)
+        self._log = self.kubeconfig.with_name(f"{self.name}.log").open("ab")
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "reporter",
+            "run",
+            *flags,
+            stdout=self._log,
+            stderr=self._log,
+            env={**clean, "POD_NAME": self.name},
+        )
+        return self
+
+    @property
+    def output(self) -> str:
+        return self.kubeconfig.with_name(f"{self.name}.log").read_text()
+
+    def lines(self, event: str = "") -> list[dict[str, Any]]:
+        """Return the log, of one kind of line or of all."""
+        lines = [json.loads(line) for line in self.output.splitlines()]
+        return [line for line in lines if not event or line["event"] == event]
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    async def ended(self) -> int:
+        """Wait for the end and return the exit status."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await self.process.wait()
+
+    async def stop(self) -> None:
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+            try:
+                await self.ended()
+            except TimeoutError:
+                self.process.kill()
+                await self.process.wait()
+                raise
+        self._log.close()

@@ -1,0 +1,94 @@
+"""What a daemon says first, and when it may say it."""
+
+import pytest
+
+from reporter.sandbox import Fault
+from reporter.snapshot import live
+from tests.daemon.replica import until
+from tests.daemon.stage import KAITO, READY, key_of
+
+
+async def test_healthy_stack_is_told_ready_once_and_nothing_else(stage, inside):
+    """The first pass waits for each kind, so a healthy cluster gets its Readys and no Warning."""
+    replica = await inside().start()
+    await stage.all_ready()
+    await replica.passes()
+    assert sorted(map(key_of, stage.events())) == sorted(READY)
+
+
+@pytest.mark.parametrize("resource", ["inferencesets.kaito.sh", "configmaps", "events"])
+async def test_first_pass_waits_for_the_slowest_kind(stage, inside, resource):
+    """A kind that is listed late delays the first verdicts and is never called unknown."""
+    slow = Fault(action="slow", verbs=("list",), resources=(resource,), seconds=1.0)
+    stage.sandbox.faults.add(slow)
+    replica = await inside().start()
+    await until(lambda: stage.sandbox.faults.open_watches("workspaces.kaito.sh"), "others watch")
+    assert (await replica.get("health-probe", "/readyz"))[0] == 503
+    assert (await replica.get("report", "/api/v1/report"))[0] == 503
+    assert not stage.events()
+    await stage.all_ready()
+    assert sorted(map(key_of, stage.events())) == sorted(READY)
+
+
+async def test_kind_that_never_answers_is_declared_unknown(stage, inside, monkeypatch):
+    """After 30 s the rest is judged; what was not listed yet is nobody's fault."""
+    monkeypatch.setattr(live, "_DECLARED_UNKNOWN_SECONDS", 1.0)
+    hang = Fault(action="hang", verbs=("list",), resources=("workspaces.kaito.sh",))
+    stage.sandbox.faults.add(hang)
+    stage.scale_kaito(0)
+    replica = await (await inside().start()).ready()
+    await stage.told(KAITO)
+    report = await replica.report()
+    assert {"resource": "workspaces.kaito.sh", "cause": "not listed yet"} in report["unknown"]
+    assert [key_of(event) for event in stage.warnings()] == [KAITO]
+    assert not [each for each in report["ready"] if each["reason"] == "inferencesetReady"]
+
+
+async def test_two_replicas_that_start_at_once_say_everything_once(stage, inside):
+    """One of them creates the Lease, the other stands by."""
+    stage.scale_kaito(0)
+    both = [await inside(name).start() for name in ("replica-a", "replica-b")]
+    for replica in both:
+        await replica.ready()
+    await stage.told(KAITO)
+    await until(lambda: len(stage.events()) >= len(READY) - 1, "the others are ready")
+    for replica in both:
+        await replica.passes()
+    assert sorted([await replica.leads() for replica in both]) == [False, True]
+    keys = [key_of(event) for event in stage.events()]
+    assert len(keys) == len(set(keys))
+    assert stage.lease()["leaseTransitions"] == 0
+
+
+async def test_restart_goes_on_where_the_last_one_ended(stage, inside):
+    """No Ready is repeated; an Event that fires keeps its name and its count rises."""
+    old = await inside().start()
+    await stage.all_ready()
+    stage.scale_kaito(0)
+    before = await stage.told(KAITO)
+    first = stage.events()
+    await old.stop()
+    replica = await inside("replica-new").start()
+    await until(lambda: stage.events(KAITO)[0]["count"] > before["count"] + 1, "count rises")
+    await replica.passes()
+    assert names(stage.events()) == names(first)
+    assert stage.events(KAITO)[0]["firstTimestamp"] == before["firstTimestamp"]
+
+
+async def test_recovery_while_no_replica_ran_is_told_by_the_next(stage, inside):
+    """An Event that fires on record is closed, and the Ready that is due comes once."""
+    old = await inside().start()
+    await stage.all_ready()
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    await old.stop()
+    stage.scale_kaito(1)
+    replica = await inside("replica-new").start()
+    await stage.told(KAITO, "over")
+    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await replica.passes()
+    assert len(stage.events()) == len(READY) + 2
+
+
+def names(events) -> list[str]:
+    return sorted(event["metadata"]["name"] for event in events)

@@ -1,0 +1,323 @@
+import io
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from reporter.cli import check
+
+NOW = "2026-11-20T12:00:00Z"
+
+
+def write(tmp_path, *documents, name="dump.json"):
+    path = tmp_path / name
+    path.write_text("\n".join(json.dumps(document) for document in documents))
+    return path
+
+
+def report(run, *argv):
+    status, out, err = run("check", *argv, "-o", "json")
+    assert err == ""
+    return status, json.loads(out)
+
+
+def dispositions(document):
+    return {(each["reason"], each["subject"]): each["disposition"] for each in document["findings"]}
+
+
+def test_nothing_fires_on_a_healthy_stack(run, healthy):
+    """All subjects are ready, and the status is 0."""
+    status, document = report(run, "--from", healthy)
+    assert status == 0
+    assert document["findings"] == []
+    assert document["unknown"] == document["skipped"] == []
+    assert [each["subject"] for each in document["ready"]] == [
+        "cluster",
+        "inferenceset/chat-models/llama-3-1-8b",
+        "inferenceset/chat-models/phi-4-mini",
+        "inferenceset/code-models/qwen2-5-coder-7b",
+        "inferenceset/search-models/gemma-3-4b",
+        "inferenceset/search-models/mistral-7b",
+        "namespace/chat-models",
+        "namespace/code-models",
+        "namespace/search-models",
+    ]
+
+
+def test_causes_fire_on_a_broken_stack_and_symptoms_do_not(run, broken):
+    """What an operator sees is the causes; the rest is named with what explains it."""
+    status, document = report(run, "--from", broken)
+    assert status == 1
+    assert dispositions(document) == {
+        ("clusterCRDMissing", "cluster"): "firing",
+        ("clusterKaitoControllerNotReady", "cluster"): "firing",
+        ("modelharnessGatewayProgrammingFailed", "namespace/chat-models"): "firing",
+        (
+            "inferencesetScalingMisconfigured",
+            "inferenceset/chat-models/phi-4-mini",
+        ): "firing",
+        ("inferencesetEPPNotReady", "inferenceset/chat-models/phi-4-mini"): "secondary",
+        (
+            "inferencesetInfraProvisioningFailed",
+            "inferenceset/code-models/qwen2-5-coder-7b",
+        ): "suppressed",
+        ("inferencesetModelPodsNotReady", "inferenceset/search-models/mistral-7b"): "suppressed",
+    }
+    assert "://" not in json.dumps(document)
+
+
+def test_the_json_has_the_shape_of_the_contract(run, broken):
+    """Scripts rely on these keys."""
+    _, document = report(run, "--from", broken)
+    assert list(document) == [
+        "apiVersion", "kind", "now", "findings", "ready", "unknown", "skipped", "derived", "events",
+    ]  # fmt: skip
+    assert (document["apiVersion"], document["kind"]) == ("status-reporter/v1", "Report")
+    assert document["now"] == NOW
+    kaito = next(
+        each for each in document["findings"] if each["reason"] == "clusterKaitoControllerNotReady"
+    )
+    message = kaito.pop("message")
+    assert kaito == {
+        "reason": "clusterKaitoControllerNotReady",
+        "layer": "cluster",
+        "type": "Warning",
+        "disposition": "firing",
+        "primary": False,
+        "stale": False,
+        "subject": "cluster",
+        "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "kaito-system"},
+        "related": {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "namespace": "kaito-system",
+            "name": "kaito-workspace",
+        },
+        "since": "2026-11-20T11:41:10Z",
+        "firesAt": None,
+        "by": [],
+    }
+    events = {each["reason"]: each for each in document["events"]}
+    assert events["clusterKaitoControllerNotReady"]["message"] == message
+    assert message.endswith(
+        "(suppressing downstream reasons: inferencesetInfraProvisioningFailed, "
+        "inferencesetModelPodsNotReady in 2 namespace(s))"
+    )
+
+
+@pytest.mark.parametrize("output", ["json", "text", "events"])
+def test_the_same_input_gives_the_same_bytes(run, broken, tmp_path, output):
+    """The order of files and documents does not matter."""
+    paths = sorted(broken.glob("*.yaml"))
+    forward = [part for path in paths for part in ("--from", path)]
+    backward = [part for path in reversed(paths) for part in ("--from", path)]
+    first = run("check", *forward, "-o", output)
+    assert first == run("check", *backward, "-o", output)
+    assert first == run("check", "--from", broken, "-o", output)
+
+
+def test_events_are_printed_like_kubectl_does(run, broken, healthy):
+    """The columns of `kubectl get events`, in the order of the Events' names."""
+    status, out, _ = run("check", "--from", broken, "-o", "events")
+    assert status == 1
+    head, *rows = out.splitlines()
+    assert head.split() == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
+    assert len(rows) == 4
+    assert all(row.startswith("0s          Warning   ") for row in rows)
+    disabled = ("--disable-reasons", "clusterReady,modelharnessReady,inferencesetReady")
+    assert run("check", "--from", healthy, "-o", "events", *disabled) == (0, "", "No Events.\n")
+
+
+def test_the_first_line_is_the_verdict_and_the_time(run, broken, healthy):
+    """At three in the morning one line must do."""
+    assert run("check", "--from", healthy)[1].splitlines()[0] == (
+        f"Nothing fires at {NOW} (the newest time in the dump)."
+    )
+    assert run("check", "--from", broken)[1].splitlines()[0] == (
+        f"4 causes fire at {NOW} (the newest time in the dump); 2 suppressed, 1 secondary."
+    )
+    assert "(--now)" in run("check", "--from", broken, "--now", NOW)[1].splitlines()[0]
+
+
+def test_a_dump_from_standard_input(run, healthy, monkeypatch):
+    """`kubectl get ... -o yaml | status-reporter check --from -` works."""
+    raw = b"".join(b"---\n" + path.read_bytes() for path in sorted(healthy.glob("*.yaml")))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    assert run("check", "--from", "-")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "disposition", "since"),
+    [
+        ((), 1, "firing", "2026-11-20T11:59:00Z"),
+        (("--observed-for", "90"), 1, "firing", "2026-11-20T11:58:30Z"),
+        (("--observed-for", "10"), 0, "pending", "2026-11-20T11:59:50Z"),
+        (("--observed-for", "10", "--startup-grace-seconds", "5"), 1, "firing", None),
+        (("--observed-for", "0", "--startup-grace-seconds", "0"), 1, "firing", None),
+        (("--observed-for", "10", "--grace", "clusterBBRNotReady=5"), 1, "firing", None),
+    ],
+)
+def test_observed_for(run, tmp_path, argv, status, disposition, since):
+    """A finding without a time of its own counts as first seen so long before now."""
+    path = write(tmp_path, deployment("body-based-router", 0))
+    found, document = report(run, "--from", path, "--now", NOW, *argv)
+    (finding,) = document["findings"]
+    assert (found, finding["disposition"]) == (status, disposition)
+    assert since in {None, finding["since"]}
+
+
+def deployment(name, replicas, namespace="kaito-system"):
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"replicas": replicas},
+        "status": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("documents", "argv"),
+    [
+        ([{"apiVersion": "v1", "kind": "List", "items": []}], ()),
+        ([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}], ()),
+        ([deployment("web", 1, "shop")], ()),
+        (
+            [
+                {
+                    "apiVersion": "v1",
+                    "kind": "Status",
+                    "reason": "Forbidden",
+                    "details": {"kind": "deployments", "group": "apps"},
+                }
+            ],
+            ("--complete",),
+        ),
+    ],
+)
+def test_a_dump_that_says_nothing_names_a_sufficient_one(run, tmp_path, documents, argv):
+    """Nothing judged is neither healthy nor faulty: status 2, and the commands that help."""
+    status, out, err = run("check", "--from", write(tmp_path, *documents), *argv)
+    assert (status, out) == (2, "")
+    assert 'kubectl get "$kind" -A -o yaml' in err
+    assert "workspaces.kaito.sh" in err
+    assert "--complete" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (("--from", "missing.yaml"), "--from: missing.yaml: no such file or folder"),
+        (("--now", "noon"), "--now: 'noon' is not allowed"),
+        (("--now", "2026-11-20T12:00:00"), "RFC 3339"),
+        (("--observed-for", "-1"), "--observed-for: '-1' is not allowed"),
+        (("--observed-for", "nan"), "--observed-for: 'nan' is not allowed"),
+        (("--observed-for", "1e30"), "seconds, 0 or more"),
+        (("--emit", "all"), "--emit: 'all' is not allowed"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(run, healthy, argv, says):
+    """Wrong arguments end with status 2 and name what is allowed."""
+    given = argv if argv[0] == "--from" else ("--from", healthy, *argv)
+    status, out, err = run("check", *given)
+    assert (status, out) == (2, "")
+    assert says in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (("--kubeconfig", "nowhere"), "nowhere"),
+        (("--complete",), "--complete is about a dump"),
+    ],
+)
+def test_a_cluster_that_cannot_be_reached(run, argv, says):
+    """Without a cluster the status is 2, and the message says what to use."""
+    status, out, err = run("check", *argv)
+    assert (status, out) == (2, "")
+    assert says in err
+
+
+def test_the_time_of_a_dump_is_at_most_the_present(run, tmp_path, monkeypatch):
+    """A clock that was ahead where the dump was taken does not lead into the future."""
+    path = write(
+        tmp_path,
+        deployment("body-based-router", 1) | {"status": {"startTime": "2999-01-01T00:00:00Z"}},
+    )
+
+    class Fixed(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2026, 11, 20, 12, tzinfo=UTC)
+
+    monkeypatch.setattr(check, "datetime", Fixed)
+    out = run("check", "--from", path)[1]
+    assert f"at {NOW} (the present; the dump's newest time is later)" in out
+
+
+def test_colours_only_on_a_terminal(run, broken, monkeypatch):
+    """Text that is piped holds no escape sequences, nor does it where NO_COLOR is set."""
+    assert "\x1b" not in run("check", "--from", broken)[1]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "\x1b[1;31m4 causes fire\x1b[0m" in run("check", "--from", broken)[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run("check", "--from", broken)[1]
+
+
+def test_settings_decide_as_they_do_for_the_daemon(run, broken, tmp_path):
+    """`check` takes the daemon's flags and file, those of no use to it included."""
+    config = tmp_path / "settings.yaml"
+    config.write_text("leader-elect: false\nemit: primary\nkaito-deployment: ''\n")
+    status, document = report(run, "--from", broken, "--config", config, "--log-level=debug")
+    assert status == 1
+    firing = {key for key, value in dispositions(document).items() if value == "firing"}
+    assert ("clusterKaitoControllerNotReady", "cluster") not in firing
+    assert ("inferencesetModelPodsNotReady", "inferenceset/search-models/mistral-7b") in firing
+
+
+def test_a_nearly_right_variable_is_pointed_out(run, healthy, monkeypatch):
+    """A misspelt variable would be without effect; others' variables are nobody's business."""
+    monkeypatch.setenv("STATUS_REPORTER_STARTUP_GRACE_SECOND", "0")
+    monkeypatch.setenv("STATUS_REPORTER_SERVICE_HOST", "10.0.0.1")
+    status, _, err = run("check", "--from", healthy)
+    assert status == 0
+    assert err == (
+        "status-reporter: STATUS_REPORTER_STARTUP_GRACE_SECOND is no setting; "
+        "did you mean STATUS_REPORTER_STARTUP_GRACE_SECONDS?\n"
+    )
+
+
+def test_skipped_and_unknown_are_shown_with_counts(run, broken, tmp_path):
+    """What the report does not rest on is said."""
+    (tmp_path / "bad.yaml").write_text("a: [")
+    deployments = broken / "deployments.yaml"
+    _, out, _ = run("check", "--from", deployments, "--from", tmp_path / "bad.yaml", "--now", NOW)
+    assert "Skipped as malformed (1):" in out
+    assert "Unknown (17):" in out
+    assert "and 7 more; -o json lists all" in out
+
+
+def test_the_live_cluster(broken, tmp_path):
+    """Without --from the cluster of the kubeconfig is watched until all is listed."""
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from reporter.cli.main import main\n"
+        "from reporter.cli.sandbox import _documents\n"
+        "from reporter.sandbox.serve import running\n"
+        "async def both():\n"
+        "    documents = _documents([sys.argv[1]])\n"
+        "    kubeconfig = pathlib.Path(sys.argv[2])\n"
+        "    async with running(documents, kubeconfig_path=kubeconfig):\n"
+        "        argv = ['check', '--kubeconfig', str(kubeconfig), '-o', 'json']\n"
+        "        return await asyncio.to_thread(main, argv)\n"
+        "sys.exit(asyncio.run(both()))\n"
+    )
+    command = [sys.executable, "-c", code, str(broken), str(tmp_path / "kubeconfig")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1, done.stderr
+    firing = {
+        key for key, value in dispositions(json.loads(done.stdout)).items() if value == "firing"
+    }
+    assert ("clusterKaitoControllerNotReady", "cluster") in firing

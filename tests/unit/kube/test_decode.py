@@ -1,0 +1,175 @@
+"""Pages and frames: what is well-formed is read, the rest is skipped by name."""
+
+import gc
+import json
+
+import pytest
+
+from reporter.catalogue.resources import ENVOYFILTERS, NODES, PODS
+from reporter.kube.decode import FrameType, decode_frame, decode_page
+from reporter.kube.errors import Gone, NotJson
+from reporter.snapshot.decode import children, decode_object
+
+GOOD = b'{"metadata":{"name":"good","namespace":"n","resourceVersion":"3"}}'
+DEEP = (
+    b'{"kind":"x","metadata":{"name":"deep","namespace":"n,]"},"spec":{"a":"\\"]}","configPatches":'
+    + b"[" * 3000
+    + b"]" * 3000
+    + b"}}"
+)
+
+
+def page(*items: bytes, kind: str = "PodList") -> bytes:
+    head = f'{{"kind":"{kind}","apiVersion":"v1","metadata":{{"resourceVersion":"7"}},"items":['
+    return head.encode() + b",".join(items) + b"]}"
+
+
+def with_status(status: str) -> bytes:
+    return f'{{"metadata":{{"name":"bad","namespace":"n"}},"status":{status}}}'.encode()
+
+
+MALFORMED = [
+    (with_status('{"conditions":{}}'), "bad", "status.conditions is not a list"),
+    (with_status("[]"), "bad", "status is not an object"),
+    (with_status("null"), "bad", "status is not an object"),
+    (
+        with_status('{"conditions":[' + ",".join(['{"type":"x"}'] * 1001) + "]}"),
+        "bad",
+        "status.conditions has more than 1000 entries",
+    ),
+    (with_status('{"conditions":[{}]}'), "bad", "status.conditions[0].type is missing"),
+    (with_status('{"podIP":4}'), "bad", "status.podIP is not a string"),
+    (
+        with_status('{"containerStatuses":[{"name":"c","restartCount":"x"}]}'),
+        "bad",
+        "status.containerStatuses[0].restartCount is not a whole number",
+    ),
+    (
+        with_status('{"conditions":[{"type":"x","lastTransitionTime":"soon"}]}'),
+        "bad",
+        "status.conditions[0].lastTransitionTime is not a time",
+    ),
+    (
+        with_status('{"conditions":[{"type":"x","lastTransitionTime":"2026-01-01T00:00:00"}]}'),
+        "bad",
+        "status.conditions[0].lastTransitionTime has no time zone",
+    ),
+    (b'{"metadata":{"namespace":"n"}}', "", "metadata.name is missing"),
+    (b'{"metadata":{"name":"","namespace":"n"}}', "", "metadata.name is missing"),
+    (b'{"metadata":{"name":"a"}}', "a", "metadata.namespace is missing"),
+    (b'{"metadata":{"name":"a","namespace":5}}', "a", "metadata.namespace is not a string"),
+    (
+        b'{"metadata":{"name":"a","namespace":"n","labels":{"k":1}}}',
+        "a",
+        "an entry of metadata.labels is not a string",
+    ),
+    (b"{}", "", "metadata is missing"),
+    (b"[]", "", "it is not an object"),
+    (b"null", "", "it is not an object"),
+    (b'{"metadata":{"name":"\xff"}}', "", "it is not UTF-8"),
+    (
+        b'{"metadata":{"namespace":"n","name":"' + b"x" * 254 + b'"}}',
+        "x" * 250 + "...",
+        "metadata.name has more than 253 characters",
+    ),
+]
+
+
+@pytest.mark.parametrize(("raw", "name", "cause"), MALFORMED)
+def test_one_bad_object_is_named_and_its_neighbours_are_kept(raw, name, cause):
+    """In a page, in a frame and alone, a malformed object is skipped in the same words."""
+    result = decode_page(PODS, page(GOOD, raw, GOOD))
+    assert [each.name for each in result.objects] == ["good", "good"]
+    (skipped,) = result.skipped
+    if name != skipped.name:
+        assert len(skipped.name) == 253
+    assert (skipped.resource, skipped.cause) == ("pods", cause)
+    assert decode_frame(PODS, b'{"type":"ADDED","object":' + raw + b"}").content == skipped
+    assert decode_object(PODS, raw) == skipped
+
+
+def test_cluster_scoped_objects_need_no_namespace():
+    """Nodes have none."""
+    assert decode_page(NODES, page(b'{"metadata":{"name":"a"}}')).objects[0].namespace == ""
+
+
+def test_an_object_nested_too_deeply_hides_nobody():
+    """Any tenant can write such an object; it is skipped by name, in a page and in a frame."""
+    result = decode_page(ENVOYFILTERS, page(GOOD, DEEP, GOOD, kind="EnvoyFilterList"))
+    assert [each.name for each in result.objects] == ["good", "good"]
+    (skipped,) = result.skipped
+    assert (skipped.namespace, skipped.name) == ("n,]", "deep")
+    assert skipped.cause == "it is nested too deeply"
+    assert result.resource_version == "7"
+    frame = decode_frame(ENVOYFILTERS, b'{"type":"MODIFIED","object":' + DEEP + b"}")
+    assert (frame.type, frame.content) == (FrameType.MODIFIED, skipped)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"<html>",
+        b'{"kind":"Status"}',
+        page(GOOD)[:-5],
+        b'{"kind":"PodList","items":[]}',
+        b'{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":{}}',
+        b"[" * 5000,
+        b"\xff" * 10,
+    ],
+)
+def test_what_is_no_list_empties_nothing(body):
+    """An answer that is not a list is an error, never an empty list."""
+    with pytest.raises(NotJson):
+        decode_page(PODS, body)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"404 page not found", b"{}", b'{"type":"NEW","object":{}}', b'{"type":5}', b"[" * 9999],
+)
+def test_what_is_no_frame_is_an_error(line):
+    """Text of a proxy in a watch ends the watch; it is not taken for an event."""
+    with pytest.raises(NotJson):
+        decode_frame(PODS, line)
+
+
+def test_error_frames_raise():
+    """An expired version arrives as a frame; it is the same error as HTTP 410."""
+    with pytest.raises(Gone):
+        decode_frame(PODS, b'{"type":"ERROR","object":{"kind":"Status","code":410}}')
+
+
+def test_bookmarks_carry_a_version():
+    """A bookmark moves the place where the watch continues, and nothing else."""
+    line = b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"12"}}}'
+    frame = decode_frame(PODS, line)
+    assert (frame.content, frame.resource_version) == (None, "12")
+
+
+def test_null_items_are_an_empty_list():
+    """Go writes an empty list as null."""
+    body = b'{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":null}'
+    assert decode_page(PODS, body).objects == ()
+
+
+def test_answers_are_not_kept_alive():
+    """The structs hold copies of what they read, not the page they were read from."""
+    secret = "kept-" + "alive" * 10
+    raw = json.dumps({"metadata": {"name": "a", "namespace": "n"}, "data": {"x": secret}}).encode()
+    body = page(raw, with_status("[]"))
+    result = decode_page(PODS, body)
+    assert len(result.objects) == 1
+    assert not [found for found in gc.get_referrers(body) if isinstance(found, (list, dict, tuple))]
+
+
+@pytest.mark.parametrize("document", [[], {}, [1, [2, "a]"], {"b": "\\"}], {"a:b": [1], "c": {}}])
+def test_children_splits_like_json(document):
+    """Taking a document apart gives what its entries are."""
+    parts = [json.loads(part) for part in children(json.dumps(document).encode())]
+    if isinstance(document, dict):
+        assert dict(zip(parts[::2], parts[1::2], strict=True)) == document
+    else:
+        assert parts == document

@@ -1,0 +1,131 @@
+"""The boundary: no exception of a library passes it, and waits are bounded."""
+
+import asyncio
+import json
+import ssl
+from datetime import UTC, datetime
+
+import aiohttp
+import msgspec
+import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from reporter.kube import errors
+from reporter.kube.backoff import Backoff
+from reporter.kube.errors import KubeError, mapped, parse_retry_after, status_error
+
+REQUEST = aiohttp.RequestInfo(
+    URL("http://h"), "GET", CIMultiDictProxy(CIMultiDict()), URL("http://h")
+)
+LOWER = [
+    aiohttp.ClientError(),
+    aiohttp.ClientPayloadError(),
+    aiohttp.ServerDisconnectedError(),
+    aiohttp.ServerTimeoutError(),
+    aiohttp.ClientOSError(),
+    aiohttp.InvalidURL("x"),
+    aiohttp.ClientResponseError(REQUEST, ()),
+    aiohttp.http_exceptions.HttpProcessingError(),
+    ssl.SSLError("bad"),
+    ssl.SSLCertVerificationError("bad"),
+    OSError(),
+    ConnectionResetError(),
+    BrokenPipeError(),
+    TimeoutError(),
+    asyncio.IncompleteReadError(b"", 1),
+    EOFError(),
+    json.JSONDecodeError("x", "", 0),
+    msgspec.DecodeError("x"),
+    msgspec.ValidationError("x"),
+    UnicodeDecodeError("utf-8", b"", 0, 1, "x"),
+    RecursionError(),
+    ValueError("x"),
+    RuntimeError("Session is closed"),
+]
+
+
+@pytest.mark.parametrize("lower", LOWER, ids=lambda error: type(error).__name__)
+def test_no_lower_exception_passes(lower: Exception):
+    """Whatever a library raises becomes ours, with what was being done in the message."""
+    with pytest.raises(KubeError, match="GET /x: ") as caught, mapped("GET /x"):
+        raise lower
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_cancellation_passes():
+    """Cancelling is no failure of the API server."""
+    with pytest.raises(asyncio.CancelledError), mapped("GET /x"):
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("soon", None),
+        ("5", 5.0),
+        ("0", 0.0),
+        ("-3", 0.0),
+        ("nan", 0.0),
+        ("inf", 3600.0),
+        ("1e9", 3600.0),
+        ("Fri, 20 Nov 2026 12:00:30 GMT", 30.0),
+        ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
+        ("Fri, 99 Nov 2026 11:00:00 GMT", None),
+    ],
+)
+def test_retry_after(header, seconds):
+    """Seconds and dates are read, nonsense is no wait, and no wait is for ever."""
+    assert parse_retry_after(header, datetime(2026, 11, 20, 12, tzinfo=UTC)) == seconds
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b'{"kind":"Status","details":5}',
+        b'{"kind":"Status","code":"x"}',
+        b"\xff",
+        b"[" * 9999,
+    ],
+)
+def test_unreadable_refusals_keep_their_code(body):
+    """The status code decides, whatever the body is."""
+    error = status_error(429, body)
+    assert isinstance(error, errors.TooManyRequests)
+    assert not error.is_status_object
+
+
+def test_messages_are_short_and_one_line():
+    """A refusal that quotes an object does not flood the log."""
+    body = json.dumps({"kind": "Status", "message": "a\nb\x1b" + "x" * 10_000}).encode()
+    message = str(status_error(500, body))
+    assert len(message) < 400
+    assert "\n" not in message
+    assert "\x1b" not in message
+
+
+def test_backoff_doubles_with_jitter_and_forgets():
+    """0.8 s doubled to 30 s, up to twice that with jitter; anew after two quiet minutes."""
+
+    class Least:
+        def random(self) -> float:
+            return 0.0
+
+    moment = [0.0]
+    backoff = Backoff(lambda: moment[0], Least())
+    delays = []
+    for _ in range(8):
+        delays.append(backoff.next())
+        moment[0] += delays[-1]
+    assert delays == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+    moment[0] += 119
+    assert backoff.next() == 30.0
+    moment[0] += 30 + 121
+    assert backoff.next() == 0.8
+    assert backoff.next(at_least=50) == 50

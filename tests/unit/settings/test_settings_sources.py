@@ -1,0 +1,238 @@
+import os
+
+import pytest
+
+from reporter.cli.configure import ProgramSettings, load_settings
+from reporter.cli.flags import GROUPS, add_setting_flags, settings_from
+from reporter.cli.parser import Parser
+from reporter.errors import UsageError
+from reporter.settings import DaemonSettings, bind_address
+
+
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch):
+    """Tests do not depend on who runs them."""
+    for name in list(os.environ):
+        if name.startswith("STATUS_REPORTER_"):
+            monkeypatch.delenv(name)
+
+
+def settings(*argv):
+    parser = Parser("run", "test")
+    add_setting_flags(parser, daemon=True)
+    return settings_from(parser.parse(argv))
+
+
+def test_every_setting_has_a_flag_in_exactly_one_group():
+    """A setting that is added cannot be forgotten in the help."""
+    grouped = [field for _, fields in GROUPS for field in fields]
+    assert sorted(grouped) == sorted(ProgramSettings.model_fields)
+
+
+def test_defaults():
+    """Without anything given the defaults hold."""
+    assert settings().model_dump(exclude={"kubeconfig", "context"}) == DaemonSettings().model_dump()
+
+
+def test_flag_wins_over_environment_wins_over_file(monkeypatch, tmp_path):
+    """Each layer is used where those above it say nothing."""
+    path = tmp_path / "settings.yaml"
+    path.write_text("resync-seconds: 1\nstartup_grace_seconds: 1\nnode-boot-budget-seconds: 1\n")
+    monkeypatch.setenv("STATUS_REPORTER_RESYNC_SECONDS", "2")
+    monkeypatch.setenv("STATUS_REPORTER_STARTUP_GRACE_SECONDS", "2")
+    found = settings("--resync-seconds", "3", "--config", str(path))
+    assert found.resync_seconds == 3
+    assert found.startup_grace_seconds == 2
+    assert found.node_boot_budget_seconds == 1
+    assert found.model_startup_budget_seconds == 1800
+
+
+def test_the_file_may_be_named_by_the_environment(monkeypatch, tmp_path):
+    """`STATUS_REPORTER_CONFIG` is what `--config` is; the flag wins."""
+    first, second = tmp_path / "1.yaml", tmp_path / "2.yaml"
+    first.write_text("resync-seconds: 1")
+    second.write_text("resync-seconds: 2")
+    monkeypatch.setenv("STATUS_REPORTER_CONFIG", str(first))
+    assert settings().resync_seconds == 1
+    assert settings("--config", str(second)).resync_seconds == 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "field", "value"),
+    [
+        (["--resync-seconds=30"], "resync_seconds", 30),
+        (["--leader-elect"], "leader_elect", True),
+        (["--leader-elect=false"], "leader_elect", False),
+        (["--leader-elect=true"], "leader_elect", True),
+        (["--no-leader-elect"], "leader_elect", False),
+        (["--emit", "primary"], "emit", "primary"),
+        (["--kaito-namespace", "a,b"], "kaito_namespace", ("a", "b")),
+        (["--kaito-namespace", "a", "--kaito-namespace", "b"], "kaito_namespace", ("a", "b")),
+        (["--keda-namespace", ""], "keda_namespace", ()),
+        (["--bbr-deployment="], "bbr_deployment", ""),
+        (["--grace", "clusterBBRNotReady=5"], "grace", {"clusterBBRNotReady": 5}),
+        (
+            [
+                "--grace=clusterBBRNotReady=5",
+                "--grace",
+                "clusterKedaNotReady=0, clusterBBRNotReady=6",
+            ],
+            "grace",
+            {"clusterBBRNotReady": 6, "clusterKedaNotReady": 0},
+        ),
+        (["--disable-reasons", "clusterReady"], "disable_reasons", ("clusterReady",)),
+        (["--report-bind-address", "[::1]:0"], "report_bind_address", "[::1]:0"),
+        (["--metrics-bind-address", "0"], "metrics_bind_address", "0"),
+        (
+            [
+                "--lease-duration-seconds",
+                "2.5",
+                "--renew-deadline-seconds=2",
+                "--retry-period-seconds=.5",
+            ],
+            "lease_duration_seconds",
+            2.5,
+        ),
+        (["--context", "test"], "context", "test"),
+        (
+            ["--node-provisioner-name=karpenter", "--node-provisioner-namespace=karpenter"],
+            "node_provisioner_namespace",
+            ("karpenter",),
+        ),
+    ],
+)
+def test_forms_of_flags(argv, field, value):
+    """Values after a space or an equals sign; lists with commas or repeated."""
+    assert getattr(settings(*argv), field) == value
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "value"),
+    [
+        ("kaito-namespace: [a, b]", "kaito_namespace", ("a", "b")),
+        ("kaito_namespace: a,b", "kaito_namespace", ("a", "b")),
+        ("grace: {clusterBBRNotReady: 5}", "grace", {"clusterBBRNotReady": 5}),
+        ("grace: [clusterBBRNotReady=5]", "grace", {"clusterBBRNotReady": 5}),
+        ("leader-elect: off", "leader_elect", False),
+        ('resync-seconds: "30"', "resync_seconds", 30),
+        ("", "resync_seconds", 60),
+    ],
+)
+def test_forms_in_the_file(tmp_path, content, field, value):
+    """Lists and mappings may be written as YAML or as on the command line."""
+    path = tmp_path / "settings.yaml"
+    path.write_text(content)
+    assert getattr(load_settings({}, str(path)), field) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("resync_seconds", "0", "a whole number from 1 to 3600"),
+        ("resync_seconds", "soon", "a whole number from 1 to 3600"),
+        ("resync_seconds", "", "a whole number from 1 to 3600"),
+        ("resync_seconds", "1.5", "a whole number from 1 to 3600"),
+        ("startup_grace_seconds", "-1", "a whole number from 0 to 86400"),
+        ("startup_grace_seconds", "9" * 5000, "a whole number from 0 to 86400"),
+        ("emit", "everything", "causes or primary or firing"),
+        ("leader_elect", "perhaps", "true or false"),
+        ("lease_duration_seconds", "0", "a number above 0 to 600"),
+        ("lease_duration_seconds", "nan", "a number above 0 to 600"),
+        ("lease_duration_seconds", "10", "more than --renew-deadline-seconds, which is 10"),
+        ("retry_period_seconds", "9", "more than 1.2 times --retry-period-seconds, which is 10.8"),
+        ("log_level", "loud", "debug, info, warning or error"),
+        ("log_format", "xml", "auto or console or json"),
+        ("metrics_bind_address", "8080", "HOST:PORT, :PORT or 0"),
+        ("metrics_bind_address", ":99999", "HOST:PORT, :PORT or 0"),
+        ("istio_namespace", "Istio System", "names of namespaces, comma-separated"),
+        ("kaito_deployment", "a/b", "the name of a Deployment, or nothing"),
+        ("release_namespace", "", "the name of a namespace"),
+        ("leader_election_id", "", "the name of a Lease"),
+        ("grace", "clusterBBRNotReady", "REASON=SECONDS"),
+        ("grace", "clusterBBRNotReady=soon", "REASON=SECONDS"),
+        ("grace", "clusterBBRNotReady=-5", "REASON=SECONDS"),
+        ("grace", "clusterBBR=5", "REASON=SECONDS"),
+        ("disable_reasons", "clusterBBR", "reasons of the catalogue"),
+        ("node_provisioner_name", "karpenter", "the namespaces of the Deployment"),
+    ],
+)
+@pytest.mark.parametrize("place", ["flag", "environment", "file"])
+def test_a_wrong_value_is_named_with_what_is_allowed(
+    monkeypatch, tmp_path, place, field, value, allowed
+):
+    """One line: the setting as the user wrote it, the value, and what is allowed."""
+    flags, config = {}, None
+    name = field
+    if place == "flag":
+        flags, name = {field: value}, "--" + field.replace("_", "-")
+    elif place == "environment":
+        name = f"STATUS_REPORTER_{field.upper()}"
+        monkeypatch.setenv(name, value)
+    else:
+        path = tmp_path / "settings.yaml"
+        name = field.replace("_", "-")
+        path.write_text(f'{name}: "{value}"')
+        config = str(path)
+    with pytest.raises(UsageError) as refused:
+        load_settings(flags, config)
+    line = str(refused.value)
+    assert "\n" not in line
+    assert f"allowed: {allowed}" in line
+    assert len(line) < 500
+    if field not in {"retry_period_seconds", "node_provisioner_name"}:
+        assert line.startswith(name)
+        assert repr(value)[:50] in line or value in line
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("resync-secs: 5", "did you mean resync-seconds?"),
+        ("frobnicate: 5", "'frobnicate' is no setting"),
+        ("5: 5", "5 is no setting"),
+        ("[1, 2]", "not a mapping"),
+        ("a: [", "not YAML"),
+        ("a: !!python/name:os.system ''", "not YAML"),
+        (b"\xff", "not YAML"),
+        (b"a" * (1024 * 1024 + 1), "larger than"),
+    ],
+)
+def test_a_file_that_cannot_be_used(tmp_path, content, says):
+    """The message names the file and what is wrong with it."""
+    path = tmp_path / "settings.yaml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UsageError) as refused:
+        load_settings({}, str(path))
+    assert str(refused.value).startswith(f"--config {path}: ")
+    assert says in str(refused.value)
+
+
+def test_a_missing_file(tmp_path):
+    """A file that does not exist is no empty one."""
+    with pytest.raises(UsageError, match="no such file"):
+        load_settings({}, str(tmp_path / "missing.yaml"))
+
+
+def test_each_wrong_setting_has_its_line(monkeypatch):
+    """Several mistakes are told at once."""
+    monkeypatch.setenv("STATUS_REPORTER_EMIT", "x")
+    with pytest.raises(UsageError) as refused:
+        load_settings({"resync_seconds": "x"})
+    first, second = str(refused.value).splitlines()
+    assert first.startswith("--resync-seconds: 'x' is not allowed")
+    assert second.strip().startswith("STATUS_REPORTER_EMIT: 'x' is not allowed")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (":8080", ("", 8080)),
+        ("127.0.0.1:0", ("127.0.0.1", 0)),
+        ("[::1]:8082", ("::1", 8082)),
+        ("localhost:80", ("localhost", 80)),
+        ("0", None),
+    ],
+)
+def test_bind_addresses(text, address):
+    """The forms that a listener takes."""
+    assert bind_address(text) == address

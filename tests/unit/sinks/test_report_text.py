@@ -1,0 +1,156 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from reporter.model.report import (
+    Disposition,
+    EventType,
+    ReadySubject,
+    Report,
+    ResolvedFinding,
+    SkippedObject,
+    UnknownResource,
+)
+from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
+from reporter.sinks.text import report_text
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NAMESPACE = Subject.of_namespace("team")
+
+
+def finding(**changes):
+    fields = {
+        "reason": "modelharnessGatewayProgrammingFailed",
+        "layer": Layer.HARNESS,
+        "type": EventType.WARNING,
+        "subject": NAMESPACE,
+        "involved": ObjectRef("v1", "Namespace", "", "team"),
+        "related": ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "team", "team-gw"),
+        "disposition": Disposition.FIRING,
+        "message": "Gateway team/team-gw could not be programmed",
+        "cause": "AddressNotUsable",
+        "since": NOW - timedelta(minutes=5),
+    }
+    return ResolvedFinding(**{**fields, **changes})
+
+
+def report(*findings, **changes):
+    fields = {"now": NOW, "findings": findings, "ready": (), "unknown": (), "skipped": ()}
+    return Report(**{**fields, **changes})
+
+
+def test_an_empty_report_is_one_line():
+    """Where nothing is to be said, nothing is."""
+    assert report_text(report()) == "Nothing fires at 2026-11-20T12:00:00Z.\n"
+
+
+def test_a_cause_says_what_since_when_and_what_to_do():
+    """The names of the object stand in the command, which stays on one line to be copied."""
+    assert report_text(report(finding())).splitlines() == [
+        "1 cause fires at 2026-11-20T12:00:00Z.",
+        "",
+        "modelharnessGatewayProgrammingFailed  namespace/team  for 5m",
+        "    Gateway team/team-gw could not be programmed",
+        "    To do: kubectl -n team describe gateway team-gw; its conditions name the cause.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"disposition": Disposition.SUPPRESSED, "by": ("clusterIstioControlPlaneNotReady",)},
+            "AddressNotUsable, suppressed by clusterIstioControlPlaneNotReady",
+        ),
+        (
+            {"disposition": Disposition.SECONDARY, "by": ("a", "b")},
+            "AddressNotUsable, outranked by a, b",
+        ),
+        (
+            {"disposition": Disposition.HELD, "by": ("a",)},
+            "AddressNotUsable, held by a",
+        ),
+        (
+            {"disposition": Disposition.PENDING, "fires_at": NOW + timedelta(seconds=30)},
+            "AddressNotUsable, fires in 30s at the earliest",
+        ),
+        ({"disposition": Disposition.CLEARING, "stale": True}, "AddressNotUsable (stale)"),
+    ],
+)
+def test_what_is_no_cause_is_one_line_with_why(changes, line):
+    """Nothing is dropped silently: each says its disposition, how long, and by whom."""
+    text = report_text(report(finding(**changes)))
+    disposition = changes["disposition"]
+    assert text.splitlines() == [
+        f"Nothing fires at 2026-11-20T12:00:00Z; 1 {disposition}.",
+        "",
+        "Not causes:",
+        f"    {disposition}  modelharnessGatewayProgrammingFailed  namespace/team  5m  {line}",
+    ]
+
+
+def test_causes_come_in_the_order_of_the_catalogue():
+    """The cluster first: it explains the others."""
+    cluster = finding(
+        reason="clusterBBRNotReady", layer=Layer.CLUSTER, subject=CLUSTER, cause="scaled to zero"
+    )
+    text = report_text(report(finding(), cluster))
+    assert text.index("clusterBBRNotReady") < text.index("modelharnessGatewayProgrammingFailed")
+
+
+def test_lists_are_counted_and_cut():
+    """Whatever their number, the report stays short."""
+    ready = tuple(
+        ReadySubject(
+            reason="modelharnessReady",
+            layer=Layer.HARNESS,
+            subject=Subject.of_namespace(f"n{number:02}"),
+            involved=ObjectRef("v1", "Namespace", "", "n"),
+            related=ObjectRef("v1", "Namespace", "", "n"),
+            message="",
+            due=False,
+            episode="",
+        )
+        for number in range(12)
+    )
+    lines = report_text(
+        report(
+            ready=ready,
+            unknown=(UnknownResource("pods", "forbidden"),),
+            skipped=(SkippedObject("pods", "n", "p", "spec is not an object"),),
+        ),
+        about="the present",
+        notes=("Something else.",),
+    ).splitlines()
+    assert lines[0] == "Nothing fires at 2026-11-20T12:00:00Z (the present)."
+    assert "Ready (12):" in lines
+    assert "    and 2 more; -o json lists all" in lines
+    assert lines[-9:] == [
+        "",
+        "Unknown (1):",
+        "    pods: forbidden",
+        "",
+        "Skipped as malformed (1):",
+        "    pods n/p: spec is not an object",
+        "",
+        "Notes:",
+        "    Something else.",
+    ]
+
+
+def test_long_messages_are_wrapped():
+    """A message of the greatest length fits a terminal of 100 columns."""
+    text = report_text(report(finding(message="word " * 200)))
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_names_are_shown_without_control_characters_and_not_put_into_commands():
+    """A dump may hold any text as a name; neither terminal nor shell is to suffer from it."""
+    name = "\x1b[31mx; rm -rf ~"
+    hostile = finding(
+        subject=Subject.of_namespace(name),
+        related=ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "team", name),
+    )
+    text = report_text(report(hostile))
+    assert "\x1b" not in text
+    assert "kubectl -n team describe gateway <name>;" in text
