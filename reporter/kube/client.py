@@ -8,7 +8,6 @@ methods are not used, as they never time out, follow redirects and parse error p
 import asyncio
 import statistics
 import time
-import urllib.request
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,17 +28,16 @@ from reporter.kube.credentials import Credentials, choose_source
 from reporter.kube.errors import (
     AnswerTooLarge,
     CertificateRejected,
-    ConfigurationError,
     NotJson,
     Unauthorized,
     mapped,
     status_error,
 )
+from reporter.kube.session import Session, tls_identity
 from reporter.kube.stream import LineStream, keep_alive
-from reporter.model.text import clean
 
 if TYPE_CHECKING:
-    from kubernetes_asyncio.client import Configuration
+    pass
 
 AnswerT = TypeVar("AnswerT")
 
@@ -100,8 +98,8 @@ class KubeClient:
         self._credentials = credentials
         self._observer = observer
         self._offsets: deque[float] = deque(maxlen=_OFFSET_SAMPLES)
-        self._sessions: dict[bool, _Session] = {}
-        self._identity = _tls_identity(credentials.configuration)
+        self._sessions: dict[bool, Session] = {}
+        self._identity = tls_identity(credentials.configuration)
 
     async def __aenter__(self) -> Self:
         return self
@@ -272,24 +270,16 @@ class KubeClient:
             ),
         )
 
-    def _session(self, *, lease: bool) -> "_Session":
+    def _session(self, *, lease: bool) -> "Session":
         session = self._sessions.get(lease)
         if session is None:
-            try:
-                session = _Session(self._credentials.configuration)
-            except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-                raise ConfigurationError(
-                    "the certificates of the cluster's configuration cannot be used: "
-                    f"{clean(str(error))}; check certificate-authority, client-certificate and "
-                    "client-key in the kubeconfig"
-                ) from None
-            self._sessions[lease] = session
+            session = self._sessions[lease] = Session(self._credentials.configuration)
         return session
 
     async def _renew(self) -> bool:
         if not await self._credentials.reload():
             return False
-        identity = _tls_identity(self._credentials.configuration)
+        identity = tls_identity(self._credentials.configuration)
         if identity != self._identity:
             self._identity = identity
             await self._close_sessions()
@@ -317,49 +307,6 @@ class _Call:
     headers: Mapping[str, str] | None = None
     lease: bool = False
     idle_seconds: float | None = None
-
-
-class _Session:
-    """Our session on the connections of one of the library's clients."""
-
-    def __init__(self, configuration: "Configuration") -> None:
-        from kubernetes_asyncio.client import ApiClient
-
-        self._api = ApiClient(configuration=configuration)
-        # The library's own session asks a thread for ~/.netrc before each request.
-        self.http = aiohttp.ClientSession(
-            connector=self._api.rest_client.pool_manager.connector,
-            connector_owner=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            read_bufsize=_READ_BYTES,
-        )
-        self.proxy = configuration.proxy or _environment_proxy(configuration.host or "")
-
-    async def close(self) -> None:
-        await self.http.close()
-        await self._api.close()
-
-
-def _environment_proxy(host: str) -> str | None:
-    url = yarl.URL(host)
-    if url.host is None or urllib.request.proxy_bypass(url.host):
-        return None
-    return urllib.request.getproxies().get(url.scheme)
-
-
-def _tls_identity(configuration: "Configuration") -> tuple[object, ...]:
-    """Return what the TLS context was made of; it is made anew when that changes."""
-    files = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
-    return (configuration.host, configuration.verify_ssl, *map(_file_identity, files))
-
-
-def _file_identity(name: str | None) -> tuple[str, int] | None:
-    if not name:
-        return None
-    try:
-        return name, Path(name).stat().st_mtime_ns
-    except OSError:
-        return name, 0
 
 
 async def _require_success(answer: aiohttp.ClientResponse) -> None:

@@ -185,6 +185,9 @@ async def _load(source: Source) -> "Configuration":
 
 
 def _said(error: BaseException) -> str:
+    if isinstance(error, (AssertionError, AttributeError, LookupError, TypeError)):
+        # What the library trips over has no words of its own.
+        return "it is not well-formed; a context must name a cluster and a user of the file"
     return cut(clean(str(error)), 300) or type(error).__name__
 
 

@@ -11,7 +11,7 @@ import structlog
 from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.kube.decode import Frame, FrameType, decode_frame, decode_page
+from reporter.kube.decode import Frame, decode_frame, decode_page
 from reporter.kube.errors import (
     AnswerTooLarge,
     ApiStatusError,
@@ -22,25 +22,21 @@ from reporter.kube.errors import (
     NotFound,
     Unauthorized,
 )
+from reporter.kube.store import SKIPPED, Key, Store
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
-from reporter.snapshot.snapshot import ResourceState, Served
+from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
-Key = tuple[str, str]
 
 _PAGE_BYTES: Final = 64 * 2**20
 _LONGEST_WAIT: Final = 120.0
 """A Retry-After longer than this is not believed; priority and fairness asks for 32 s at most."""
 
-_SKIPPED: Final = 1000
-"""Most skipped objects that are remembered by name."""
-
 FORBIDDEN: Final = "forbidden"
 UNREACHABLE: Final = "unreachable"
-NOT_LISTED: Final = "not listed yet"
 
 log = structlog.get_logger(__name__)
 
@@ -129,52 +125,6 @@ class _Idle(ConnectionFailed):
     """A watch was silent for so long that its connection may be dead."""
 
 
-class _Store(Generic[ObjectT]):
-    """The objects by namespace and name; counts its changes."""
-
-    def __init__(self) -> None:
-        self.objects: dict[Key, ObjectT] = {}
-        self.skipped: dict[Key, SkippedObject] = {}
-        self.changes = 0
-
-    def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
-        """Take a complete list; objects that did not change stay the same ones."""
-        for key, new in objects.items():
-            old = self.objects.get(key)
-            if old is not None and _same_version(old, new):
-                objects[key] = old
-        if _identical(objects, self.objects) and skipped == self.skipped:
-            return
-        self.objects, self.skipped = objects, skipped
-        self.changes += 1
-
-    def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
-        """Take one change."""
-        key = (content.namespace, content.name)
-        # A malformed object takes the place of its last good state, which is history.
-        self.objects.pop(key, None)
-        self.skipped.pop(key, None)
-        if type_ is not FrameType.DELETED:
-            if not isinstance(content, SkippedObject):
-                self.objects[key] = content
-            elif len(self.skipped) < _SKIPPED:
-                self.skipped[key] = content
-        self.changes += 1
-
-
-def _same_version(one: KubeObject, other: KubeObject) -> bool:
-    version = one.metadata.resource_version
-    return (
-        bool(version)
-        and version == other.metadata.resource_version
-        and one.metadata.uid == other.metadata.uid
-    )
-
-
-def _identical(one: Mapping[Key, ObjectT], other: Mapping[Key, ObjectT]) -> bool:
-    return len(one) == len(other) and all(other.get(key) is obj for key, obj in one.items())
-
-
 class Informer(Generic[ObjectT]):
     """Keeps a copy of one place; `run` never returns and never raises a `KubeError`.
 
@@ -212,7 +162,7 @@ class Informer(Generic[ObjectT]):
         self._on_change = on_change
         self._on_missing = on_missing
         self._backoff = Backoff(self._seconds, self._chance, self._timing.backoff)
-        self._store: _Store[ObjectT] = _Store()
+        self._store: Store[ObjectT] = Store()
         self._scope: asyncio.Timeout | None = None
         self._page = self._timing.page
         self._version = ""
@@ -325,7 +275,7 @@ class Informer(Generic[ObjectT]):
                 raise
             page = decode_page(self.place.resource, response.body)
             objects.update(((obj.namespace, obj.name), obj) for obj in page.objects)
-            for each in page.skipped[: _SKIPPED - len(skipped)]:
+            for each in page.skipped[: SKIPPED - len(skipped)]:
                 skipped[each.namespace, each.name] = each
             self.counters.skipped_objects += len(page.skipped)
             token = page.continue_token

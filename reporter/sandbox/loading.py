@@ -126,12 +126,15 @@ class Loader:
             return found
         group, _, version = api_version.rpartition("/")
         namespaced = bool(namespace_of(example)) or kind not in _CLUSTER_SCOPED
+        # Another version of the kind knows its plural and scope.
+        siblings = (item for item in self._registry if (item.group, item.kind) == (group, kind))
+        sibling = next(siblings, None)
         return self._serve(
             group,
             version,
             kind,
-            plural_of(kind),
-            namespaced=namespaced,
+            sibling.plural if sibling else plural_of(kind),
+            namespaced=sibling.namespaced if sibling else namespaced,
             status=True,
         )
 

@@ -20,12 +20,12 @@ from reporter.catalogue.resources import (
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import Now, real_now
 from reporter.kube.discovery import Discoverer
-from reporter.kube.informer import NOT_LISTED, UNREACHABLE, Place, Timing
+from reporter.kube.informer import UNREACHABLE, Place, Timing
 from reporter.kube.informers import AnyPlace, Informers
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.instant import Instant
@@ -46,6 +46,9 @@ class ResourceState:
 
 NOT_READ = ResourceState(Served.UNKNOWN, cause="not read")
 
+NOT_LISTED: Final = "not listed yet"
+"""Cause of being unknown while a first answer is waited for; `unreachable` follows it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
@@ -82,6 +85,8 @@ class Snapshot:
         covered: namespaces of which everything was read; None is all of them. A dump covers the
             namespaces of which it holds any document.
         skipped: objects left out because they are malformed.
+        derived: what was derived from this snapshot and is asked for again and again in a pass,
+            by question; like the indexes of the tables it is a matter of speed only.
 
     """
 
@@ -90,6 +95,11 @@ class Snapshot:
     discovery: Discovery = Discovery()
     covered: frozenset[str] | None = None
     skipped: tuple[SkippedObject, ...] = ()
+    _blind: frozenset[tuple[str, str]] = field(init=False, repr=False, default=frozenset())
+
+    def __post_init__(self) -> None:
+        blind = frozenset((each.resource, each.namespace) for each in self.skipped)
+        object.__setattr__(self, "_blind", blind)
 
     def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
         """Return the objects of a resource; none where it is absent or unknown."""
@@ -111,10 +121,10 @@ class Snapshot:
 
         Probes ask this before they conclude anything from absence (contract, "Absence needs a
         look"). For a cluster-scoped resource `namespace` is empty. A namespace that does not exist
-        holds nothing.
+        holds nothing. Where an object was skipped as malformed, it may be the one that is sought.
         """
         state = self.state(resource)
-        if state.served is Served.UNKNOWN:
+        if state.served is Served.UNKNOWN or (str(resource), namespace) in self._blind:
             return False
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True

@@ -24,9 +24,7 @@ def _no_cluster_around(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Daemons in this process ask again sooner, so that tests need not wait for it."""
-    quick = functools.partial(
-        LiveCluster, timing=Timing(backoff=0.05, unknown_after=4.0), discovery_seconds=0.5
-    )
+    quick = functools.partial(LiveCluster, timing=Timing(backoff=0.05), discovery_seconds=0.5)
     monkeypatch.setattr(main, "LiveCluster", quick)
 
 

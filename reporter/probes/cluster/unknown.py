@@ -11,18 +11,18 @@ from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
 from reporter.probes.cluster.crds import crd_ref
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import NOT_READ, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import NOT_LISTED, NOT_READ, ResourceState, Served, Snapshot
 from reporter.workload.namespaces import namespace_ref
 
-NOT_ASKED_FOR: Final = frozenset({NOT_READ.cause, "not in the dump"})
-"""Causes that say nobody tried: what a dump does not hold is no fault of the cluster."""
+NO_FAULT: Final = frozenset({NOT_READ.cause, "not in the dump", NOT_LISTED})
+"""Causes that say nobody tried, or that an answer is still waited for: no fault of the cluster."""
 
 
 def probe_unknown_resources(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
-    """Yield a finding for each resource that was asked for and could not be read."""
+    """Yield a finding for each resource that was asked for and cannot be read."""
     involved = namespace_ref(snapshot, settings.release_namespace)
     for resource, state in sorted(snapshot.states.items(), key=lambda item: str(item[0])):
-        if state.served is not Served.UNKNOWN or state.cause in NOT_ASKED_FOR:
+        if state.served is not Served.UNKNOWN or state.cause in NO_FAULT:
             continue
         yield Finding(
             reason=CLUSTER_STATUS_UNKNOWN,

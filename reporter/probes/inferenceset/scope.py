@@ -1,7 +1,9 @@
 """What belongs to an InferenceSet, and how its findings are put into words."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Final
+from functools import wraps
+from typing import Final, TypeAlias, TypeVar, cast
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
@@ -36,18 +38,36 @@ _OWNED_BY: Final = "kaito.sh/owned-by"
 _MODELDEPLOYMENT: Final = "modeldeployment"
 _CAUSE_BYTES: Final = 120
 
+_AnswerT = TypeVar("_AnswerT")
+_Question: TypeAlias = Callable[[InferenceSet, Snapshot], _AnswerT]
+
 
 def subject_of(inferenceset: InferenceSet) -> Subject:
     """Return the subject that the findings of an InferenceSet are about."""
     return Subject.of_inferenceset(inferenceset.namespace, inferenceset.name)
 
 
+def _asked_once(question: _Question[_AnswerT]) -> _Question[_AnswerT]:
+    """Answer by namespace and name of the InferenceSet, once for a snapshot: all probes ask."""
+
+    @wraps(question)
+    def ask(inferenceset: InferenceSet, snapshot: Snapshot) -> _AnswerT:
+        key = (question, inferenceset.namespace, inferenceset.name)
+        if key not in snapshot.derived:
+            snapshot.derived[key] = question(inferenceset, snapshot)
+        return cast("_AnswerT", snapshot.derived[key])
+
+    return ask
+
+
+@_asked_once
 def live_workspaces(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[Workspace, ...]:
     """Return the Workspaces of an InferenceSet that are not being deleted, by name."""
     made = snapshot[WORKSPACES].labelled(inferenceset.namespace, CREATED_BY, inferenceset.name)
     return tuple(each for each in made if not _is_going(each))
 
 
+@_asked_once
 def model_pods(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[Pod, ...]:
     """Return the pods of an InferenceSet, by name.
 
@@ -66,6 +86,7 @@ def pods_of(workspace: Workspace, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
     return tuple(each for each in pods if each.metadata.label(WORKSPACE) == workspace.name)
 
 
+@_asked_once
 def pools_of(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[InferencePool, ...]:
     """Return the InferencePools of an InferenceSet: by its label, else the one with its name."""
     place = inferenceset.namespace
@@ -76,6 +97,7 @@ def pools_of(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[InferenceP
     return tuple(each for each in found if not each.deleting)
 
 
+@_asked_once
 def routes_of(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[HttpRoute, ...]:
     """Return the HTTPRoutes of an InferenceSet.
 

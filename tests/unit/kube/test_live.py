@@ -316,6 +316,25 @@ async def test_a_crashed_informer_is_started_again(
     assert crashes
 
 
+async def test_a_server_that_restarts_is_read_anew(sandbox: Sandbox, tmp_path: Path):
+    """While the server is away nothing counts; when it is back, everything does again."""
+    sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n")])
+    async with living(sandbox, tmp_path) as cluster:
+        await until(cluster, lambda found: len(found[PODS]) == 1)
+        port = int(sandbox.url.rpartition(":")[2])
+        await sandbox.stop()
+        away = await until(
+            cluster, lambda found: not any(state.confirmed for state in found.states.values())
+        )
+        assert away.state(PODS).served is Served.SERVED
+        sandbox.delete("pods", "p", namespace="n")
+        await sandbox.start(port=port)
+        back = await until(
+            cluster, lambda found: all(state.confirmed for state in found.states.values())
+        )
+        assert not len(back[PODS])
+
+
 async def test_an_unreachable_cluster_is_declared_unknown(tmp_path: Path):
     """Without a server every kind is unknown, and none is taken for absent or empty."""
     async with Sandbox() as sandbox:

@@ -1,0 +1,60 @@
+"""The objects that an informer holds, and how often they changed."""
+
+from collections.abc import Mapping
+from typing import Final, Generic, TypeAlias, TypeVar
+
+from reporter.kube.decode import FrameType
+from reporter.model.objects import KubeObject
+from reporter.model.report import SkippedObject
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+Key: TypeAlias = tuple[str, str]
+
+SKIPPED: Final = 1000
+"""Most skipped objects that are remembered by name."""
+
+
+class Store(Generic[ObjectT]):
+    """The objects by namespace and name; counts its changes."""
+
+    def __init__(self) -> None:
+        self.objects: dict[Key, ObjectT] = {}
+        self.skipped: dict[Key, SkippedObject] = {}
+        self.changes = 0
+
+    def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
+        """Take a complete list; objects that did not change stay the same ones."""
+        for key, new in objects.items():
+            old = self.objects.get(key)
+            if old is not None and _same_version(old, new):
+                objects[key] = old
+        if _identical(objects, self.objects) and skipped == self.skipped:
+            return
+        self.objects, self.skipped = objects, skipped
+        self.changes += 1
+
+    def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
+        """Take one change."""
+        key = (content.namespace, content.name)
+        # A malformed object takes the place of its last good state, which is history.
+        self.objects.pop(key, None)
+        self.skipped.pop(key, None)
+        if type_ is not FrameType.DELETED:
+            if not isinstance(content, SkippedObject):
+                self.objects[key] = content
+            elif len(self.skipped) < SKIPPED:
+                self.skipped[key] = content
+        self.changes += 1
+
+
+def _same_version(one: KubeObject, other: KubeObject) -> bool:
+    version = one.metadata.resource_version
+    return (
+        bool(version)
+        and version == other.metadata.resource_version
+        and one.metadata.uid == other.metadata.uid
+    )
+
+
+def _identical(one: Mapping[Key, ObjectT], other: Mapping[Key, ObjectT]) -> bool:
+    return len(one) == len(other) and all(other.get(key) is obj for key, obj in one.items())
