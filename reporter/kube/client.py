@@ -33,7 +33,7 @@ from reporter.kube.errors import (
     mapped,
     status_error,
 )
-from reporter.kube.session import Session, tls_identity
+from reporter.kube.session import Session, require_address, tls_identity
 from reporter.kube.stream import LineStream, keep_alive
 
 if TYPE_CHECKING:
@@ -121,9 +121,10 @@ class KubeClient:
         """Make the connections' TLS contexts, which blocks for some 20 ms each.
 
         Raises:
-            ConfigurationError: a certificate or key cannot be used.
+            ConfigurationError: the address, a certificate or a key cannot be used.
 
         """
+        require_address(self._credentials.host)
         for lease in (False, True):
             self._session(lease=lease)
 

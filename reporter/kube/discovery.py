@@ -117,7 +117,7 @@ class _Root:
 
 
 class Discoverer:
-    """Polls discovery, and at once when asked to; tells `on_answer` after each poll.
+    """Polls discovery, and at once when asked to; tells `on_answer` of changes.
 
     Attributes:
         current: the last answer; after `unknown_after` seconds of failures nothing is known.
@@ -157,8 +157,10 @@ class Discoverer:
         """Poll until cancelled."""
         while True:
             self._wanted.clear()
+            before = self.current, self.confirmed
             await self.poll()
-            self._on_answer()
+            if before != (self.current, self.confirmed):
+                self._on_answer()
             # Requests to poll again within a second wait for it: a 404 that lasts is no storm.
             await asyncio.sleep(min(1.0, self._interval))
             try:

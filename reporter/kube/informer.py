@@ -284,6 +284,7 @@ class Informer(Generic[ObjectT]):
         self.counters.lists += 1
         self.last_frame = self._now()
         self._page = self._timing.page
+        before = self._store.changes, self._listed, self._unconfirmed
         self._store.replace(objects, skipped)
         self._version = page.resource_version
         self._listed = True
@@ -293,7 +294,8 @@ class Informer(Generic[ObjectT]):
         if pauses == self._pauses:
             self._relist = False
             self._unconfirmed = None
-        self._on_change()
+        if before != (self._store.changes, self._listed, self._unconfirmed):
+            self._on_change()
 
     def _resize(self, error: KubeError) -> None:
         if isinstance(error, Gone):

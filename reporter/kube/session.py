@@ -50,6 +50,24 @@ class Session:
         await self._api.close()
 
 
+def require_address(host: str) -> None:
+    """Refuse what is no address of a server.
+
+    Raises:
+        ConfigurationError: it is none; it is not repeated, as it may hold a password.
+
+    """
+    try:
+        url = yarl.URL(host)
+        usable = url.scheme in {"http", "https"} and bool(url.host)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigurationError(
+            "the server's address in the kubeconfig is not a URL like https://host:6443"
+        )
+
+
 def _environment_proxy(host: str) -> str | None:
     url = yarl.URL(host)
     if url.host is None or urllib.request.proxy_bypass(url.host):

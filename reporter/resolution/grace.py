@@ -32,10 +32,16 @@ class OneLook:
 class Fault:
     """What is seen of one object under one key, with its place in time.
 
-    `remaining` is how long it must still last to fire by its own clock; zero once it is ripe.
-    `says` is the finding that speaks for it: the remembered one while the present one is within
-    its own time, as when a crashed container runs again without being Ready. `clock` is what it is
-    remembered by.
+    Attributes:
+        clock: what it is remembered by.
+        finding: the worst finding.
+        says: the finding that speaks for it: the remembered one while the present one is within
+            its own time, as when a crashed container runs again without being Ready.
+        remaining: how long it must still last to fire by its own clock; zero once it is ripe.
+        next_in: time until another of its findings is ripe, None where none will be.
+        began_seen: when the present start of its budget was first seen, on the boot clock.
+        beneath: the fault within its own time that this earlier one goes on for.
+
     """
 
     clock: FaultKey
@@ -45,6 +51,9 @@ class Fault:
     first_seen: timedelta
     ripe: bool
     remaining: timedelta
+    next_in: timedelta | None
+    began_seen: timedelta
+    beneath: "Fault | None" = None
 
 
 def global_grace(settings: EvaluationSettings) -> timedelta:
@@ -106,11 +115,18 @@ def place_in_time(
         first_seen=first_seen,
         ripe=bool(ripe),
         remaining=max(min(remaining for _, remaining in left), ZERO),
+        next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
+        began_seen=_began_seen(worst, remembered, now),
     )
 
 
-def sustained(finding: Finding, faults: Mapping[FaultKey, FaultMemory]) -> Fault | None:
-    """Return the fault that fired for the same object and that a finding continues, if any."""
+def sustained(
+    finding: Finding, faults: Mapping[FaultKey, FaultMemory], present: Fault | None
+) -> Fault | None:
+    """Return the fault that fired for the same object and that a finding continues, if any.
+
+    `present` is the finding's own fault, where it is one by itself.
+    """
     for clock in ((finding.related, False), (finding.related, True)):
         remembered = faults.get(clock)
         if remembered is None or not remembered.ripe or not remembered.is_of(finding.related):
@@ -126,6 +142,9 @@ def sustained(finding: Finding, faults: Mapping[FaultKey, FaultMemory]) -> Fault
             first_seen=remembered.first_seen,
             ripe=True,
             remaining=ZERO,
+            next_in=present.next_in if present else None,
+            began_seen=remembered.began_seen,
+            beneath=present,
         )
     return None
 
@@ -177,7 +196,11 @@ def _spent(
     began = _transition(finding)
     if began is None:
         return age
+    return max(now.wall - began, now.boot - _began_seen(finding, remembered, now), ZERO)
+
+
+def _began_seen(finding: Finding, remembered: FaultMemory | None, now: Instant) -> timedelta:
     before = remembered.finding if remembered is not None else None
-    if remembered is not None and before is not None and _transition(before) == began:
-        return max(now.wall - began, now.boot - remembered.first_seen, ZERO)
-    return max(now.wall - began, ZERO)
+    if remembered is None or before is None or _transition(before) != _transition(finding):
+        return now.boot
+    return remembered.began_seen

@@ -28,7 +28,8 @@ def fault_key(finding: Finding) -> FaultKey:
 class FaultMemory:
     """One fault of an episode.
 
-    `since` is the time of day it began, `first_seen` and `last_seen` lie on the boot clock.
+    `since` is the time of day it began, `first_seen` and `last_seen` lie on the boot clock, and so
+    does `began_seen`: when the present start of its budget was first seen.
     `ripe` stays set once its grace has passed. `uid` tells an object from a later one of the same
     name. `finding` is what it said last, None where only an Event on record tells of it.
     """
@@ -39,6 +40,7 @@ class FaultMemory:
     ripe: bool
     uid: str
     finding: Finding | None
+    began_seen: timedelta
 
     @property
     def exempt(self) -> bool:

@@ -87,7 +87,15 @@ def _from_record(record: Record, known: Episode | None, now: Instant) -> Episode
     key, related = record.key, record.related
     reason = BY_NAME[key.reason]
     seen = now.boot_of(record.written)
-    fault = FaultMemory(record.since, now.boot_of(record.since), seen, True, related.uid, None)
+    fault = FaultMemory(
+        since=record.since,
+        first_seen=now.boot_of(record.since),
+        last_seen=seen,
+        ripe=True,
+        uid=related.uid,
+        finding=None,
+        began_seen=seen,
+    )
     return Episode(
         since=record.since,
         last_seen=seen,

@@ -79,7 +79,8 @@ def _episode(
 def _faults(
     candidate: Candidate, now: Instant, settings: EvaluationSettings
 ) -> dict[FaultKey, FaultMemory]:
-    faults = {fault.clock: _fault(fault, now) for fault in candidate.faults}
+    beneath = [fault.beneath for fault in candidate.faults if fault.beneath]
+    faults = {fault.clock: _fault(fault, now) for fault in (*beneath, *candidate.faults)}
     if candidate.episode is not None:
         for clock, fault in candidate.episode.faults.items():
             keep = recovery_time(candidate.key.reason, settings, exempt=fault.exempt)
@@ -90,7 +91,13 @@ def _faults(
 
 def _fault(fault: Fault, now: Instant) -> FaultMemory:
     return FaultMemory(
-        fault.since, fault.first_seen, now.boot, fault.ripe, fault.finding.related.uid, fault.says
+        since=fault.since,
+        first_seen=fault.first_seen,
+        last_seen=now.boot,
+        ripe=fault.ripe,
+        uid=fault.finding.related.uid,
+        finding=fault.says,
+        began_seen=fault.began_seen,
     )
 
 

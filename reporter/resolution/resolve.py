@@ -148,13 +148,13 @@ def _faults(
     if episode is None or not episode.fired:
         return list(faults.values())
     for clock, fault in list(faults.items()):
-        earlier = None if fault.ripe else sustained(fault.finding, remembered)
+        earlier = None if fault.ripe else sustained(fault.finding, remembered, fault)
         if earlier is not None:
             del faults[clock]
             faults.setdefault(earlier.clock, earlier)
     if episode.active:
         for finding in sustaining:
-            earlier = sustained(finding, remembered)
+            earlier = sustained(finding, remembered, None)
             if earlier is not None:
                 faults.setdefault(earlier.clock, earlier)
     return list(faults.values())
@@ -271,8 +271,8 @@ def _changes(
     """Yield the times after which something changes without the cluster changing."""
     for candidate in candidates:
         for fault in candidate.faults:
-            if not fault.ripe:
-                yield fault.remaining
+            if fault.next_in is not None:
+                yield fault.next_in
     for until in upstreams.released.values():
         yield until - now.boot
     if absence.wake_in is not None:

@@ -95,6 +95,9 @@ class Snapshot:
     discovery: Discovery = Discovery()
     covered: frozenset[str] | None = None
     skipped: tuple[SkippedObject, ...] = ()
+    derived: dict[object, object] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _blind: frozenset[tuple[str, str]] = field(init=False, repr=False, default=frozenset())
 
     def __post_init__(self) -> None:

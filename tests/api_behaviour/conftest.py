@@ -1,6 +1,5 @@
 """The server under test: the sandbox, or a real one named by environment variables."""
 
-import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator
@@ -12,10 +11,6 @@ import pytest
 
 from reporter.sandbox import Sandbox
 from tests.api_behaviour.api_client import CRDS, Api, definition, eventually, unique
-
-# Python 3.11 makes an event loop for whoever asks for one before any was set, and nobody closes
-# it: its warning would hit whichever test runs when it is collected.
-asyncio.set_event_loop(None)
 
 
 @pytest.fixture(name="api")

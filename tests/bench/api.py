@@ -113,7 +113,7 @@ class Api:
         """Tell whether the daemon is ready."""
         try:
             async with self._http.get(url) as answer:
-                return answer.status == 200  # noqa: PLR2004 - OK
+                return answer.status == 200
         except aiohttp.ClientConnectionError:
             return False
 

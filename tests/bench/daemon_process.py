@@ -17,8 +17,9 @@ import msgspec
 from reporter.daemon.main import run_daemon
 from reporter.settings import DaemonSettings
 
-RESYNC_SECONDS: Final = 5
+RESYNC_SECONDS: Final = 3
 _SLEEP: Final = 0.005
+_SCHEDULING: Final = Path("/proc/thread-self/schedstat")
 
 
 class Phase(msgspec.Struct):
@@ -26,6 +27,7 @@ class Phase(msgspec.Struct):
 
     Attributes:
         lag: longest that a sleep of 5 ms was late: what a lease renewal would have waited.
+        block: the same without the time for which other processes had the processor.
         callback: longest that one callback kept the loop, time not on the processor included.
         callback_cpu: longest that one callback kept the loop, by processor time of its thread.
         callback_name: what that one was.
@@ -33,6 +35,7 @@ class Phase(msgspec.Struct):
     """
 
     lag: float = 0.0
+    block: float = 0.0
     callback: float = 0.0
     callback_cpu: float = 0.0
     callback_name: str = ""
@@ -68,10 +71,20 @@ class Watchdog:
     async def watch(self) -> None:
         """Sleep again and again, and note how late it was."""
         while True:
-            began = time.perf_counter()
+            began, waited = time.perf_counter(), _waited()
             await asyncio.sleep(_SLEEP)
+            late = time.perf_counter() - began - _SLEEP
             phase = self.phases[-1]
-            phase.lag = max(phase.lag, time.perf_counter() - began - _SLEEP)
+            phase.lag = max(phase.lag, late)
+            phase.block = max(phase.block, late - (_waited() - waited))
+
+
+def _waited() -> float:
+    """Return the seconds for which this thread could have run and had no processor."""
+    try:
+        return int(_SCHEDULING.read_text(encoding="ascii").split()[1]) / 1e9
+    except OSError:
+        return 0.0
 
 
 def _name(handle: events.Handle) -> str:

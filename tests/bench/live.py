@@ -17,7 +17,7 @@ DELAYS: Final = (0.0, 0.005)
 """Added to each answer of the sandbox, in seconds."""
 
 RESYNCS: Final = 3
-_BROKEN: Final = 20
+_BROKEN: Final = 10
 """Endpoint pickers that are broken together; so many Events are refreshed at each resync."""
 
 _WITHIN_SECONDS: Final = 120.0

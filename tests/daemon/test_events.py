@@ -1,5 +1,6 @@
 """The life of an Event: written, repeated, changed, closed, expired, and written anew."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -193,7 +194,7 @@ async def test_conflict_is_resolved_by_the_next_plan(stage, inside):
     stage.sandbox.faults.add(slow)
 
     async def disturbed() -> bool:
-        note = {"metadata": {"annotations": {"note": str(stage.events(KAITO)[0]["count"])}}}
+        note = {"metadata": {"annotations": {"note": str(time.monotonic())}}}
         stage.sandbox.patch("events", event["metadata"]["name"], note, **KUBE_SYSTEM)
         return await replica.writes(outcome="conflict") > 0
 

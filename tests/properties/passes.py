@@ -1,6 +1,6 @@
 """Random sequences of passes over a small world, for the properties of the resolution."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
@@ -73,9 +73,7 @@ def findings(draw: st.DrawFn) -> Finding:
         reason=reason,
         subject=subject,
         involved=involved,
-        related=ObjectRef(
-            "v1", "Pod", "n", draw(st.sampled_from("pq")), draw(st.sampled_from(("", "1", "2")))
-        ),
+        related=ObjectRef("v1", "Pod", "n", draw(st.sampled_from("pq"))),
         message=draw(_texts),
         cause=draw(st.sampled_from(("cause", "long " * 40, "ß\n"))),
         severity=draw(st.integers(0, 2)),
@@ -110,7 +108,8 @@ class Pass:
             shown = {
                 field.name: getattr(each, field.name)
                 for field in fields(each)
-                if field.name not in {"reason", "subject", "involved", "related", "message", "cause"}
+                if field.name
+                not in {"reason", "subject", "involved", "related", "message", "cause"}
                 and getattr(each, field.name) != field.default
             }
             for name in {"transition", "created"} & shown.keys():
@@ -178,7 +177,10 @@ def _evidence(subject: Subject) -> ReadyEvidence:
 @st.composite
 def sequences(draw: st.DrawFn, *, troubled: bool = True, jumps: bool = True) -> list[Pass]:
     """Passes in which faults come and go, subjects too, time goes on and the wall clock jumps."""
-    pool = draw(st.lists(findings(), min_size=1, max_size=7))
+    pool = [
+        replace(each, message=f"{number}: {each.message}")
+        for number, each in enumerate(draw(st.lists(findings(), min_size=1, max_size=7)))
+    ]
     now = START
     passes: list[Pass] = []
     for _ in range(draw(st.integers(2, 9))):
@@ -189,16 +191,17 @@ def sequences(draw: st.DrawFn, *, troubled: bool = True, jumps: bool = True) -> 
         )
         there = {each.subject for each in subjects}
         mask = draw(st.lists(st.integers(0, 3), min_size=len(pool), max_size=len(pool)))
-        seen = [each for each, bit in zip(pool, mask, strict=True) if bit and each.subject in there]
-        evaluation = Evaluation(
-            tuple(seen), tuple(map(_evidence, sorted(there))), subjects
-        )
+        uid = draw(st.sampled_from(("", "1", "1", "1", "2")))
+        seen = [
+            replace(each, related=replace(each.related, uid=uid))
+            for each, bit in zip(pool, mask, strict=True)
+            if bit and each.subject in there
+        ]
+        evaluation = Evaluation(tuple(seen), tuple(map(_evidence, sorted(there))), subjects)
         passes.append(Pass(evaluation, draw(snapshots(troubled=troubled)), now))
         step = draw(st.sampled_from((0, 1, 5, 29, 30, 31, 59, 60, 61, 90, 200, 1900, 3600)))
         jump = draw(st.sampled_from((0,) * 7 + (-3600, -40, 40, 3600))) if jumps else 0
-        now = Instant(
-            now.wall + timedelta(seconds=step + jump), now.boot + timedelta(seconds=step)
-        )
+        now = Instant(now.wall + timedelta(seconds=step + jump), now.boot + timedelta(seconds=step))
     return passes
 
 

@@ -45,6 +45,7 @@ class Clock:
     ripe: bool
     finding: object
     uid: str
+    began_seen: timedelta
 
 
 @dataclass
@@ -82,6 +83,8 @@ class Seen:
     since: datetime
     first_seen: timedelta
     remaining: timedelta
+    began_seen: timedelta
+    beneath: object = None
 
     @property
     def ripe(self):
@@ -125,9 +128,7 @@ class ReferenceResolver:
                 present[key] = faults
 
         allowed = {
-            key
-            for key in present
-            if self.is_active(lines[key]) or self.confirmed(key.reason)
+            key for key in present if self.is_active(lines[key]) or self.confirmed(key.reason)
         }
         absent = {key for key in lines if key not in present}
         firing, pending = self.upstreams(present, hidden, absent, stale, allowed, lines)
@@ -204,13 +205,15 @@ class ReferenceResolver:
                     if began is not None:
                         spent = max(now.wall - began, NONE)
                         if clock and self.condition_time(clock.finding) == began:
-                            spent = max(spent, now.boot - first)
+                            spent = max(spent, now.boot - clock.began_seen)
                     wait = max(wait, finding.budget - spent)
                 left[id(finding)] = max(wait, NONE)
             loud = [each for each in group if left[id(each)] == NONE] or group
             worst = sorted(loud, key=lambda each: (-each.severity, each.related, each.message))[0]
+            same = clock and self.condition_time(clock.finding) == self.condition_time(worst)
+            began_seen = clock.began_seen if same else now.boot
             faults[clock_key] = Seen(
-                clock_key, worst, worst, since, first, min(left.values())
+                clock_key, worst, worst, since, first, min(left.values()), began_seen
             )
         if line.fired:
             for clock_key, fault in list(faults.items()):
@@ -233,11 +236,17 @@ class ReferenceResolver:
                 continue
             if not finding.sustains and not clock.finding.lingers:
                 continue
-            if replacing is not None:
-                del faults[replacing]
+            young = faults.pop(replacing) if replacing is not None else None
             if clock_key not in faults:
                 faults[clock_key] = Seen(
-                    clock_key, finding, clock.finding, clock.since, clock.first_seen, NONE
+                    clock_key,
+                    finding,
+                    clock.finding,
+                    clock.since,
+                    clock.first_seen,
+                    NONE,
+                    clock.began_seen,
+                    young,
                 )
             return
 
@@ -408,9 +417,15 @@ class ReferenceResolver:
             for clock_key, clock in line.clocks.items()
             if boot - clock.last_seen < self.recovery(key.reason, clock.finding.exempt)
         }
-        for each in faults:
+        for each in [each.beneath for each in faults if each.beneath] + faults:
             clocks[each.clock_key] = Clock(
-                each.since, each.first_seen, boot, each.ripe, each.says, each.finding.related.uid
+                each.since,
+                each.first_seen,
+                boot,
+                each.ripe,
+                each.says,
+                each.finding.related.uid,
+                each.began_seen,
             )
         line.clocks = clocks
 

@@ -161,8 +161,6 @@ def test_nothing_is_ready_and_at_fault(passes, settings):
 
     for _, resolution in run(passes, settings):
         faulty = {
-            each.subject
-            for each in resolution.report.findings
-            if BY_NAME[each.reason].blocks_ready
+            each.subject for each in resolution.report.findings if BY_NAME[each.reason].blocks_ready
         }
         assert faulty.isdisjoint(each.subject for each in resolution.report.ready)

@@ -1,6 +1,5 @@
 """A client for a scripted server, made from a kubeconfig as in life."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,10 +8,6 @@ import pytest
 
 from reporter.kube.client import KubeClient, connect
 from tests.unit.kube.scripted import Handler, kubeconfig, serving
-
-# Otherwise pytest-asyncio asks the policy for a loop before the first test, which makes one that
-# nobody closes, and its warning fails whatever test the garbage collector runs in.
-asyncio.set_event_loop(None)
 
 
 @pytest.fixture

@@ -303,7 +303,7 @@ async def test_a_silent_watch_is_checked_without_alarm():
         api.send(ConnectionFailed("no answer in time"))
         await asyncio.sleep(0.01)
         assert informer.state.confirmed
-        assert all(at < 0.01 for at in informer.test_changes if at < 100)
+        assert all(at < 0.01 for at in informer.test_changes), "a pass for nothing"
     assert len(api.lists) == 2
 
 

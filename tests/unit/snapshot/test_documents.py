@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -119,18 +120,33 @@ def test_an_empty_folder_is_an_error(tmp_path):
         values(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-@pytest.mark.parametrize("name", ["folder", "folder/file.yaml"])
-def test_an_unreadable_path_is_an_error(tmp_path, name):
-    """What may not be read ends the evaluation."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "file.yaml").write_text("kind: A")
-    (tmp_path / name).chmod(0)
+@pytest.fixture
+def _ordinary_user():
+    """Root may read everything, so it becomes somebody else for the test."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
     try:
-        with pytest.raises(DumpError, match="permission denied"):
-            values(tmp_path)
+        yield
     finally:
-        (tmp_path / name).chmod(0o700)
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("name", ["folder", "folder/file.yaml"])
+@pytest.mark.usefixtures("_ordinary_user")
+def test_an_unreadable_path_is_an_error(name):
+    """What may not be read ends the evaluation."""
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base, "folder")
+        folder.mkdir()
+        (folder / "file.yaml").write_text("kind: A")
+        Path(base, name).chmod(0)
+        try:
+            with pytest.raises(DumpError, match="permission denied"):
+                values(folder)
+        finally:
+            Path(base, name).chmod(0o700)
 
 
 def test_an_unreadable_folder_is_an_error(tmp_path, monkeypatch):

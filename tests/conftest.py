@@ -1,4 +1,4 @@
-"""What all tests of the sandbox share."""
+"""What holds for every test."""
 
 import asyncio
 
