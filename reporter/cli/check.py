@@ -141,7 +141,7 @@ def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -
 async def _read_cluster(settings: ProgramSettings) -> Snapshot:
     """Watch the cluster until each kind is listed or declared unknown."""
     from reporter.kube.client import connect
-    from reporter.snapshot.live import LiveCluster
+    from reporter.kube.live import LiveCluster
 
     async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
         cluster = LiveCluster(client, settings)

@@ -20,7 +20,6 @@ from reporter.sinks.events.plan import Plan, plan_events
 from reporter.sinks.events.written import Written, overlay
 from reporter.snapshot.snapshot import Snapshot
 
-
 _NOTHING: Final = Plan((), None)
 
 

@@ -29,12 +29,13 @@ from reporter.daemon.state import DaemonState
 from reporter.kube.client import KubeClient, connect
 from reporter.kube.clock import real_now
 from reporter.kube.lease import Elector, LeaseTimes
-from reporter.snapshot.live import LiveCluster
+from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
 from reporter.version import commit
+
 
 async def run_daemon(
     settings: DaemonSettings, *, kubeconfig: Path | None = None, context: str | None = None

@@ -186,7 +186,7 @@ async def test_in_cluster(tmp_path: Path, monkeypatch):
 
 def test_the_library_is_loaded_only_to_connect():
     """Importing our modules costs nothing of the 66 MB that the library takes."""
-    code = "import reporter.snapshot.live, sys; print('kubernetes_asyncio' in sys.modules)"
+    code = "import reporter.kube.live, sys; print('kubernetes_asyncio' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )

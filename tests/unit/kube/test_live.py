@@ -18,11 +18,11 @@ from reporter.catalogue.resources import (
 )
 from reporter.kube.client import connect
 from reporter.kube.informer import Informer, Timing
+from reporter.kube.live import LiveCluster
 from reporter.sandbox import Sandbox
 from reporter.sandbox.access import Rule
 from reporter.sandbox.faults import Fault
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.live import LiveCluster
 from reporter.snapshot.snapshot import Served, Snapshot
 
 QUICK = Timing(backoff=0.01)
