@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 
 import structlog
@@ -106,6 +106,11 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         if state.may_write():
             writer.offer(done.plan)
 
+    def stopped_leading() -> None:
+        # What waits was planned under a lease that somebody else may hold by now.
+        writer.drop()
+        due.set()
+
     passes = Passes(cluster, writer, clock.now, settings, instance, due, heartbeat.pauses, publish)
     metrics.attach(state)
     async with Servers() as servers:
@@ -121,8 +126,9 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
                 "writer": writer.run(),
                 "heartbeat": heartbeat.run(),
             },
-            elector if settings.leader_elect else None,
-            due.set,
+            elector.run(started=due.set, stopped=stopped_leading)
+            if settings.leader_elect
+            else asyncio.Event().wait(),
         )
     log.info("stopped")
 
@@ -130,14 +136,13 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
 async def _supervise(
     stop: asyncio.Event,
     tasks: dict[str, Coroutine[object, object, None]],
-    elector: Elector | None,
-    request_pass: Callable[[], None],
+    lease: Coroutine[object, object, object],
 ) -> None:
     """Run everything until `stop`; if one part ends by itself, all end.
 
     The lease is released last, when nothing that it guards can run any more.
     """
-    leading = asyncio.create_task(_lead(elector, request_pass), name="lease")
+    leading = asyncio.create_task(lease, name="lease")
     running = [asyncio.create_task(work, name=name) for name, work in tasks.items()]
     stopping = asyncio.create_task(stop.wait(), name="stop")
     try:
@@ -152,13 +157,6 @@ async def _supervise(
         await asyncio.gather(*running, stopping, return_exceptions=True)
         leading.cancel()
         await asyncio.gather(leading, return_exceptions=True)
-
-
-async def _lead(elector: Elector | None, request_pass: Callable[[], None]) -> None:
-    if elector is None:
-        await asyncio.Event().wait()
-    else:
-        await elector.run(started=request_pass, stopped=request_pass)
 
 
 async def _passes(cluster: LiveCluster, passes: Passes, due: asyncio.Event) -> None:

@@ -172,6 +172,7 @@ class Informer(Generic[ObjectT]):
         self._started = now()
         self._unconfirmed: Instant | None = self._started
         self._refused: _Refused | None = None
+        self._failure = ""
         self.last_frame: Instant | None = None
 
     @property
@@ -282,6 +283,7 @@ class Informer(Generic[ObjectT]):
             if not token:
                 break
         self.counters.lists += 1
+        self._failure = ""
         self.last_frame = self._now()
         self._page = self._timing.page
         before = self._store.changes, self._listed, self._unconfirmed
@@ -397,13 +399,16 @@ class Informer(Generic[ObjectT]):
                     self._on_missing()
         asked = error.retry_after if isinstance(error, ApiStatusError) else None
         wait = self._backoff.next(min(asked or 0.0, _LONGEST_WAIT))
-        log.info(
-            "informer_failed",
-            resource=str(self.place.resource),
-            namespace=self.place.namespace,
-            cause=str(error),
-            retry_seconds=round(wait, 1),
-        )
+        cause = str(error)
+        if cause != self._failure:  # once, not at every retry
+            log.info(
+                "informer_failed",
+                resource=str(self.place.resource),
+                namespace=self.place.namespace,
+                cause=cause,
+                retry_seconds=round(wait, 1),
+            )
+        self._failure = cause
         return wait
 
     def _refuse(self, error: KubeError) -> None:

@@ -122,6 +122,7 @@ class Elector:
         self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
         self._record: _Record | None = None
         self._renewed_at: float | None = None
+        self._failure = ""
 
     @property
     def holder(self) -> str:
@@ -197,12 +198,21 @@ class Elector:
         """Try once to get or renew the Lease; whatever goes wrong is a failed try."""
         try:
             async with asyncio.timeout(seconds):
-                return await self._renew_at_once() or await self._get_and_put()
+                held = await self._renew_at_once() or await self._get_and_put()
         except TimeoutError:
-            log.warning("lease_try_failed", lease=self._name, cause="no answer in time")
+            self._failed("no answer in time")
         except KubeError as error:
-            log.warning("lease_try_failed", lease=self._name, cause=str(error))
+            self._failed(str(error))
+        else:
+            self._failure = ""
+            return held
         return False
+
+    def _failed(self, cause: str) -> None:
+        """Say once why tries fail, not at every retry."""
+        if cause != self._failure:
+            log.warning("lease_try_failed", lease=self._name, cause=cause)
+        self._failure = cause
 
     async def _renew_at_once(self) -> bool:
         """Renew with the version last seen: one request while all is well."""

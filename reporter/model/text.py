@@ -18,21 +18,33 @@ _SECRET = re.compile(
       \s*[=:]\s*["']?[^\s"',;]{4,}["']?
     """
 )
+_SECRET_HINTS = (
+    "bearer", "basic", "eyj", "sk-", "sk_", "hf-", "hf_", "ghp", "gho", "github_pat", "glpat",
+    "xox", "akia", "token", "secret", "passw", "pwd", "key", "sig",
+)  # fmt: skip
+"""Each alternative of `_SECRET` contains one of these, which are found much faster."""
+
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_SPACES = re.compile(r"\s+")
 
 
 def redact(text: str) -> str:
     """Return `text` without credentials, otherwise unchanged."""
-    return _SECRET.sub("<redacted>", text)
+    return _SECRET.sub("<redacted>", text) if _may_hold_secret(text) else text
+
+
+def _may_hold_secret(text: str) -> bool:
+    # Beyond ASCII, letters exist that match others when case is ignored.
+    lowered = text.lower()
+    return not text.isascii() or any(hint in lowered for hint in _SECRET_HINTS)
 
 
 def clean(text: str) -> str:
     """Return `text` from elsewhere as one line without URLs, credentials or control characters."""
     text = _UNPRINTABLE.sub(" ", text[:_UPSTREAM_CHARACTERS])
     text = text.encode("utf-8", "replace").decode("utf-8")
-    text = _URL.sub("<link removed>", text)
-    return _SPACES.sub(" ", redact(text)).strip()
+    if "://" in text:
+        text = _URL.sub("<link removed>", text)
+    return " ".join(redact(text).split())
 
 
 def cut(text: str, limit: int) -> str:

@@ -95,6 +95,7 @@ def place_in_time(
     """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
 
     Several findings about one object are one fault; the worst whose time has come speaks for it.
+    Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin anew.
     """
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
@@ -106,6 +107,7 @@ def place_in_time(
     age = max(now.wall - since, now.boot - first_seen, ZERO)
     left = [(each, _remaining(each, age, remembered, now, settings)) for each in findings]
     ripe = [each for each, remaining in left if remaining <= ZERO]
+    goes_on = remembered is not None and remembered.ripe and findings[0].budget is None
     worst = min(ripe or findings, key=severity_key)
     return Fault(
         clock=fault_key(worst),
@@ -113,8 +115,8 @@ def place_in_time(
         says=worst,
         since=since,
         first_seen=first_seen,
-        ripe=bool(ripe),
-        remaining=max(min(remaining for _, remaining in left), ZERO),
+        ripe=bool(ripe) or goes_on,
+        remaining=ZERO if goes_on else max(min(remaining for _, remaining in left), ZERO),
         next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
         began_seen=_began_seen(worst, remembered, now),
     )

@@ -21,11 +21,13 @@ class Upstreams:
     """State of everything that can suppress.
 
     `firing` suppress, `pending` hold, `released` hold until the given instant of the boot clock.
+    `governing` are those that hold for a while once they are gone.
     """
 
     firing: frozenset[UpstreamKey]
     pending: frozenset[UpstreamKey]
     released: Mapping[UpstreamKey, timedelta]
+    governing: frozenset[UpstreamKey]
 
 
 def upstream_key(key: FindingKey) -> UpstreamKey:
@@ -45,10 +47,12 @@ def survey(
     """Return which upstreams suppress and hold in this pass.
 
     An upstream that is clearing still suppresses: its episode goes on, and a component that comes
-    and goes must not let the symptoms through in between. An unknown one does neither.
+    and goes must not let the symptoms through in between. One that is known from its Event only,
+    which does not say whether it governs, holds instead. An unknown one does neither.
     """
     firing: set[UpstreamKey] = set()
     pending: set[UpstreamKey] = set()
+    recorded: set[UpstreamKey] = set()
     unknown = {upstream_key(key) for key in stale}
     for candidate in candidates:
         if candidate.key.reason not in UPSTREAM_REASONS:
@@ -62,14 +66,23 @@ def survey(
         if key.reason not in UPSTREAM_REASONS or key in stale:
             continue
         if upstream_key(key) in memory.governing:
-            firing.add(upstream_key(key))
+            (recorded if _is_recorded(episode) else firing).add(upstream_key(key))
         elif not episode.active and _governs(episode):
             pending.add(upstream_key(key))
     length = max(global_grace(settings), timedelta(seconds=1))
     released = {key: until for key, until in memory.released.items() if now.boot < until}
-    for upstream in memory.governing - firing - unknown:
+    for upstream in memory.governing - firing - recorded - unknown:
         released[upstream] = now.boot + length
-    return Upstreams(frozenset(firing), frozenset(pending - firing), released)
+    return Upstreams(
+        firing=frozenset(firing),
+        pending=frozenset((pending | recorded) - firing),
+        released=released,
+        governing=frozenset(firing | recorded),
+    )
+
+
+def _is_recorded(episode: Episode) -> bool:
+    return all(fault.finding is None for fault in episode.faults.values())
 
 
 def _governs(episode: Episode) -> bool:

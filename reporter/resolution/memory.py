@@ -12,6 +12,9 @@ from reporter.model.subject import ObjectRef, Subject
 UpstreamKey: TypeAlias = tuple[str, str]
 """A reason that can suppress others, and the CustomResourceDefinition it is about, if any."""
 
+Writing: TypeAlias = tuple[str, datetime]
+"""An Event of ours by its name, and when it was last written."""
+
 FaultKey: TypeAlias = tuple[ObjectRef, bool]
 """The object at fault, and whether the fault has a budget.
 
@@ -97,10 +100,10 @@ class Memory:
             recover.
         ended: episodes of this process that are over, and when they ended; the record may not
             say so yet, and they are not taken up again from it.
-        governing: upstreams that held their downstream reasons suppressed in the last pass.
+        governing: upstreams that hold their downstream reasons for a while once they are gone.
         released: until when, on the boot clock, an upstream that recovered still holds.
-        told: of a subject that was found ready, when the newest Ready on record was written, or
-            when it was found so without one being due.
+        told: of a subject that was found ready without a Ready being due, the records that it then
+            had; none of them calls for another Ready.
 
     """
 
@@ -108,4 +111,4 @@ class Memory:
     ended: Mapping[tuple[FindingKey, datetime], timedelta] = field(default_factory=dict)
     governing: frozenset[UpstreamKey] = frozenset()
     released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
-    told: Mapping[Subject, datetime] = field(default_factory=dict)
+    told: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)

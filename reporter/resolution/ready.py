@@ -10,7 +10,7 @@ from reporter.model.finding import Evaluation, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant, rfc3339_micro
 from reporter.model.report import EventType, ReadySubject, ResolvedFinding
 from reporter.model.subject import Subject, SubjectKind
-from reporter.resolution.memory import Memory
+from reporter.resolution.memory import Memory, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.unknown import confirmed, reads_unknown, records_known
 from reporter.snapshot.snapshot import Snapshot
@@ -21,10 +21,10 @@ EVENT_LIFETIME = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The ready subjects, and for the next pass when each was last found told."""
+    """The ready subjects, and for the next pass which records each one needs no answer to."""
 
     ready: tuple[ReadySubject, ...]
-    told: Mapping[Subject, datetime]
+    told: Mapping[Subject, frozenset[Writing]]
 
 
 def find_ready(
@@ -38,9 +38,9 @@ def find_ready(
     """Return which subjects are ready and whether their Event is due."""
     blocked = {finding.subject for finding in findings if BY_NAME[finding.reason].blocks_ready}
     known = {each.subject: each for each in evaluation.subjects}
-    newest = _newest(records, known)
+    on_record = _on_record(records, known)
     blind = {kind: _blind(kind, snapshot) for kind in SubjectKind}
-    told = {subject: at for subject, at in memory.told.items() if subject in known}
+    told = {subject: answered for subject, answered in memory.told.items() if subject in known}
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=lambda each: each.subject):
         subject = evidence.subject
@@ -48,50 +48,59 @@ def find_ready(
             continue
         if subject not in told and not ready_confirmed(subject.kind, snapshot):
             continue
-        record = newest.get(subject)
-        due = records_known(snapshot) and _is_due(known[subject], record, told.get(subject), now)
+        own = on_record[subject]
+        answered = told.get(subject)
+        newest = _newest(own, answered)
+        due = records_known(snapshot) and _is_due(known[subject], newest, answered, now)
         if records_known(snapshot) and not due:
-            told[subject] = _told(record, told.get(subject), now)
-        ready.append(_ready(evidence, _episode(known[subject], record), due=due))
+            told[subject] = frozenset(map(_writing, own))
+        ready.append(_ready(evidence, _episode(known[subject], newest), due=due))
     return Readiness(tuple(ready), told)
 
 
-def _told(record: Record | None, told: datetime | None, now: Instant) -> datetime:
-    """Return the time that a Warning must be newer than to call for another Ready."""
-    if record is not None and record.event.type == EventType.NORMAL:
-        return record.written
-    return now.wall if told is None else told
-
-
 def _is_due(
-    subject: KnownSubject, record: Record | None, told: datetime | None, now: Instant
+    subject: KnownSubject,
+    newest: Record | None,
+    answered: frozenset[Writing] | None,
+    now: Instant,
 ) -> bool:
-    if record is not None and record.event.type == EventType.WARNING:
-        return told is None or record.written > told
-    if record is not None or told is not None:
+    if newest is not None:
+        return newest.event.type == EventType.WARNING
+    if answered is not None:
         return False
     return subject.created is None or now.wall - subject.created < EVENT_LIFETIME
 
 
-def _newest(
+def _on_record(
     records: Iterable[Record], known: Mapping[Subject, KnownSubject]
-) -> dict[Subject, Record]:
-    """Return the newest Event of each subject that speaks for or against its being ready.
+) -> dict[Subject, list[Record]]:
+    """Return the Events of each subject that speak for or against its being ready.
 
-    Those written before the subject was created are about another of the same name. Of a Ready
-    and a Warning of the same instant, Ready counts as the newer: it ends what the Warning told.
+    Those written before the subject was created are about another of the same name.
     """
-    newest: dict[Subject, Record] = {}
+    found: dict[Subject, list[Record]] = {subject: [] for subject in known}
     for record in records:
         subject = known.get(record.key.subject)
         if subject is None or not _speaks_of_ready(record):
             continue
-        if subject.created is not None and record.written < subject.created:
-            continue
-        other = newest.get(subject.subject)
-        if other is None or _recency(record) > _recency(other):
-            newest[subject.subject] = record
-    return newest
+        if subject.created is None or record.written >= subject.created:
+            found[subject.subject].append(record)
+    return found
+
+
+def _newest(records: Iterable[Record], answered: frozenset[Writing] | None) -> Record | None:
+    """Return the newest record that came since the subject was last found told.
+
+    Times of writing decide only among those: the clock of the writer may have been set back. Of a
+    Ready and a Warning of the same instant, Ready counts as the newer: it ends what the Warning
+    told.
+    """
+    fresh = (each for each in records if answered is None or _writing(each) not in answered)
+    return max(fresh, key=_recency, default=None)
+
+
+def _writing(record: Record) -> Writing:
+    return (record.event.name, record.written)
 
 
 def _recency(record: Record) -> tuple[datetime, bool, str]:

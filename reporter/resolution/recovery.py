@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from reporter.catalogue.reasons import BY_NAME
 from reporter.model.finding import Evaluation, FindingKey
@@ -59,12 +59,16 @@ def take_up(
     """Return the memory with the episodes that our Events on record say are firing.
 
     So a restart, a standby that takes over and a leader that lost its memory go on with the same
-    episode, also of a subject that cannot be read now. An upstream taken up counts as having suppressed, so that its symptoms stay held for
-    a while if it is found recovered.
+    episode, also of a subject that cannot be read now. An upstream taken up counts as having
+    suppressed, so that its symptoms stay held for a while if it is found recovered.
+
+    A replica that saw an episode begin a moment sooner or later than the one that wrote it takes
+    over the start on record, the earliest if there are several: the Event's name contains it.
     """
     created = {each.subject: each.created for each in evaluation.subjects}
     episodes = dict(memory.episodes)
     governing = set(memory.governing)
+    agreed: set[FindingKey] = set()
     for record in sorted(records, key=lambda each: each.since):
         key = record.key
         if not record.live or (key, record.since) in memory.ended:
@@ -76,11 +80,20 @@ def take_up(
             continue
         known = memory.episodes.get(key)
         if known is not None and known.fired:
+            if key not in agreed:
+                episodes[key] = _begun(known, record.since)
+                agreed.add(key)
             continue
         episodes[key] = _from_record(record, known, now)
         if key.reason in UPSTREAM_REASONS:
             governing.add(upstream_key(key))
     return replace(memory, episodes=episodes, governing=frozenset(governing))
+
+
+def _begun(episode: Episode, since: datetime) -> Episode:
+    if episode.since == since:
+        return episode
+    return replace(episode, since=since, shown=replace(episode.shown, since=since))
 
 
 def _from_record(record: Record, known: Episode | None, now: Instant) -> Episode:
@@ -114,7 +127,12 @@ def _from_record(record: Record, known: Episode | None, now: Instant) -> Episode
             since=record.since,
             stale=record.state is RecordState.STALE,
         ),
-        faults={**(known.faults if known else {}), (related, False): fault},
+        # The Event does not say whether its fault has a budget.
+        faults={
+            **(known.faults if known else {}),
+            (related, False): fault,
+            (related, True): fault,
+        },
     )
 
 

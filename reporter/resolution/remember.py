@@ -11,7 +11,7 @@ from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
 from reporter.resolution.hold import Upstreams
-from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory
+from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.recovery import Absence
 from reporter.settings import EvaluationSettings
@@ -29,7 +29,7 @@ def remember(
     upstreams: Upstreams,
     known: Memory,
     records: Iterable[Record],
-    told: Mapping[Subject, datetime],
+    told: Mapping[Subject, frozenset[Writing]],
     now: Instant,
     settings: EvaluationSettings,
 ) -> Memory:
@@ -49,7 +49,7 @@ def remember(
     return Memory(
         episodes=episodes,
         ended=_ended(known, absence, episodes, records, now),
-        governing=upstreams.firing,
+        governing=upstreams.governing,
         released=upstreams.released,
         told=told,
     )

@@ -12,19 +12,22 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 class Table(Generic[ObjectT_co]):
     """Objects of one resource in the order of namespace and name.
 
-    Indexes are built when first asked for and kept: a table that did not change between two
-    passes is used again.
+    Order and indexes are made when first asked for, which is in the thread of a pass and not in
+    the event loop, and kept: a table that did not change between two passes is used again.
     """
 
-    __slots__ = ("_by_label", "_by_namespace", "_objects")
+    __slots__ = ("_by_label", "_by_namespace", "_objects", "_ordered")
 
     def __init__(self, objects: Mapping[tuple[str, str], ObjectT_co] | None = None) -> None:
-        self._objects = dict(sorted((objects or {}).items()))
+        self._objects = dict(objects or {})
+        self._ordered: tuple[ObjectT_co, ...] | None = None
         self._by_namespace: dict[str, tuple[ObjectT_co, ...]] | None = None
         self._by_label: dict[str, dict[tuple[str, str], tuple[ObjectT_co, ...]]] = {}
 
     def __iter__(self) -> Iterator[ObjectT_co]:
-        return iter(self._objects.values())
+        if self._ordered is None:
+            self._ordered = tuple(self._objects[key] for key in sorted(self._objects))
+        return iter(self._ordered)
 
     def __len__(self) -> int:
         return len(self._objects)

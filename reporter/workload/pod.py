@@ -210,14 +210,14 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     """Return the fault of a pod whose node is NotReady, does not answer, or is gone."""
     if nodes is None or not pod.spec.node_name:
         return None
+    node = nodes.get("", pod.spec.node_name)
+    ready = node.status.condition("Ready") if node else None
+    if node and (ready is None or ready.status == "True"):
+        return None
     doing = "terminating on" if pod.deleting else "on"
     name = _name(pod.spec.node_name)
-    node = nodes.get("", pod.spec.node_name)
-    if node is None:
+    if ready is None:
         return _fault("node gone", f"{doing} node {name}, which is gone", NODE_LOST)
-    ready = node.status.condition("Ready")
-    if ready is None or ready.status == "True":
-        return None
     state = "NotReady" if ready.status == "False" else "not answering"
     text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2)
     return _fault(

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import AsyncIterator
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Self
 
@@ -43,7 +43,7 @@ class Api:
         """Return an object."""
         async with self._http.get(self._url + path) as answer:
             answer.raise_for_status()
-            return msgspec.json.decode(await answer.read())
+            return msgspec.json.decode(await answer.read(), type=Object)
 
     async def patch(self, path: str, patch: JSON) -> None:
         """Merge-patch an object."""
@@ -122,7 +122,7 @@ class Api:
         async with self._http.get(url) as answer:
             text = await answer.text()
         requests: Counter[tuple[str, str]] = Counter()
-        plain: Counter[str] = Counter()
+        plain: dict[str, float] = defaultdict(float)
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 if sample.name == "status_reporter_api_requests_total":
@@ -135,19 +135,18 @@ class Api:
 class Metrics:
     """Metrics of the daemon at one moment."""
 
-    def __init__(self, requests: Counter[tuple[str, str]], plain: Counter[str]) -> None:
+    def __init__(self, requests: Counter[tuple[str, str]], plain: Mapping[str, float]) -> None:
         self.requests = requests
         """Requests to the API server, by verb and resource."""
         self._plain = plain
 
     def __getitem__(self, name: str) -> float:
         """Return the sum of a metric over its labels, without its prefix `status_reporter_`."""
-        return self._plain[f"status_reporter_{name}"]
+        return self._plain.get(f"status_reporter_{name}", 0.0)
 
     def since(self, before: "Metrics") -> "Metrics":
         """Return what was added since an earlier moment."""
-        plain = Counter(self._plain)
-        plain.subtract(before._plain)
+        plain = {name: value - before._plain.get(name, 0.0) for name, value in self._plain.items()}
         return Metrics(self.requests - before.requests, plain)
 
 

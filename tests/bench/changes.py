@@ -43,15 +43,14 @@ class Change:
 async def measure_changes(api: Api, sets: int, changes: int) -> list[float]:
     """Return the seconds from sending each change to the arrival of its Event.
 
-    Each is undone as soon as its Event is there.
+    Each is undone as soon as its Event is there, and the next one waits until that is over.
     """
     chance = random.Random(sets)
     times = []
     for change, _ in zip(_changes(sets), range(changes), strict=False):
-        await api.wait_quiet(_WITHIN_SECONDS, change.related)
         times.append(await _measure(api, change))
+        await api.wait_quiet(_WITHIN_SECONDS)
         await asyncio.sleep(chance.uniform(0, _PAUSE_SECONDS))
-    await api.wait_quiet(_WITHIN_SECONDS)
     return times
 
 

@@ -66,7 +66,7 @@ class Watchdog:
             if spent > phase.callback_cpu:
                 phase.callback_cpu, phase.callback_name = spent, _name(handle)
 
-        events.Handle._run = timed
+        setattr(events.Handle, "_run", timed)  # noqa: B010 - no type checker lets a method be set
 
     async def watch(self) -> None:
         """Sleep again and again, and note how late it was."""
@@ -88,7 +88,7 @@ def _waited() -> float:
 
 
 def _name(handle: events.Handle) -> str:
-    callback = handle._callback
+    callback = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):
         return task.get_name()

@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import aiohttp
+
 from tests.bench.api import Api, Metrics
 from tests.bench.changes import break_pickers, measure_changes, mend_pickers
 from tests.bench.daemon_process import RESYNC_SECONDS, Phase
@@ -84,6 +86,14 @@ async def measure_live(sets: int, changes: int, tell: Tell) -> LiveNumbers:
         BenchError: something could not be measured.
 
     """
+    try:
+        return await _measure(sets, changes, tell)
+    except (OSError, aiohttp.ClientError) as error:
+        # A limit of time is an OSError too.
+        raise BenchError(str(error) or "it took too long") from error
+
+
+async def _measure(sets: int, changes: int, tell: Tell) -> LiveNumbers:
     with TemporaryDirectory() as name:
         folder = Path(name)
         kubeconfig = folder / "kubeconfig"

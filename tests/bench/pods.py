@@ -5,8 +5,12 @@ from typing import Final
 
 from reporter.sandbox.objects import JSON, Object
 
-_TIMES: Final = ("startTime", "lastTransitionTime", "startedAt", "finishedAt", "time")
 _ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+_COMMAND: Final = (
+    "python3 /workspace/vllm/inference_api.py --gpu-memory-utilization=0.90"
+    " --max-model-len=32768 --tensor-parallel-size=1 --served-model-name=model"
+    " --kaito-config-file=/mnt/config/inference_config.yaml --port=5000"
+)
 _MANAGERS: Final = {"status": ("kubelet", "status"), "rest": ("kube-controller-manager", "")}
 
 
@@ -69,11 +73,7 @@ def _container(container: Object) -> Object:
     }  # fmt: skip
     return container | {
         "command": ["/bin/sh", "-c"],
-        "args": [
-            "python3 /workspace/vllm/inference_api.py --gpu-memory-utilization=0.90"
-            " --max-model-len=32768 --tensor-parallel-size=1 --served-model-name=model"
-            " --kaito-config-file=/mnt/config/inference_config.yaml --port=5000"
-        ],
+        "args": [_COMMAND],
         "env": [
             {"name": "POD_NAME", "valueFrom": {"fieldRef": _field("metadata.name")}},
             {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": _field("metadata.namespace")}},

@@ -95,7 +95,7 @@ def _loop(lives: Sequence[LiveNumbers]) -> Iterator[Row]:
 
 
 def _worst(phases: Iterable[Phase], what: str) -> float:
-    return max(getattr(phase, what) for phase in phases)
+    return max(float(getattr(phase, what)) for phase in phases)
 
 
 def _requests(lives: Sequence[LiveNumbers]) -> Iterator[Row]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reporter.daemon import main
+from reporter.daemon import main, passes
 from reporter.kube.informer import Timing
-from reporter.snapshot.live import LiveCluster
+from reporter.kube.live import LiveCluster
+from reporter.kube.writes import KubeEvents
 from tests.daemon.replica import Inside, Program, Replica
 from tests.daemon.stage import Stage
 
@@ -23,7 +24,9 @@ def _no_cluster_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Daemons in this process ask again sooner, so that tests need not wait for it."""
+    """Daemons in this process ask, pass and try again sooner, so that tests need not wait for it."""
+    monkeypatch.setattr(passes, "SHORTEST_SECONDS", 0.2)
+    monkeypatch.setattr(main, "KubeEvents", functools.partial(KubeEvents, seconds=1.0))
     quick = functools.partial(LiveCluster, timing=Timing(backoff=0.05), discovery_seconds=0.5)
     monkeypatch.setattr(main, "LiveCluster", quick)
 

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -142,8 +142,7 @@ class Replica:
             sample.value
             for family in text_string_to_metric_families(text)
             for sample in family.samples
-            if sample.name == f"status_reporter_{name}"
-            and labels.items() <= sample.labels.items()
+            if sample.name == f"status_reporter_{name}" and labels.items() <= sample.labels.items()
         )
 
     async def passes(self, more: int = 2) -> None:
@@ -161,6 +160,11 @@ class Replica:
         return await self.metric("event_writes_total", **labels)
 
 
+async def passes(replicas: Iterable[Replica], more: int = 2) -> None:
+    """Wait until each replica has made this many further passes."""
+    await asyncio.gather(*(replica.passes(more) for replica in replicas))
+
+
 class Inside(Replica):
     """The daemon in this process."""
 
@@ -175,6 +179,9 @@ class Inside(Replica):
 
     async def _run(self) -> None:
         settings = DaemonSettings(**self.settings)
+        if settings.resync_seconds == 1:
+            # Less than a user may set, so that tests which count passes are quick.
+            settings = settings.model_copy(update={"resync_seconds": 0.3})
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("POD_NAME", self.name)
             client = await connect(kubeconfig=self.kubeconfig)

@@ -8,8 +8,8 @@ import pytest
 from reporter.sandbox import Fault
 from reporter.sandbox.access import Rule
 from reporter.sinks.events import plan
-from tests.daemon.replica import until
-from tests.daemon.stage import CHAT, GATEWAY, INFRA, KAITO, key_of, state_of
+from tests.daemon.replica import passes, until
+from tests.daemon.stage import CHAT, GATEWAY, INFRA, KAITO, READY, key_of, state_of
 
 KUBE_SYSTEM = {"namespace": "kube-system"}
 
@@ -110,9 +110,10 @@ async def test_changed_message_is_rewritten_in_place(stage, inside, monkeypatch)
 
 
 def set_gateway(stage, message: str) -> None:
+    """Break the Gateway with a message, or repair it without one."""
     stage.cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", "Programmed", "False",
-        "AddressNotUsable", message,
+        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", "Programmed",
+        "False" if message else "True", "AddressNotUsable" if message else "Programmed", message,
     )  # fmt: skip
 
 
@@ -166,23 +167,32 @@ def set_quota(stage, status: str = "False") -> None:
 
 async def test_two_writers_make_no_double(stage, inside):
     """Names are derived from what is told, so replicas that both write tell it once."""
-    both = [
-        await inside(name, leader_elect=False, resync_seconds=2).start() for name in ("one", "two")
-    ]
+    both = [await inside(name, leader_elect=False).start() for name in ("one", "two")]
+    ready = ("modelharnessReady", f"namespace/{CHAT}")
     await stage.all_ready()
+    set_gateway(stage, "the Service is gone")
+    await stage.told(GATEWAY)
+    await passes(both)
+    set_gateway(stage, "")
+    await stage.told(GATEWAY, "over")
+    await until(lambda: len(stage.events(ready)) == 2, "ready again")
+    await passes(both)
+    assert len(stage.events()) == len(READY) + 2
+
+
+async def test_two_writers_that_saw_it_begin_at_different_moments_agree(stage, inside):
+    """Where no timestamp says since when, the start on record is taken over by all."""
+    both = [await inside(name, leader_elect=False).start() for name in ("one", "two")]
+    await stage.all_ready()
+    slow = Fault(action="slow", verbs=("create",), resources=("events",), seconds=1.0)
+    stage.sandbox.faults.add(slow)
     stage.scale_kaito(0)
-    await stage.told(KAITO)
-    for replica in both:
-        await replica.passes()
-    keys = [key_of(event) for event in stage.events()]
-    assert len(keys) == len(set(keys))
-    stage.scale_kaito(1)
-    await stage.told(KAITO, "over")
-    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
-    for replica in both:
-        await replica.passes()
-    assert len(stage.events(("clusterReady", "cluster"))) == 2
-    assert len(stage.events(KAITO)) == 1
+    await until(lambda: len(stage.events(KAITO)) == 2, "each has told it")
+    await until(lambda: len(stage.events(KAITO, state="over")) == 1, "one gives way")
+    await passes(both, 3)
+    assert len(stage.events(KAITO, state="firing")) == 1
+    sinces = {each["since"] for replica in both for each in (await replica.report())["findings"]}
+    assert len(sinces) == 1
 
 
 async def test_conflict_is_resolved_by_the_next_plan(stage, inside):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from reporter.kube import live
 from reporter.sandbox import Fault
-from reporter.snapshot import live
-from tests.daemon.replica import until
+from tests.daemon.replica import passes, until
 from tests.daemon.stage import KAITO, READY, key_of
 
 
@@ -52,8 +52,7 @@ async def test_two_replicas_that_start_at_once_say_everything_once(stage, inside
         await replica.ready()
     await stage.told(KAITO)
     await until(lambda: len(stage.events()) >= len(READY) - 1, "the others are ready")
-    for replica in both:
-        await replica.passes()
+    await passes(both)
     assert sorted([await replica.leads() for replica in both]) == [False, True]
     keys = [key_of(event) for event in stage.events()]
     assert len(keys) == len(set(keys))

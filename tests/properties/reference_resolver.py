@@ -5,6 +5,7 @@ Where the rules are silent this is what both resolvers do, and why:
 * A fault is what is seen of one object under one key. Findings about the same object are one
   fault, whose time is the earliest of theirs and whose voice is the worst's. Time under a budget
   has a clock of its own: it is no part of the grace of an error that follows it (weak point 18).
+* What fired on an object goes on when its cause changes; only a budget may begin anew.
 * A fault that is away for less than its recovery time keeps its clock, fired or not. Else a pod
   that is ready and not ready by turns would never get through its grace (weak point 13).
 * A key that fired and of which only faults in grace are seen is clearing. When that is over the
@@ -210,6 +211,8 @@ class ReferenceResolver:
                 left[id(finding)] = max(wait, NONE)
             loud = [each for each in group if left[id(each)] == NONE] or group
             worst = sorted(loud, key=lambda each: (-each.severity, each.related, each.message))[0]
+            if clock and clock.ripe and worst.budget is None:
+                left = {None: NONE}
             same = clock and self.condition_time(clock.finding) == self.condition_time(worst)
             began_seen = clock.began_seen if same else now.boot
             faults[clock_key] = Seen(

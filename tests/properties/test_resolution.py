@@ -5,14 +5,14 @@ from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.properties.passes import NOON, SUBJECTS, Pass, sequences, settings_
-from tests.properties.reference_resolver import ReferenceResolver
 
 from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
 from reporter.settings import EvaluationSettings
+from tests.properties.passes import NOON, SUBJECTS, Pass, sequences, settings_
+from tests.properties.reference_resolver import ReferenceResolver
 
 
 def run(passes, settings):

@@ -65,10 +65,11 @@ class EventWriter:
         self._queue: list[Write] = []
         self._wakeup = asyncio.Event()
         self._written: dict[str, tuple[Written, float]] = {}
-        self._refused: dict[str, tuple[object, float]] = {}
+        self._left: dict[tuple[str, bool], tuple[object, float]] = {}
         self._resume_at = 0.0
         self._refresh_at = 0.0
         self._backoff = _BACKOFF_FIRST
+        self._failure = ""
         self._log = structlog.get_logger("events")
 
     @property
@@ -85,13 +86,13 @@ class EventWriter:
     def offer(self, plan: Plan) -> None:
         """Replace the writes that wait by those of a new plan."""
         now = asyncio.get_running_loop().time()
-        self._refused = {name: each for name, each in self._refused.items() if each[1] > now}
-        self._queue = [write for write in plan.writes if not self._was_refused(write)]
+        self._left = {kind: each for kind, each in self._left.items() if each[1] > now}
+        self._queue = [write for write in plan.writes if not self._is_left(write)]
         self._wakeup.set()
 
     def drop(self) -> None:
         """Forget the writes that wait: what they rest on is not to be trusted any more."""
-        self._queue.clear()
+        self._queue = []
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -106,12 +107,17 @@ class EventWriter:
                 self.drop()
             if not self._queue:
                 continue
-            write = self._queue.pop(0)
-            if self._is_made(write):
-                continue
-            if write.purpose is Purpose.REFRESH:
-                self._refresh_at = loop.time() + 1 / REFRESH_PER_SECOND
-            await self._write(write)
+            # A plan that comes meanwhile replaces the queue, and what failed of the old one with it.
+            queue, write = self._queue, self._queue[0]
+            if not self._is_made(write):
+                if write.purpose is Purpose.REFRESH:
+                    self._refresh_at = loop.time() + 1 / REFRESH_PER_SECOND
+                try:
+                    await self._write(write)
+                except KubeError as error:
+                    self._pause(write, error)
+                    continue
+            queue.pop(0)
 
     def _delay(self, now: float) -> float | None:
         """Return the seconds until the first write is due, None where none waits."""
@@ -130,11 +136,18 @@ class EventWriter:
             pass
 
     async def _write(self, write: Write) -> None:
+        """Make a write and note what became of it.
+
+        Raises:
+            KubeError: it has to be made again later.
+
+        """
         try:
             event = await self._send(write)
         except AlreadyExists:
             # The name is that of this very episode: an earlier leader, or we before an answer
             # was lost, wrote it. The watch brings it, and the next plan goes on from there.
+            self._leave(write)
             self._observe(write.purpose, "repeated")
         except Conflict:
             self._observe(write.purpose, "conflict")
@@ -146,10 +159,9 @@ class EventWriter:
             self._changed()
         except (Invalid, Forbidden) as error:
             self._refuse(write, error)
-        except KubeError as error:
-            self._pause(write, error)
         else:
             self._backoff = _BACKOFF_FIRST
+            self._failure = ""
             until = asyncio.get_running_loop().time() + _WRITTEN_SECONDS
             self._written[write.name] = (Written(event, write.resource_version), until)
             self._observe(write.purpose, "written")
@@ -166,25 +178,34 @@ class EventWriter:
             )
         return await self._api.create_event(write.body)
 
-    def _was_refused(self, write: Write) -> bool:
-        refused = self._refused.get(write.name)
-        return refused is not None and refused[0] == write.body.get("message")
+    def _is_left(self, write: Write) -> bool:
+        left = self._left.get(_kind_of(write))
+        return left is not None and left[0] == write.body.get("message")
 
     def _refuse(self, write: Write, error: KubeError) -> None:
-        """Leave a write alone for a while; to repeat the same at once would be refused again."""
-        now = asyncio.get_running_loop().time()
-        if write.name not in self._refused:
+        if _kind_of(write) not in self._left:
             self._log.error("event_refused", event_name=write.name, error=str(error))
-        self._refused[write.name] = (write.body.get("message"), now + _REFUSED_SECONDS)
+        self._leave(write)
         self._observe(write.purpose, "refused")
 
+    def _leave(self, write: Write) -> None:
+        """Leave a write alone for a while; to repeat the same at once would end the same."""
+        until = asyncio.get_running_loop().time() + _REFUSED_SECONDS
+        self._left[_kind_of(write)] = (write.body.get("message"), until)
+
     def _pause(self, write: Write, error: KubeError) -> None:
-        """Wait for the API server; the write stays first in the queue."""
+        """Wait for the API server; the write stays first in its queue."""
         wait = self._backoff
         if isinstance(error, ApiStatusError) and error.retry_after is not None:
             wait = max(wait, error.retry_after)
         self._backoff = min(self._backoff * 2, _BACKOFF_LONGEST)
         self._resume_at = asyncio.get_running_loop().time() + wait
-        self._queue.insert(0, write)
         self._observe(write.purpose, "failed")
-        self._log.warning("event_not_written", wait_seconds=round(wait, 1), error=str(error))
+        if str(error) != self._failure:  # once, not at every retry
+            self._log.warning("event_not_written", wait_seconds=round(wait, 1), error=str(error))
+        self._failure = str(error)
+
+
+def _kind_of(write: Write) -> tuple[str, bool]:
+    """Return the Event, and whether it is created: what ends a create says nothing of a patch."""
+    return write.name, not write.resource_version

@@ -1,0 +1,228 @@
+"""Several replicas as processes of their own: who writes, and what a change of leader costs."""
+
+import asyncio
+import signal
+import time
+from collections import Counter
+
+import pytest
+
+from reporter.sandbox import Fault
+from tests.daemon.replica import Program, passes, until
+from tests.daemon.stage import BBR, KAITO, READY, key_of, state_of
+
+LEASE = {
+    "lease_duration_seconds": 2.0,
+    "renew_deadline_seconds": 1.6,
+    "retry_period_seconds": 0.3,
+}
+LONG_LEASE = {
+    "lease_duration_seconds": 60.0,
+    "renew_deadline_seconds": 50.0,
+    "retry_period_seconds": 0.4,
+}
+
+
+async def leader_of(stage, *replicas: Program) -> Program:
+    """Wait until one of the replicas holds the Lease and knows it; return it."""
+
+    async def leader() -> Program | None:
+        holder = stage.lease().get("holderIdentity")
+        found = next((each for each in replicas if each.name == holder), None)
+        return found if found is not None and await found.leads() else None
+
+    return await until(leader, "one of them leads")
+
+
+async def two(program, **settings) -> list[Program]:
+    """Start two replicas and wait until both know the cluster."""
+    both = [program(name, **settings) for name in ("replica-a", "replica-b")]
+    await asyncio.gather(*(replica.start() for replica in both))
+    await asyncio.gather(*(replica.ready() for replica in both))
+    return both
+
+
+def other(both: list[Program], one: Program) -> Program:
+    return next(each for each in both if each is not one)
+
+
+def counts(stage) -> Counter:
+    return Counter(key_of(event) for event in stage.events())
+
+
+async def test_standby_takes_over_from_a_killed_leader(stage, program):
+    """Within the lease, with the episodes on record: no Event doubled, no Ready repeated."""
+    both = await two(program, **LEASE)
+    await stage.all_ready()
+    leader = await leader_of(stage, *both)
+    standby = other(both, leader)
+    # The standby sees the fault begin before it sees the Event, by its own clock.
+    slow = Fault(action="slow", verbs=("create",), resources=("events",), seconds=2.0, times=1)
+    stage.sandbox.faults.add(slow)
+    stage.scale_kaito(0)
+    fired = await stage.told(KAITO)
+    await standby.passes(1)
+    leader.send(signal.SIGKILL)
+    await leader.ended()
+    stage.scale_bbr(0)
+    await stage.told(BBR)
+    assert stage.lease()["holderIdentity"] == standby.name
+    assert stage.lease()["leaseTransitions"] == 1
+    count = stage.events(KAITO)[0]["count"]
+    await until(lambda: stage.events(KAITO)[0]["count"] > count, "count rises")
+    assert counts(stage) == Counter([*READY, KAITO, BBR])
+    assert stage.events(KAITO)[0]["metadata"]["name"] == fired["metadata"]["name"]
+    stage.scale_kaito(1)
+    stage.scale_bbr(1)
+    await stage.told(KAITO, "over")
+    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+
+
+async def test_ready_that_the_killed_leader_owed_is_told_by_the_next(stage, program):
+    """A recovery between two leaders is told once."""
+    both = await two(program, **LEASE)
+    await stage.all_ready()
+    leader = await leader_of(stage, *both)
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    standby = other(both, leader)
+    leader.send(signal.SIGKILL)
+    stage.scale_kaito(1)
+    await stage.told(KAITO, "over")
+    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await standby.passes()
+    assert counts(stage) == Counter([*READY, KAITO, ("clusterReady", "cluster")])
+
+
+async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, program):
+    """Past its lease it is a standby; and after the pause it trusts nothing that it knew."""
+    both = await two(program, **LEASE, resync_seconds=60)
+    await stage.all_ready()
+    leader = await leader_of(stage, *both)
+    standby = other(both, leader)
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    written = await leader.writes()
+    leader.send(signal.SIGSTOP)
+    stopped = time.monotonic()
+    stage.scale_kaito(1)
+    await stage.told(KAITO, "over")
+    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await until(lambda: time.monotonic() - stopped > 5.5, "the pause is long enough to count")
+    before = {event["metadata"]["name"]: event for event in stage.events()}
+    leader.send(signal.SIGCONT)
+    await until(lambda: leader.lines("process_paused"), "it has noticed")
+    await until(lambda: leader.lines("leading_stopped"), "it leads no more")
+    stage.scale_bbr(0)
+    await stage.told(BBR)
+
+    async def judges_again() -> bool:
+        found = await leader.dispositions()
+        return found.get(BBR) == "firing" and KAITO not in found
+
+    await until(judges_again, "it has read the cluster anew")
+    assert await leader.writes() == written
+    assert not await leader.leads()
+    assert await standby.leads()
+    after = {event["metadata"]["name"]: event for event in stage.events()}
+    assert {name: after[name] for name in before} == before
+    assert counts(stage) == Counter([*READY, KAITO, ("clusterReady", "cluster"), BBR])
+
+
+async def test_sigterm_hands_the_lease_over(stage, program):
+    """The other one need not wait for the lease to expire, and the exit status is 0."""
+    both = await two(program, **LONG_LEASE)
+    leader = await leader_of(stage, *both)
+    await stage.all_ready()
+    began = time.monotonic()
+    leader.send(signal.SIGTERM)
+    assert await leader.ended() == 0
+    standby = other(both, leader)
+    assert await leader_of(stage, standby) is standby
+    assert time.monotonic() - began < 20, "a lease that was not released lasts for 60 s"
+    assert leader.lines("lease_released")
+    assert leader.lines()[-1]["event"] == "stopped"
+    await standby.passes()
+    assert counts(stage) == Counter(READY)
+
+
+async def test_interrupt_ends_well(stage, program):
+    """Ctrl-C is a proper end as well."""
+    replica = await (await program().start()).ready()
+    replica.send(signal.SIGINT)
+    assert await replica.ended() == 0
+    assert "Traceback" not in replica.output
+
+
+async def test_standby_writes_nothing_at_all(stage, inside):
+    """It lists, watches and looks at the Lease; it sees the same and says nothing."""
+    leader = await (await inside("replica-a").start()).ready()
+    standby = await (await inside("replica-b").start()).ready()
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    await passes([leader, standby])
+    assert await leader.leads()
+    assert await standby.dispositions() == await leader.dispositions()
+    assert await leader.metric("api_requests_total", verb="create") > 0
+    for verb in ("create", "update", "patch", "delete"):
+        assert await standby.metric("api_requests_total", verb=verb) == 0
+    assert await standby.writes() == 0
+    assert {event["reportingInstance"] for event in stage.events()} == {"replica-a"}
+
+
+async def test_standby_that_was_replaced_knows_what_was_told(stage, inside):
+    """A replica that starts as standby and then leads repeats no Ready."""
+    leader = await (await inside("replica-a").start()).ready()
+    await stage.all_ready()
+    old = await (await inside("replica-b").start()).ready()
+    await old.stop()
+    new = await (await inside("replica-c").start()).ready()
+    await leader.stop()
+    await until(new.leads, "it leads")
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    await new.passes()
+    assert counts(stage) == Counter([*READY, KAITO])
+
+
+async def test_leader_that_loses_the_lease_comes_back(stage, inside):
+    """A former leader goes on as standby and may lead again, with nothing told twice."""
+    one = await (await inside("replica-a").start()).ready()
+    await stage.all_ready()
+    lease = stage.sandbox.get(
+        "leases.coordination.k8s.io", "productionstack-status-reporter", namespace="kube-system"
+    )
+    lease["spec"] |= {"holderIdentity": "somebody", "leaseDurationSeconds": 1}
+    stage.sandbox.replace(lease)
+
+    async def leads_no_more() -> bool:
+        return not await one.leads()
+
+    await until(leads_no_more, "it sees that somebody else holds the Lease")
+    stage.scale_kaito(0)
+    event = await stage.told(KAITO)
+    assert state_of(event) == "firing"
+    assert stage.lease()["holderIdentity"] == "replica-a"
+    await one.passes()
+    assert counts(stage) == Counter([*READY, KAITO])
+
+
+async def test_without_election_there_is_no_lease(stage, inside):
+    """--leader-elect=false writes at once and never touches a Lease."""
+    replica = await inside(leader_elect=False).start()
+    await stage.all_ready()
+    assert stage.lease() == {}
+    assert await replica.leads()
+    assert await replica.metric("leader") == 1
+    assert stage.sandbox.request_log.count(resource="leases.coordination.k8s.io") == 0
+
+
+@pytest.mark.parametrize("fault", ["hang", "cut"])
+async def test_stop_while_the_api_server_does_not_answer(stage, inside, fault):
+    """A release that cannot be delivered delays the end by one retry period at most."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    stage.sandbox.faults.add(Fault(action=fault))
+    began = time.monotonic()
+    await replica.stop()
+    assert time.monotonic() - began < 10

@@ -1,0 +1,192 @@
+"""Metrics, health and the report, as scrapers, kubelets and browsers meet them."""
+
+import json
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from reporter.daemon import state as daemon_state
+from reporter.daemon.state import DaemonState
+from reporter.settings import DaemonSettings
+from tests.daemon.replica import until
+from tests.daemon.stage import KAITO
+
+METRICS = {
+    "status_reporter_build_info": ("gauge", {"version", "commit"}),
+    "status_reporter_leader": ("gauge", set()),
+    "status_reporter_events_waiting": ("gauge", set()),
+    "status_reporter_clock_offset_seconds": ("gauge", set()),
+    "status_reporter_pass_duration_seconds": ("histogram", {"le"}),
+    "status_reporter_last_pass_timestamp_seconds": ("gauge", set()),
+    "status_reporter_api_requests": ("counter", {"verb", "resource", "code"}),
+    "status_reporter_event_writes": ("counter", {"purpose", "outcome"}),
+    "status_reporter_watch_age_seconds": ("gauge", {"resource"}),
+    "status_reporter_watch_confirmed": ("gauge", {"resource"}),
+    "status_reporter_resource_state": ("gauge", {"resource", "state"}),
+    "status_reporter_objects": ("gauge", {"resource"}),
+    "status_reporter_lists": ("gauge", {"resource"}),
+    "status_reporter_findings": ("gauge", {"reason", "layer", "disposition"}),
+    "status_reporter_findings_stale": ("gauge", set()),
+    "status_reporter_subjects_ready": ("gauge", set()),
+    "status_reporter_resources_unknown": ("gauge", set()),
+}
+"""What dashboards and alert rules rest on: name, type and labels."""
+
+
+async def test_metrics_are_those_that_dashboards_rest_on(stage, inside):
+    """/metrics parses, and each metric has its type and its labels."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    status, text = await replica.get("metrics", "/metrics")
+    assert status == 200
+    found = {family.name: family for family in text_string_to_metric_families(text)}
+    for name, (type_, labels) in METRICS.items():
+        assert found[name].type == type_, name
+        given = {label for sample in found[name].samples for label in sample.labels}
+        assert given == labels, name
+        assert found[name].documentation, name
+
+
+async def test_metrics_tell_what_the_report_tells(stage, inside):
+    """Findings by reason and disposition, leading, and what is ready."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    await replica.passes(1)
+    assert await replica.metric("subjects_ready") == 9
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    labels = {"reason": KAITO[0], "layer": "cluster"}
+    assert await replica.metric("findings", disposition="firing", **labels) == 1
+    assert await replica.metric("leader") == 1
+    assert await replica.metric("resources_unknown") == 0
+    assert await replica.metric("objects", resource="namespaces") == len(
+        stage.sandbox.list("namespaces")
+    )
+
+
+async def test_report_is_that_of_check_with_version_and_leading(stage, inside):
+    """The page of scripts has the contract's members, the page of people is text."""
+    replica = await (await inside().start()).ready()
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    report = await replica.report()
+    assert (report["apiVersion"], report["kind"]) == ("status-reporter/v1", "Report")
+    assert report["leading"] is True
+    assert report["version"]
+    assert report["commit"]
+    assert {"now", "findings", "ready", "unknown", "skipped", "derived", "events"} < set(report)
+    status, text = await replica.get("report", "/")
+    assert status == 200
+    assert KAITO[0] in text
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("127.0.0.1:8082", 200),
+        ("localhost:4711", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:8082", 200),
+        ("attacker.example", 403),
+        ("attacker.example:8082", 403),
+        ("127.0.0.1.attacker.example", 403),
+        ("localhost.attacker.example", 403),
+        ("192.0.2.7", 403),
+        ("", 403),
+    ],
+)
+async def test_report_is_not_served_to_other_names(replica_of_all_hosts, host, status):
+    """A page in a browser cannot read it by a name of its own that resolves to loopback."""
+    for path in ("/api/v1/report", "/"):
+        answer = await replica_of_all_hosts.get("report", path, headers={"Host": host})
+        assert answer[0] == status
+
+
+@pytest.fixture(name="replica_of_all_hosts")
+async def _replica_of_all_hosts(inside):
+    return await (await inside().start()).ready()
+
+
+async def test_listeners_can_be_turned_off(stage, inside):
+    """An address of 0 opens no port."""
+    off = {f"{each}_bind_address": "0" for each in ("metrics", "health_probe", "report")}
+    replica = await inside(**off).start()
+    await stage.all_ready()
+    with pytest.raises(OSError, match="Connect call failed"):
+        await replica.get("metrics", "/metrics")
+
+
+async def test_report_is_json_as_it_is_promised(stage, inside):
+    """Content type and bytes are those of JSON."""
+    replica = await (await inside().start()).ready()
+    status, text = await replica.get("report", "/api/v1/report")
+    assert status == 200
+    assert json.loads(text)["findings"] == []
+
+
+class FakeCluster:
+    clock_offset_seconds = 0.0
+    listed = True
+
+    def all_listed(self) -> bool:
+        return self.listed
+
+    def health(self):
+        return ()
+
+
+@pytest.fixture(name="seconds")
+def _seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The boot clock that the state of a daemon asks, to be set by hand."""
+    seconds = [1000.0]
+    monkeypatch.setattr(daemon_state, "boot_seconds", lambda: seconds[0])
+    return seconds
+
+
+class FakePass:
+    report = object()
+
+
+@pytest.mark.parametrize(("resync", "longest"), [(1, 60.0), (20, 60.0), (60, 180.0)])
+def test_health_fails_when_passes_stay_out(seconds, resync, longest):
+    """No pass for max(60 s, 3 resyncs) makes the kubelet restart the process."""
+    state = DaemonState(FakeCluster(), None, DaemonSettings(resync_seconds=resync))
+    state.passed(FakePass())
+    seconds[0] += longest
+    assert state.unhealthy() is None
+    seconds[0] += 1.0
+    assert "no pass has ended for" in state.unhealthy()
+    state.passed(FakePass())
+    assert state.unhealthy() is None
+
+
+def test_first_pass_has_five_minutes(seconds):
+    """A large cluster takes a while to be listed; that is no reason to start over."""
+    state = DaemonState(FakeCluster(), None, DaemonSettings())
+    seconds[0] += 300.0
+    assert state.unhealthy() is None
+    seconds[0] += 1.0
+    assert state.unhealthy() == "no pass has ended since start"
+
+
+def test_readiness_needs_lists_and_a_pass(seconds):
+    """A replica is ready once it has listed and judged."""
+    cluster = FakeCluster()
+    state = DaemonState(cluster, None, DaemonSettings())
+    assert state.not_ready() == "no pass has ended yet"
+    state.passed(FakePass())
+    assert state.not_ready() is None
+    cluster.listed = False
+    assert state.not_ready() == "not every kind is listed yet"
+
+
+async def test_health_is_well_while_the_api_server_is_away(stage, inside):
+    """To restart the reporter would not bring the API server back."""
+    replica = await (await inside().start()).ready()
+    await stage.down()
+    await replica.passes()
+    assert (await replica.get("health-probe", "/healthz"))[0] == 200
+    assert (await replica.get("health-probe", "/readyz"))[0] == 200
+    await stage.up()
+    await until(replica.leads, "it leads again")

@@ -1,0 +1,366 @@
+"""An API server that is slow, away, refusing or nonsensical: nothing false, and nothing lost."""
+
+import functools
+import time
+from collections import Counter
+
+import pytest
+from structlog.testing import capture_logs
+
+from reporter.daemon import heartbeat, main
+from reporter.kube.informer import Timing
+from reporter.kube.live import LiveCluster
+from reporter.sandbox import Fault
+from reporter.sandbox.access import Rule
+from reporter.sinks.events import writer
+from tests.daemon.replica import until
+from tests.daemon.stage import CODE, INFRA, KAITO, PODS, READY, key_of
+
+UNKNOWN = ("clusterStatusUnknown", "cluster")
+CRD_MISSING = ("clusterCRDMissing", "cluster")
+SCALED_OBJECTS = "scaledobjects.keda.sh"
+
+
+def told_once(stage, *warnings: tuple[str, str]) -> bool:
+    """Whether each Ready of the healthy stack and these Warnings are there once, and no more."""
+    wanted = Counter([*READY, *warnings])
+    return Counter(key_of(event) for event in stage.events()) == wanted
+
+
+async def test_expired_watches_are_listed_anew(stage, inside):
+    """410 on a watch means that the kind is listed again, and what was missed is told."""
+    replica = await inside().start()
+    await stage.all_ready()
+    lists = await replica.metric("lists", resource="deployments.apps")
+    faults = stage.sandbox.faults
+    hold = faults.add(Fault(action="slow", verbs=("watch",), seconds=0.3))
+    faults.end_watches()
+    stage.scale_kaito(0)
+    faults.compact()
+    faults.remove(hold)
+    await stage.told(KAITO)
+    assert await replica.metric("lists", resource="deployments.apps") == lists + 1
+    await replica.passes()
+    assert told_once(stage, KAITO)
+
+
+async def test_throttled_writes_come_later_and_all_of_them(stage, inside):
+    """429 with Retry-After: the API server is left alone for that long, and no Event is lost."""
+    throttle = Fault(action="throttle", verbs=("create", "patch"), resources=("events",), seconds=1)
+    number = stage.sandbox.faults.add(throttle)
+    stage.scale_kaito(0)
+    replica = await inside().start()
+    log = stage.sandbox.request_log
+    await until(lambda: log.count(resource="events", code=429) >= 2, "two refusals")
+    waiting = await replica.metric("events_waiting")
+    refusals = log.count(resource="events", code=429)
+    assert waiting == len(READY)
+    assert refusals <= 3, "one try for each Retry-After, not one for each Event"
+    stage.sandbox.faults.remove(number)
+    await stage.told(KAITO)
+    without = READY - {("clusterReady", "cluster")}
+    await until(lambda: {key_of(event) for event in stage.events()} >= without, "the others")
+    assert Counter(map(key_of, stage.events())) == Counter([*without, KAITO])
+
+
+async def test_storm_of_refusals_changes_no_verdict(stage, inside):
+    """While everything is throttled the report stands still; afterwards it goes on."""
+    replica = await inside().start()
+    await stage.all_ready()
+    storm = stage.sandbox.faults.add(Fault(action="throttle", seconds=1))
+    stage.sandbox.faults.cut_watches()
+    await replica.passes()
+    assert await replica.dispositions() == {}
+    stage.scale_kaito(0)
+    await replica.passes(1)
+    stage.sandbox.faults.remove(storm)
+    await stage.told(KAITO)
+    await replica.passes()
+    assert told_once(stage, KAITO)
+
+
+async def test_writes_that_hang_are_given_up_and_repeated(stage, inside):
+    """A request without an answer is cut, and what it should have said is said."""
+    hang = Fault(action="hang", verbs=("create",), resources=("events",), times=2)
+    stage.sandbox.faults.add(hang)
+    replica = await inside().start()
+    await stage.all_ready()
+    await replica.passes()
+    assert told_once(stage)
+    assert await replica.writes(outcome="failed") == 2
+
+
+async def test_leader_whose_renewals_hang_stops_writing(stage, inside):
+    """Without an answer the lease runs out, and nothing is written until it is held again."""
+    replica = await inside().start()
+    await stage.all_ready()
+    hang = Fault(action="hang", resources=("leases.coordination.k8s.io",))
+    number = stage.sandbox.faults.add(hang)
+
+    async def leads_no_more() -> bool:
+        return not await replica.leads()
+
+    await until(leads_no_more, "it leads no more")
+    stage.scale_kaito(0)
+    await replica.passes()
+    assert (await replica.dispositions())[KAITO] == "firing"
+    assert not stage.warnings()
+    stage.sandbox.faults.remove(number)
+    await stage.told(KAITO)
+    await replica.passes()
+    assert told_once(stage, KAITO)
+
+
+async def test_connections_that_are_cut_lose_nothing(stage, inside):
+    """What happened meanwhile is found by the next list."""
+    replica = await inside().start()
+    await stage.all_ready()
+    stage.scale_kaito(0)
+    assert stage.sandbox.faults.cut_watches() > 10
+    await stage.told(KAITO)
+    stage.sandbox.faults.cut_watches()
+    stage.scale_kaito(1)
+    await stage.told(KAITO, "over")
+    await replica.passes()
+    assert Counter(map(key_of, stage.events())) == Counter(
+        [*READY, KAITO, ("clusterReady", "cluster")]
+    )
+
+
+async def test_api_server_that_restarts_is_found_again(stage, inside):
+    """While it is away nothing is decided; what changed meanwhile is told once."""
+    replica = await inside().start()
+    await stage.all_ready()
+    await stage.down()
+    await replica.passes()
+    assert await replica.dispositions() == {}
+    assert not (await replica.report())["unknown"]
+    stage.scale_kaito(0)
+    await stage.up()
+    await stage.told(KAITO)
+    await replica.passes()
+    assert told_once(stage, KAITO)
+
+
+async def test_fault_repaired_while_the_event_could_not_be_written_is_never_told(stage, inside):
+    """Writes that wait are derived anew from what the cluster says when it can be read again."""
+    replica = await inside().start()
+    await stage.all_ready()
+    writes = ("create", "patch")
+    stage.sandbox.faults.add(Fault(action="error", code=503, verbs=writes, resources=("events",)))
+    stage.scale_kaito(0)
+
+    async def fires() -> bool:
+        return (await replica.dispositions()).get(KAITO) == "firing"
+
+    await until(fires, "it fires")
+    await stage.down()
+    await replica.passes(1)
+    stage.scale_kaito(1)
+    await stage.up()
+    await until(lambda: stage.sandbox.faults.open_watches("deployments.apps"), "it is watched")
+    await until(lambda: stage.sandbox.faults.open_watches("events"), "Events are watched")
+    await replica.passes(3)
+    assert told_once(stage)
+
+
+async def test_another_cluster_at_the_same_address_is_read_from_scratch(stage, inside):
+    """An API server that lost its memory, versions included, is listed and judged as it is."""
+    replica = await inside().start()
+    await stage.all_ready()
+    await stage.down(forget=True)
+    await replica.passes(1)
+    stage.scale_kaito(0)
+    await stage.up()
+    await stage.told(KAITO)
+    await replica.passes()
+    assert [key_of(event) for event in stage.warnings()] == [KAITO]
+
+
+async def test_page_of_a_proxy_is_no_cluster(stage, inside):
+    """HTML in place of JSON decides nothing, at the start and later."""
+    replica = await inside().start()
+    await stage.all_ready()
+    number = stage.sandbox.faults.add(Fault(action="html", code=200))
+    stage.sandbox.faults.cut_watches()
+    await replica.passes()
+    assert await replica.dispositions() == {}
+    stage.scale_kaito(0)
+    await replica.passes(1)
+    stage.sandbox.faults.remove(number)
+    await stage.told(KAITO)
+    await replica.passes()
+    assert told_once(stage, KAITO)
+
+
+async def test_crd_that_goes_and_comes_back(stage, inside):
+    """Its absence is told, its return recovers, and the kind is watched again."""
+    crds = "customresourcedefinitions.apiextensions.k8s.io"
+    replica = await inside().start()
+    await stage.all_ready()
+    definition = stage.sandbox.get(crds, SCALED_OBJECTS)
+    stage.cluster.remove_crd(SCALED_OBJECTS)
+    event = await stage.told(CRD_MISSING)
+    assert SCALED_OBJECTS in event["message"]
+    assert await replica.metric("resource_state", resource=SCALED_OBJECTS, state="absent") == 1
+    for field in ("uid", "resourceVersion", "creationTimestamp"):
+        definition["metadata"].pop(field, None)
+    stage.sandbox.load([definition])
+    await stage.told(CRD_MISSING, "over")
+    await until(lambda: stage.sandbox.faults.open_watches(SCALED_OBJECTS), "it is watched again")
+    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await replica.passes()
+    assert [key_of(event) for event in stage.warnings()] == [CRD_MISSING]
+
+
+async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, inside):
+    """Pods cannot be read: no pod is at fault, no subject recovers, the rest is told on."""
+    replica = await inside().start()
+    await stage.all_ready()
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
+    await stage.told(PODS)
+    stage.sandbox.access.deny(Rule(resources=("pods",), verbs=("list", "watch")))
+    stage.sandbox.faults.cut_watches("pods")
+    event = await stage.told(UNKNOWN)
+    assert "list, watch on pods" in event["message"]
+    await stage.told(PODS, "stale")
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    assert {"resource": "pods", "cause": "forbidden"} in (await replica.report())["unknown"]
+    stage.scale_kaito(1)
+    await stage.told(KAITO, "over")
+    stage.sandbox.access.reset()
+    await stage.told(UNKNOWN, "over")
+    await stage.told(PODS)
+    await replica.passes()
+    assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN, KAITO])
+
+
+async def test_events_that_may_not_be_written_are_said_elsewhere(stage, inside, monkeypatch):
+    """Refused Events show in the metrics; once allowed they are written."""
+    monkeypatch.setattr(writer, "_REFUSED_SECONDS", 0.5)
+    stage.sandbox.access.deny(Rule(resources=("events",), verbs=("create", "patch")))
+    stage.scale_kaito(0)
+
+    async def refused() -> bool:
+        return await replica.writes(outcome="refused") >= len(READY)
+
+    with capture_logs() as lines:
+        replica = await inside().start()
+        await until(refused, "each Event is refused")
+    said = [line for line in lines if line["event"] == "event_refused"]
+    assert said[0]["log_level"] == "error"
+    assert "events" in said[0]["error"]
+    assert (await replica.dispositions())[KAITO] == "firing"
+    assert (await replica.get("health-probe", "/healthz"))[0] == 200
+    stage.sandbox.access.reset()
+    await stage.told(KAITO)
+
+
+async def test_events_that_may_not_be_read_are_written_once(stage, inside):
+    """Without its own Events the reporter still tells, and says what it misses."""
+    stage.sandbox.access.deny(Rule(resources=("events",), verbs=("list", "watch")))
+    stage.scale_kaito(0)
+    replica = await inside().start()
+    await stage.told(KAITO)
+    event = await stage.told(UNKNOWN)
+    assert "list, watch on events in kube-system" in event["message"]
+    await replica.passes()
+    assert Counter(key_of(event) for event in stage.events()) == Counter([KAITO, UNKNOWN])
+
+
+async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
+    stage, inside, monkeypatch
+):
+    """After 120 s without an answer: findings are stale, Events are not refreshed, no recovery."""
+    timing = Timing(backoff=0.05, unknown_after=1.0)
+    quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
+    monkeypatch.setattr(main, "LiveCluster", quick)
+    replica = await inside().start()
+    await stage.all_ready()
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
+    await stage.told(PODS)
+    number = stage.sandbox.faults.add(Fault(action="error", resources=("pods",)))
+    stage.sandbox.faults.cut_watches("pods")
+    event = await stage.told(UNKNOWN)
+    assert "Resource pods cannot be read (unreachable)" in event["message"]
+    await stage.told(PODS, "stale")
+    assert {"resource": "pods", "cause": "unreachable"} in (await replica.report())["unknown"]
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=False)
+    await replica.passes()
+    assert stage.events(PODS, state="stale")
+    stage.sandbox.faults.remove(number)
+    await stage.told(UNKNOWN, "over")
+    await stage.told(PODS, "over")
+    await replica.passes()
+    assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
+
+
+async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monkeypatch):
+    """A grace that ended during a pause fires only if the fault is still there after it."""
+    monkeypatch.setattr(heartbeat, "PAUSE_SECONDS", 0.5)
+    replica = await inside(startup_grace_seconds=2, leader_elect=False).start()
+    await stage.all_ready()
+    await replica.passes()
+    stage.scale_kaito(0)
+
+    async def pending() -> bool:
+        return (await replica.dispositions()).get(KAITO) == "pending"
+
+    await until(pending, "it is in grace")
+    stage.sandbox.faults.add(Fault(action="silent"))
+    stage.scale_kaito(1)
+    stage.sandbox.faults.add(Fault(action="slow", verbs=("list",), seconds=0.5))
+    lists = await replica.metric("lists", resource="deployments.apps")
+    time.sleep(2.5)  # noqa: ASYNC251 - the event loop must not run: that is the pause
+
+    async def listed_anew() -> bool:
+        return await replica.metric("lists", resource="deployments.apps") > lists
+
+    await until(listed_anew, "it is listed anew")
+    await replica.passes(3)
+    assert KAITO not in await replica.dispositions()
+    assert told_once(stage)
+
+
+async def test_malformed_objects_are_left_out_and_their_neighbours_judged(stage, inside):
+    """One object with a list that is none hides nothing else, and is named and counted."""
+    broken = {
+        "apiVersion": "kaito.sh/v1beta1",
+        "kind": "Workspace",
+        "metadata": {"name": "broken", "namespace": CODE},
+        "status": {"conditions": "none"},
+    }
+    stage.sandbox.load([broken])
+    stage.cluster.condition(
+        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "False",
+        "SubscriptionQuotaReached", "quota",
+    )  # fmt: skip
+    replica = await (await inside().start()).ready()
+    await stage.told(INFRA)
+    (skipped,) = (await replica.report())["skipped"]
+    assert (skipped["resource"], skipped["name"]) == ("workspaces.kaito.sh", "broken")
+    assert "status.conditions" in skipped["cause"]
+    assert await replica.metric("objects_skipped", resource="workspaces.kaito.sh") == 1
+    assert [key_of(event) for event in stage.warnings()] == [INFRA]
+
+
+@pytest.mark.parametrize("fault", ["cut", "error", "html", "hang"])
+async def test_start_in_the_middle_of_trouble(stage, inside, fault):
+    """An API server that is not well at the start is waited for."""
+    number = stage.sandbox.faults.add(Fault(action=fault))
+    replica = await inside().start()
+
+    async def waits() -> bool:
+        failures = await replica.metric("api_requests_total", code="error")
+        return failures > 5 or stage.sandbox.request_log.count() > 5 or fault == "hang"
+
+    await until(waits, "it has tried")
+    assert (await replica.get("health-probe", "/readyz"))[0] == 503
+    assert (await replica.get("health-probe", "/healthz"))[0] == 200
+    stage.sandbox.faults.remove(number)
+    if fault == "hang":
+        await stage.down()
+        await stage.up()
+    await stage.all_ready()
+    assert told_once(stage)

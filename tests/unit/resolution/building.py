@@ -1,0 +1,126 @@
+"""Findings, snapshots without objects, and a resolver that remembers."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from reporter.catalogue.reasons import BY_NAME
+from reporter.catalogue.resources import ALL, EVENTS
+from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
+from reporter.model.instant import Instant
+from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
+from reporter.resolution import Memory, resolve
+from reporter.settings import EvaluationSettings
+from reporter.sinks.events.render import finding_event, ready_event
+from reporter.snapshot.decode import decode_object
+from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+from reporter.snapshot.table import table_of
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+START = Instant(NOON, timedelta(days=3))
+MODEL = Subject.of_inferenceset("demo", "qwen")
+HARNESS = Subject.of_namespace("demo")
+
+
+def seconds(number: float) -> timedelta:
+    """So many seconds."""
+    return timedelta(seconds=number)
+
+
+def namespace(name: str) -> ObjectRef:
+    """A Namespace."""
+    return ObjectRef("v1", "Namespace", "", name)
+
+
+def crd(name: str) -> ObjectRef:
+    """A CustomResourceDefinition."""
+    return ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
+
+
+def subject_of(reason: str) -> Subject:
+    """The one subject that findings of a reason have here."""
+    match BY_NAME[reason].subject_kind:
+        case SubjectKind.CLUSTER:
+            return CLUSTER
+        case SubjectKind.NAMESPACE:
+            return HARNESS
+        case _:
+            return MODEL
+
+
+def finding(reason: str, name: str = "x", **fields) -> Finding:
+    """A finding of `reason` about the object `name`."""
+    subject = fields.pop("subject", None) or subject_of(reason)
+    values = {
+        "reason": reason,
+        "subject": subject,
+        "involved": namespace(subject.namespace or "system"),
+        "related": ObjectRef("v1", "Pod", "demo", name),
+        "message": f"{reason} of {name}",
+        "cause": f"cause of {name}",
+    }
+    return Finding(**values | fields)
+
+
+def snapshot(*, unknown=(), unconfirmed=(), events=()) -> Snapshot:
+    """A snapshot in which the given resources are unknown or unconfirmed."""
+    states = {
+        each: ResourceState(
+            Served.UNKNOWN if each in unknown else Served.SERVED, confirmed=each not in unconfirmed
+        )
+        for each in ALL
+    }
+    decoded = [decode_object(EVENTS, json.dumps(each).encode()) for each in events]
+    tables = {EVENTS: table_of(decoded)}
+    return Snapshot(states=states, tables=tables, discovery=Discovery(frozenset()))
+
+
+class Resolver:
+    """Resolves pass after pass, as one process does."""
+
+    def __init__(self, *, created: datetime | None = NOON - timedelta(days=2), **settings) -> None:
+        self.settings = EvaluationSettings(**settings)
+        self.memory = Memory()
+        self.subjects = [KnownSubject(CLUSTER)] + [
+            KnownSubject(each, created) for each in (HARNESS, MODEL)
+        ]
+        self.report = None
+        self.wake_in = None
+
+    def look(
+        self, at: float, *findings: Finding, seen: Snapshot | None = None, ready=(), **options
+    ):
+        """Resolve what is seen `at` seconds after the start; return {reason: disposition}."""
+        evaluation = Evaluation(findings, tuple(ready), tuple(self.subjects))
+        resolution = resolve(
+            evaluation, seen or snapshot(), self.memory, START.after(at), self.settings, **options
+        )
+        self.memory, self.report = resolution.memory, resolution.report
+        self.wake_in = resolution.wake_in
+        return {each.reason: str(each.disposition) for each in self.report.findings}
+
+    def __getitem__(self, reason: str):
+        """Return the only line of a reason."""
+        (found,) = [each for each in self.report.findings if each.reason == reason]
+        return found
+
+    def events(self) -> list[dict]:
+        """Return the Events that tell what fires and is ready now."""
+        now = self.report.now
+        firing = [each for each in self.report.findings if each.disposition == "firing"]
+        due = [each for each in self.report.ready if each.due]
+        return [finding_event(each, now, "test") for each in firing] + [
+            ready_event(each, now, "test") for each in due
+        ]
+
+
+def evidence(subject: Subject) -> ReadyEvidence:
+    """Evidence that a subject works."""
+    reason = {
+        SubjectKind.CLUSTER: "clusterReady",
+        SubjectKind.NAMESPACE: "modelharnessReady",
+        SubjectKind.INFERENCESET: "inferencesetReady",
+    }[subject.kind]
+    ref = namespace(subject.namespace or "system")
+    return ReadyEvidence(
+        reason=reason, subject=subject, involved=ref, related=ref, message=f"{subject} works"
+    )

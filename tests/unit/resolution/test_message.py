@@ -1,0 +1,77 @@
+"""What an Event says."""
+
+import pytest
+
+from reporter.settings import Emit
+from tests.unit.resolution.building import Resolver, finding
+
+PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
+
+
+@pytest.mark.parametrize("text", ["x" * 3000, "ü" * 3000, "\U0001f9ca" * 1500, "x" + "€" * 900])
+def test_a_long_message_is_cut_and_its_suffixes_are_not(text):
+    """The base gives way, on a character's boundary."""
+    resolver = Resolver()
+    resolver.look(
+        0,
+        finding(PODS, "a", exempt=True, message=text),
+        finding(PODS, "b", exempt=True),
+        finding(EPP, exempt=True, cause="scaled to zero"),
+    )
+    message = resolver[PODS].message
+    assert len(message.encode()) <= 1024
+    assert message.endswith(f" (and 1 more) (also: {EPP}: scaled to zero)")
+    assert message.startswith(text[:100])
+    assert "..." in message
+
+
+def test_the_longest_suffixes_leave_room():
+    """With every suffix at its longest the fault itself is still named."""
+    resolver = Resolver(emit=Emit.PRIMARY)
+    cluster = [
+        "clusterKaitoControllerNotReady", "clusterGatewayAuthNotReady", "clusterBBRNotReady",
+        "clusterNodeProvisionerNotReady", "clusterKedaNotReady", "clusterKedaKaitoScalerNotReady",
+        "clusterIstioControlPlaneNotReady",
+    ]  # fmt: skip
+    faults = [finding(each, exempt=True, governs=True, cause="c" * 200) for each in cluster]
+    harness = ("modelharnessGatewayClassMissing", "modelharnessGatewayProgrammingFailed")
+    symptoms = [finding(each, exempt=True) for each in harness]
+    resolver.look(0, *faults, *symptoms)
+    message = resolver["clusterIstioControlPlaneNotReady"].message
+    assert message.startswith("clusterIstioControlPlaneNotReady of x (also: ")
+    assert "2 more) (suppressing" in message
+    assert len(message.encode()) <= 1024
+
+
+def test_the_worst_is_named_and_the_others_counted():
+    """The most severe fault speaks, the first by name among equals, in whatever order they come."""
+    faults = [
+        finding(PODS, name, exempt=True, severity=severity)
+        for name, severity in (("c", 5), ("b", 9), ("a", 9), ("d", 1))
+    ]
+    for order in (faults, faults[::-1]):
+        resolver = Resolver()
+        resolver.look(0, *order)
+        assert resolver[PODS].message == f"{PODS} of a (and 3 more)"
+        assert resolver[PODS].related.name == "a"
+
+
+def test_faults_in_their_grace_are_not_counted():
+    """A message speaks of what fires."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "a", exempt=True), finding(PODS, "b", severity=9))
+    assert resolver[PODS].message == f"{PODS} of a"
+    resolver.look(60, finding(PODS, "a", exempt=True), finding(PODS, "b", severity=9))
+    assert resolver[PODS].message == f"{PODS} of b (and 1 more)"
+
+
+def test_upstream_text_is_cleaned():
+    """Links, secrets and line breaks do not reach an Event, in suffixes neither."""
+    resolver = Resolver()
+    resolver.look(
+        0,
+        finding(PODS, exempt=True, message="see https://a.example/x?sig=abcdef\nnow"),
+        finding(EPP, exempt=True, cause="token=abcdefgh\tleft"),
+    )
+    message = resolver[PODS].message
+    assert message == f"see <link removed> now (also: {EPP}: <redacted> left)"

@@ -1,0 +1,134 @@
+"""Rule 5: which of several faults is written."""
+
+from itertools import combinations, product
+
+import pytest
+
+from reporter.catalogue.reasons import REASONS
+from reporter.model.report import EventType
+from reporter.model.subject import Layer
+from reporter.settings import Emit
+from tests.unit.resolution.building import Resolver, crd, finding
+
+CHAINS = {
+    layer: [each.name for each in REASONS if each.layer is layer and each.chain]
+    for layer in (Layer.CLUSTER, Layer.HARNESS, Layer.DEPLOYMENT)
+}
+OUTSIDE = [each.name for each in REASONS if not each.chain and each.type is EventType.WARNING]
+PAIRS = [
+    (layer, *pair, emit)
+    for layer, chain in CHAINS.items()
+    for pair, emit in product(combinations(chain, 2), Emit)
+]
+
+
+def at_once(reason: str, **fields):
+    return finding(reason, exempt=True, **fields)
+
+
+def test_the_chains_are_those_of_the_design():
+    """The order that the rest of this file goes through, written down once."""
+    assert CHAINS == {
+        Layer.CLUSTER: [
+            "clusterCRDMissing",
+            "clusterIstioControlPlaneNotReady",
+            "clusterGatewayAuthNotReady",
+            "clusterBBRNotReady",
+            "clusterKaitoControllerNotReady",
+            "clusterNodeProvisionerNotReady",
+            "clusterKedaNotReady",
+            "clusterKedaKaitoScalerNotReady",
+            "clusterStatusUnknown",
+        ],
+        Layer.HARNESS: [
+            "modelharnessGatewayClassMissing",
+            "modelharnessGatewayProgrammingFailed",
+            "modelharnessGatewayDataPlaneNotReady",
+            "modelharnessExtAuthzProviderMissing",
+            "modelharnessAPIKeyReconcileFailed",
+            "modelharnessCatchAllFilterRejected",
+            "modelharnessNetworkPolicyMisconfigured",
+        ],
+        Layer.DEPLOYMENT: [
+            "inferencesetScalingMisconfigured",
+            "inferencesetInfraProvisioningFailed",
+            "inferencesetModelPodsNotReady",
+            "inferencesetRouteNotReady",
+            "inferencesetEPPNotReady",
+        ],
+    }
+    assert OUTSIDE == ["inferencesetNodeUnderPressure", "inferencesetWeightDownloadSlow"]
+
+
+@pytest.mark.parametrize(("layer", "higher", "lower", "emit"), PAIRS)
+def test_each_pair_of_a_chain(layer, higher, lower, emit):
+    """The higher one fires, is primary and names the lower; in the cluster both are causes."""
+    resolver = Resolver(emit=emit)
+    found = resolver.look(0, at_once(lower), at_once(higher))
+    both = emit is Emit.FIRING or (emit is Emit.CAUSES and layer is Layer.CLUSTER)
+    assert found == {higher: "firing", lower: "firing" if both else "secondary"}
+    assert resolver[higher].primary
+    assert not resolver[lower].primary
+    assert resolver[lower].by == (() if both else (higher,))
+    also = "" if both else f" (also: {lower}: cause of x)"
+    assert resolver[higher].message == f"{higher} of x{also}"
+
+
+@pytest.mark.parametrize("outside", OUTSIDE)
+@pytest.mark.parametrize("emit", list(Emit))
+def test_outside_the_chain(outside, emit):
+    """What stands outside the chain is told beside it, unless strictly one is asked for."""
+    resolver = Resolver(emit=emit)
+    found = resolver.look(0, at_once("inferencesetEPPNotReady"), at_once(outside))
+    assert found["inferencesetEPPNotReady"] == "firing"
+    assert found[outside] == ("secondary" if emit is Emit.PRIMARY else "firing")
+    assert not resolver[outside].primary
+
+
+def test_subjects_do_not_outrank_each_other():
+    """A fault of a namespace leaves one of its models alone."""
+    found = Resolver().look(
+        0, at_once("modelharnessGatewayClassMissing"), at_once("inferencesetEPPNotReady")
+    )
+    assert set(found.values()) == {"firing"}
+
+
+@pytest.mark.parametrize("emit", list(Emit))
+def test_strictly_one_while_another_clears(emit):
+    """Under `primary` what is clearing keeps its place; nothing lower is written beside it."""
+    resolver = Resolver(emit=emit)
+    pods, outside = at_once("inferencesetModelPodsNotReady"), at_once(OUTSIDE[0])
+    resolver.look(0, pods, outside)
+    found = resolver.look(10, outside)
+    assert found["inferencesetModelPodsNotReady"] == "clearing"
+    assert found[OUTSIDE[0]] == ("secondary" if emit is Emit.PRIMARY else "firing")
+
+
+def test_the_one_under_primary_is_one_of_several_crds():
+    """Of two findings of one reason the first by name is written."""
+    resolver = Resolver(emit=Emit.PRIMARY)
+    resolver.look(
+        0,
+        at_once("clusterCRDMissing", involved=crd("b")),
+        at_once("clusterCRDMissing", involved=crd("a")),
+    )
+    shown = [(each.involved.name, str(each.disposition)) for each in resolver.report.findings]
+    assert shown == [("a", "firing"), ("b", "secondary")]
+
+
+def test_what_is_held_or_pending_outranks_nothing():
+    """Only what fires has a say."""
+    resolver = Resolver()
+    found = resolver.look(
+        0,
+        finding("clusterKaitoControllerNotReady", governs=True),
+        at_once("inferencesetModelPodsNotReady"),
+        finding("inferencesetRouteNotReady"),
+        at_once("inferencesetEPPNotReady"),
+    )
+    assert found == {
+        "clusterKaitoControllerNotReady": "pending",
+        "inferencesetModelPodsNotReady": "held",
+        "inferencesetRouteNotReady": "pending",
+        "inferencesetEPPNotReady": "firing",
+    }

@@ -1,0 +1,191 @@
+"""Rules 3 and 4, row by row of the suppression tables (sheet 2.1 and 2.2)."""
+
+import pytest
+
+from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.suppression import SUPPRESSION
+from reporter.model.report import EventType
+from reporter.model.subject import Layer, Subject
+from tests.unit.resolution.building import (
+    HARNESS,
+    MODEL,
+    Resolver,
+    crd,
+    finding,
+    seconds,
+    snapshot,
+)
+
+KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
+INFRA = "inferencesetInfraProvisioningFailed"
+DOWNSTREAM = [
+    each.name
+    for each in REASONS
+    if each.layer is not Layer.CLUSTER and each.type is EventType.WARNING
+]
+TABLE = {
+    ("clusterIstioControlPlaneNotReady", ""): {
+        "modelharnessGatewayClassMissing",
+        "modelharnessGatewayProgrammingFailed",
+    },
+    ("clusterGatewayAuthNotReady", ""): {
+        "modelharnessAPIKeyReconcileFailed",
+        "modelharnessExtAuthzProviderMissing",
+    },
+    ("clusterBBRNotReady", ""): set(),
+    (KAITO, ""): {INFRA, PODS, "inferencesetNodeUnderPressure"},
+    ("clusterNodeProvisionerNotReady", ""): {INFRA},
+    ("clusterKedaNotReady", ""): set(),
+    ("clusterKedaKaitoScalerNotReady", ""): set(),
+    ("clusterStatusUnknown", ""): set(),
+    ("clusterCRDMissing", "apikeys.kaito.sh"): {"modelharnessAPIKeyReconcileFailed"},
+    ("clusterCRDMissing", "inferencesets.kaito.sh"): {
+        each for each in DOWNSTREAM if each.startswith("inferenceset")
+    },
+    ("clusterCRDMissing", "gateways.gateway.networking.k8s.io"): {
+        "modelharnessGatewayClassMissing",
+        "modelharnessGatewayProgrammingFailed",
+        "modelharnessGatewayDataPlaneNotReady",
+    },
+    ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): {"inferencesetRouteNotReady"},
+    ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): {
+        "inferencesetRouteNotReady"
+    },
+    ("clusterCRDMissing", "workspaces.kaito.sh"): {INFRA, PODS, "inferencesetNodeUnderPressure"},
+    ("clusterCRDMissing", "envoyfilters.networking.istio.io"): {
+        "modelharnessCatchAllFilterRejected"
+    },
+    ("clusterCRDMissing", "authorizationpolicies.security.istio.io"): {
+        "modelharnessExtAuthzProviderMissing"
+    },
+    ("clusterCRDMissing", "scaledobjects.keda.sh"): set(),
+}
+
+
+def down(reason: str, name: str = "", **fields):
+    """An upstream that fires at once."""
+    if name:
+        fields["involved"] = crd(name)
+    return finding(reason, name or "up", **{"exempt": True, "governs": True} | fields)
+
+
+def test_the_table_is_complete():
+    """Each row of the catalogue is in the table of this file."""
+    assert {(row.upstream, row.crd) for row in SUPPRESSION} <= TABLE.keys()
+
+
+@pytest.mark.parametrize(("upstream", "name"), TABLE)
+@pytest.mark.parametrize("reason", DOWNSTREAM)
+def test_each_row(upstream, name, reason):
+    """A firing upstream suppresses its row and nothing else."""
+    resolver = Resolver()
+    found = resolver.look(0, down(upstream, name), finding(reason, exempt=True))
+    if reason in TABLE[upstream, name]:
+        assert found[reason] == "suppressed"
+        assert resolver[reason].by == (upstream,)
+    else:
+        assert found[reason] == "firing"
+        assert "suppressing" not in resolver[upstream].message
+
+
+@pytest.mark.parametrize(("upstream", "name"), [key for key, row in TABLE.items() if row])
+def test_degraded_suppresses_nothing(upstream, name):
+    """Only a fault that keeps the status from being written holds and suppresses."""
+    reason = min(TABLE[upstream, name])
+    found = Resolver().look(0, down(upstream, name, governs=False), finding(reason, exempt=True))
+    assert found == {upstream: "firing", reason: "firing"}
+
+
+def test_the_suffix_names_the_row_and_counts_namespaces():
+    """The whole row, sorted, once one of it is suppressed; each namespace counts once."""
+    elsewhere = Subject.of_inferenceset("other", "m")
+    neighbour = Subject.of_inferenceset("demo", "llama")
+    resolver = Resolver()
+    resolver.look(
+        0,
+        down(KAITO),
+        *(finding(PODS, exempt=True, subject=each) for each in (MODEL, elsewhere, neighbour)),
+    )
+    assert resolver[KAITO].message == (
+        f"{KAITO} of up (suppressing downstream reasons: {INFRA}, {PODS} in 2 namespace(s))"
+    )
+
+
+def test_two_rows_of_one_upstream_are_told_as_one():
+    """The suffix is one, whatever the number of rows."""
+    resolver = Resolver()
+    pressure = finding("inferencesetNodeUnderPressure", exempt=True)
+    resolver.look(0, down(KAITO), pressure, finding(PODS, exempt=True))
+    assert resolver[KAITO].message.endswith(
+        f" (suppressing downstream reasons: {INFRA}, {PODS}, inferencesetNodeUnderPressure "
+        "in 1 namespace(s))"
+    )
+
+
+def test_nothing_suppressed_nothing_said():
+    """Without a suppressed finding there is no suffix."""
+    resolver = Resolver()
+    resolver.look(0, down(KAITO), finding("inferencesetEPPNotReady", exempt=True))
+    assert resolver[KAITO].message == f"{KAITO} of up"
+
+
+def test_an_independent_fault_is_told_without_the_others():
+    """Of two faults under one key the upstream explains one; the other is told alone."""
+    resolver = Resolver()
+    found = resolver.look(
+        0,
+        down(KAITO),
+        finding(PODS, "never-ready", exempt=True, severity=9),
+        finding(PODS, "was-ready", exempt=True, independent=True),
+    )
+    assert found[PODS] == "firing"
+    assert resolver[PODS].message == f"{PODS} of was-ready"
+
+
+def test_a_young_governing_fault_holds_beneath_another_that_clears():
+    """The key's place is taken by what clears; its symptoms are held all the same."""
+    auth, key = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
+    resolver = Resolver()
+    service, operator = finding(auth, "authz"), finding(auth, "operator", governs=True)
+    resolver.look(0, service)
+    assert resolver.look(60, service) == {auth: "firing"}
+    found = resolver.look(70, operator, finding(key, exempt=True))
+    assert found == {auth: "clearing", key: "held"}
+    found = resolver.look(130, operator, finding(key, exempt=True))
+    assert found == {auth: "firing", key: "suppressed"}
+
+
+def test_a_hold_that_outlasts_the_grace_is_foretold():
+    """`firesAt` of a pending finding is the end of its grace or of the hold."""
+    resolver = Resolver()
+    resolver.look(0, down(KAITO))
+    resolver.look(60)
+    resolver.look(61, finding(PODS), finding("inferencesetEPPNotReady"))
+    fires = resolver[PODS].fires_at - resolver.report.now
+    assert fires == seconds(60)
+    resolver = Resolver(grace={PODS: 10})
+    resolver.look(0, down(KAITO))
+    resolver.look(60)
+    resolver.look(61, finding(PODS))
+    assert resolver[PODS].fires_at - resolver.report.now == seconds(59)
+
+
+def test_unconfirmed_data_leaves_what_is_suppressed():
+    """A lost connection changes neither the symptom's place nor the upstream's words."""
+    resolver = Resolver()
+    both = down(KAITO), finding(PODS, exempt=True)
+    resolver.look(0, *both)
+    before = resolver[KAITO].message
+    found = resolver.look(10, *both, seen=snapshot(unconfirmed=(DEPLOYMENTS,)))
+    assert found == {KAITO: "firing", PODS: "suppressed"}
+    assert resolver[KAITO].message == before
+
+
+def test_harness_reasons_have_a_subject_of_their_own():
+    """A namespace's fault counts its namespace."""
+    resolver = Resolver()
+    key = finding("modelharnessAPIKeyReconcileFailed", exempt=True)
+    assert key.subject == HARNESS
+    resolver.look(0, down("clusterGatewayAuthNotReady"), key)
+    assert resolver["clusterGatewayAuthNotReady"].message.endswith("in 1 namespace(s))")

@@ -1,0 +1,148 @@
+"""Rules 1, 2 and 6, where a sentence is clearer than a random example."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from reporter.model.finding import Evaluation
+from reporter.model.instant import Instant
+from reporter.model.subject import ObjectRef
+from reporter.resolution import OneLook, resolve
+from tests.unit.resolution.building import NOON, START, Resolver, finding, seconds, snapshot
+
+PODS, EPP, INFRA = (
+    "inferencesetModelPodsNotReady",
+    "inferencesetEPPNotReady",
+    "inferencesetInfraProvisioningFailed",
+)
+PROGRAMMING, PRESSURE = "modelharnessGatewayProgrammingFailed", "inferencesetNodeUnderPressure"
+
+
+def ago(number):
+    return NOON - timedelta(seconds=number)
+
+
+@pytest.mark.parametrize(
+    ("fields", "since", "fires"),
+    [
+        ({"transition": ago(20)}, -20, 40),
+        ({"transition": ago(20), "created": ago(5)}, -5, 55),
+        ({"transition": datetime(1970, 1, 1, tzinfo=UTC)}, 0, 60),
+        ({"transition": datetime(1970, 1, 1, tzinfo=UTC), "created": ago(30)}, -30, 30),
+        ({"created": ago(59)}, -59, 1),
+        ({"created": ago(60)}, 0, 60),
+        ({}, 0, 60),
+        ({"transition": ago(-90)}, 0, 60),
+        ({"created": ago(500), "budget": seconds(900)}, -500, 400),
+        ({"transition": ago(500), "budget": seconds(900)}, -500, 400),
+        ({"budget": seconds(10)}, 0, 60),
+    ],
+    ids=[
+        "condition", "not before creation", "1970", "1970 of a young object", "young", "old",
+        "nothing", "from the future", "budget of a young object", "budget", "budget within grace",
+    ],
+)  # fmt: skip
+def test_since(fields, since, fires):
+    """Where the start of a fault is taken from, and when it fires then."""
+    resolver = Resolver()
+    resolver.look(0, finding(EPP, **fields))
+    assert resolver[EPP].since == NOON + seconds(since)
+    assert resolver[EPP].fires_at == NOON + seconds(fires)
+    assert resolver.wake_in == seconds(fires)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason", "fires"),
+    [
+        ({}, EPP, 60), ({}, PROGRAMMING, 300), ({}, INFRA, 180), ({}, PRESSURE, 30),
+        ({"startup_grace_seconds": 200}, EPP, 200),
+        ({"startup_grace_seconds": 200}, PROGRAMMING, 300),
+        ({"startup_grace_seconds": 0}, PROGRAMMING, None),
+        ({"grace": {PROGRAMMING: 5}}, PROGRAMMING, 5),
+        ({"grace": {EPP: 0}}, EPP, None),
+        ({"startup_grace_seconds": 0, "grace": {EPP: 7}}, EPP, 7),
+    ],
+)  # fmt: skip
+def test_grace(settings, reason, fires):
+    """The default, the reason's own, the one set for it; 0 turns them off."""
+    resolver = Resolver(**settings)
+    found = resolver.look(0, finding(reason))
+    assert found[reason] == ("firing" if fires is None else "pending")
+    assert resolver[reason].fires_at == (None if fires is None else NOON + seconds(fires))
+
+
+def test_an_error_after_a_start_up_has_its_whole_grace():
+    """Time under a budget is no part of a grace (weak point 18), and the other way round."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, budget=seconds(1800)))
+    resolver.look(600, finding(PODS))
+    assert resolver[PODS].fires_at == NOON + seconds(660)
+    resolver.look(630, finding(PODS, budget=seconds(1800)))
+    assert resolver[PODS].fires_at == NOON + seconds(2430)
+
+
+def test_error_and_start_up_by_turns_do_not_stay_silent():
+    """Each keeps its clock while the other is seen (weak points 13 and 19)."""
+    resolver = Resolver()
+    for at in range(0, 60, 10):
+        resolver.look(at, finding(PODS, budget=seconds(1800) if at % 20 else None))
+    assert resolver.look(60, finding(PODS)) == {PODS: "firing"}
+
+
+def test_a_budget_that_begins_anew():
+    """A later start, such as another node's, has its whole budget."""
+    resolver = Resolver()
+    resolver.look(0, finding(INFRA, budget=seconds(900), transition=NOON))
+    later = NOON + seconds(800)
+    resolver.look(800, finding(INFRA, budget=seconds(900), transition=later))
+    assert resolver[INFRA].fires_at == NOON + seconds(1700)
+
+
+def test_two_findings_about_one_object_are_one_fault():
+    """The object's fault is as old as the older finding, and the worst that is ripe speaks."""
+    resolver = Resolver()
+    old = finding(PODS, transition=ago(30), message="old")
+    young = finding(PODS, severity=9, message="young")
+    resolver.look(0, old, young)
+    assert resolver[PODS].fires_at == NOON + seconds(30)
+    assert resolver.look(30, young, old) == {PODS: "firing"}
+    assert resolver[PODS].message == "young"
+    resolver.look(31, old, young)
+    assert resolver[PODS].since == ago(30)
+
+
+def test_a_pod_of_the_same_name_is_another():
+    """A replaced pod starts its own grace."""
+    resolver = Resolver()
+    first, second = (
+        finding(PODS, related=ObjectRef("v1", "Pod", "demo", "p-0", uid)) for uid in "ab"
+    )
+    resolver.look(0, first)
+    resolver.look(50, second)
+    assert resolver[PODS].fires_at == NOON + seconds(110)
+
+
+def test_the_wall_clock_set_back():
+    """What was seen is counted on the clock that does not jump; nothing lies in the future."""
+    resolver = Resolver()
+    resolver.look(0, finding(EPP))
+    now = Instant(START.wall - timedelta(hours=2), START.boot + seconds(40))
+    evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
+    resolution = resolve(evaluation, snapshot(), resolver.memory, now, resolver.settings)
+    (found,) = resolution.report.findings
+    assert found.since == now.wall
+    assert found.fires_at == now.wall + seconds(20)
+
+
+def test_one_look():
+    """Without earlier passes a finding without a time counts as old enough, or as told."""
+    resolver = Resolver()
+    young = finding(PROGRAMMING, transition=ago(10))
+    look = OneLook()
+    assert resolver.look(0, finding(EPP), young, one_look=look) == {
+        EPP: "firing",
+        PROGRAMMING: "pending",
+    }
+    assert resolver[EPP].since == ago(60)
+    found = Resolver().look(0, finding(EPP), one_look=OneLook(observed_for=seconds(30)))
+    assert found == {EPP: "pending"}
