@@ -99,19 +99,18 @@ def _begun(episode: Episode, since: datetime) -> Episode:
 def _from_record(record: Record, known: Episode | None, now: Instant) -> Episode:
     key, related = record.key, record.related
     reason = BY_NAME[key.reason]
-    seen = now.boot_of(record.written)
     fault = FaultMemory(
         since=record.since,
         first_seen=now.boot_of(record.since),
-        last_seen=seen,
+        last_seen=now.boot,
         ripe=True,
         uid=related.uid,
         finding=None,
-        began_seen=seen,
+        began_seen=now.boot,
     )
     return Episode(
         since=record.since,
-        last_seen=seen,
+        last_seen=now.boot,  # it was refreshed some time ago, and may have been seen since
         fired=True,
         listed=True,
         shown=ResolvedFinding(

@@ -18,7 +18,7 @@ from reporter.daemon import main
 from reporter.kube.client import connect
 from reporter.settings import DaemonSettings
 
-PATIENCE_SECONDS = 15.0
+PATIENCE_SECONDS = 40.0
 """How long a condition may take to come true; only a failing test ever waits so long."""
 
 QUICK_LEASE = {

@@ -101,8 +101,11 @@ class Pass:
         unconfirmed = [str(each) for each, state in states if not state.confirmed]
         wall, boot = self.now.wall - START.wall, self.now.boot - START.boot
         lines = [
-            f"\nPass at {boot} (wall {wall}), {len(self.evaluation.subjects)} subjects, "
-            f"{unknown=}, {unconfirmed=}, discovery={self.snapshot.discovery.served is not None}"
+            (
+                f"\nPass at {boot} (wall {wall}), {len(self.evaluation.subjects)} subjects, "
+                f"{unknown=}, {unconfirmed=}, "
+                f"discovery={self.snapshot.discovery.served is not None}"
+            )
         ]
         for each in self.evaluation.findings:
             shown = {

@@ -22,8 +22,10 @@ Where the rules are silent this is what both resolvers do, and why:
 * Under `--emit primary` the chain comes first, what stands outside it follows.
 """
 
+# ruff: noqa: C901, PLR0912 - each rule is followed in one piece, as it is written
+
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from reporter.catalogue.reasons import BY_NAME, REASONS
 from reporter.catalogue.resources import INFERENCESETS, NAMESPACES
@@ -148,7 +150,7 @@ class ReferenceResolver:
 
     # Rules 1 and 2
 
-    def grace(self, reason, exempt=False):
+    def grace(self, reason, *, exempt=False):
         if exempt:
             return NONE
         everyone = self.settings.startup_grace_seconds
@@ -176,7 +178,7 @@ class ReferenceResolver:
         """Rule 1 without memory."""
         wall = self.now.wall
         began = self.condition_time(finding)
-        patience = max(self.grace(finding.reason, finding.exempt), finding.budget or NONE)
+        patience = max(self.grace(finding.reason, exempt=finding.exempt), finding.budget or NONE)
         if began is not None:
             return min(began, wall)
         if finding.created is not None and wall < finding.created + patience:
@@ -199,7 +201,7 @@ class ReferenceResolver:
             age = max(now.wall - since, now.boot - first, NONE)
             left = {}
             for finding in group:
-                wait = self.grace(key.reason, finding.exempt) - age
+                wait = self.grace(key.reason, exempt=finding.exempt) - age
                 if finding.budget is not None:
                     spent = age
                     began = self.condition_time(finding)
@@ -210,7 +212,7 @@ class ReferenceResolver:
                     wait = max(wait, finding.budget - spent)
                 left[id(finding)] = max(wait, NONE)
             loud = [each for each in group if left[id(each)] == NONE] or group
-            worst = sorted(loud, key=lambda each: (-each.severity, each.related, each.message))[0]
+            worst = min(loud, key=lambda each: (-each.severity, each.related, each.message))
             if clock and clock.ripe and worst.budget is None:
                 left = {None: NONE}
             same = clock and self.condition_time(clock.finding) == self.condition_time(worst)
@@ -431,6 +433,3 @@ class ReferenceResolver:
                 each.began_seen,
             )
         line.clocks = clocks
-
-
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

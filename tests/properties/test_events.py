@@ -15,7 +15,7 @@ from reporter.sinks.events.naming import event_name
 from reporter.sinks.events.plan import plan_events
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.table import table_of
-from tests.properties.passes import START, sequences, settings_
+from tests.properties.passes import START, calm, sequences, settings_
 from tests.scenarios.world import World
 
 STATE = "status-reporter.io/state"
@@ -113,8 +113,6 @@ def test_a_restart_loses_nothing_and_doubles_nothing(passes, settings):
 @given(sequences(troubled=False), settings_())
 def test_ready_is_told_once(passes, settings):
     """Two days of calm bring at most one Ready for each subject, and restarts no more."""
-    from tests.properties.passes import calm
-
     writer = Writer(settings)
     for given_ in passes:
         writer.look(given_)

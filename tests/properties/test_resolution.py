@@ -6,12 +6,13 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reporter.catalogue.reasons import BY_NAME
 from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
 from reporter.settings import EvaluationSettings
-from tests.properties.passes import NOON, SUBJECTS, Pass, sequences, settings_
+from tests.properties.passes import NOON, SUBJECTS, Pass, calm, sequences, settings_
 from tests.properties.reference_resolver import ReferenceResolver
 
 
@@ -121,11 +122,11 @@ def test_quiet_at_last(passes, settings):
     """Two hours after the last fault nothing is left but what is told to be ready."""
     *_, (last, resolution) = run(passes, settings)
     memory = resolution.memory
-    calm = next(iter(sequences_without_trouble(last)))
+    well = calm(last.now)
     for hours in (0, 1, 2):
         wait = timedelta(hours=hours)
         now = Instant(last.now.wall + wait, last.now.boot + wait)
-        resolution = resolve(calm.evaluation, calm.snapshot, memory, now, settings)
+        resolution = resolve(well.evaluation, well.snapshot, memory, now, settings)
         memory = resolution.memory
     assert resolution.report.findings == ()
     assert not memory.episodes
@@ -133,13 +134,6 @@ def test_quiet_at_last(passes, settings):
     assert not memory.released
     assert resolution.wake_in is None
     assert {each.subject for each in resolution.report.ready} == set(SUBJECTS)
-
-
-def sequences_without_trouble(last: Pass):
-    """Yield the last pass without findings, with all known and confirmed."""
-    from tests.properties.passes import calm
-
-    yield calm(last.now)
 
 
 @given(sequences(), settings_())
@@ -157,8 +151,6 @@ def test_dispositions_explain_themselves(passes, settings):
 @given(sequences(), settings_())
 def test_nothing_is_ready_and_at_fault(passes, settings):
     """No subject is ready while the report has a fault of it that blocks Ready."""
-    from reporter.catalogue.reasons import BY_NAME
-
     for _, resolution in run(passes, settings):
         faulty = {
             each.subject for each in resolution.report.findings if BY_NAME[each.reason].blocks_ready

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.catalogue.resources import EVENTS, INFERENCESETS
+from reporter.catalogue.resources import EVENTS, INFERENCESETS, NAMESPACES
 from reporter.model.finding import KnownSubject
 from reporter.resolution import OneLook
 from reporter.resolution.records import records_of
@@ -109,8 +109,8 @@ def test_an_upstream_on_record_that_recovered_meanwhile_holds():
     resolver = Resolver()
     pods = finding(PODS, exempt=True)
     assert resolver.look(10, pods, seen=seen) == {KAITO: "clearing", PODS: "held"}
-    assert resolver.look(60, pods, seen=seen) == {PODS: "held"}
-    assert resolver.look(120, pods, seen=seen) == {PODS: "firing"}
+    assert resolver.look(70, pods, seen=seen) == {PODS: "held"}
+    assert resolver.look(130, pods, seen=seen) == {PODS: "firing"}
 
 
 def test_a_degraded_upstream_on_record_takes_nothing_back():
@@ -179,7 +179,7 @@ def test_two_replicas_derive_the_same_ready():
     for at in (100, 130):
         resolver = Resolver()
         resolver.look(at, ready=[evidence(MODEL)], seen=seen)
-        resolver.look(at + 1, ready=[evidence(MODEL)], seen=seen)
+        resolver.look(at + 60, ready=[evidence(MODEL)], seen=seen)
         episodes |= {each.episode for each in resolver.report.ready}
     assert len(episodes) == 1
 
@@ -190,3 +190,22 @@ def test_a_forgotten_subject_has_no_ready():
     resolver.subjects = [KnownSubject(each.subject, NOON) for each in resolver.subjects[:1]]
     resolver.look(0, ready=[evidence(MODEL)])
     assert resolver.report.ready == ()
+
+
+def test_a_subject_whose_namespace_cannot_be_read_is_not_recovered():
+    """Its absence says nothing, also where all that its reason reads is known."""
+    resolver = Resolver()
+    resolver.look(0, finding(EPP, exempt=True))
+    resolver.subjects = [each for each in resolver.subjects if each.subject != MODEL]
+    seen = snapshot(unknown=(NAMESPACES,))
+    assert resolver.look(300, seen=seen) == {EPP: "firing"}
+    assert resolver[EPP].stale
+
+
+def test_a_ready_of_an_earlier_subject_of_that_name():
+    """A set that was made anew is told, whatever was said of the one before."""
+    before = Resolver(created=NOON)
+    before.look(0, ready=[evidence(MODEL)])
+    resolver = Resolver(created=NOON + seconds(10))
+    resolver.look(20, ready=[evidence(MODEL)], seen=snapshot(events=before.events()))
+    assert due(resolver) == [str(MODEL)]

@@ -146,3 +146,30 @@ def test_one_look():
     assert resolver[EPP].since == ago(60)
     found = Resolver().look(0, finding(EPP), one_look=OneLook(observed_for=seconds(30)))
     assert found == {EPP: "pending"}
+
+
+def test_an_episode_does_not_begin_in_the_future():
+    """After the wall clock was set back the start of what fires is a time that has been."""
+    resolver = Resolver()
+    resolver.look(0, finding(EPP))
+    back = timedelta(hours=2)
+    evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
+    for at in (40, 60):
+        now = Instant(START.wall - back + seconds(at), START.boot + seconds(at))
+        resolution = resolve(evaluation, snapshot(), resolver.memory, now, resolver.settings)
+        resolver.memory = resolution.memory
+    (found,) = resolution.report.findings
+    assert found.disposition == "firing"
+    assert found.since == NOON - back + seconds(40)
+
+
+def test_a_young_fault_after_a_suppressed_episode_is_another():
+    """An episode ends by when its own faults were seen last, not by when others are."""
+    resolver = Resolver()
+    kaito = finding("clusterKaitoControllerNotReady", exempt=True, governs=True)
+    resolver.look(0, finding(PODS, "a", exempt=True))
+    resolver.look(10, kaito, finding(PODS, "a", exempt=True))
+    for at in (20, 50, 75, 80):
+        resolver.look(at, kaito, finding(PODS, "b"))
+    assert resolver[PODS].disposition == "suppressed"
+    assert resolver[PODS].since == NOON + seconds(20)

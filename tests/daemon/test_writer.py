@@ -1,0 +1,235 @@
+"""The writer on virtual time: order, pace, and what it does when it is refused."""
+
+import asyncio
+import itertools
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from reporter.kube.errors import (
+    AlreadyExists,
+    Conflict,
+    ConnectionFailed,
+    Forbidden,
+    NotFound,
+    TooManyRequests,
+)
+from reporter.sinks.events.plan import Plan, Purpose, Write
+from reporter.sinks.events.writer import EventWriter
+
+pytestmark = pytest.mark.looptime
+
+
+class Api:
+    """Notes when each request came; `faults` holds what the next ones meet."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[float, str]] = []
+        self.faults: list[Exception] = []
+        self.seconds = 0.01
+
+    async def create_event(self, body):
+        return await self.answer(body["name"])
+
+    async def patch_event(self, name, patch, *, resource_version):
+        return await self.answer(f"{name}@{resource_version}")
+
+    async def answer(self, what: str):
+        self.requests.append((round(asyncio.get_running_loop().time(), 1), what))
+        await asyncio.sleep(self.seconds)
+        if self.faults:
+            raise self.faults.pop(0)
+        return SimpleNamespace(metadata=SimpleNamespace(resource_version="new"))
+
+    @property
+    def names(self) -> list[str]:
+        return [name for _, name in self.requests]
+
+
+def write(name: str, version: str = "", purpose: Purpose = Purpose.FIRE, message: str = "m"):
+    return Write(purpose, name, {"name": name, "message": message}, version)
+
+
+def plan(*writes: Write) -> Plan:
+    return Plan(writes, None)
+
+
+@asynccontextmanager
+async def writing():
+    api = Api()
+    context = SimpleNamespace(api=api, leads=True, outcomes=[], asked=0)
+
+    def ask() -> None:
+        context.asked += 1
+
+    context.writer = EventWriter(
+        api,
+        lambda: context.leads,
+        lambda purpose, outcome: context.outcomes.append((purpose.name, outcome)),
+        ask,
+    )
+    task = asyncio.create_task(context.writer.run())
+    yield context
+    assert not task.done(), task
+    task.cancel()
+
+
+async def test_writes_go_in_the_order_of_the_plan():
+    """One after the other, and what waits can be seen."""
+    async with writing() as at:
+        at.writer.offer(plan(write("a", "1", Purpose.CLOSE), write("b"), write("c")))
+        assert at.writer.waiting == 3
+        await asyncio.sleep(1)
+        assert at.api.names == ["a@1", "b", "c"]
+        assert at.writer.waiting == 0
+
+
+async def test_refreshes_are_five_a_second_and_others_are_not_held_up():
+    """Many Events that go on firing do not load the API server."""
+    async with writing() as at:
+        refreshes = [write(f"r{number}", "1", Purpose.REFRESH) for number in range(20)]
+        at.writer.offer(plan(write("new"), *refreshes))
+        await asyncio.sleep(1.05)
+        assert at.api.names[0] == "new"
+        assert 5 <= len(at.api.names) - 1 <= 6
+        await asyncio.sleep(4)
+        assert len(at.api.names) == 21
+
+
+async def test_a_new_plan_replaces_what_waits():
+    """What was not written is derived anew, or is not wanted any more."""
+    async with writing() as at:
+        at.api.seconds = 1.0
+        at.writer.offer(plan(write("a"), write("b")))
+        await asyncio.sleep(0.5)
+        at.writer.offer(plan(write("c")))
+        await asyncio.sleep(3)
+        assert at.api.names == ["a", "c"]
+
+
+async def test_write_that_fails_after_its_plan_was_replaced_is_not_repeated():
+    """The fault may be repaired: only the newest plan says what is still true."""
+    async with writing() as at:
+        at.api.seconds = 1.0
+        at.api.faults = [ConnectionFailed("cut")]
+        at.writer.offer(plan(write("repaired meanwhile")))
+        await asyncio.sleep(0.5)
+        at.writer.offer(plan())
+        await asyncio.sleep(60)
+        assert at.api.names == ["repaired meanwhile"]
+
+
+async def test_retry_after_is_honoured_for_all_writes():
+    """No request starts before the API server wants one."""
+    async with writing() as at:
+        at.api.faults = [TooManyRequests("busy", status=429, retry_after=7.0)]
+        at.writer.offer(plan(write("a"), write("b")))
+        await asyncio.sleep(3)
+        at.writer.offer(plan(write("a"), write("b"), write("c")))
+        await asyncio.sleep(10)
+        assert at.api.names == ["a", "a", "b", "c"]
+        assert at.api.requests[1][0] == pytest.approx(7.0, abs=0.1)
+
+
+async def test_failures_are_repeated_ever_more_slowly():
+    """From half a second, doubled, up to half a minute."""
+    async with writing() as at:
+        at.api.faults = [ConnectionFailed("away")] * 9
+        at.writer.offer(plan(write("a")))
+        await asyncio.sleep(300)
+        times = [moment for moment, _ in at.api.requests]
+        gaps = [round(after - before, 1) for before, after in itertools.pairwise(times)]
+        assert gaps == pytest.approx([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0], abs=0.15)
+        assert at.outcomes.count(("FIRE", "failed")) == 9
+
+
+async def test_nothing_is_written_without_the_lease():
+    """What waited when the lease was lost is forgotten, also if it is held again."""
+    async with writing() as at:
+        at.leads = False
+        at.writer.offer(plan(write("a")))
+        await asyncio.sleep(1)
+        at.leads = True
+        await asyncio.sleep(10)
+        assert at.api.names == []
+
+
+async def test_lease_is_asked_for_before_each_write():
+    """A plan that was begun under the lease does not go on without it."""
+    async with writing() as at:
+        at.api.seconds = 1.0
+        at.writer.offer(plan(write("a"), write("b")))
+        await asyncio.sleep(0.5)
+        at.leads = False
+        await asyncio.sleep(10)
+        assert at.api.names == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (Conflict("changed", status=409), "conflict"),
+        (NotFound("expired", status=404), "expired"),
+    ],
+)
+async def test_event_that_is_not_as_it_was_asks_for_a_new_plan(error, outcome):
+    """The write is not repeated as it is; the next pass looks at what is there."""
+    async with writing() as at:
+        at.api.faults = [error]
+        at.writer.offer(plan(write("a", "1", Purpose.REFRESH), write("b")))
+        await asyncio.sleep(1)
+        assert at.api.names == ["a@1", "b"]
+        assert at.outcomes[0] == ("REFRESH", outcome)
+        assert at.asked == 1
+
+
+async def test_expired_event_is_not_taken_for_one_that_was_just_written():
+    """Else the next plan would patch for two minutes what is gone."""
+    async with writing() as at:
+        at.writer.offer(plan(write("a")))
+        await asyncio.sleep(1)
+        assert set(at.writer.written()) == {"a"}
+        at.api.faults = [NotFound("expired", status=404)]
+        at.writer.offer(plan(write("a", "new", Purpose.REFRESH)))
+        await asyncio.sleep(1)
+        assert not at.writer.written()
+        at.writer.offer(plan(write("a")))
+        await asyncio.sleep(1)
+        assert at.api.names == ["a", "a@new", "a"]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (Forbidden("no", status=403), "refused"),
+        (AlreadyExists("there", status=409), "repeated"),
+    ],
+)
+async def test_write_that_is_refused_is_left_alone_for_a_minute(error, outcome):
+    """A pass that plans it again causes no request; a patch of the same Event does."""
+    async with writing() as at:
+        at.api.faults = [error]
+        for _ in range(5):
+            at.writer.offer(plan(write("a")))
+            await asyncio.sleep(10)
+        assert at.api.names == ["a"]
+        assert at.outcomes == [("FIRE", outcome)]
+        at.writer.offer(plan(write("a", "1", Purpose.REFRESH)))
+        await asyncio.sleep(1)
+        await asyncio.sleep(60)
+        at.writer.offer(plan(write("a")))
+        await asyncio.sleep(1)
+        assert at.api.names == ["a", "a@1", "a"]
+
+
+async def test_plan_older_than_our_own_answer_writes_nothing_twice():
+    """A pass that began before the answer came asks for the same write again."""
+    async with writing() as at:
+        at.writer.offer(plan(write("a")))
+        await asyncio.sleep(1)
+        at.writer.offer(plan(write("a")))
+        await asyncio.sleep(1)
+        assert at.api.names == ["a"]
+        await asyncio.sleep(121)
+        assert not at.writer.written()
