@@ -10,7 +10,7 @@ from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import EVENTS
 from reporter.model.instant import Instant
 from reporter.model.report import EventType, Report
-from reporter.probes import evaluate
+from reporter.probes import Answered, evaluate_again
 from reporter.resolution import Memory, resolve
 from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import records_of
@@ -30,6 +30,7 @@ class Pass:
     Attributes:
         report: what every sink renders.
         memory: what the next pass is given.
+        answered: what the next pass need not ask again.
         plan: the Events to write.
         next_in: time until the next pass is due without a change, None for the resync only.
         seconds: how long it took.
@@ -38,6 +39,7 @@ class Pass:
 
     report: Report
     memory: Memory
+    answered: Answered
     plan: Plan
     next_in: timedelta | None
     seconds: float
@@ -46,6 +48,7 @@ class Pass:
 def run_pass(
     snapshot: Snapshot,
     memory: Memory,
+    answered: Answered,
     written: Mapping[str, Written],
     now: Instant,
     settings: EvaluationSettings,
@@ -53,7 +56,8 @@ def run_pass(
 ) -> Pass:
     """Evaluate a snapshot. No requests, no state but what is passed in and out."""
     began = time.perf_counter()
-    resolution = resolve(evaluate(snapshot, settings), snapshot, memory, now, settings)
+    evaluation, answered = evaluate_again(snapshot, settings, answered)
+    resolution = resolve(evaluation, snapshot, memory, now, settings)
     records = overlay(records_of(snapshot), written)
     plan = _NOTHING
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
@@ -61,7 +65,8 @@ def run_pass(
         plan = plan_events(resolution.report, records, settings, instance, may_tell)
     waits = [wait for wait in (resolution.wake_in, plan.next_in) if wait is not None]
     seconds = time.perf_counter() - began
-    return Pass(resolution.report, resolution.memory, plan, min(waits, default=None), seconds)
+    next_in = min(waits, default=None)
+    return Pass(resolution.report, resolution.memory, answered, plan, next_in, seconds)
 
 
 def _confirmed_in(snapshot: Snapshot) -> Callable[[str], bool]:

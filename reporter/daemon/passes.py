@@ -9,6 +9,7 @@ import structlog
 
 from reporter.daemon.evaluation import Pass, run_pass
 from reporter.model.instant import Instant
+from reporter.probes import Answered
 from reporter.resolution import Memory
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
@@ -23,12 +24,28 @@ SHORTEST_SECONDS: Final = 1.0
 SHARE: Final = 5
 """A pass takes at most one part in this many of the time."""
 
+BURST: Final = 2
+"""Passes that may follow each other freely after quiet: churn is more than two changes."""
+
 
 class Source(Protocol):
     """Where snapshots come from."""
 
     def snapshot(self) -> Snapshot:
         """Return the present state; cheap."""
+
+
+class Allowance:
+    """Time that passes may take: it is earned by the clock, up to `BURST` passes ahead."""
+
+    def __init__(self, now: float) -> None:
+        self._free_at = now
+
+    def spend(self, now: float, seconds: float) -> float:
+        """Pay for a pass that began at `now` and took `seconds`; return when the next may begin."""
+        price = max(SHORTEST_SECONDS, seconds * SHARE)
+        self._free_at = max(self._free_at, now - price * (BURST - 1)) + price
+        return self._free_at
 
 
 class Passes:
@@ -57,12 +74,14 @@ class Passes:
         self._pauses = pauses
         self._publish = publish
         self._memory = Memory()
+        self._answered = Answered()
         self._due = due
         self._log = structlog.get_logger("passes")
 
     async def run(self) -> None:
         """Run passes until cancelled. A pass that fails is logged and the next one tried."""
         loop = asyncio.get_running_loop()
+        allowance = Allowance(loop.time())
         while True:
             self._due.clear()
             began = loop.time()
@@ -77,7 +96,7 @@ class Passes:
                 self._log.exception("pass_failed")
                 cost = SHORTEST_SECONDS
             await self._pause(began, wait)
-            earliest = began + max(SHORTEST_SECONDS, cost * SHARE)
+            earliest = allowance.spend(began, cost)
             await asyncio.sleep(max(DEBOUNCE_SECONDS, earliest - loop.time()))
 
     async def _pass(self) -> Pass | None:
@@ -87,6 +106,7 @@ class Passes:
             run_pass,
             snapshot,
             self._memory,
+            self._answered,
             self._writer.written(),
             self._now(),
             self._settings,
@@ -94,7 +114,7 @@ class Passes:
         )
         if self._pauses() != pauses:
             return None
-        self._memory = done.memory
+        self._memory, self._answered = done.memory, done.answered
         self._publish(done)
         return done
 

@@ -8,6 +8,7 @@ from typing import Final, Generic, NoReturn, TypeVar
 
 import structlog
 
+from reporter.catalogue.resources import EVENTS
 from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient, api_path
 from reporter.kube.clock import Now, real_now
@@ -162,7 +163,9 @@ class Informer(Generic[ObjectT]):
         self._on_change = on_change
         self._on_missing = on_missing
         self._backoff = Backoff(self._seconds, self._chance, self._timing.backoff)
-        self._store: Store[ObjectT] = Store()
+        self._ours = place.resource is EVENTS
+        # Our own Events are written with the version that was read.
+        self._store: Store[ObjectT] = Store(versions_matter=self._ours)
         self._scope: asyncio.Timeout | None = None
         self._page = self._timing.page
         self._version = ""
@@ -371,8 +374,12 @@ class Informer(Generic[ObjectT]):
                 name=frame.content.name,
                 cause=frame.content.cause,
             )
+        before = self._store.changes
         self._store.apply(frame.type, frame.content)
-        self._on_change()
+        # The echo of our own writes asks for no pass: nothing is decided by it, and the next
+        # one comes with a resync at the latest.
+        if self._store.changes != before and not self._ours:
+            self._on_change()
 
     def _allowed(self) -> None:
         if self._refused is not None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from msgspec import structs
+
 from reporter.kube.decode import FrameType
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
@@ -15,9 +17,14 @@ SKIPPED: Final = 1000
 
 
 class Store(Generic[ObjectT]):
-    """The objects by namespace and name; counts its changes."""
+    """The objects by namespace and name; counts its changes.
 
-    def __init__(self) -> None:
+    Nodes, leases of controllers and counters keep many objects changing in fields that nobody
+    reads. Such a change is none, unless `versions_matter`: unless the objects are to be written.
+    """
+
+    def __init__(self, *, versions_matter: bool = False) -> None:
+        self._versions_matter = versions_matter
         self.objects: dict[Key, ObjectT] = {}
         self.skipped: dict[Key, SkippedObject] = {}
         self.changes = 0
@@ -34,8 +41,10 @@ class Store(Generic[ObjectT]):
         self.changes += 1
 
     def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
-        """Take one change."""
+        """Take one change; an object of which nothing changed that we read stays the same one."""
         key = (content.namespace, content.name)
+        if type_ is not FrameType.DELETED and self._is_no_news(key, content):
+            return
         # A malformed object takes the place of its last good state, which is history.
         self.objects.pop(key, None)
         self.skipped.pop(key, None)
@@ -46,6 +55,12 @@ class Store(Generic[ObjectT]):
                 self.skipped[key] = content
         self.changes += 1
 
+    def _is_no_news(self, key: Key, content: ObjectT | SkippedObject) -> bool:
+        old = self.objects.get(key)
+        if old is None or self._versions_matter or isinstance(content, SkippedObject):
+            return False
+        return _reads_equal(old, content)
+
 
 def _same_version(one: KubeObject, other: KubeObject) -> bool:
     version = one.metadata.resource_version
@@ -54,6 +69,14 @@ def _same_version(one: KubeObject, other: KubeObject) -> bool:
         and version == other.metadata.resource_version
         and one.metadata.uid == other.metadata.uid
     )
+
+
+def _reads_equal(one: KubeObject, other: KubeObject) -> bool:
+    version = one.metadata.resource_version
+    if structs.replace(other.metadata, resource_version=version) != one.metadata:
+        return False
+    fields = type(one).__struct_fields__
+    return all(getattr(one, name) == getattr(other, name) for name in fields if name != "metadata")
 
 
 def _identical(one: Mapping[Key, ObjectT], other: Mapping[Key, ObjectT]) -> bool:

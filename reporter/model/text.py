@@ -7,7 +7,7 @@ MESSAGE_BYTES = 1024
 
 _UPSTREAM_CHARACTERS = 4096
 _ELLIPSIS = "..."
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://\S+", re.IGNORECASE)
+_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}://\S*", re.IGNORECASE)
 _SECRET = re.compile(
     r"""(?ix)
       \b(?:bearer|basic)\s+[a-z0-9._~+/=-]{8,}

@@ -64,12 +64,12 @@ async def test_standby_takes_over_from_a_killed_leader(stage, program):
     await standby.passes(1)
     leader.send(signal.SIGKILL)
     await leader.ended()
-    stage.scale_bbr(0)
-    await stage.told(BBR)
-    assert stage.lease()["holderIdentity"] == standby.name
-    assert stage.lease()["leaseTransitions"] == 1
+    await until(lambda: stage.lease()["holderIdentity"] == standby.name, "the other one leads")
     count = stage.events(KAITO)[0]["count"]
     await until(lambda: stage.events(KAITO)[0]["count"] > count, "count rises")
+    assert stage.lease()["leaseTransitions"] == 1
+    stage.scale_bbr(0)
+    await stage.told(BBR)
     assert counts(stage) == Counter([*READY, KAITO, BBR])
     assert stage.events(KAITO)[0]["metadata"]["name"] == fired["metadata"]["name"]
 

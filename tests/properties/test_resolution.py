@@ -76,7 +76,8 @@ def test_messages_fit_into_an_event(passes, settings):
         for each in resolution.report.findings:
             assert len(each.message.encode()) <= 1024
             assert "\n" not in each.message
-            assert "://" not in each.message
+            assert "http://" not in each.message
+            assert "https://" not in each.message
 
 
 @given(sequences(), settings_())

@@ -1,8 +1,10 @@
 """Probes of the harness layer; the subject is a workload namespace."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from reporter.model.finding import Evaluation, KnownSubject
+from reporter.model.objects import Namespace
 from reporter.model.subject import Subject
 from reporter.probes.harness.api_keys import probe_api_keys
 from reporter.probes.harness.catch_all_filter import probe_catch_all_filter
@@ -27,12 +29,17 @@ _PROBES: Final = (
 )
 
 
-def evaluate_harness(snapshot: Snapshot, settings: EvaluationSettings) -> Evaluation:
-    """Return all that is known of the harness layer.
+def evaluate_harness(
+    snapshot: Snapshot,
+    settings: EvaluationSettings,
+    namespaces: Sequence[Namespace] | None = None,
+) -> Evaluation:
+    """Return all that is known of the harness layer, in `namespaces` or all workload namespaces.
 
     A namespace without the label of the harness, or on its way out, is no subject.
     """
-    namespaces = managed_namespaces(snapshot)
+    if namespaces is None:
+        namespaces = managed_namespaces(snapshot)
     return Evaluation(
         findings=tuple(
             finding

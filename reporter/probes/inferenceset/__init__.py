@@ -1,11 +1,11 @@
 """Probes of the model layer for KAITO: one module for each reason (sheet 1 and 5)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import INFERENCESETS
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
-from reporter.model.objects import InferenceSet
+from reporter.model.objects import InferenceSet, Namespace
 from reporter.probes.inferenceset.epp import probe_epp
 from reporter.probes.inferenceset.infra import probe_infra
 from reporter.probes.inferenceset.node_pressure import probe_node_pressure
@@ -30,15 +30,19 @@ _PROBES: Final[tuple[_Probe, ...]] = (
 )
 
 
-def evaluate_inferencesets(snapshot: Snapshot, settings: EvaluationSettings) -> Evaluation:
-    """Return all that is said about the InferenceSets of the workload namespaces.
+def evaluate_inferencesets(
+    snapshot: Snapshot,
+    settings: EvaluationSettings,
+    namespaces: Sequence[Namespace] | None = None,
+) -> Evaluation:
+    """Return all that is said about InferenceSets, in `namespaces` or all workload namespaces.
 
     Sets and namespaces that are being deleted are no subjects, and nothing is said about them.
     """
     findings: list[Finding] = []
     ready: list[ReadyEvidence] = []
     subjects: list[KnownSubject] = []
-    for namespace in managed_namespaces(snapshot):
+    for namespace in managed_namespaces(snapshot) if namespaces is None else namespaces:
         for inferenceset in snapshot[INFERENCESETS].in_namespace(namespace.name):
             if inferenceset.deleting:
                 continue

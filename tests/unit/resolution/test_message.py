@@ -75,3 +75,11 @@ def test_upstream_text_is_cleaned():
     )
     message = resolver[PODS].message
     assert message == f"see <link removed> now (also: {EPP}: <redacted> left)"
+
+
+@pytest.mark.parametrize("text", ["\u5730\u5740https://a.example", "x_http://a", "see http://"])
+def test_links_leave_whatever_stands_before_them(text):
+    """A link needs no space before it, and no host."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, exempt=True, message=text))
+    assert resolver[PODS].message.endswith("<link removed>")
