@@ -35,8 +35,8 @@ def _inferenceset_warnings() -> tuple[str, ...]:
     )
 
 
-def _crd(resource: Resource[KubeObject], *downstream: str) -> SuppressionRow:
-    why = f"the API server cannot serve {resource.plural}"
+def _crd(resource: Resource[KubeObject], *downstream: str, why: str = "") -> SuppressionRow:
+    why = why or f"the API server cannot serve {resource.plural}"
     return SuppressionRow(c.CLUSTER_CRD_MISSING, downstream, why, crd=resource.crd_name)
 
 
@@ -74,6 +74,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         c.HARNESS_GATEWAY_PROGRAMMING,
         c.HARNESS_GATEWAY_DATA_PLANE,
     ),
+    _crd(r.GATEWAYS, c.MODEL_ROUTE, why="no route can have a parent while no Gateway can exist"),
     _crd(r.HTTPROUTES, c.MODEL_ROUTE),
     _crd(r.INFERENCEPOOLS, c.MODEL_ROUTE),
     _crd(r.WORKSPACES, c.MODEL_INFRA, c.MODEL_PODS, c.MODEL_NODE_PRESSURE),

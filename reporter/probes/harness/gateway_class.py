@@ -16,7 +16,7 @@ from reporter.model.objects import Gateway, Namespace
 from reporter.model.text import detail
 from reporter.probes.harness.finding import harness_finding
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.gateways import workload_gateways
 
 _CLASS_REASONS: Final = frozenset({"NoMatchingParent", "InvalidParameters", "UnsupportedValue"})
@@ -54,6 +54,9 @@ def probe_gateway_class(
 def _class_fault(snapshot: Snapshot, gateway: Gateway) -> _Fault | None:
     found = snapshot[GATEWAYCLASSES].get("", gateway.spec.gateway_class_name)
     if found is None:
+        # Where not even the kind is served there is more amiss than one class.
+        if snapshot.state(GATEWAYCLASSES).served is not Served.SERVED:
+            return None
         if not snapshot.absence_known(GATEWAYCLASSES):
             return None
         return _Fault("which does not exist", "GatewayClass missing", severity=30)

@@ -47,6 +47,7 @@ TABLE = {
         "modelharnessGatewayClassMissing",
         "modelharnessGatewayProgrammingFailed",
         "modelharnessGatewayDataPlaneNotReady",
+        "inferencesetRouteNotReady",
     },
     ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): {"inferencesetRouteNotReady"},
     ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): {

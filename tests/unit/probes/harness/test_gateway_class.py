@@ -5,6 +5,7 @@ import pytest
 from reporter.catalogue.resources import GATEWAYCLASSES, GATEWAYS
 from reporter.probes.harness import evaluate_harness
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import ResourceState, Served
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -139,3 +140,10 @@ def test_a_gateway_made_by_hand_is_judged():
 def test_a_namespace_without_the_label_is_no_subject():
     """Sheet, 4.3: only labelled namespaces are workload namespaces."""
     assert probe(replaced(without_class(), "Namespace", {"metadata": {"labels": None}})) == []
+
+
+def test_a_class_is_not_missed_where_the_kind_is_not_served():
+    """Without the GatewayClass CRD nothing can be said of a class; accepted Gateways go on."""
+    absent = {GATEWAYCLASSES: ResourceState(Served.ABSENT)}
+    assert probe(without_class(), unknown=absent) == []
+    assert len(probe(without_class())) == 1

@@ -1,0 +1,82 @@
+"""Reused answers are the answers that asking again would give."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
+from reporter.probes import Answered, evaluate, evaluate_again
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.dump import load_dump
+from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.snapshot.table import table_of
+
+SETTINGS = EvaluationSettings()
+EXAMPLES = Path(__file__).parents[3] / "examples"
+HEALTHY = load_dump([EXAMPLES / "healthy-stack"]).snapshot
+BROKEN = load_dump([EXAMPLES / "broken-stack"]).snapshot
+
+
+def changed(snapshot, resource, change):
+    """The snapshot with other tables, in which the objects of one resource are changed."""
+    objects = [change(each) for each in snapshot[resource]]
+    return Snapshot(
+        tables={**snapshot.tables, resource: table_of(objects)},
+        states=snapshot.states,
+        discovery=snapshot.discovery,
+        covered=snapshot.covered,
+        skipped=snapshot.skipped,
+    )
+
+
+def without_replicas(deployment):
+    if deployment.namespace != "chat-models":
+        return deployment
+    return msgspec.structs.replace(
+        deployment, spec=msgspec.structs.replace(deployment.spec, replicas=0)
+    )
+
+
+CHANGES = {
+    "nothing": (PODS, lambda each: each),
+    "one namespace": (DEPLOYMENTS, without_replicas),
+    "shared by all": (NODES, lambda each: msgspec.structs.replace(each, spec=each.spec)),
+}
+
+
+@pytest.mark.parametrize("snapshot", [HEALTHY, BROKEN], ids=["healthy", "broken"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_reuse_changes_no_answer(snapshot, change):
+    """Whatever changed, the evaluation is the one without reuse."""
+    _, answered = evaluate_again(snapshot, SETTINGS, Answered())
+    after = changed(snapshot, *CHANGES[change])
+    assert evaluate_again(after, SETTINGS, answered)[0] == evaluate(after, SETTINGS)
+
+
+def test_only_the_namespace_that_changed_is_asked_again():
+    """The others keep their answer."""
+    _, before = evaluate_again(HEALTHY, SETTINGS, Answered())
+    _, after = evaluate_again(changed(HEALTHY, DEPLOYMENTS, without_replicas), SETTINGS, before)
+    kept = {name for name, each in after.spaces.items() if each is before.spaces[name]}
+    assert kept == {"code-models", "search-models"}
+
+
+@pytest.mark.parametrize("served", [Served.UNKNOWN, Served.ABSENT])
+def test_all_are_asked_again_when_something_cannot_be_read_any_more(served):
+    """What rests on it may not be answered from memory."""
+    _, answered = evaluate_again(BROKEN, SETTINGS, Answered())
+    after = Snapshot(
+        tables=BROKEN.tables,
+        states={**BROKEN.states, PODS: ResourceState(served)},
+        discovery=BROKEN.discovery,
+        covered=BROKEN.covered,
+    )
+    assert evaluate_again(after, SETTINGS, answered)[0] == evaluate(after, SETTINGS)
+
+
+def test_other_settings_ask_again():
+    """Budgets and names are part of the question."""
+    _, answered = evaluate_again(HEALTHY, SETTINGS, Answered())
+    other = EvaluationSettings(network_policy_ignored_namespaces=())
+    assert evaluate_again(HEALTHY, other, answered)[0] == evaluate(HEALTHY, other)
