@@ -24,8 +24,8 @@ SHORTEST_SECONDS: Final = 1.0
 SHARE: Final = 5
 """A pass takes at most one part in this many of the time."""
 
-BURST: Final = 2
-"""Passes that may follow each other freely after quiet: churn is more than two changes."""
+BURST: Final = 3
+"""Passes that may follow each other freely after quiet: churn is more changes than that."""
 
 
 class Source(Protocol):

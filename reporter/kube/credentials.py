@@ -11,6 +11,7 @@ import structlog
 
 from reporter.kube.clock import boot_seconds
 from reporter.kube.errors import ConfigurationError
+from reporter.kube.library import library
 from reporter.model.text import clean, cut
 
 if TYPE_CHECKING:
@@ -46,12 +47,8 @@ class InCluster:
 
     async def load(self) -> "Configuration":
         """Read the mounted token and certificate authority."""
-        from kubernetes_asyncio import client, config
-
-        configuration = client.Configuration()
-        config.load_incluster_config(  # type: ignore[no-untyped-call]  # the library's signature
-            client_configuration=configuration
-        )
+        configuration = library().configuration()
+        library().config.load_incluster_config(client_configuration=configuration)
         return configuration
 
     async def refresh(self, configuration: "Configuration") -> None:
@@ -68,13 +65,11 @@ class Kubeconfig:
 
     async def load(self) -> "Configuration":
         """Read the file, and run its exec plugin if it has one."""
-        from kubernetes_asyncio import client, config
-
         # The library logs what a plugin writes to stderr, which may hold credentials; the
         # exception says the same, and its text is cleaned.
         logging.getLogger("kubernetes_asyncio.config.kube_config").setLevel(logging.CRITICAL)
-        configuration = client.Configuration()
-        self._loader = await config.load_kube_config(
+        configuration = library().configuration()
+        self._loader = await library().config.load_kube_config(
             config_file=self._paths,
             context=self._context,
             client_configuration=configuration,

@@ -60,7 +60,7 @@ class Timing:
     idle: float = 120.0
     watch: tuple[int, int] = (300, 600)
     list: float = 60.0
-    page: int = 500
+    page: int = 250
     backoff: float = 0.8
 
 
@@ -278,7 +278,9 @@ class Informer(Generic[ObjectT]):
                 self._resize(error)
                 raise
             page = decode_page(self.place.resource, response.body)
-            objects.update(((obj.namespace, obj.name), obj) for obj in page.objects)
+            objects.update(self._store.known(page.objects))
+            # A large page takes milliseconds to decode; others may want to run in between.
+            await asyncio.sleep(0)
             for each in page.skipped[: SKIPPED - len(skipped)]:
                 skipped[each.namespace, each.name] = each
             self.counters.skipped_objects += len(page.skipped)

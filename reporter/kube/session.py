@@ -8,6 +8,7 @@ import aiohttp
 import yarl
 
 from reporter.kube.errors import ConfigurationError
+from reporter.kube.library import library
 from reporter.model.text import clean
 
 if TYPE_CHECKING:
@@ -25,10 +26,8 @@ class Session:
     """
 
     def __init__(self, configuration: "Configuration") -> None:
-        from kubernetes_asyncio.client import ApiClient
-
         try:
-            self._api = ApiClient(configuration=configuration)
+            self._api = library().api_client(configuration=configuration)
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
             raise ConfigurationError(
                 "the certificates of the cluster's configuration cannot be used: "

@@ -1,6 +1,6 @@
 """The objects that an informer holds, and how often they changed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from msgspec import structs
@@ -30,15 +30,18 @@ class Store(Generic[ObjectT]):
         self.changes = 0
 
     def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
-        """Take a complete list; objects that did not change stay the same ones."""
-        for key, new in objects.items():
-            old = self.objects.get(key)
-            if old is not None and _same_version(old, new):
-                objects[key] = old
+        """Take a complete list, made of what `known` gave for each page."""
         if _identical(objects, self.objects) and skipped == self.skipped:
             return
         self.objects, self.skipped = objects, skipped
         self.changes += 1
+
+    def known(self, page: Iterable[ObjectT]) -> Iterator[tuple[Key, ObjectT]]:
+        """Yield the objects of a page; those that did not change stay the ones that are held."""
+        for new in page:
+            key = (new.namespace, new.name)
+            old = self.objects.get(key)
+            yield key, old if old is not None and _same_version(old, new) else new
 
     def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
         """Take one change; an object of which nothing changed that we read stays the same one."""

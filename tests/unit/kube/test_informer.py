@@ -358,7 +358,7 @@ async def test_pages_that_are_too_large_shrink():
     async with informing(api) as informer:
         await asyncio.sleep(2)
         assert informer.state.confirmed
-    assert [call[1]["limit"] for call in api.lists] == ["500", "100"]
+    assert [call[1]["limit"] for call in api.lists] == ["250", "50"]
 
 
 async def test_a_list_without_news_changes_nothing():
