@@ -2,6 +2,16 @@
 
 import asyncio
 
+import pytest
+import structlog
+
 # Python 3.11 makes an event loop for whoever asks for one before any was set, and nobody closes
 # it: its warning would hit whichever test runs when it is collected.
 asyncio.set_event_loop(None)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_imported():
+    """A command that ran in the process leaves no log that writes to its closed streams."""
+    yield
+    structlog.reset_defaults()

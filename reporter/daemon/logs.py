@@ -27,7 +27,6 @@ def configure(level: str, format_: LogFormat) -> None:
         processors=[*processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
     )
 
 
