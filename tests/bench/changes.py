@@ -16,8 +16,8 @@ from tests.bench.cluster import PICKER_PODS, Model, models
 from tests.bench.processes import BenchError
 
 _WITHIN_SECONDS: Final = 20.0
-_PAUSE_SECONDS: Final = 1.0
-"""Longest pause between two changes, so that they come at any moment between two passes."""
+_PAUSE_SECONDS: Final = (1.0, 2.0)
+"""Pause before the next change, so that each is one change and not churn, at any moment."""
 
 Break: TypeAlias = Callable[[Object], JSON]
 
@@ -50,7 +50,7 @@ async def measure_changes(api: Api, sets: int, changes: int) -> list[float]:
     for change, _ in zip(_changes(sets), range(changes), strict=False):
         times.append(await _measure(api, change))
         await api.wait_quiet(_WITHIN_SECONDS)
-        await asyncio.sleep(chance.uniform(0, _PAUSE_SECONDS))
+        await asyncio.sleep(chance.uniform(*_PAUSE_SECONDS))
     return times
 
 

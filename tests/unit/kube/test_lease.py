@@ -121,7 +121,7 @@ async def test_a_release_hands_over_quickly():
         await asyncio.sleep(20)
         assert not second.is_leader()
         first.test_task.cancel()
-        await asyncio.sleep(0.1)
+        await asyncio.wait([first.test_task])
         assert first.test_log == ["started", "stopped"]
         assert (api.spec["holderIdentity"], api.spec["leaseDurationSeconds"]) == ("", 1)
         await asyncio.sleep(4.4)
