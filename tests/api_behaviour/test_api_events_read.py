@@ -168,7 +168,7 @@ def ago_micro(**age: int) -> str:
     ("fields", "last", "first", "count"),
     [
         ({}, "<unknown>", "<unknown>", 1),
-        ({"firstTimestamp": ago(hours=5)}, "5h", "5h", 1),
+        ({"firstTimestamp": ago(hours=9)}, "9h", "9h", 1),
         (
             {"firstTimestamp": ago(hours=60), "lastTimestamp": ago(hours=30), "count": 4},
             "30h",
@@ -194,7 +194,7 @@ async def test_table_times(api: Api, namespace: str, fields, last: str, first: s
     await api.made(path, old_event("e", namespace, **fields))
     (row,) = (await api.get(path, accept=TABLE)).json["rows"]
     cells = row["cells"]
-    assert (cells[0].removesuffix("1m"), cells[7], cells[8]) == (last, first, count)
+    assert (cells[0], cells[7], cells[8]) == (last, first, count)
 
 
 async def test_table_uses_event_time(api: Api, namespace: str):
