@@ -1,8 +1,7 @@
 """inferencesetInfraProvisioningFailed: the nodes of a Workspace (sheet 5.1 and 5.3)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.reasons import MODEL_INFRA
@@ -18,6 +17,7 @@ from reporter.probes.inferenceset.scope import (
     moved,
 )
 from reporter.probes.inferenceset.wording import believed, condition_text, without_reconcile_error
+from reporter.probes.inferenceset.workspace_faults import WorkspaceFault
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -45,16 +45,6 @@ _PLUGINS: Final = 20
 _BOOTING: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    cause: str
-    text: str
-    severity: int
-    exempt: bool = False
-    transition: datetime | None = None
-    budget: timedelta | None = None
-
-
 def probe_infra(
     inferenceset: InferenceSet, snapshot: Snapshot, settings: EvaluationSettings
 ) -> Iterator[Finding]:
@@ -79,7 +69,7 @@ def probe_infra(
         )
 
 
-def _judge(workspace: Workspace, boot: timedelta) -> _Fault | None:
+def _judge(workspace: Workspace, boot: timedelta) -> WorkspaceFault | None:
     claims = workspace.status.condition("NodeClaimReady")
     if claims is not None and is_false(claims):
         return _claims_fault(workspace, claims, boot)
@@ -89,7 +79,7 @@ def _judge(workspace: Workspace, boot: timedelta) -> _Fault | None:
     return None
 
 
-def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> _Fault:
+def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> WorkspaceFault:
     """Judge NodeClaimReady=False: a cloud error, or a boot that may take its time.
 
     The time of the condition moves with its status, not with its reason, so it says nothing about
@@ -100,18 +90,18 @@ def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> _
     text = f"NodeClaimReady is False, {condition_text(claims)}"
     if reason == _SKU_NOT_AVAILABLE or _UNAVAILABLE_TEXT in without_reconcile_error(claims):
         exempt = believed(claims, workspace)
-        return _Fault(reason or _SKU_NOT_AVAILABLE, text, _TERMINAL, exempt=exempt)
+        return WorkspaceFault(reason or _SKU_NOT_AVAILABLE, text, _TERMINAL, exempt=exempt)
     if reason not in _IN_PROGRESS:
-        return _Fault(cut(reason, 80), text, _CLOUD_ERROR)
+        return WorkspaceFault(cut(reason, 80), text, _CLOUD_ERROR)
     cause = f"nodes not there yet ({reason})" if reason else "nodes not there yet"
-    return _Fault(cause, text, _BOOTING, transition=moved(claims), budget=boot)
+    return WorkspaceFault(cause, text, _BOOTING, transition=moved(claims), budget=boot)
 
 
-def _nodes_fault(nodes: Condition, claims: Condition | None, boot: timedelta) -> _Fault:
+def _nodes_fault(nodes: Condition, claims: Condition | None, boot: timedelta) -> WorkspaceFault:
     """Judge NodesReady=False; the budget starts anew when the last NodeClaim became ready."""
     plugins = nodes.reason == "NodePluginsNotReady"
     cause = "device plugins missing" if plugins else "nodes not ready"
-    return _Fault(
+    return WorkspaceFault(
         f"{cause} ({nodes.reason})" if nodes.reason else cause,
         f"NodesReady is False, {condition_text(nodes)}",
         _PLUGINS if plugins else _BOOTING,
