@@ -5,19 +5,17 @@ from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.reasons import MODEL_INFRA
-from reporter.catalogue.resources import WORKSPACES
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, InferenceSet, Workspace
 from reporter.model.text import cut
 from reporter.probes.inferenceset.scope import (
-    finding_about,
     is_false,
     latest,
     live_workspaces,
     moved,
 )
 from reporter.probes.inferenceset.wording import believed, condition_text, without_reconcile_error
-from reporter.probes.inferenceset.workspace_faults import WorkspaceFault
+from reporter.probes.inferenceset.workspace_faults import WorkspaceFault, about_workspace
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -54,19 +52,7 @@ def probe_infra(
         fault = _judge(workspace, boot)
         if fault is None:
             continue
-        yield finding_about(
-            inferenceset,
-            snapshot,
-            reason=MODEL_INFRA,
-            related=WORKSPACES.ref(workspace),
-            cause=fault.cause,
-            text=f"Workspace {workspace.name}: {fault.text}",
-            severity=fault.severity,
-            transition=fault.transition,
-            created=workspace.created,
-            exempt=fault.exempt,
-            budget=fault.budget,
-        )
+        yield about_workspace(inferenceset, snapshot, workspace, fault, reason=MODEL_INFRA)
 
 
 def _judge(workspace: Workspace, boot: timedelta) -> WorkspaceFault | None:

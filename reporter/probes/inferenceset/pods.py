@@ -17,7 +17,7 @@ from reporter.probes.inferenceset.scope import (
     moved,
     pods_of,
 )
-from reporter.probes.inferenceset.workspace_faults import judge_workspace
+from reporter.probes.inferenceset.workspace_faults import about_workspace, judge_workspace
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.pod import PodFault, had_been_ready, is_ready, judge_ended, judge_pod
@@ -83,18 +83,8 @@ def _workspace_findings(
         fault = judge_workspace(workspace, own if pods_known else None, startup)
         if fault is None:
             continue
-        yield finding_about(
-            inferenceset,
-            snapshot,
-            reason=MODEL_PODS,
-            related=WORKSPACES.ref(workspace),
-            cause=fault.cause,
-            text=f"Workspace {workspace.name}: {fault.text}{_last_end(own)}",
-            severity=fault.severity,
-            transition=fault.transition,
-            created=workspace.created,
-            exempt=fault.exempt,
-            budget=fault.budget,
+        yield about_workspace(
+            inferenceset, snapshot, workspace, fault, reason=MODEL_PODS, more=_last_end(own)
         )
 
 

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.model.objects import Condition, Pod, Workspace
+from reporter.catalogue.resources import WORKSPACES
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition, InferenceSet, Pod, Workspace
 from reporter.model.text import clean, cut
-from reporter.probes.inferenceset.scope import is_false, is_true, latest, moved
+from reporter.probes.inferenceset.scope import finding_about, is_false, is_true, latest, moved
 from reporter.probes.inferenceset.wording import believed, condition_text
+from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.pod import counts, is_ready
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
@@ -61,6 +64,31 @@ class WorkspaceFault:
     exempt: bool = False
     transition: datetime | None = None
     budget: timedelta | None = None
+
+
+def about_workspace(
+    inferenceset: InferenceSet,
+    snapshot: Snapshot,
+    workspace: Workspace,
+    fault: WorkspaceFault,
+    *,
+    reason: str,
+    more: str = "",
+) -> Finding:
+    """Return the finding that tells of a Workspace's fault; `more` ends its text."""
+    return finding_about(
+        inferenceset,
+        snapshot,
+        reason=reason,
+        related=WORKSPACES.ref(workspace),
+        cause=fault.cause,
+        text=f"Workspace {workspace.name}: {fault.text}{more}",
+        severity=fault.severity,
+        transition=fault.transition,
+        created=workspace.created,
+        exempt=fault.exempt,
+        budget=fault.budget,
+    )
 
 
 def judge_workspace(
