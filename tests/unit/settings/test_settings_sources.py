@@ -240,7 +240,7 @@ def test_bind_addresses(text, address):
 
 def test_weak_point_31_a_provisioner_needs_its_namespace():
     """Weak point 31: a name without a namespace would be looked for nowhere and be missing."""
-    with pytest.raises(UsageError, match="node.provisioner.name"):
+    with pytest.raises(UsageError, match=r"node.provisioner.name"):
         load_settings({"node_provisioner_name": "karpenter"}, None)
     both = {"node_provisioner_name": "karpenter", "node_provisioner_namespace": "karpenter"}
     assert load_settings(both, None).node_provisioner_namespace == ("karpenter",)
