@@ -113,13 +113,11 @@ class _Refused:
 
 @dataclass(slots=True)
 class Counters:
-    """What metrics show of an informer."""
+    """How an informer fared since its start."""
 
     lists: int = 0
-    watches: int = 0
     failures: int = 0
     oversized_frames: int = 0
-    skipped_objects: int = 0
 
 
 class _Idle(ConnectionFailed):
@@ -283,7 +281,6 @@ class Informer(Generic[ObjectT]):
             await asyncio.sleep(0)
             for each in page.skipped[: SKIPPED - len(skipped)]:
                 skipped[each.namespace, each.name] = each
-            self.counters.skipped_objects += len(page.skipped)
             token = page.continue_token
             if not token:
                 break
@@ -334,7 +331,6 @@ class Informer(Generic[ObjectT]):
                 params=parameters,
                 idle_seconds=idle,
             ) as lines:
-                self.counters.watches += 1
                 self._allowed()
                 heard = self._seconds()
                 if self._unconfirmed is not None:
@@ -368,7 +364,6 @@ class Informer(Generic[ObjectT]):
         if frame.content is None:
             return
         if isinstance(frame.content, SkippedObject):
-            self.counters.skipped_objects += 1
             log.warning(
                 "object_skipped",
                 resource=frame.content.resource,

@@ -49,7 +49,6 @@ class WatchHealth:
         objects: how many are held.
         relists: how often it was listed, the first time included.
         failures: lists and watches that failed.
-        skipped: malformed objects met.
 
     """
 
@@ -60,7 +59,6 @@ class WatchHealth:
     objects: int
     relists: int
     failures: int
-    skipped: int
 
 
 class LiveCluster:
@@ -280,7 +278,6 @@ class LiveCluster:
             objects=sum(len(informer.objects) for informer in informers),
             relists=sum(informer.counters.lists for informer in informers),
             failures=sum(informer.counters.failures for informer in informers),
-            skipped=sum(informer.counters.skipped_objects for informer in informers),
         )
 
 

@@ -42,6 +42,10 @@ class WatchHealth(Protocol):
     def relists(self) -> int:
         """How often it was listed."""
 
+    @property
+    def failures(self) -> int:
+        """How often a list or a watch failed."""
+
 
 class Live(Protocol):
     """What is asked when metrics are collected."""
@@ -148,6 +152,9 @@ def _watches(watches: Iterable[WatchHealth]) -> Iterator[Metric]:
     relists = GaugeMetricFamily(
         "status_reporter_lists", "How often it was listed since start.", labels=labels
     )
+    failures = GaugeMetricFamily(
+        "status_reporter_watch_failures", "How often a list or watch failed.", labels=labels
+    )
     for watch in watches:
         if watch.age_seconds is not None:
             age.add_metric([watch.resource], watch.age_seconds)
@@ -156,7 +163,8 @@ def _watches(watches: Iterable[WatchHealth]) -> Iterator[Metric]:
         confirmed.add_metric([watch.resource], float(watch.confirmed))
         objects.add_metric([watch.resource], watch.objects)
         relists.add_metric([watch.resource], watch.relists)
-    yield from (age, state, confirmed, objects, relists)
+        failures.add_metric([watch.resource], watch.failures)
+    yield from (age, state, confirmed, objects, relists, failures)
 
 
 def _findings(report: Report) -> Iterator[Metric]:

@@ -22,6 +22,7 @@ METRICS = {
     "status_reporter_event_writes": ("counter", {"purpose", "outcome"}),
     "status_reporter_watch_age_seconds": ("gauge", {"resource"}),
     "status_reporter_watch_confirmed": ("gauge", {"resource"}),
+    "status_reporter_watch_failures": ("gauge", {"resource"}),
     "status_reporter_resource_state": ("gauge", {"resource", "state"}),
     "status_reporter_objects": ("gauge", {"resource"}),
     "status_reporter_lists": ("gauge", {"resource"}),
