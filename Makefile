@@ -48,6 +48,16 @@ docs: setup ## Render the pages that come from the code
 docs-check: setup ## Fail if a rendered page is not what the code renders
 	$(BIN)/python -m reporter.catalogue.render | diff -u docs/reasons.md -
 
+.PHONY: envtest e2e chaos
+envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
+	@$(BIN)/python -m e2e.envtest.binaries
+
+e2e: envtest ## End-to-end tests on a real control plane
+	$(BIN)/python -m pytest e2e -p no:randomly --ignore e2e/chaos $(ARGS)
+
+chaos: envtest ## Faults on a real control plane, and the table of docs/reliability.md
+	$(BIN)/python -m e2e.chaos $(ARGS)
+
 cover: setup ## Tests with branch coverage
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
 

@@ -6,11 +6,12 @@ namespaces do not finish being deleted, nothing is garbage collected.
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -52,7 +53,7 @@ class Server:
         """Start it; it need not answer yet."""
         with self._log.open("ab") as log:
             # The servers end with the tests, also where those are killed.
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *self._command], stdout=log, stderr=log
             )
 
@@ -216,17 +217,16 @@ class ControlPlane:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(_listening()) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
-
-
-@contextlib.contextmanager
-def _listening() -> Iterator[socket.socket]:
-    with socket.socket() as each:
-        each.bind(("127.0.0.1", 0))
-        yield each
+    """Return ports that nobody listens on, below those that outgoing connections are given."""
+    found: list[int] = []
+    while len(found) < count:
+        port = random.randrange(24_000, 32_000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                found.append(port)
+    return found
 
 
 def _certificates(folder: Path) -> Path:

@@ -206,15 +206,20 @@ class Program(Replica):
     process: asyncio.subprocess.Process
 
     async def start(self) -> Self:
-        flags = [
-            f"--{name.replace('_', '-')}={str(value).lower() if value in (True, False) else value}"
-            for name, value in self.settings.items()
-        ]
-        await self.start_with("--kubeconfig", str(self.kubeconfig), *flags, "--log-format=json")
+        await self.start_with("--kubeconfig", str(self.kubeconfig), *self.flags)
         return self
 
-    async def start_with(self, *flags: str) -> Self:
-        """Start with nothing but these flags."""
+    @property
+    def flags(self) -> list[str]:
+        """The settings as flags, and logs that a test can read."""
+        settings = {
+            name.replace("_", "-"): str(value).lower() if value in (True, False) else value
+            for name, value in self.settings.items()
+        }
+        return [*(f"--{name}={value}" for name, value in settings.items()), "--log-format=json"]
+
+    async def start_with(self, *flags: str, **variables: str) -> Self:
+        """Start with nothing but these flags and environment variables."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith("STATUS_REPORTER_")}
         clean.pop("KUBECONFIG", None)
         self._log = self.kubeconfig.with_name(f"{self.name}.log").open("ab")
@@ -226,7 +231,7 @@ class Program(Replica):
             *flags,
             stdout=self._log,
             stderr=self._log,
-            env={**clean, "POD_NAME": self.name},
+            env={**clean, "POD_NAME": self.name, **variables},
         )
         return self
 

@@ -1,0 +1,125 @@
+"""A Helm release of the chart, and its replicas started as the kubelet would start them."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+
+from e2e.envtest.access import Access
+from e2e.envtest.commands import Command
+from e2e.envtest.errors import EnvtestError
+
+CHARTS: Final = Path(__file__).resolve().parents[2] / "helm"
+REPORTER: Final = CHARTS / "productionstack-status-reporter"
+UMBRELLA: Final = CHARTS / "productionstack"
+
+_SELECTOR: Final = "app.kubernetes.io/instance={},app.kubernetes.io/component=status-reporter"
+
+
+@dataclass(frozen=True)
+class Container:
+    """How the chart wants the program to be started.
+
+    Attributes:
+        account: `namespace:name` of its ServiceAccount.
+        args: its arguments.
+        env: variables with plain values; what comes from the pod's fields is named in `fields`.
+        fields: variables that take a field of the pod, such as `metadata.name`.
+    """
+
+    namespace: str
+    account: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of one of our charts in a cluster.
+
+    Attributes:
+        name: of the release.
+        namespace: it is installed in.
+        helm: for this cluster.
+        kubectl: for this cluster, with an admin's rights.
+        admin: the admin's access.
+        folder: for kubeconfigs of replicas.
+    """
+
+    name: str
+    namespace: str
+    helm: Command
+    kubectl: Command
+    admin: Access
+    folder: Path
+
+    async def install(self, chart: Path, values: Mapping[str, object] | None = None) -> str:
+        """Install it, or upgrade it to other values; return what helm says, NOTES included."""
+        if (chart / "Chart.lock").exists():
+            await self._run(self.helm, "dependency", "build", str(chart))
+        return await self._run(
+            self.helm, "upgrade", "--install", self.name, str(chart), "--namespace", self.namespace,
+            "--create-namespace", "--values", "-", stdin=yaml.safe_dump(dict(values or {})),
+        )  # fmt: skip
+
+    async def uninstall(self) -> None:
+        """Remove it."""
+        await self._run(self.helm, "uninstall", self.name, "--namespace", self.namespace)
+
+    async def container(self) -> Container:
+        """Return how the installed Deployment wants the program to be started.
+
+        Raises:
+            EnvtestError: the release has no such Deployment.
+        """
+        selector = _SELECTOR.format(self.name)
+        found = await self._run(
+            self.kubectl, "-n", self.namespace, "get", "deployments", "-l", selector, "-o", "json"
+        )
+        items = cast("list[dict[str, Any]]", json.loads(found)["items"])
+        if len(items) != 1:
+            raise EnvtestError(f"release {self.name} has {len(items)} Deployments, not one")
+        pod = items[0]["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        env = container.get("env", [])
+        return Container(
+            namespace=self.namespace,
+            account=pod["serviceAccountName"],
+            args=tuple(container["args"]),
+            env={each["name"]: each["value"] for each in env if "value" in each},
+            fields={
+                each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"]
+                for each in env
+                if "valueFrom" in each
+            },
+        )
+
+    async def pod_access(self, pod: str, account: str) -> Access:
+        """Make a pod for a replica and return its access: a token bound to that pod.
+
+        A token that is bound tells the audit log which replica asked, as real ones do.
+        """
+        manifest = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": pod, "namespace": self.namespace},
+            "spec": {
+                "serviceAccountName": account,
+                "containers": [{"name": "reporter", "image": "reporter"}],
+            },
+        }
+        await self._run(self.kubectl, "apply", "-f", "-", stdin=json.dumps(manifest))
+        token = await self._run(
+            self.kubectl, "-n", self.namespace, "create", "token", account,
+            "--bound-object-kind", "Pod", "--bound-object-name", pod,
+        )  # fmt: skip
+        return replace(self.admin, token=token.strip())
+
+    @staticmethod
+    async def _run(command: Command, *arguments: str, stdin: str | None = None) -> str:
+        return await asyncio.to_thread(command, *arguments, stdin=stdin)

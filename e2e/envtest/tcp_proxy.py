@@ -1,0 +1,109 @@
+"""A network between a client and the API server that can break in the ways that networks do."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from enum import Enum, auto
+from typing import Self
+from urllib.parse import urlsplit
+
+_BYTES = 65_536
+
+
+class Network(Enum):
+    """What happens to connections."""
+
+    WELL = auto()
+    """Bytes pass."""
+
+    REFUSED = auto()
+    """New connections are closed at once."""
+
+    HUNG = auto()
+    """Connections stay open, and are accepted, but nothing passes: packets are dropped."""
+
+
+class TcpProxy:
+    """Forwards connections to one address.
+
+    Args:
+        url: of the server behind it; the proxy speaks to its host and port.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._target = urlsplit(url)
+        self._network = asyncio.Event()
+        self._refuses = False
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._server: asyncio.Server | None = None
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        self._network.set()
+        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        self.url = f"{self._target.scheme}://127.0.0.1:{port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.close()
+        self.cut()
+        self._network.set()
+
+    def become(self, network: Network) -> None:
+        """Change what happens from now on, to open connections as well.
+
+        What came in while hung passes once the network is well, as packets sent again do.
+        """
+        self._refuses = network is Network.REFUSED
+        if network is Network.HUNG:
+            self._network.clear()
+        else:
+            self._network.set()
+
+    def cut(self) -> int:
+        """Reset every open connection and return how many there were."""
+        count = len(self._writers) // 2
+        for writer in tuple(self._writers):
+            writer.transport.abort()
+        return count
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._writers) // 2
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._refuses:
+            writer.transport.abort()
+            return
+        async with self._kept(writer):
+            await self._network.wait()
+            try:
+                far_reader, far = await asyncio.open_connection(
+                    self._target.hostname, self._target.port
+                )
+            except OSError:
+                return
+            async with self._kept(far), asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._pass_on(reader, far))
+                tasks.create_task(self._pass_on(far_reader, writer))
+
+    @contextlib.asynccontextmanager
+    async def _kept(self, writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+        self._writers.add(writer)
+        try:
+            yield
+        finally:
+            self._writers.discard(writer)
+            writer.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(_BYTES):
+                await self._network.wait()
+                writer.write(data)
+                await writer.drain()
+        with contextlib.suppress(OSError):
+            writer.write_eof()
