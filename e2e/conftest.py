@@ -1,0 +1,91 @@
+"""One control plane with the sample stack for the whole run; replicas and releases for each test."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.envtest.binaries import binaries
+from e2e.envtest.commands import Command, helm, kubectl
+from e2e.envtest.control_plane import ControlPlane
+from e2e.envtest.release import REPORTER, Release
+from e2e.replica import Installed
+from e2e.stack.api import Api
+from e2e.stack.stack import Stack
+from e2e.stage import Stage
+
+
+@pytest.fixture(name="plane", scope="session")
+def _plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    plane = ControlPlane(binaries(), tmp_path_factory.mktemp("plane"))
+    plane.start()
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture(name="kubeconfig", scope="session")
+def _kubeconfig(plane: ControlPlane) -> Path:
+    return plane.admin.write_kubeconfig(plane.folder / "admin.yaml")
+
+
+@pytest.fixture(name="kubectl", scope="session")
+def _kubectl(plane: ControlPlane, kubeconfig: Path) -> Command:
+    return kubectl(plane.binaries.kubectl, kubeconfig)
+
+
+@pytest.fixture(name="helm", scope="session")
+def _helm(kubeconfig: Path) -> Command:
+    return helm(kubeconfig)
+
+
+@pytest.fixture(name="release", scope="session")
+def _release(
+    plane: ControlPlane, helm: Command, kubectl: Command, tmp_path_factory: pytest.TempPathFactory
+) -> Release:
+    """The chart with its own values, in a namespace of its own."""
+    folder = tmp_path_factory.mktemp("release")
+    release = Release("status", "status-system", helm, kubectl, plane.admin, folder)
+    asyncio.run(release.install(REPORTER))
+    return release
+
+
+@pytest.fixture(name="stage")
+async def _stage(plane: ControlPlane, kubectl: Command) -> AsyncIterator[Stage]:
+    async with Api(plane.admin) as api, Stack(api) as stack:
+        await stack.install_shared()
+        stage = Stage(api, stack, kubectl)
+        yield stage
+        await stage.forget()
+
+
+@pytest.fixture(name="workload")
+async def _workload(stage: Stage, request: pytest.FixtureRequest) -> str:
+    """A workload namespace of the test's own: two models behind a Gateway."""
+    return await stage.workload(_name(request.node.name))
+
+
+def _name(test: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", test.removeprefix("test_")).strip("-")[:40].strip("-")
+
+
+@pytest.fixture(name="replica")
+async def _replica(
+    stage: Stage, release: Release
+) -> AsyncIterator[Callable[..., Awaitable[Installed]]]:
+    """What starts a replica of the release, `await replica("a", resync_seconds=5)`.
+
+    It is quick unless told otherwise: no grace, a pass a second, a short lease.
+    """
+    replicas: list[Installed] = []
+
+    async def start(name: str = "replica-a", **settings: Any) -> Installed:
+        replica = Installed(release, name, **settings)
+        replicas.append(replica)
+        return await replica.start()
+
+    yield start
+    for replica in replicas:
+        await replica.stop()

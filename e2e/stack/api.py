@@ -1,0 +1,239 @@
+"""A small JSON client of the API server, in the words of the sandbox."""
+
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+import aiohttp
+import msgspec
+
+from e2e.envtest.access import Access
+from e2e.stack.errors import ApiError
+from e2e.stack.resources import DISCOVERY, ROOTS, Resource, discovered
+from reporter.sandbox.objects import JSON, Object, decode, dig, encode, name_of, namespace_of
+
+MANAGER: Final = "e2e-stack"
+"""Field manager of everything that is applied."""
+
+_OK: Final = 200
+_REQUEST_SECONDS: Final = 30.0
+_WATCH_SECONDS: Final = 60
+_WATCH_SLACK_SECONDS: Final = 15
+_LONGEST_LINE: Final = 4 * 1024 * 1024
+_MERGE: Final = "application/merge-patch+json"
+_APPLY: Final = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A list, and the version to watch from."""
+
+    items: list[Object]
+    version: str
+
+
+class Api:
+    """The API server as somebody with `access` sees it; resources are named `plural.group`."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self._resources: list[Resource] = []
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            self.access.url,
+            connector=aiohttp.TCPConnector(ssl=self.access.tls(), limit=0),
+            headers=self.access.headers,
+            timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS),
+            read_bufsize=_LONGEST_LINE,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """The HTTP session, for requests that are not about objects.
+
+        Raises:
+            RuntimeError: outside of `async with`.
+        """
+        if self._session is None:
+            raise RuntimeError("enter the Api with 'async with' first")
+        return self._session
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: JSON = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        **params: str,
+    ) -> Object:
+        """Send a request and return the object that answers it.
+
+        Raises:
+            ApiError: the answer is not a success.
+        """
+        headers = {"Accept": accept}
+        data = None
+        if body is not None:
+            headers["Content-Type"] = content_type
+            data = encode(body)
+        async with self.session.request(
+            method, path, data=data, headers=headers, params=params
+        ) as answer:
+            raw = await answer.read()
+        if not _OK <= answer.status < _OK + 100:
+            raise _refusal(answer.status, raw)
+        found: Object = decode(raw)
+        return found
+
+    async def resources(self, *, fresh: bool = False) -> list[Resource]:
+        """Return what is served; as it was when asked before, unless `fresh`."""
+        if fresh or not self._resources:
+            documents = [await self.request("GET", root, accept=DISCOVERY) for root in ROOTS]
+            self._resources = [each for document in documents for each in discovered(document)]
+        return self._resources
+
+    async def resource(self, name: str) -> Resource:
+        """Return a resource in its preferred version.
+
+        Raises:
+            ApiError: it is not served.
+        """
+        for fresh in (False, True):
+            for each in await self.resources(fresh=fresh):
+                if each.name == name:
+                    return each
+        raise ApiError(404, "NotFound", f"{name} is not served")
+
+    async def resource_of(self, obj: Object) -> Resource:
+        """Return the resource of an object, in the version that the object has.
+
+        Raises:
+            ApiError: it is not served.
+        """
+        wanted = obj["apiVersion"], obj["kind"]
+        for fresh in (False, True):
+            for each in await self.resources(fresh=fresh):
+                if (each.api_version, each.kind) == wanted and "create" in each.verbs:
+                    return each
+        raise ApiError(404, "NotFound", f"{wanted[0]} {wanted[1]} is not served")
+
+    async def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
+        """Return an object, None if there is none."""
+        path = (await self.resource(resource)).path(namespace, name)
+        try:
+            return await self.request("GET", path)
+        except ApiError as error:
+            if error.not_found:
+                return None
+            raise
+
+    async def items(
+        self, resource: str, *, namespace: str = "", selector: str = ""
+    ) -> list[Object]:
+        """Return the objects of a namespace, or of all."""
+        params = {"labelSelector": selector} if selector else {}
+        return (await self.page(await self.resource(resource), namespace, **params)).items
+
+    async def page(self, resource: Resource, namespace: str = "", **params: str) -> Page:
+        """Return a list with its version; `params` are those of the query."""
+        answer = await self.request("GET", resource.path(namespace), **params)
+        # The items of a list leave out what the list says once.
+        own = {"apiVersion": resource.api_version, "kind": resource.kind}
+        items = [{**own, **item} for item in answer.get("items") or ()]
+        return Page(items, str(dig(answer, "metadata", "resourceVersion") or ""))
+
+    async def create(self, obj: Object) -> Object:
+        """Create an object and return it as it is stored."""
+        resource = await self.resource_of(obj)
+        return await self.request("POST", resource.path(namespace_of(obj)), body=obj)
+
+    async def apply(self, obj: Object) -> Object:
+        """Create an object, or make its fields so, whoever owned them."""
+        resource = await self.resource_of(obj)
+        path = resource.path(namespace_of(obj), name_of(obj))
+        return await self.request(
+            "PATCH", path, body=obj, content_type=_APPLY, fieldManager=MANAGER, force="true"
+        )
+
+    async def patch(
+        self, resource: str, name: str, patch: JSON, *, namespace: str = "", subresource: str = ""
+    ) -> Object:
+        """Merge a patch into an object or a subresource of it."""
+        path = (await self.resource(resource)).path(namespace, name, subresource)
+        return await self.request("PATCH", path, body=patch, content_type=_MERGE)
+
+    async def delete(
+        self,
+        resource: str,
+        name: str,
+        *,
+        namespace: str = "",
+        uid: str = "",
+        grace_seconds: int | None = None,
+    ) -> None:
+        """Delete an object if it is there and, where `uid` is given, is still the same."""
+        options: Object = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        path = (await self.resource(resource)).path(namespace, name)
+        await unless_gone(self.request("DELETE", path, body=options))
+
+    async def watch(self, resource: Resource, version: str) -> AsyncIterator[tuple[str, Object]]:
+        """Yield type and object of each change after `version`, until the server ends it.
+
+        Raises:
+            ApiError: the watch was refused, or the version is too old.
+        """
+        params = {
+            "watch": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(_WATCH_SECONDS),
+        }
+        timeout = aiohttp.ClientTimeout(
+            total=None,
+            sock_connect=_WATCH_SLACK_SECONDS,
+            sock_read=_WATCH_SECONDS + _WATCH_SLACK_SECONDS,
+        )
+        async with self.session.get(resource.path(), params=params, timeout=timeout) as answer:
+            if answer.status != _OK:
+                raise _refusal(answer.status, await answer.read())
+            async for line in answer.content:
+                frame: Object = decode(line)
+                if frame["type"] == "ERROR":
+                    status = frame["object"]
+                    raise ApiError(status["code"], status["reason"], status["message"])
+                yield frame["type"], frame["object"]
+
+
+async def unless_gone(request: Awaitable[object]) -> None:
+    """Send a request about an object that may be gone, or another one of the same name by now."""
+    try:
+        await request
+    except ApiError as error:
+        if not (error.not_found or error.conflict):
+            raise
+
+
+def _refusal(code: int, raw: bytes) -> ApiError:
+    try:
+        status: Object = decode(raw)
+        return ApiError(code, str(status.get("reason") or ""), str(status.get("message") or ""))
+    except (msgspec.DecodeError, AttributeError):
+        return ApiError(code, "", raw.decode(errors="replace").strip())

@@ -1,0 +1,112 @@
+"""What all controllers have: objects they follow, a queue of keys, and a pass over one key."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from e2e.stack.api import Api
+from e2e.stack.informer import AWAY, RETRY_SECONDS, changes
+from reporter.sandbox.objects import Object, meta, name_of, namespace_of
+
+
+class Key(NamedTuple):
+    """An object by place; the namespace is empty for those that are in none."""
+
+    namespace: str
+    name: str
+
+
+class Again(Exception):  # noqa: N818 - a wish, not an error
+    """Raised by a pass whose work is not done yet."""
+
+
+class Controller:
+    """Brings objects to where their spec wants them, one key at a time.
+
+    Attributes:
+        follows: resources whose changes lead to a pass.
+        trouble: what the newest failed request met, for messages.
+    """
+
+    follows: tuple[str, ...] = ()
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.trouble = ""
+        self._queue: asyncio.Queue[Key] = asyncio.Queue()
+        self._waiting: set[Key] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """Return what a change of an object concerns."""
+        raise NotImplementedError
+
+    async def reconcile(self, key: Key) -> None:
+        """Do for one key what is to be done.
+
+        Raises:
+            Again: to be called again shortly.
+        """
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Begin to follow and to work."""
+        self._tasks = [asyncio.create_task(self._follow(resource)) for resource in self.follows]
+        self._tasks.append(asyncio.create_task(self._work()))
+
+    async def stop(self) -> None:
+        """End, and raise what went wrong in it, if anything did."""
+        for task in self._tasks:
+            task.cancel()
+        for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if not isinstance(ended, asyncio.CancelledError | None):
+                raise ended
+
+    def check(self) -> None:
+        """Raise what went wrong in it, if anything did."""
+        for task in self._tasks:
+            if task.done() and not task.cancelled():
+                task.result()
+
+    def add(self, key: Key) -> None:
+        """Ask for a pass; several before it begins are one."""
+        if key not in self._waiting:
+            self._waiting.add(key)
+            self._queue.put_nowait(key)
+
+    async def _follow(self, resource: str) -> None:
+        async for exists, obj in changes(self.api, resource):
+            for key in self.keys(resource, obj, exists=exists):
+                self.add(key)
+
+    async def _work(self) -> None:
+        while True:
+            key = await self._queue.get()
+            self._waiting.discard(key)
+            try:
+                await self.reconcile(key)
+            except (Again, *AWAY) as error:
+                self.trouble = f"{type(self).__name__} {'/'.join(key)}: {error}"
+                asyncio.get_running_loop().call_later(RETRY_SECONDS, self.add, key)
+
+
+def key_of(obj: Object) -> Key:
+    """Return the key of an object."""
+    return Key(namespace_of(obj), name_of(obj))
+
+
+def controller_of(obj: Object, kind: str) -> Iterable[Key]:
+    """Yield the key of the object that controls this one, if it is of that kind."""
+    for reference in meta(obj).get("ownerReferences") or ():
+        if reference.get("controller") and reference.get("kind") == kind:
+            yield Key(namespace_of(obj), reference["name"])
+
+
+def owned_by(obj: Object, uid: str) -> bool:
+    """Tell whether an object has an owner of that uid."""
+    return any(each.get("uid") == uid for each in meta(obj).get("ownerReferences") or ())
+
+
+def deleting(obj: Object) -> bool:
+    """Tell whether an object is on its way out."""
+    return bool(meta(obj).get("deletionTimestamp"))

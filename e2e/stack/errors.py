@@ -1,0 +1,29 @@
+"""Errors of the played cluster."""
+
+
+class StackError(Exception):
+    """The cluster cannot be played as asked; the message says what to do."""
+
+
+class ApiError(StackError):
+    """The API server refused a request.
+
+    Attributes:
+        code: HTTP status.
+        reason: of the Status object, such as `NotFound`; empty where there is none.
+    """
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        super().__init__(f"the API server answered {code} {reason}: {message}")
+        self.code = code
+        self.reason = reason
+
+    @property
+    def not_found(self) -> bool:
+        """Whether the object, or its kind, is not there."""
+        return self.code == 404  # noqa: PLR2004 - an HTTP status
+
+    @property
+    def conflict(self) -> bool:
+        """Whether the object is another one or has changed, or exists already."""
+        return self.code == 409  # noqa: PLR2004 - an HTTP status

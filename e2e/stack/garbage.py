@@ -1,0 +1,40 @@
+"""The garbage collector: what is owned by an object goes when that object is gone."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from e2e.stack.controller import Controller, Key, deleting, owned_by
+from reporter.sandbox.objects import Object, meta, name_of, namespace_of
+
+_OWNERS: Final = (
+    "deployments.apps", "replicasets.apps", "statefulsets.apps",
+    "inferencesets.kaito.sh", "workspaces.kaito.sh", "gateways.gateway.networking.k8s.io",
+)  # fmt: skip
+_DEPENDENTS: Final = (
+    "pods", "deployments.apps", "replicasets.apps", "statefulsets.apps",
+    "workspaces.kaito.sh", "scaledobjects.keda.sh",
+)  # fmt: skip
+
+
+class Garbage(Controller):
+    """Deletes dependents in the background, of the kinds that the stack has.
+
+    Keys are a namespace and the uid of an owner that is gone.
+    """
+
+    follows = _OWNERS
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """An owner that is gone."""
+        del resource
+        return () if exists else (Key(namespace_of(obj), meta(obj)["uid"]),)
+
+    async def reconcile(self, key: Key) -> None:
+        """Delete what a gone owner leaves behind."""
+        served = {each.name for each in await self.api.resources()}
+        for resource in served.intersection(_DEPENDENTS):
+            for obj in await self.api.items(resource, namespace=key.namespace):
+                if owned_by(obj, key.name) and not deleting(obj):
+                    await self.api.delete(
+                        resource, name_of(obj), namespace=key.namespace, uid=meta(obj)["uid"]
+                    )

@@ -1,0 +1,77 @@
+"""The kubelets: they start pods on nodes that are Ready, and end those that are deleted."""
+
+import asyncio
+import itertools
+from collections.abc import Iterable
+
+from e2e.stack.api import Api, unless_gone
+from e2e.stack.controller import Controller, Key, deleting, key_of
+from e2e.stack.times import now
+from reporter.sandbox.objects import Object, dig, meta
+from reporter.sandbox.workloads import is_ready, running_status
+
+
+class Kubelet(Controller):
+    """Gives a new pod the status of a running one, once; what it says later is the test's.
+
+    Args:
+        api: the API server.
+        ready_after_seconds: from the pod's creation to Ready.
+    """
+
+    follows = ("pods", "nodes")
+
+    def __init__(self, api: Api, *, ready_after_seconds: float = 0.0) -> None:
+        super().__init__(api)
+        self._ready_after_seconds = ready_after_seconds
+        self._addresses = itertools.count(1)
+        self._stranded: set[Key] = set()
+        self._starting: set[str] = set()
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """A pod; by a node, the pods that wait for it."""
+        if resource == "nodes":
+            stranded, self._stranded = self._stranded, set()
+            return stranded
+        return (key_of(obj),) if exists else ()
+
+    async def reconcile(self, key: Key) -> None:
+        """Start or end a pod."""
+        pod = await self.api.get("pods", key.name, namespace=key.namespace)
+        if pod is None or not (deleting(pod) or _is_new(pod)):
+            return
+        node = await self.api.get("nodes", str(dig(pod, "spec", "nodeName") or "-"))
+        if node is None or not is_ready(node):
+            # Nobody speaks for a pod on a lost node, nor for one that has no node yet.
+            self._stranded.add(key)
+        elif deleting(pod):
+            await self.api.delete(
+                "pods", key.name, namespace=key.namespace, uid=meta(pod)["uid"], grace_seconds=0
+            )
+        elif self._ready_after_seconds and meta(pod)["uid"] not in self._starting:
+            self._starting.add(meta(pod)["uid"])
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._ready_after_seconds, self.add, key)
+        else:
+            await self._start(key, pod)
+
+    async def _start(self, key: Key, pod: Object) -> None:
+        number = next(self._addresses)
+        address = f"10.244.{number // 250 % 250}.{number % 250 + 1}"
+        status = running_status(pod, now=now(), address=address)
+        # Whoever was first to give it a status is right.
+        seen = {"resourceVersion": meta(pod)["resourceVersion"]}
+        await unless_gone(
+            self.api.patch(
+                "pods",
+                key.name,
+                {"metadata": seen, "status": status},
+                namespace=key.namespace,
+                subresource="status",
+            )
+        )
+
+
+def _is_new(pod: Object) -> bool:
+    """Tell whether no kubelet has spoken for a pod yet."""
+    return not dig(pod, "status", "conditions")

@@ -1,0 +1,128 @@
+"""The sample stack, as somebody would create it: `examples/healthy-stack` without what controllers
+and the API server add.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from e2e.stack.controller import controller_of
+from e2e.stack.stateful_sets import INDEX_LABEL, NAME_LABEL
+from reporter.demo.stack import AGE, load_stack
+from reporter.demo.story import CHAT, CODE, SEARCH
+from reporter.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
+
+CRDS: Final = Path(__file__).resolve().parent.parent / "crds"
+"""The CustomResourceDefinitions, one a file."""
+
+WORKLOADS: Final = (CHAT, CODE, SEARCH)
+"""The workload namespaces of the sample."""
+
+SHARED: Final = ("istio-system", "kaito-system", "keda", "llm-gateway-auth")
+"""The namespaces of the control plane."""
+
+_BY_SERVER: Final = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
+_ORDER: Final = ("Namespace", "Node", "GatewayClass", "Gateway", "InferenceSet", "Workspace")
+
+
+def crds() -> list[Object]:
+    """Return the CustomResourceDefinitions."""
+    return [yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml"))]
+
+
+def shared() -> list[Object]:
+    """Return the control plane: nodes, classes, and the content of its namespaces."""
+    return _prepared(
+        obj
+        for obj in _stack()
+        if (name_of(obj) if obj["kind"] == "Namespace" else namespace_of(obj)) in ("", *SHARED)
+    )
+
+
+def workload(namespace: str, like: str = CHAT) -> list[Object]:
+    """Return the workload namespace `like`, all of it under another name."""
+    own = (
+        obj
+        for obj in _stack()
+        if like in (namespace_of(obj), name_of(obj) if obj["kind"] == "Namespace" else "")
+    )
+    return _prepared(_renamed(obj, like, namespace) for obj in own)
+
+
+def _stack() -> list[Object]:
+    """Return all objects, with every time at the present."""
+    found = load_stack(datetime.now(UTC) + AGE)
+    return [obj for obj in found if obj["kind"] != "CustomResourceDefinition"]
+
+
+def _prepared(objects: Iterable[Object]) -> list[Object]:
+    """Return what is to be created, owners before what they own."""
+    found = [_created(obj) for obj in objects]
+    pods = [obj for obj in found if obj["kind"] == "Pod"]
+    rest = [obj for obj in found if obj["kind"] != "Pod"]
+    return sorted([*rest, *_stateful_sets(pods)], key=_rank)
+
+
+def _rank(obj: Object) -> int:
+    return _ORDER.index(obj["kind"]) if obj["kind"] in _ORDER else len(_ORDER)
+
+
+def _created(obj: Object) -> Object:
+    obj = copy_json(obj)
+    for field in _BY_SERVER:
+        meta(obj).pop(field, None)
+    return obj
+
+
+def _renamed(value: object, old: str, new: str) -> Object:
+    """Return an object with a name replaced wherever it stands."""
+    renamed: Object = yaml.safe_load(yaml.safe_dump(value).replace(old, new))
+    return renamed
+
+
+def _stateful_sets(pods: Sequence[Object]) -> Iterable[Object]:
+    """Yield the StatefulSets that the pods of the sample come from.
+
+    The pods of Deployments need nothing: their controller makes them.
+    """
+    by_owner: dict[tuple[str, str], list[Object]] = {}
+    for pod in pods:
+        for owner in controller_of(pod, "StatefulSet"):
+            by_owner.setdefault(owner, []).append(pod)
+    for (namespace, name), owned in by_owner.items():
+        yield _stateful_set(namespace, name, owned)
+
+
+def _stateful_set(namespace: str, name: str, pods: Sequence[Object]) -> Object:
+    labels = dict(meta(pods[0])["labels"])
+    for label in (INDEX_LABEL, NAME_LABEL):
+        labels.pop(label, None)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": labels,
+            "ownerReferences": [
+                {
+                    "apiVersion": "kaito.sh/v1beta1",
+                    "kind": "Workspace",
+                    "name": name,
+                    "uid": "",
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": {
+            "replicas": len(pods),
+            "serviceName": f"{name}-headless",
+            "podManagementPolicy": "Parallel",
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pods[0]["spec"]},
+        },
+    }

@@ -1,0 +1,289 @@
+"""A cluster with the sample stack on a real API server, and the words to put faults in.
+
+The words are those of the demo's story and of the daemon tests.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from e2e.stack import sample
+from e2e.stack.api import Api
+from e2e.stack.controller import Controller, deleting
+from e2e.stack.deployments import DEPLOYMENTS, Deployments
+from e2e.stack.errors import StackError
+from e2e.stack.garbage import Garbage
+from e2e.stack.kubelet import Kubelet
+from e2e.stack.namespaces import Namespaces
+from e2e.stack.stateful_sets import STATEFUL_SETS, StatefulSets
+from e2e.stack.times import now
+from reporter.demo.story import CHAT
+from reporter.sandbox.objects import JSON, Object, dig, meta, name_of, namespace_of
+from reporter.sandbox.workloads import is_ready, running_status
+
+PATIENCE_SECONDS: Final = 60.0
+"""How long the played cluster may take to settle; only a broken one ever does."""
+
+CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+_POLL_SECONDS: Final = 0.05
+_BY_CONTROLLERS: Final = frozenset({"Deployment", "Namespace", "Service", "StatefulSet"})
+_NOT_OURS: Final = frozenset({"kube-system", "default", "kube-public", "kube-node-lease"})
+
+
+class Stack:
+    """Plays controllers and kubelets while entered, and holds the sample stack.
+
+    Args:
+        api: the API server, seen by an admin, entered already.
+        ready_after_seconds: from the creation of a pod to Ready.
+    """
+
+    def __init__(self, api: Api, *, ready_after_seconds: float = 0.0) -> None:
+        self.api = api
+        self._controllers: Sequence[Controller] = (
+            Deployments(api),
+            StatefulSets(api),
+            Kubelet(api, ready_after_seconds=ready_after_seconds),
+            Namespaces(api),
+            Garbage(api),
+        )
+
+    async def __aenter__(self) -> Self:
+        for controller in self._controllers:
+            controller.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for controller in self._controllers:
+            await controller.stop()
+
+    async def install(self) -> None:
+        """Install all of the sample and wait until it runs."""
+        await self.install_shared()
+        for namespace in sample.WORKLOADS:
+            await self.install_workload(namespace, like=namespace)
+
+    async def install_shared(self) -> None:
+        """Install the control plane, or put it back to how it was installed."""
+        await self.install_crds()
+        await self._install(sample.shared())
+        for namespace in sample.SHARED:
+            for pod in await self.api.items("pods", namespace=namespace):
+                if not is_ready(pod):
+                    await self.api.delete("pods", name_of(pod), namespace=namespace)
+        for namespace in sample.SHARED:
+            await self.settled(namespace)
+
+    async def install_workload(self, namespace: str, *, like: str = CHAT) -> None:
+        """Install a workload namespace of the sample under a name of its own."""
+        await self._install(sample.workload(namespace, like))
+        await self.settled(namespace)
+
+    async def install_crds(self) -> None:
+        """Install the CustomResourceDefinitions that are missing, and wait until they are served."""
+        crds = sample.crds()
+        for crd in crds:
+            await self.api.apply(crd)
+
+        async def served() -> bool:
+            found = {each.name for each in await self.api.resources(fresh=True)}
+            return found >= {name_of(crd) for crd in crds}
+
+        await self.until(served, "the CustomResourceDefinitions are served")
+
+    async def _install(self, objects: Sequence[Object]) -> None:
+        uids: dict[tuple[str, str], str] = {}
+        for obj in objects:
+            for reference in meta(obj).get("ownerReferences") or ():
+                reference["uid"] = uids[reference["kind"], reference["name"]]
+            status = obj.pop("status", None)
+            there = await self.api.apply(obj)
+            uids[obj["kind"], name_of(obj)] = meta(there)["uid"]
+            if status is not None and obj["kind"] not in _BY_CONTROLLERS:
+                resource = await self.api.resource_of(obj)
+                await self.status(resource.name, namespace_of(obj), name_of(obj), status)
+
+    async def settled(self, namespace: str) -> None:
+        """Wait until controllers and kubelets have done what there is to do in a namespace."""
+
+        async def nothing_to_do() -> bool:
+            deployments = await self.api.items(DEPLOYMENTS, namespace=namespace)
+            stateful_sets = await self.api.items(STATEFUL_SETS, namespace=namespace)
+            owners = [*deployments, *stateful_sets]
+            pods = await self.api.items("pods", namespace=namespace)
+            started = all(dig(pod, "status", "conditions") for pod in pods)
+            ending = any(map(deleting, pods))
+            ready = sum(is_ready(pod) for pod in pods if meta(pod).get("ownerReferences"))
+            told = sum(dig(each, "status", "readyReplicas") or 0 for each in owners)
+            return all(map(_observed, owners)) and started and not ending and told == ready
+
+        await self.until(nothing_to_do, f"namespace {namespace} has settled")
+
+    async def until(self, condition: Callable[[], JSON], what: str) -> None:
+        """Wait until a coroutine function returns something true.
+
+        Raises:
+            StackError: it did not in `PATIENCE_SECONDS`.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not await condition():
+                    for controller in self._controllers:
+                        controller.check()
+                    await asyncio.sleep(_POLL_SECONDS)
+        except TimeoutError:
+            trouble = "; ".join(each.trouble for each in self._controllers if each.trouble)
+            raise StackError(
+                f"waited {PATIENCE_SECONDS:.0f} s in vain until {what}; "
+                f"last trouble: {trouble or 'none'}"
+            ) from None
+
+    async def scale(self, namespace: str, deployment: str, replicas: int) -> None:
+        """Scale a Deployment."""
+        patch = {"spec": {"replicas": replicas}}
+        await self.api.patch(
+            DEPLOYMENTS, deployment, patch, namespace=namespace, subresource="scale"
+        )
+
+    async def condition(
+        self,
+        resource: str,
+        namespace: str,
+        owner: str,
+        type_: str,
+        status: str,
+        reason: str,
+        message: str,
+    ) -> None:
+        """Set a condition of every object whose name begins with `owner`."""
+        for obj in await self._named(resource, namespace, owner):
+            before = dig(obj, "status", "conditions") or []
+            fresh = _condition(before, type_, status, reason, message)
+            await self.status(resource, namespace, name_of(obj), {"conditions": fresh})
+
+    async def parent_condition(
+        self,
+        resource: str,
+        namespace: str,
+        owner: str,
+        type_: str,
+        status: str,
+        reason: str,
+        message: str,
+    ) -> None:
+        """Set a condition under every parent of the routes or pools that begin with `owner`."""
+        for obj in await self._named(resource, namespace, owner):
+            parents = dig(obj, "status", "parents") or []
+            for parent in parents:
+                before = parent.get("conditions") or []
+                parent["conditions"] = _condition(before, type_, status, reason, message)
+            await self.status(resource, namespace, name_of(obj), {"parents": parents})
+
+    async def status(self, resource: str, namespace: str, name: str, status: Object) -> None:
+        """Merge into the status of an object."""
+        await self.api.patch(
+            resource, name, {"status": status}, namespace=namespace, subresource="status"
+        )
+
+    async def pod_waiting(
+        self, namespace: str, owner: str, reason: str, message: str, *, restarts: int = 0
+    ) -> None:
+        """Let the containers of all pods whose name begins with `owner` wait for a reason."""
+        state = {"waiting": {"reason": reason, "message": message}}
+        for pod in await self._named("pods", namespace, owner):
+            fresh = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
+            for each in fresh["containerStatuses"]:
+                each |= {"ready": False, "started": False, "state": state, "restartCount": restarts}
+            conditions = dig(pod, "status", "conditions") or fresh["conditions"]
+            for type_ in ("Ready", "ContainersReady"):
+                conditions = _condition(
+                    conditions, type_, "False", "ContainersNotReady", "containers are not ready"
+                )
+            status = {
+                "phase": "Pending" if not restarts else "Running",
+                "containerStatuses": fresh["containerStatuses"],
+                "conditions": conditions,
+            }
+            await self.status("pods", namespace, name_of(pod), status)
+
+    async def pod_ready(self, namespace: str, owner: str) -> None:
+        """Let all pods whose name begins with `owner` be ready again."""
+        for pod in await self._named("pods", namespace, owner):
+            status = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
+            await self.status("pods", namespace, name_of(pod), status)
+
+    async def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
+        """Let the images of pods fail to be pulled, or arrive."""
+        if fails:
+            text = "Back-off pulling image registry.example/vllm:typo"
+            await self.pod_waiting(namespace, owner, "ImagePullBackOff", text)
+        else:
+            await self.pod_ready(namespace, owner)
+
+    async def remove_crd(self, name: str) -> None:
+        """Delete a CustomResourceDefinition and wait until it is not served."""
+        await self.api.delete(CRDS, name)
+
+        async def gone() -> bool:
+            served = await self.api.resources(fresh=True)
+            return all(each.name != name for each in served)
+
+        await self.until(gone, f"{name} is not served")
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete a namespace and wait until it is gone."""
+        await self.api.delete("namespaces", name)
+
+        async def gone() -> bool:
+            return await self.api.get("namespaces", name) is None
+
+        await self.until(gone, f"namespace {name} is gone")
+
+    async def remove(self) -> None:
+        """Remove all that was installed, and the namespaces that tests made."""
+        names = {name_of(each) for each in await self.api.items("namespaces")} - _NOT_OURS
+        await asyncio.gather(*map(self.delete_namespace, sorted(names)))
+        for obj in sample.shared():
+            if obj["kind"] != "Namespace" and not namespace_of(obj):
+                resource = await self.api.resource_of(obj)
+                await self.api.delete(resource.name, name_of(obj))
+        for crd in sample.crds():
+            await self.remove_crd(name_of(crd))
+
+    async def _named(self, resource: str, namespace: str, owner: str) -> list[Object]:
+        found = await self.api.items(resource, namespace=namespace)
+        return [
+            obj for obj in found if name_of(obj).startswith(owner) and "epp" not in name_of(obj)
+        ]
+
+
+def _observed(owner: Object) -> bool:
+    """Tell whether a Deployment or StatefulSet has the pods that it wants."""
+    status = owner.get("status") or {}
+    wanted = int(dig(owner, "spec", "replicas"))
+    return (
+        status.get("observedGeneration") == meta(owner)["generation"]
+        and int(status.get("replicas") or 0) == wanted
+    )
+
+
+def _condition(
+    before: Sequence[Object], type_: str, status: str, reason: str, message: str
+) -> list[Object]:
+    """Return conditions with one set; its time moves only with its status."""
+    old = next((each for each in before if each["type"] == type_), None)
+    since = old.get("lastTransitionTime") if old and old["status"] == status else None
+    fresh: Object = {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since or now(),
+    }
+    return [*(each for each in before if each["type"] != type_), fresh]

@@ -1,0 +1,62 @@
+"""The StatefulSet controller: pods with an ordinal in their name, all started at once."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from e2e.stack.api import unless_gone
+from e2e.stack.controller import Controller, Key, controller_of, deleting, key_of, owned_by
+from reporter.sandbox.objects import Object, dig, meta, name_of
+from reporter.sandbox.workloads import is_ready, pod_of
+
+STATEFUL_SETS: Final = "statefulsets.apps"
+INDEX_LABEL: Final = "apps.kubernetes.io/pod-index"
+NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"
+
+
+class StatefulSets(Controller):
+    """Keeps the pods of each StatefulSet; a template names its node, if any."""
+
+    follows = (STATEFUL_SETS, "pods")
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """A StatefulSet by its spec, or by its pods."""
+        if resource == STATEFUL_SETS:
+            return (key_of(obj),) if exists else ()
+        return controller_of(obj, "StatefulSet")
+
+    async def reconcile(self, key: Key) -> None:
+        """Make and delete pods, then tell the counts."""
+        owner = await self.api.get(STATEFUL_SETS, key.name, namespace=key.namespace)
+        if owner is None or deleting(owner):
+            return
+        wanted = [f"{key.name}-{index}" for index in range(int(dig(owner, "spec", "replicas")))]
+        pods = await self.api.items("pods", namespace=key.namespace)
+        there = {name_of(pod): pod for pod in pods if owned_by(pod, meta(owner)["uid"])}
+        for name in there.keys() - wanted:
+            await self.api.delete("pods", name, namespace=key.namespace)
+        for index, name in enumerate(wanted):
+            if name not in there:
+                await self.api.create(_pod(owner, index))
+        status = {
+            "observedGeneration": meta(owner)["generation"],
+            "replicas": len(there),
+            "readyReplicas": sum(map(is_ready, there.values())),
+        }
+        await unless_gone(
+            self.api.patch(
+                STATEFUL_SETS,
+                key.name,
+                {"status": status},
+                namespace=key.namespace,
+                subresource="status",
+            )
+        )
+
+
+def _pod(owner: Object, index: int) -> Object:
+    pod = pod_of(owner, "")
+    name = f"{name_of(owner)}-{index}"
+    del meta(pod)["generateName"]
+    meta(pod)["name"] = name
+    meta(pod)["labels"].update({INDEX_LABEL: str(index), NAME_LABEL: name})
+    return pod

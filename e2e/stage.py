@@ -1,0 +1,72 @@
+"""The cluster of a test: the sample stack, faults to put in, and our Events."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from e2e.envtest.commands import Command
+from e2e.stack.api import Api, unless_gone
+from e2e.stack.stack import Stack
+from tests.daemon.replica import until
+from tests.daemon.stage import COMPONENT, key_of, state_of
+
+EVENT_NAMESPACE = "kube-system"
+LEASES = "leases.coordination.k8s.io"
+OURS = "status-reporter.io/reason"
+
+
+@dataclass
+class Stage:
+    """What a test does to the cluster, and what it sees of our Events.
+
+    Attributes:
+        api: the API server, seen by an admin.
+        stack: the sample stack and those who play its controllers.
+        kubectl: with an admin's rights.
+        namespaces: workload namespaces that the test has made.
+    """
+
+    api: Api
+    stack: Stack
+    kubectl: Command
+    namespaces: list[str] = field(default_factory=list)
+
+    async def workload(self, name: str, **options: Any) -> str:
+        """Make a workload namespace of the sample's content, and return its name."""
+        self.namespaces.append(name)
+        await self.stack.install_workload(name, **options)
+        return name
+
+    async def events(self, *keys: tuple[str, str], state: str = "") -> list[dict[str, Any]]:
+        """Return our Events, those of some reasons and subjects or all, the oldest first."""
+        found = await self.api.items("events", namespace=EVENT_NAMESPACE, selector=OURS)
+        ours = [
+            event
+            for event in found
+            if event["source"]["component"] == COMPONENT
+            and (not keys or key_of(event) in keys)
+            and (not state or state_of(event) == state)
+        ]
+        return sorted(ours, key=lambda event: event["eventTime"])
+
+    async def firing(self) -> set[tuple[str, str]]:
+        """Return reason and subject of the Warnings that fire."""
+        events = await self.events(state="firing")
+        return {key_of(event) for event in events if event["type"] == "Warning"}
+
+    async def told(self, *key: str, state: str = "firing") -> dict[str, Any]:
+        """Wait for the Event of a reason and subject in a state; there must be only one."""
+        reason, subject = key
+        found = await until(
+            lambda: self.events((reason, subject), state=state), f"{reason} of {subject} {state}"
+        )
+        (event,) = found
+        return event
+
+    async def forget(self) -> None:
+        """Remove what a test leaves: its namespaces, our Events, and the Lease."""
+        for name in self.namespaces:
+            await self.stack.delete_namespace(name)
+        await self.api.request(
+            "DELETE", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", labelSelector=OURS
+        )
+        await unless_gone(self.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE))
