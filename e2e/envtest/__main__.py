@@ -1,43 +1,76 @@
-"""`python -m e2e.envtest`: a control plane to try things on, until Ctrl-C."""
+"""`python -m e2e.envtest`: a control plane to try things on, until Ctrl-C, or for one command."""
 
 import argparse
+import os
+import shlex
 import signal
+import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from e2e.envtest.binaries import binaries
+from e2e.envtest.binaries import Binaries, binaries
 from e2e.envtest.control_plane import ControlPlane
 from e2e.envtest.errors import EnvtestError
 
 
 def main() -> None:
-    """Start one, print how to reach it, and wait."""
+    """Start one, say how to reach it, and wait, or run a command and end with its status."""
     parser = argparse.ArgumentParser(prog="python -m e2e.envtest", description=__doc__)
     parser.add_argument("--kubeconfig", type=Path, help="write an admin's kubeconfig here")
-    wanted: Path | None = parser.parse_args().kubeconfig
+    parser.add_argument(
+        "--run",
+        nargs=argparse.REMAINDER,
+        metavar="COMMAND",
+        help="run this with the variables set, then stop; must be the last option",
+    )
+    arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory(prefix="envtest-") as folder:
-            _serve(Path(folder), wanted)
+            status = _serve(Path(folder), arguments.kubeconfig, arguments.run)
     except EnvtestError as error:
         sys.exit(f"envtest: {error}")
+    sys.exit(status)
 
 
-def _serve(folder: Path, wanted: Path | None) -> None:
-    plane = ControlPlane(binaries(), folder)
+def _serve(folder: Path, wanted: Path | None, command: Sequence[str] | None) -> int:
+    programs = binaries()
+    plane = ControlPlane(programs, folder)
     try:
         plane.start()
         kubeconfig = plane.admin.write_kubeconfig(wanted or folder / "kubeconfig.yaml")
-        print(f"export KUBECONFIG={kubeconfig.resolve()}")
-        print(f"export STATUS_REPORTER_API_URL={plane.admin.url}")
-        print(f"export STATUS_REPORTER_API_TOKEN={plane.admin.token}")
-        print(f"export STATUS_REPORTER_API_CA={plane.admin.authority}", flush=True)
+        variables = access_variables(plane, kubeconfig.resolve())
+        if command is not None:
+            return _run(command, programs, variables)
+        for name, value in variables.items():
+            print(f"export {name}={shlex.quote(value)}", flush=True)
         signal.pause()
     except KeyboardInterrupt:
         print("stopping", file=sys.stderr)
     finally:
         plane.stop()
+    return 0
+
+
+def access_variables(plane: ControlPlane, kubeconfig: Path) -> dict[str, str]:
+    """Return the environment variables that name a control plane and its admin."""
+    return {
+        "KUBECONFIG": str(kubeconfig),
+        "STATUS_REPORTER_API_URL": plane.admin.url,
+        "STATUS_REPORTER_API_TOKEN": plane.admin.token,
+        "STATUS_REPORTER_API_CA": str(plane.admin.authority),
+    }
+
+
+def _run(command: Sequence[str], programs: Binaries, variables: Mapping[str, str]) -> int:
+    """Run a command, with the kubectl of the same release first on PATH."""
+    path = f"{programs.kubectl.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    environment = {**os.environ, **variables, "PATH": path}
+    done = subprocess.run(command, env=environment, check=False)
+    # As a shell tells it, where a signal ended the command.
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 
 if __name__ == "__main__":

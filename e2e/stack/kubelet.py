@@ -1,7 +1,6 @@
 """The kubelets: they start pods on nodes that are Ready, and end those that are deleted."""
 
 import asyncio
-import itertools
 from collections.abc import Iterable
 
 from e2e.stack.api import Api, unless_gone
@@ -24,7 +23,6 @@ class Kubelet(Controller):
     def __init__(self, api: Api, *, ready_after_seconds: float = 0.0) -> None:
         super().__init__(api)
         self._ready_after_seconds = ready_after_seconds
-        self._addresses = itertools.count(1)
         self._stranded: set[Key] = set()
         self._starting: set[str] = set()
 
@@ -56,11 +54,13 @@ class Kubelet(Controller):
             await self._start(key, pod)
 
     async def _start(self, key: Key, pod: Object) -> None:
-        number = next(self._addresses)
-        address = f"10.244.{number // 250 % 250}.{number % 250 + 1}"
+        version = meta(pod)["resourceVersion"]
+        # No two objects of a cluster have the same version.
+        number = int(version) % (250 * 250)
+        address = f"10.244.{number // 250}.{number % 250 + 1}"
         status = running_status(pod, now=now(), address=address)
         # Whoever was first to give it a status is right.
-        seen = {"resourceVersion": meta(pod)["resourceVersion"]}
+        seen = {"resourceVersion": version}
         await unless_gone(
             self.api.patch(
                 "pods",

@@ -218,6 +218,11 @@ class Stack:
             status = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
             await self.status("pods", namespace, name_of(pod), status)
 
+    async def pod_address(self, namespace: str, name: str, address: str) -> None:
+        """Give a pod an address where something listens."""
+        status = {"podIP": address, "podIPs": [{"ip": address}]}
+        await self.status("pods", namespace, name, status)
+
     async def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
         """Let the images of pods fail to be pulled, or arrive."""
         if fails:

@@ -1,0 +1,106 @@
+"""Two replicas on the real API server: one writes, and what the audit log says of both."""
+
+import asyncio
+import signal
+
+from e2e.envtest.audit import Request, requests
+from tests.daemon.replica import QUICK_LEASE, passes, until
+
+BBR = ("clusterBBRNotReady", "cluster")
+KAITO = ("clusterKaitoControllerNotReady", "cluster")
+
+
+def written(plane, since) -> list[Request]:
+    """Writes of Events that were made or tried by replicas, in the order of their answers."""
+    return [
+        each
+        for each in requests(plane.audit_log, since=since)
+        if each.pod and each.writes and each.resource == "events"
+    ]
+
+
+def writers(plane, since) -> list[str]:
+    """The replicas that wrote, each term once."""
+    pods = [each.pod for each in written(plane, since) if each.code < 300]
+    return [pod for pod, before in zip(pods, ["", *pods], strict=False) if pod != before]
+
+
+async def both(replica, **settings):
+    """Start two replicas, of which the first leads."""
+    first = await replica("replica-a", **settings)
+    await until(first.leads, "replica-a leads")
+    second = await replica("replica-b", **settings)
+    await second.ready()
+    return first, second
+
+
+async def test_standby_writes_nothing_and_takes_over_what_a_killed_leader_told(
+    stage, replica, plane
+):
+    """The Event goes on: same object, and the count that the leader left is counted on."""
+    start = plane.audit_log.stat().st_size
+    first, second = await both(replica)
+    await stage.stack.scale("kaito-system", "body-based-router", 0)
+    event = await stage.told(*BBR)
+    await first.passes(2)
+    assert writers(plane, start) == ["replica-a"]
+
+    first.send(signal.SIGKILL)
+    (before,) = await stage.events(BBR)
+    await until(second.leads, "replica-b leads")
+
+    async def counted_on() -> bool:
+        (now,) = await stage.events(BBR)
+        return now["count"] > before["count"] and now["metadata"]["uid"] == event["metadata"]["uid"]
+
+    await until(counted_on, "replica-b counts on")
+    await stage.stack.install_shared()
+    await stage.told(*BBR, state="over")
+    assert writers(plane, start) == ["replica-a", "replica-b"]
+
+
+async def test_leader_that_is_stopped_hands_over_at_once(stage, replica, plane):
+    """SIGTERM releases the Lease: the other need not wait for it to run out."""
+    start = plane.audit_log.stat().st_size
+    long = {**QUICK_LEASE, "lease_duration_seconds": 300.0, "renew_deadline_seconds": 200.0}
+    first, second = await both(replica, **long)
+    first.send(signal.SIGTERM)
+    assert await first.ended() == 0
+    await until(second.leads, "replica-b leads long before 300 s are over")
+    await stage.stack.scale("kaito-system", "kaito-workspace", 0)
+    await stage.told(*KAITO)
+    assert writers(plane, start)[-1] == "replica-b"
+
+
+async def test_leader_that_wakes_after_its_lease_changes_nothing(stage, replica, plane):
+    """A paused leader finds another one leading, and goes on as standby."""
+    start = plane.audit_log.stat().st_size
+    first, second = await both(replica)
+    await stage.told("clusterReady", "cluster", state="over")
+    first.send(signal.SIGSTOP)
+    await until(second.leads, "replica-b leads")
+    await stage.stack.scale("kaito-system", "body-based-router", 0)
+    event = await stage.told(*BBR)
+    first.send(signal.SIGCONT)
+
+    async def stands_by() -> bool:
+        return not await first.leads()
+
+    await until(stands_by, "replica-a stands by")
+    await first.passes(3)
+    assert writers(plane, start) == ["replica-a", "replica-b"]
+    (now,) = await stage.events(BBR)
+    assert now["metadata"]["uid"] == event["metadata"]["uid"]
+
+
+async def test_replicas_that_start_together_write_as_one(stage, replica, plane):
+    """Each Event is created once, by whoever got the Lease."""
+    start = plane.audit_log.stat().st_size
+    await stage.stack.scale("kaito-system", "body-based-router", 0)
+    together = await asyncio.gather(replica("replica-a"), replica("replica-b"))
+    await stage.told(*BBR)
+    await asyncio.gather(*(each.ready() for each in together))
+    await passes(together)
+    assert len(writers(plane, start)) == 1
+    created = [each.name for each in written(plane, start) if each.verb == "create"]
+    assert len(created) == len(set(created))

@@ -1,0 +1,65 @@
+"""The metrics page of a vLLM pod: directly, and through the API server's pod proxy."""
+
+from pathlib import Path
+
+import pytest
+
+from e2e.stack.errors import StackError
+from e2e.stack.page_server import PORT, PageServer, loopback, page
+from e2e.stack.pod_network import pod_network
+
+POD = "llama-3-1-8b-9t7dl-0"
+
+
+async def through_proxy(api, namespace):
+    """GET the page of the pod from the API server; return status and text."""
+    path = f"/api/v1/namespaces/{namespace}/pods/{POD}:{PORT}/proxy/metrics"
+    async with api.session.get(path) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_page_comes_directly_on_loopback(stage):
+    async with PageServer(loopback()) as server:
+        server.page = page("downloading")
+        async with stage.api.session.get(server.url, ssl=False) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            assert "kaito_model_download_speed_bytes_per_second" in await answer.text()
+        assert server.requests == 1
+
+
+async def test_page_comes_through_the_pod_proxy(stage, workload):
+    with pod_network() as network:
+        async with PageServer(network.listen(PORT)) as server:
+            await stage.stack.pod_address(workload, POD, network.address)
+            assert await through_proxy(stage.api, workload) == (200, server.page)
+            assert server.requests == 1
+
+
+async def test_api_server_refuses_loopback_pods(stage, workload):
+    """Why there is a network: the server sends nothing to its own machine."""
+    async with PageServer(loopback()) as server:
+        await stage.stack.pod_address(workload, POD, "127.0.0.1")
+        status, text = await through_proxy(stage.api, workload)
+        assert (status, server.requests) == (400, 0)
+        assert "address not allowed" in text
+
+
+def test_network_is_gone_after_a_failure():
+    made = []
+
+    def fail():
+        with pod_network() as network:
+            made.append(network.name)
+            network.listen(PORT)
+            raise RuntimeError("the test failed")
+
+    with pytest.raises(RuntimeError, match="the test failed"):
+        fail()
+    left = [*Path("/run/netns").glob("*"), *Path("/sys/class/net").iterdir()]
+    assert made[0] not in [each.name for each in left]
+
+
+def test_network_asks_for_root(monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(StackError, match="run the end-to-end tests as root"), pod_network():
+        pass
