@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+CHARTS := helm
 
 .DEFAULT_GOAL := help
+include image/targets.mk
 .PHONY: help setup demo test check format lint type contracts docs clean-tree cover bench lock clean
 
 help: ## List the targets
@@ -25,7 +27,7 @@ demo: setup ## Run the demo: a stack, its faults and the Events that tell them, 
 test: setup ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-check: lint type contracts docs-check ## Lint, format, types, import contracts, generated pages
+check: lint type contracts docs-check chart-lint image-lint ## Lint, format, types, import contracts, generated pages, charts, Dockerfile
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -41,19 +43,26 @@ type: setup ## mypy, strict
 contracts: setup ## Who may import whom
 	$(BIN)/lint-imports --no-cache
 
-docs: setup ## Render the pages that come from the code
+docs: setup ## Render what comes from the code: pages, the rules of the chart's ClusterRole
 	$(BIN)/python -m reporter.catalogue.render > docs/reasons.md
+	$(BIN)/python -m reporter.catalogue.rbac > $(CHARTS)/productionstack-status-reporter/files/cluster-role-rules.yaml
 
 .PHONY: docs-check
-docs-check: setup ## Fail if a rendered page is not what the code renders
+docs-check: setup ## Fail if what is rendered is not what the code renders
 	$(BIN)/python -m reporter.catalogue.render | diff -u docs/reasons.md -
+	$(BIN)/python -m reporter.catalogue.rbac | diff -u $(CHARTS)/productionstack-status-reporter/files/cluster-role-rules.yaml -
+
+.PHONY: chart-lint
+chart-lint: setup ## helm lint, strict, of both charts
+	$(BIN)/helm dependency build $(CHARTS)/productionstack >/dev/null
+	$(BIN)/helm lint --strict --quiet $(CHARTS)/productionstack-status-reporter $(CHARTS)/productionstack
 
 .PHONY: envtest e2e chaos
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
 	@$(BIN)/python -m e2e.envtest.binaries
 
 e2e: envtest ## End-to-end tests on a real control plane
-	$(BIN)/python -m pytest e2e -p no:randomly --ignore e2e/chaos $(ARGS)
+	$(BIN)/python -m pytest e2e $(ARGS)
 
 chaos: envtest ## Faults on a real control plane, and the table of docs/reliability.md
 	$(BIN)/python -m e2e.chaos $(ARGS)
@@ -67,6 +76,7 @@ bench: setup ## Measure passes, memory, latency and requests (a few minutes)
 lock: setup ## Resolve the lock files anew
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
+	$(BIN)/uv pip compile image/build-requirements.in --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

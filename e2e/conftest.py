@@ -81,7 +81,9 @@ async def _replica(
     """
     replicas: list[Installed] = []
 
-    async def start(name: str = "replica-a", **settings: Any) -> Installed:
+    async def start(
+        name: str = "replica-a", *, release: Release = release, **settings: Any
+    ) -> Installed:
         replica = Installed(release, name, **settings)
         replicas.append(replica)
         return await replica.start()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,11 +62,19 @@ class Release:
     async def install(self, chart: Path, values: Mapping[str, object] | None = None) -> str:
         """Install it, or upgrade it to other values; return what helm says, NOTES included."""
         if (chart / "Chart.lock").exists():
-            await self._run(self.helm, "dependency", "build", str(chart))
+            chart = await self._with_dependencies(chart)
         return await self._run(
             self.helm, "upgrade", "--install", self.name, str(chart), "--namespace", self.namespace,
             "--create-namespace", "--values", "-", stdin=yaml.safe_dump(dict(values or {})),
         )  # fmt: skip
+
+    async def _with_dependencies(self, chart: Path) -> Path:
+        """Copy a chart, so that what helm builds is not left in the checkout."""
+        copied = self.folder / "charts"
+        clean = shutil.ignore_patterns("charts")
+        await asyncio.to_thread(shutil.copytree, CHARTS, copied, ignore=clean, dirs_exist_ok=True)
+        await self._run(self.helm, "dependency", "build", str(copied / chart.name))
+        return copied / chart.name
 
     async def uninstall(self) -> None:
         """Remove it."""

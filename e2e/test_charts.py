@@ -1,0 +1,133 @@
+"""The charts on the real API server: accepted, installed, and right for the daemon that they start."""
+
+import dataclasses
+import json
+import re
+import shlex
+
+import pytest
+
+from e2e.envtest.commands import kubectl as kubectl_of
+from e2e.envtest.release import REPORTER, UMBRELLA
+from tests.helm.charts import load
+
+COMBINATIONS = [pytest.param(row, id=row["name"]) for row in load("combinations.yaml")]
+BBR = ("clusterBBRNotReady", "cluster")
+MONITORING = {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"}
+
+
+@pytest.fixture(name="monitoring", scope="module", autouse=True)
+def _monitoring(kubectl):
+    """The kinds of the Prometheus operator, which the charts write when asked to."""
+    for kind, plural in MONITORING.items():
+        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        version = {"name": "v1", "served": True, "storage": True}
+        definition = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+            "spec": {
+                "group": "monitoring.coreos.com",
+                "scope": "Namespaced",
+                "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+                "versions": [{**version, "schema": {"openAPIV3Schema": anything}}],
+            },
+        }
+        kubectl("apply", "-f", "-", stdin=json.dumps(definition))
+        kubectl("wait", "--for=condition=Established", f"crd/{plural}.monitoring.coreos.com")
+
+
+@pytest.fixture(name="another")
+async def _another(release, stage):
+    """Makes a release of its own: `await another("name", chart, values)`."""
+    made = []
+
+    async def install(name, chart, values=None):
+        fresh = dataclasses.replace(release, name=name, namespace=name)
+        made.append(fresh)
+        stage.namespaces.append(name)
+        return fresh, await fresh.install(chart, values)
+
+    yield install
+    for each in made:
+        await each.uninstall()
+
+
+@pytest.mark.parametrize("row", COMBINATIONS)
+def test_api_server_accepts_what_is_rendered(helm, kubectl, row):
+    """In a dry run, with strict decoding: no field is misspelled, and no rule is broken."""
+    values = [
+        f"--set-json={key}={json.dumps(value)}" for key, value in row.get("values", {}).items()
+    ]
+    objects = helm("template", "dry", str(REPORTER), "--namespace", "kube-system", *values)
+    said = kubectl(
+        "apply", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "name", stdin=objects
+    )
+    assert len(said.splitlines()) == objects.count("\nkind: ")
+
+
+async def test_daemon_works_with_what_the_umbrella_installs(stage, another, replica, kubectl):
+    """Installed as a subchart, with its own account and rights; the commands of NOTES work."""
+    umbrella, notes = await another("stack", UMBRELLA)
+    daemon = await replica("umbrella-a", release=umbrella)
+    await stage.stack.scale("kaito-system", "body-based-router", 0)
+    event = await stage.told(*BBR)
+    assert event["reportingInstance"] == "umbrella-a"
+    assert await daemon.leads()
+
+    said = {
+        command: kubectl(*shlex.split(command))
+        for command in re.findall(r"^ +kubectl (.* get .*)$", notes, re.MULTILINE)
+    }
+    assert len(said) == 3
+    assert sum("clusterBBRNotReady" in text for text in said.values()) == 2
+    assert sum("umbrella-a" in text for text in said.values()) == 1
+
+
+async def test_upgrade_keeps_the_release_and_uninstall_leaves_nothing(another, kubectl):
+    """Objects in the release's namespace, in kube-system and cluster-scoped."""
+    kinds = (
+        "deployments,serviceaccounts,services,poddisruptionbudgets,networkpolicies,"
+        "roles,rolebindings,clusterroles,clusterrolebindings"
+    )
+
+    def left() -> list[str]:
+        selector = "app.kubernetes.io/instance=passing"
+        return kubectl("get", kinds, "-A", "-l", selector, "-o", "name").split()
+
+    passing, _ = await another("passing", REPORTER)
+    before = left()
+    assert len(before) >= 9
+    await passing.install(REPORTER, {"resyncSeconds": 30, "networkPolicy": {"enabled": True}})
+    assert set(left()) > set(before)
+    assert "--resync-seconds=30" in (await passing.container()).args
+    await passing.uninstall()
+    assert left() == []
+    await passing.install(REPORTER)
+
+
+async def test_two_releases_stand_side_by_side_and_one_leads(stage, another, replica):
+    """They share the Lease, so that a cluster has one reporter."""
+    first, _ = await another("one", REPORTER)
+    second, _ = await another("two", REPORTER)
+    leader = await replica("one-a", release=first)
+    await leader.ready()
+    standby = await replica("two-a", release=second)
+    await standby.ready()
+    await stage.stack.scale("kaito-system", "body-based-router", 0)
+    assert (await stage.told(*BBR))["reportingInstance"] == "one-a"
+    assert [await leader.leads(), await standby.leads()] == [True, False]
+
+
+async def test_viewer_may_read_the_events_and_nothing_else(another, kubectl, plane, tmp_path):
+    """The Role for those who may see what the reporter says."""
+    subject = {"kind": "ServiceAccount", "name": "default", "namespace": "viewers"}
+    await another("viewers", REPORTER, {"viewer": {"subjects": [subject]}})
+    kubectl("-n", "viewers", "create", "serviceaccount", "default")
+    token = kubectl("-n", "viewers", "create", "token", "default").strip()
+    viewer = dataclasses.replace(plane.admin, token=token)
+    theirs = kubectl_of(plane.binaries.kubectl, viewer.write_kubeconfig(tmp_path / "viewer.yaml"))
+    theirs("-n", "kube-system", "get", "events")
+    for forbidden in ("pods", "configmaps", "leases"):
+        assert "Forbidden" in theirs.run("-n", "kube-system", "get", forbidden).stderr
+    assert theirs.run("-n", "default", "get", "events").returncode
