@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from e2e.envtest.audit import requests
 from e2e.envtest.binaries import binaries
 from e2e.envtest.commands import Command, helm, kubectl
 from e2e.envtest.control_plane import ControlPlane
@@ -24,6 +25,8 @@ def _plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     plane.start()
     yield plane
     plane.stop()
+    forbidden = [each for each in requests(plane.audit_log) if each.pod and not each.allowed]
+    assert forbidden == [], "a replica asked for what the chart does not grant"
 
 
 @pytest.fixture(name="kubeconfig", scope="session")
