@@ -35,12 +35,13 @@ class TcpProxy:
         self._network = asyncio.Event()
         self._refuses = False
         self._writers: set[asyncio.StreamWriter] = set()
+        self._handlers: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.url = ""
 
     async def __aenter__(self) -> Self:
         self._network.set()
-        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._start, "127.0.0.1", 0)
         port = self._server.sockets[0].getsockname()[1]
         self.url = f"{self._target.scheme}://127.0.0.1:{port}"
         return self
@@ -48,8 +49,9 @@ class TcpProxy:
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
-        self.cut()
-        self._network.set()
+        for task in self._handlers:
+            task.cancel()
+        await asyncio.gather(*self._handlers, return_exceptions=True)
 
     def become(self, network: Network) -> None:
         """Change what happens from now on, to open connections as well.
@@ -74,11 +76,15 @@ class TcpProxy:
         """How many are open."""
         return len(self._writers) // 2
 
+    def _start(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._accepted(reader, writer))
+        self._handlers.add(task)
+        task.add_done_callback(self._handlers.discard)
+
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._refuses:
-            writer.transport.abort()
-            return
         async with self._kept(writer):
+            if self._refuses:
+                return
             await self._network.wait()
             try:
                 far_reader, far = await asyncio.open_connection(
