@@ -1,0 +1,61 @@
+{{/* The flags of `status-reporter run`, one on each line. A list is joined by commas, a map becomes KEY=VALUE; null leaves the flag out. */}}
+{{- define "status-reporter.flags" -}}
+{{- $v := .Values -}}
+{{- $place := $v.controlPlane -}}
+{{- $flags := list
+  (list "resync-seconds" $v.resyncSeconds)
+  (list "startup-grace-seconds" $v.startupGraceSeconds)
+  (list "grace" $v.grace)
+  (list "node-boot-budget-seconds" $v.budgets.nodeBootSeconds)
+  (list "model-startup-budget-seconds" $v.budgets.modelStartupSeconds)
+  (list "load-balancer-budget-seconds" $v.budgets.loadBalancerSeconds)
+  (list "emit" $v.emit)
+  (list "disable-reasons" $v.disableReasons)
+  (list "release-namespace" .Release.Namespace)
+  (list "istio-namespace" $place.istioNamespace)
+  (list "istiod-deployment" $place.istiodDeployment)
+  (list "kaito-namespace" $place.kaitoNamespace)
+  (list "kaito-deployment" $place.kaitoDeployment)
+  (list "keda-namespace" $place.kedaNamespace)
+  (list "keda-scaler-namespace" $place.kedaScalerNamespace)
+  (list "keda-scaler-deployment" $place.kedaScalerDeployment)
+  (list "gateway-auth-namespace" $place.gatewayAuthNamespace)
+  (list "gateway-auth-deployment" $place.gatewayAuthDeployment)
+  (list "gateway-auth-operator-deployment" $place.gatewayAuthOperatorDeployment)
+  (list "azure-authz-namespace" $place.azureAuthz.namespace)
+  (list "azure-authz-deployment" $place.azureAuthz.name)
+  (list "bbr-namespace" $place.bbrNamespace)
+  (list "bbr-deployment" $place.bbrDeployment)
+  (list "node-provisioner-name" $place.nodeProvisioner.name)
+  (list "node-provisioner-namespace" $place.nodeProvisioner.namespace)
+  (list "network-policy-ignored-namespaces" $v.networkPolicyIgnoredNamespaces)
+  (list "metrics-bind-address" (ternary ":8080" "0" $v.metrics.enabled))
+  (list "health-probe-bind-address" ":8081")
+  (list "report-bind-address" $v.reportBindAddress)
+  (list "leader-elect" $v.leaderElection.enabled)
+  (list "leader-election-id" $v.leaderElection.id)
+  (list "lease-duration-seconds" $v.leaderElection.leaseDurationSeconds)
+  (list "renew-deadline-seconds" $v.leaderElection.renewDeadlineSeconds)
+  (list "retry-period-seconds" $v.leaderElection.retryPeriodSeconds)
+  (list "log-level" $v.logLevel)
+  (list "log-format" $v.logFormat)
+-}}
+{{- range $flags -}}
+{{- $value := last . -}}
+{{- if kindIs "map" $value -}}
+{{- $pairs := list -}}
+{{- range $key, $each := $value -}}
+{{- $pairs = append $pairs (printf "%s=%v" $key $each) -}}
+{{- end -}}
+{{- $value = join "," $pairs -}}
+{{- else if kindIs "slice" $value -}}
+{{- $value = join "," $value -}}
+{{- end -}}
+{{- if not (kindIs "invalid" $value) }}
+- {{ printf "--%s=%v" (first .) $value | quote }}
+{{- end -}}
+{{- end -}}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end -}}
+{{- end -}}

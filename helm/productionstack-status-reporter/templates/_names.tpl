@@ -1,0 +1,89 @@
+{{/* A text as a DNS label of at most 63 characters; one that must be changed gets a hash, so that no two become the same. */}}
+{{- define "status-reporter.label" -}}
+{{- $label := regexReplaceAll "[^a-z0-9-]" (lower .) "-" -}}
+{{- if or (ne $label .) (gt (len .) 63) -}}
+{{- $label = printf "%s-%s" ($label | trunc 54 | trimSuffix "-") (sha256sum . | trunc 8) -}}
+{{- end -}}
+{{- $label -}}
+{{- end -}}
+
+{{- define "status-reporter.fullname" -}}
+{{- include "status-reporter.label" (.Values.fullnameOverride | default (printf "%s-status-reporter" .Release.Name)) -}}
+{{- end -}}
+
+{{/* Name of what all releases share a place for: kube-system and the cluster. A namespace has no dot, so no two are the same. */}}
+{{- define "status-reporter.sharedName" -}}
+{{- printf "%s.%s" (include "status-reporter.fullname" .) .Release.Namespace -}}
+{{- end -}}
+
+{{- define "status-reporter.namespace" -}}
+{{- .Values.namespaceOverride | default .Release.Namespace -}}
+{{- end -}}
+
+{{- define "status-reporter.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (include "status-reporter.fullname" .) -}}
+{{- end -}}
+
+{{- define "status-reporter.metricsName" -}}
+{{- $name := printf "%s-metrics" (include "status-reporter.fullname" .) -}}
+{{- /* A Service, unlike a release, begins with a letter. */ -}}
+{{- include "status-reporter.label" (regexMatch "^[a-z]" $name | ternary $name (printf "release-%s" $name)) -}}
+{{- end -}}
+
+{{- define "status-reporter.selectorLabels" -}}
+app.kubernetes.io/name: productionstack-status-reporter
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/component: status-reporter
+{{- end -}}
+
+{{/* Labels of every object. */}}
+{{- define "status-reporter.labels" -}}
+{{- include "status-reporter.labelsWith" (list . dict) -}}
+{{- end -}}
+
+{{/* The same and more, from (list root more); the labels that select pods stay. */}}
+{{- define "status-reporter.labelsWith" -}}
+{{- $ := first . -}}
+{{- $chart := printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" -}}
+{{- $ours := dict
+  "helm.sh/chart" $chart
+  "app.kubernetes.io/version" $.Chart.AppVersion
+  "app.kubernetes.io/managed-by" $.Release.Service
+  "app.kubernetes.io/part-of" "productionstack"
+-}}
+{{- $selector := include "status-reporter.selectorLabels" $ | fromYaml -}}
+{{- mergeOverwrite $ours ($.Values.commonLabels | default dict) (last . | default dict) $selector | toYaml -}}
+{{- end -}}
+
+{{- define "status-reporter.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Limits of what runs beside the daemon: the alerts and the test say "late" when /healthz does. */}}
+{{- define "status-reporter.lateSeconds" -}}
+{{- max 60 (mul 3 (.Values.resyncSeconds | default 60 | int)) -}}
+{{- end -}}
+
+{{/* "true" unless Istio is switched off; a value that is not given is the program's default, which is on. */}}
+{{- define "status-reporter.readsMesh" -}}
+{{- $off := false -}}
+{{- range list .Values.controlPlane.istiodDeployment .Values.controlPlane.istioNamespace -}}
+{{- if and (empty .) (not (kindIs "invalid" .)) -}}
+{{- $off = true -}}
+{{- end -}}
+{{- end -}}
+{{- not $off -}}
+{{- end -}}
+
+{{/* Labels of the pod of `helm test`; they must not match the selector of the daemon's pods. */}}
+{{- define "status-reporter.testLabels" -}}
+app.kubernetes.io/name: productionstack-status-reporter
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/component: status-reporter-test
+{{- end -}}

@@ -1,0 +1,42 @@
+{{/* A template of its own, so that a parent chart can show it: helm shows the notes of the top chart only. */}}
+{{- define "status-reporter.notes" -}}
+{{- $namespace := include "status-reporter.namespace" . -}}
+{{- $name := include "status-reporter.fullname" . -}}
+The status reporter writes root causes as Events to kube-system.
+
+What is wrong now:
+  kubectl -n kube-system get events -l status-reporter.io/state=firing
+
+Everything it told in the last hour:
+  kubectl -n kube-system get events --field-selector source=productionstack-status-reporter
+{{- if .Values.leaderElection.enabled }}
+
+Who leads:
+  kubectl -n kube-system get lease {{ .Values.leaderElection.id }}
+{{- end }}
+
+What it sees, with what is pending, held and suppressed:
+{{- if eq .Values.reportBindAddress "0" }}
+  (the report is switched off: reportBindAddress is "0")
+{{- else }}
+  kubectl -n {{ $namespace }} port-forward deploy/{{ $name }} 8082:{{ splitList ":" .Values.reportBindAddress | last }}
+  and, elsewhere: status-reporter status, or a browser at http://127.0.0.1:8082/
+{{- end }}
+{{- if .Values.metrics.enabled }}
+
+Whether it works, with the permissions that it needs:
+  helm -n {{ .Release.Namespace }} test {{ .Release.Name }} --logs
+{{- end }}
+{{- if .Values.disableReasons }}
+
+It writes no Events for: {{ join ", " .Values.disableReasons }}.
+{{- end }}
+{{- if not .Values.rbac.create }}
+
+No roles were made (rbac.create is false). What it may not read it tells as clusterStatusUnknown.
+{{- end }}
+{{- if not .Values.controlPlane.nodeProvisioner.name }}
+
+The node provisioner is not looked at: controlPlane.nodeProvisioner.name is empty.
+{{- end }}
+{{- end -}}

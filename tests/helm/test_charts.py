@@ -1,0 +1,205 @@
+"""What the charts say of themselves: versions, tables, notes, and how one is wired into the other."""
+
+import json
+import re
+import shutil
+
+import pytest
+import yaml
+
+from reporter import __version__
+from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.resources import COMPONENT, LABEL_PREFIX
+from reporter.cli.status import _LOCAL
+from tests.helm.charts import (
+    NAMESPACE,
+    REPORTER,
+    UMBRELLA,
+    lint,
+    load,
+    name_of,
+    namespace_of,
+    render,
+)
+from tests.helm.values_table import leaves, readme
+
+SUBCHART = "productionstack-status-reporter"
+
+
+def metadata(chart, name="Chart.yaml"):
+    return yaml.safe_load((chart / name).read_text())
+
+
+@pytest.mark.parametrize("chart", [REPORTER, UMBRELLA], ids=lambda chart: chart.name)
+def test_the_chart_and_the_program_have_one_version(chart):
+    """A chart installs the program that it was tested with."""
+    assert metadata(chart)["appVersion"] == __version__
+    assert metadata(chart)["version"] == __version__
+
+
+def test_the_umbrella_takes_in_the_chart_beside_it():
+    """By file, with a switch, and locked to its version."""
+    (dependency,) = metadata(UMBRELLA)["dependencies"]
+    assert dependency == {
+        "name": SUBCHART,
+        "version": __version__,
+        "repository": f"file://../{SUBCHART}",
+        "condition": f"{SUBCHART}.enabled",
+    }
+    (locked,) = metadata(UMBRELLA, "Chart.lock")["dependencies"]
+    assert locked["version"] == __version__
+
+
+@pytest.mark.parametrize("chart", [REPORTER, UMBRELLA], ids=lambda chart: chart.name)
+def test_the_readme_names_every_value_and_its_default(chart):
+    """`python -m tests.helm.values_table` writes the table anew."""
+    assert (chart / "README.md").read_text() == readme(chart)
+
+
+def test_the_schema_knows_every_value_and_every_reason():
+    """A default that the schema refuses, or a reason that it does not know, stops an installation."""
+    schema = json.loads((REPORTER / "values.schema.json").read_text())
+    assert schema["definitions"]["reason"]["enum"] == [reason.name for reason in REASONS]
+    values = metadata(REPORTER, "values.yaml")
+    assert values.keys() == schema["properties"].keys() - {"global", "enabled"}
+
+
+@pytest.mark.parametrize("chart", [REPORTER, UMBRELLA], ids=lambda chart: chart.name)
+def test_lint_has_nothing_to_say(chart, umbrella):
+    """As charts are, without values."""
+    linted = lint(chart=umbrella if chart is UMBRELLA else chart)
+    assert linted.returncode == 0, linted.stdout
+    assert "WARNING" not in linted.stdout
+
+
+def test_the_umbrella_installs_the_same_objects(umbrella):
+    """Alone or below a parent: the same, but for what the parent sets."""
+    alone, below = render(), render(chart=umbrella)
+    assert below.identities() == alone.identities()
+    changed = set(below.flags) - set(alone.flags)
+    assert changed == {"--bbr-namespace=kaito-system", "--keda-scaler-namespace=keda"}
+
+
+def test_the_umbrellas_switch_installs_nothing(umbrella):
+    """`enabled: false` takes all of it away."""
+    assert list(render({f"{SUBCHART}.enabled": False}, chart=umbrella)) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({f"{SUBCHART}.replica": 3}, "Additional property replica is not allowed"),
+        (
+            {f"{SUBCHART}.leaderElection.enabled": False},
+            "leaderElection.enabled does not match: true",
+        ),
+        ({f"{SUBCHART}.enabled": "yes"}, "enabled: Invalid type. Expected: boolean"),
+        ({"status-reporter.enabled": True}, "Additional property status-reporter is not allowed"),
+    ],
+)
+def test_wrong_values_below_the_umbrella_fail_lint(umbrella, values, says):
+    """A subchart's schema holds in its parent too."""
+    linted = lint(values, chart=umbrella)
+    assert linted.returncode != 0
+    assert says in linted.stdout
+
+
+def test_globals_of_the_umbrella_reach_the_subchart_unharmed(umbrella):
+    """Other subcharts of a stack use them."""
+    assert lint({"global.imageRegistry": "a"}, chart=umbrella).returncode == 0
+
+
+@pytest.fixture(name="notes")
+def _notes(tmp_path):
+    """Return what renders the notes, which `helm template` leaves out, as a ConfigMap."""
+    chart = tmp_path / REPORTER.name
+    shutil.copytree(REPORTER, chart)
+    (chart / "templates" / "shown.yaml").write_text(
+        "kind: ConfigMap\nmetadata: {name: notes}\n"
+        'data: {text: {{ include "status-reporter.notes" . | toJson }} }\n'
+    )
+
+    def show(values=None):
+        return render(values, chart=chart).one("ConfigMap")["data"]["text"]
+
+    return show
+
+
+def test_the_notes_name_what_is_there(notes):
+    """Every command of the notes works as it stands."""
+    rendered, text = render(), notes()
+    deployment = rendered.deployment
+    assert f"get events -l {LABEL_PREFIX}state=firing" in text
+    assert f"--field-selector source={COMPONENT}" in text
+    assert f"kubectl -n kube-system get lease {COMPONENT}" in text
+    port = _LOCAL.rpartition(":")[2]
+    forward = (
+        f"kubectl -n {namespace_of(deployment)} port-forward deploy/{name_of(deployment)} {port}"
+    )
+    assert f"{forward}:8082" in text
+    assert f"helm -n {NAMESPACE} test prod" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "absent", "present"),
+    [
+        ({}, "No roles were made", "The node provisioner is not looked at"),
+        ({"metrics.enabled": False}, "helm -n", ""),
+        ({"replicas": 1, "leaderElection.enabled": False}, "get lease", ""),
+        ({"leaderElection.id": "mine"}, COMPONENT + "\n\nWhat it sees", "get lease mine"),
+        ({"reportBindAddress": "0"}, "port-forward", "the report is switched off"),
+        ({"reportBindAddress": "127.0.0.1:9000"}, ":8082\n", "8082:9000"),
+        ({"rbac.create": False}, "", "No roles were made"),
+        ({"disableReasons": ["clusterBBRNotReady"]}, "", "no Events for: clusterBBRNotReady."),
+        (
+            {"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}},
+            "node provisioner",
+            "",
+        ),
+    ],
+)
+def test_the_notes_promise_nothing_that_is_switched_off(notes, values, absent, present):
+    """The Go reporter's notes described what its code no longer did (sheet 9.B.30)."""
+    text = notes(values)
+    assert not absent or absent not in text
+    assert present in text
+
+
+@pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
+def test_the_notes_render_for_every_combination(notes, row):
+    """Notes that fail make the installation fail."""
+    assert "What is wrong now" in notes(row.get("values"))
+
+
+PAGES = [
+    REPORTER.parents[1] / "docs" / "install.md",
+    REPORTER / "README.md",
+    UMBRELLA / "README.md",
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_values_that_a_page_sets_exist(page):
+    """A command that is copied from the documentation is not refused."""
+    known = {path for path, _ in leaves(metadata(REPORTER, "values.yaml"))}
+    open_maps = {path for path, value in leaves(metadata(REPORTER, "values.yaml")) if value == {}}
+    named = [
+        assignment.partition("=")[0].removeprefix(f"{SUBCHART}.")
+        for each in re.findall(r"--set (\S+)", page.read_text())
+        for assignment in each.split(",")
+    ]
+    assert named
+    assert [
+        name for name in named if name not in known and name.rpartition(".")[0] not in open_maps
+    ] == []
+
+
+def test_the_table_of_values_of_note_names_values_that_exist():
+    """A value that was renamed is renamed in the installation guide too."""
+    known = {path for path, _ in leaves(metadata(REPORTER, "values.yaml"))}
+    section = PAGES[0].read_text().split("## Values of note")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    named = [name.rstrip("*.") for row in rows for name in re.findall(r"`(.+?)`", row)]
+    assert len(named) > 8
+    for name in named:
+        assert any(path == name or path.startswith(f"{name}.") for path in known), name

@@ -1,0 +1,77 @@
+"""What the daemon makes of the command line that the chart writes."""
+
+import argparse
+
+import pytest
+
+from reporter.cli.configure import ProgramSettings
+from reporter.cli.flags import add_setting_flags, settings_from
+from reporter.settings import DaemonSettings
+from tests.helm.charts import NAMESPACE, RELEASE, load, render
+
+FLAGS = load("flags.yaml")
+NOT_VALUES = {"release_namespace", "health_probe_bind_address"}
+"""The release says the one, and the probes rest on the other."""
+NEEDED = {
+    "leader_elect", "leader_election_id", "metrics_bind_address", "report_bind_address",
+    "node_provisioner_name",
+}  # fmt: skip
+"""What other objects or the notes rest on must be there."""
+PROGRAM = ProgramSettings()
+
+
+def parsed(values=None) -> ProgramSettings:
+    """Return the settings, as the program itself reads them from the rendered command line."""
+    parser = argparse.ArgumentParser()
+    add_setting_flags(parser, daemon=True)
+    return settings_from(parser.parse_args(render(values).flags))
+
+
+def plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def test_the_defaults_are_those_of_the_program():
+    """The Go chart and its program named different namespaces of KAITO (sheet 8.1)."""
+    chart = parsed()
+    different = {
+        field
+        for field in ProgramSettings.model_fields
+        if getattr(chart, field) != getattr(PROGRAM, field)
+    }
+    assert different == {"release_namespace"}
+
+
+def test_the_release_namespace_is_that_of_the_release():
+    """`clusterReady` refers to where the stack was installed, wherever the reporter itself is."""
+    assert parsed().release_namespace == NAMESPACE
+    assert parsed({"namespaceOverride": "elsewhere"}).release_namespace == NAMESPACE
+
+
+def test_every_setting_of_the_daemon_has_a_value():
+    """Nothing that an operator may want to set is left to patching the Deployment."""
+    assert FLAGS.keys() | NOT_VALUES == DaemonSettings.model_fields.keys()
+
+
+@pytest.mark.parametrize("field", FLAGS)
+def test_a_value_becomes_its_setting(field):
+    """Each value reaches the program, whatever its form."""
+    row = FLAGS[field]
+    settings = parsed({row["value"]: row["set"], **row.get("with", {})})
+    assert plain(getattr(settings, field)) == row["becomes"]
+
+
+@pytest.mark.parametrize("field", sorted(FLAGS.keys() - NEEDED))
+def test_a_value_of_null_leaves_the_flag_to_the_program(field):
+    """As does a value that an older release knows nothing of, with `--reuse-values`."""
+    assert getattr(parsed({FLAGS[field]["value"]: None}), field) == getattr(PROGRAM, field)
+
+
+def test_more_flags_come_last():
+    """The last one counts, so they win."""
+    assert parsed({"extraArgs": ["--log-level=debug"]}).log_level == "debug"
+
+
+def test_the_daemon_gets_every_flag_in_one_word():
+    """`--flag value` would be two arguments, of which an empty value is lost."""
+    assert all(flag.startswith("--") and "=" in flag for flag in render(release=RELEASE).flags)

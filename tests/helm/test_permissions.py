@@ -1,0 +1,203 @@
+"""What the roles grant: what the program asks for, and nothing else."""
+
+import subprocess
+import sys
+
+import pytest
+
+from reporter.catalogue.rbac import VERBS, cluster_role_rules
+from reporter.catalogue.resources import CLUSTER_WIDE, COMPONENT, EVENTS, ISTIO_CONFIGMAP
+from tests.helm.charts import NAMESPACE, REPORTER, load, name_of, namespace_of, render
+
+MESH = {
+    "apiGroups": [""],
+    "resources": ["configmaps"],
+    "resourceNames": [ISTIO_CONFIGMAP],
+    "verbs": ["list", "watch"],
+}
+EVENT_RULE = {
+    "apiGroups": [""],
+    "resources": [EVENTS.plural],
+    "verbs": ["list", "watch", "create", "patch"],
+}
+LEASE_RULE = {
+    "apiGroups": ["coordination.k8s.io"],
+    "resources": ["leases"],
+    "resourceNames": [COMPONENT],
+    "verbs": ["get", "create", "update"],
+}
+
+
+def granted(rules) -> list[tuple[str, str, str]]:
+    """Return each (group, resource, verb) of rules without names."""
+    return sorted(
+        (group, resource, verb)
+        for rule in rules
+        if "resourceNames" not in rule
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    )
+
+
+def named(rules) -> list[object]:
+    return [rule for rule in rules if "resourceNames" in rule]
+
+
+def test_cluster_wide_is_granted_what_the_table_of_resources_reads():
+    """The table in code is the only source, each row once; no verb is unused (sheet 9.B.29)."""
+    rules = render().one("ClusterRole")["rules"]
+    wanted = sorted((each.group, each.plural, verb) for each in CLUSTER_WIDE for verb in VERBS)
+    assert granted(rules) == wanted
+    assert named(rules) == [MESH]
+
+
+def test_the_rules_in_the_chart_are_those_of_the_code():
+    """`make docs` renders them anew."""
+    rules = (REPORTER / "files" / "cluster-role-rules.yaml").read_text()
+    command = [sys.executable, "-m", "reporter.catalogue.rbac"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert rules == cluster_role_rules() == printed
+
+
+def test_the_mesh_configurations_of_revisions_are_granted_by_name():
+    """No other ConfigMap can be read, wherever it is."""
+    rules = render({"controlPlane.istioRevisions": ["asm-1-27"]}).one("ClusterRole")["rules"]
+    assert named(rules) == [{**MESH, "resourceNames": ["istio", "istio-asm-1-27"]}]
+
+
+@pytest.mark.parametrize(
+    "values", [{"controlPlane.istiodDeployment": ""}, {"controlPlane.istioNamespace": []}]
+)
+def test_without_istio_no_configmap_is_granted(values):
+    """It is not asked for then."""
+    assert named(render(values).one("ClusterRole")["rules"]) == []
+
+
+@pytest.mark.parametrize("value", ["istiodDeployment", "istioNamespace"])
+def test_where_istio_is_left_to_the_program_its_configmap_is_granted(value):
+    """Null is the program's default, which looks for Istio."""
+    rules = render({f"controlPlane.{value}": None}).one("ClusterRole")["rules"]
+    assert named(rules) == [MESH]
+
+
+def test_events_and_the_lease_are_granted_in_kube_system_only():
+    """Not cluster-wide (sheet 9.B.29). The Lease by its name; it is created by PUT, which matches names."""
+    role = next(each for each in render().of("Role") if not name_of(each).endswith(".viewer"))
+    assert namespace_of(role) == "kube-system"
+    assert role["rules"] == [EVENT_RULE, LEASE_RULE]
+
+
+def test_the_lease_that_is_granted_is_the_one_that_is_asked_for():
+    """Another id moves both."""
+    rendered = render({"leaderElection.id": "mine"})
+    role = next(each for each in rendered.of("Role") if not name_of(each).endswith(".viewer"))
+    assert role["rules"][1]["resourceNames"] == ["mine"]
+    assert "--leader-election-id=mine" in rendered.flags
+
+
+def test_without_leader_election_no_lease_is_granted():
+    """It is not asked for then."""
+    rendered = render({"replicas": 1, "leaderElection.enabled": False})
+    role = next(each for each in rendered.of("Role") if not name_of(each).endswith(".viewer"))
+    assert role["rules"] == [EVENT_RULE]
+
+
+@pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
+def test_nothing_sensitive_is_ever_granted(row):
+    """No Secrets, no RBAC objects, no pods/proxy, no wildcards, no writes beyond kube-system."""
+    rendered = render(row.get("values"))
+    for role in (*rendered.of("ClusterRole"), *rendered.of("Role")):
+        for rule in role["rules"]:
+            assert not {"secrets", "pods/proxy", "*"} & set(rule["resources"])
+            assert not {"rbac.authorization.k8s.io", "*"} & set(rule["apiGroups"])
+            if role["kind"] == "ClusterRole":
+                assert set(rule["verbs"]) == {"list", "watch"}
+
+
+@pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
+def test_bindings_bind_the_roles_that_are_rendered_to_the_account_of_the_pod(row):
+    """A binding to a name that does not exist grants nothing, and says nothing."""
+    rendered = render(row.get("values"))
+    account = {
+        "kind": "ServiceAccount",
+        "name": rendered.pod["serviceAccountName"],
+        "namespace": namespace_of(rendered.deployment),
+    }
+    roles = {(each["kind"], name_of(each)) for each in rendered if each["kind"].endswith("Role")}
+    for each in (*rendered.of("ClusterRoleBinding"), *rendered.of("RoleBinding")):
+        assert (each["roleRef"]["kind"], each["roleRef"]["name"]) in roles
+        if not name_of(each).endswith(".viewer"):
+            assert each["subjects"] == [account]
+
+
+def test_viewers_may_read_events_and_nothing_else():
+    """A Role for people on call, bound to whom the values name."""
+    subject = {"kind": "Group", "name": "on-call", "apiGroup": "rbac.authorization.k8s.io"}
+    rendered = render({"viewer.subjects": [subject]})
+    role = rendered.one("Role", ".viewer")
+    binding = rendered.one("RoleBinding", ".viewer")
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["get", "list", "watch"]}
+    ]
+    assert namespace_of(role) == namespace_of(binding) == "kube-system"
+    assert binding["subjects"] == [subject]
+
+
+def shared(release: str, namespace: str) -> set[tuple[object, ...]]:
+    """Return the objects of a release that are not in its own namespace."""
+    rendered = render(
+        {
+            "viewer.subjects": [
+                {"kind": "Group", "name": "a", "apiGroup": "rbac.authorization.k8s.io"}
+            ]
+        },
+        release=release,
+        namespace=namespace,
+    )
+    return {each for each in rendered.identities() if each[2] in {"", "kube-system"}}
+
+
+RELEASES = [
+    ("prod", NAMESPACE),
+    ("test", NAMESPACE),
+    ("prod", "other"),
+    ("a-b", "c"),
+    ("b-c", "a"),
+    ("c", "a-b"),
+    ("a", "b-c"),
+    ("a.b", "c"),
+    ("a-b-c", "c"),
+    ("x" * 52 + "1", "c"),
+    ("x" * 52 + "2", "c"),
+]
+
+
+def test_releases_do_not_fight_over_names():
+    """Each can be installed and removed without the others (sheet 9.B.29), whatever they are called."""
+    seen: set[tuple[object, ...]] = set()
+    for release, namespace in RELEASES:
+        objects = shared(release, namespace)
+        assert len(objects) == 6
+        assert not objects & seen
+        seen |= objects
+
+
+@pytest.mark.parametrize("release", ["x" * 53, "a.b", "1st"])
+def test_names_are_allowed_whatever_the_release_is_called(release):
+    """At most 63 characters, no dots, and a Service begins with a letter."""
+    rendered = render(release=release)
+    for each in rendered:
+        if namespace_of(each) == NAMESPACE:
+            assert len(name_of(each)) <= 63
+            assert "." not in name_of(each)
+    assert name_of(rendered.one("Service"))[0].isalpha()
+
+
+def test_releases_share_the_lease_by_default():
+    """One reporter watches one cluster: the second one waits as a standby."""
+    ids = {
+        render(release=release).flags.index(f"--leader-election-id={COMPONENT}")
+        for release in ("a", "b")
+    }
+    assert len(ids) == 1

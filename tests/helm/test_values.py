@@ -1,0 +1,96 @@
+"""Where each value ends up, and what is refused."""
+
+import pytest
+import yaml
+
+from tests.helm.charts import REPORTER, lint, load, render, template
+
+ROWS = load("rendered.yaml")
+REFUSED = load("refused.yaml")
+
+
+def at(document: object, path: str | list[str]) -> object:
+    """Return what stands at a path, None if nothing does."""
+    for part in path.split(".") if isinstance(path, str) else path:
+        if isinstance(document, list):
+            document = document[int(part)]
+        elif isinstance(document, dict):
+            document = document.get(part)
+        else:
+            return None
+    return document
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['values']} {row['in']} {row['at']}")
+def test_a_value_ends_up_in_its_field(row):
+    """What the README promises is what the API server gets."""
+    assert at(render(row["values"]).one(row["in"]), row["at"]) == row["is"]
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: str(row["values"]))
+def test_a_wrong_value_fails_lint_and_names_the_key(row):
+    """A typo is found before the cluster sees it, by its name."""
+    linted = lint(row["values"])
+    assert linted.returncode != 0
+    assert row["says"] in linted.stdout
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: str(row["values"]))
+def test_a_wrong_value_fails_the_installation_too(row):
+    """Nobody has to run lint."""
+    rendered = template(row["values"])
+    assert rendered.returncode != 0
+    assert row["says"] in rendered.stderr
+
+
+def test_every_object_of_the_schema_is_closed():
+    """An unknown key is refused at every level, but for labels and what Kubernetes defines."""
+    schema = yaml.safe_load((REPORTER / "values.schema.json").read_text())
+    open_ones = {
+        path
+        for path, node in walk(schema)
+        if node.get("type") == "object" and "additionalProperties" not in node
+    }
+    assert open_ones == {
+        "global",
+        "affinity",
+        "tolerations[]",
+        "topologySpreadConstraints[]",
+        "networkPolicy.metricsFrom[].podSelector",
+        "networkPolicy.metricsFrom[].namespaceSelector",
+        "networkPolicy.metricsFrom[].ipBlock",
+    }
+
+
+def walk(node, path=""):
+    yield path, node
+    for key, each in node.get("properties", {}).items():
+        yield from walk(each, f"{path}.{key}".lstrip("."))
+    if isinstance(node.get("items"), dict):
+        yield from walk(node["items"], f"{path}[]")
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (
+            {"leaderElection.leaseDurationSeconds": 10},
+            "leaderElection.leaseDurationSeconds is 10: it must be more than renewDeadlineSeconds",
+        ),
+        (
+            {"leaderElection.retryPeriodSeconds": 9},
+            "leaderElection.renewDeadlineSeconds is 10: it must be more than 1.2 times",
+        ),
+    ],
+)
+def test_times_of_the_lease_that_do_not_fit_are_not_installed(values, says):
+    """A schema cannot compare values; the template does, with the program's own rule."""
+    rendered = template(values)
+    assert rendered.returncode != 0
+    assert says in rendered.stderr
+
+
+@pytest.mark.parametrize("values", [{"global": {"anything": 1}}, {"enabled": True}])
+def test_what_helm_gives_a_subchart_is_allowed(values):
+    """The parent's globals and its switch arrive among the subchart's values."""
+    assert lint(values).returncode == 0
