@@ -1,0 +1,68 @@
+"""All wheels in one prefix, compiled, and the same bytes whenever and wherever it is done."""
+
+import csv
+import os
+import shutil
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Final
+
+from image.fetch import platform_flags
+from image.pip import REQUIREMENTS, from_folder, pip
+from image.tree import compile_bytecode, normalise, site_packages
+
+PROGRAM: Final = "productionstack-status-reporter"
+
+NOT_SHIPPED: Final = (
+    # The generated client, half of all that is installed. `reporter/kube/library.py` imports the
+    # library without it.
+    "kubernetes_asyncio/client/api",
+    "kubernetes_asyncio/client/models",
+)
+"""Folders of libraries that the program never imports."""
+
+_LAUNCHER: Final = """\
+#!/usr/local/bin/python3
+import sys
+
+from {module} import {function}
+
+sys.exit({function}())
+"""
+
+
+def install_wheels(arch: str, wheels: Path, prefix: Path) -> None:
+    """Install the locked wheels and the program into a prefix that becomes `/usr/local`."""
+    site = site_packages(prefix)
+    target: tuple[str | Path, ...] = (*platform_flags(arch), "--target", site)
+    locked = ("--require-hashes", f"--requirement={REQUIREMENTS}")
+    for wanted, folder in ((locked, "runtime"), ((PROGRAM,), "program")):
+        pip("install", *wanted, *from_folder(wheels / folder), *target)
+        # pip's launchers name the Python that installs, and those of libraries are not wanted.
+        shutil.rmtree(site / "bin")
+    for unused in NOT_SHIPPED:
+        shutil.rmtree(site / unused)
+    _prune_records(site)
+    _write_launchers(site, prefix / "bin")
+    compile_bytecode(prefix)
+    normalise(prefix, float(os.environ["SOURCE_DATE_EPOCH"]))
+
+
+def _prune_records(site: Path) -> None:
+    """Let each distribution's list of files name only what is there."""
+    for record in site.glob("*.dist-info/RECORD"):
+        with record.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.reader(file) if (site / row[0]).exists()]
+        with record.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def _write_launchers(site: Path, folder: Path) -> None:
+    folder.mkdir()
+    (program,) = distributions(name=PROGRAM, path=[str(site)])
+    for script in program.entry_points.select(group="console_scripts"):
+        launcher = folder / script.name
+        launcher.write_text(
+            _LAUNCHER.format(module=script.module, function=script.attr), encoding="utf-8"
+        )
+        launcher.chmod(0o755)

@@ -1,0 +1,51 @@
+"""The wheel of the program, from the sources in the current folder."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from image.pip import BUILD_REQUIREMENTS, from_folder, pip
+
+_SOURCES = ("LICENSE", "README.md", "pyproject.toml", "reporter", "examples/healthy-stack")
+
+
+def build_program(commit: str, wheels: Path) -> None:
+    """Build the wheel into `program/`, with the build backend that is in `build/`.
+
+    The time in it is `SOURCE_DATE_EPOCH`, which hatchling honours.
+
+    Args:
+        commit: what `--version` says the program was built from.
+        wheels: the folder of both.
+
+    """
+    with TemporaryDirectory() as folder:
+        backend, sources = Path(folder, "backend"), Path(folder, "sources")
+        pip(
+            "install", "--require-hashes", "--requirement", BUILD_REQUIREMENTS,
+            *from_folder(wheels / "build"), "--target", backend,
+        )  # fmt: skip
+        _copy_sources(sources)
+        (sources / "reporter" / "_build.py").write_text(f"COMMIT = {commit!r}\n", encoding="utf-8")
+        subprocess.run(  # noqa: S603  # our own words
+            [
+                sys.executable, "-m", "hatchling", "build",
+                "--target", "wheel", "--directory", str((wheels / "program").absolute()),
+            ],
+            cwd=sources,
+            env=os.environ | {"PYTHONPATH": str(backend)},
+            check=True,
+        )  # fmt: skip
+
+
+def _copy_sources(to: Path) -> None:
+    for name in _SOURCES:
+        source, copy = Path(name), to / name
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, copy)
