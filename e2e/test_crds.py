@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from e2e.stack import sample
+from e2e.stack.errors import ApiError
 from reporter.catalogue import resources as r
 from reporter.probes.cluster.crds import required_crds
 from reporter.settings import EvaluationSettings
@@ -38,3 +40,94 @@ async def test_server_serves_every_version_with_a_structural_schema(stage, resou
     assert "NonStructuralSchema" not in conditions
     served = {each.version for each in await stage.api.resources() if each.name == str(resource)}
     assert served == {*resource.versions}
+
+
+@pytest.mark.parametrize("example", ["healthy-stack", "broken-stack"])
+async def test_server_keeps_all_that_an_example_says(stage, workload, example):
+    """Spec and status come back as they were written: nothing is refused, nothing pruned."""
+    group_kinds = {(each.group, each.kind) for each in CUSTOM}
+    kept = 0
+    for obj in objects(example):
+        if (obj["apiVersion"].rpartition("/")[0], obj["kind"]) not in group_kinds:
+            continue
+        fresh = renamed(obj, workload)
+        resource = await stage.api.resource_of(fresh)
+        await stage.api.create(fresh)
+        name, namespace = fresh["metadata"]["name"], fresh["metadata"].get("namespace", "")
+        try:
+            if "status" in fresh:
+                await stage.stack.status(resource.name, namespace, name, fresh["status"])
+            stored = await stage.api.get(resource.name, name, namespace=namespace)
+        finally:
+            await stage.api.delete(resource.name, name, namespace=namespace)
+        kept += 1
+        assert lost({**fresh, "metadata": {}}, stored) == []
+    assert kept > 20
+
+
+def objects(example):
+    for path in sorted((EXAMPLES / example).glob("*.yaml")):
+        for document in yaml.safe_load_all(path.read_text()):
+            yield from document["items"]
+
+
+def renamed(obj, namespace):
+    """An object of its own, in another namespace if it is in one."""
+    place = obj["metadata"].get("namespace")
+    name = f"{place or namespace}-{obj['metadata']['name']}"
+    metadata = {"name": name, **({"namespace": namespace} if place else {})}
+    return {**obj, "metadata": metadata}
+
+
+def lost(wanted, found, path=""):
+    """Return the paths of what is not there, or is something else."""
+    if isinstance(wanted, dict):
+        held = found if isinstance(found, dict) else {}
+        return [
+            each for key in wanted for each in lost(wanted[key], held.get(key), f"{path}.{key}")
+        ]
+    if isinstance(wanted, list):
+        held = (
+            found if isinstance(found, list) and len(found) == len(wanted) else [None] * len(wanted)
+        )
+        pairs = zip(wanted, held, strict=True)
+        return [each for one, other in pairs for each in lost(one, other, f"{path}[]")]
+    return [] if wanted == found else [path]
+
+
+@pytest.mark.parametrize(
+    ("resource", "status", "told"),
+    [
+        ("gateways.gateway.networking.k8s.io", {"conditions": [{"type": "Accepted"}]}, "Required"),
+        (
+            "inferencesets.kaito.sh",
+            {"conditions": [{"type": "A", "status": "Yes", "reason": "B", "message": ""}]},
+            "Unsupported value",
+        ),
+        ("workspaces.kaito.sh", {"workerNodes": "gpu-0"}, "must be of type array"),
+    ],
+)
+async def test_server_refuses_what_upstream_refuses(stage, workload, resource, status, told):
+    first = (await stage.api.items(resource, namespace=workload))[0]["metadata"]["name"]
+    with pytest.raises(ApiError, match=told):
+        await stage.stack.status(resource, workload, first, status)
+
+
+async def test_gateway_begins_with_conditions_of_1970(stage, workload):
+    """A default that upstream's CRD has; nobody must take its time for the start of a fault."""
+    await stage.api.create(
+        {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "Gateway",
+            "metadata": {"name": "young", "namespace": workload},
+            "spec": {
+                "gatewayClassName": "istio",
+                "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+            },
+        }
+    )
+    gateway = await stage.api.get("gateways.gateway.networking.k8s.io", "young", namespace=workload)
+    assert {each["type"]: each["status"] for each in gateway["status"]["conditions"]} == {
+        "Accepted": "Unknown",
+        "Programmed": "Unknown",
+    }

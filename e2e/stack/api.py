@@ -9,6 +9,7 @@ import aiohttp
 import msgspec
 
 from e2e.envtest.access import Access
+from e2e.stack.connections import Connections
 from e2e.stack.errors import ApiError
 from e2e.stack.resources import DISCOVERY, ROOTS, Resource, discovered
 from reporter.sandbox.objects import JSON, Object, decode, dig, encode, name_of, namespace_of
@@ -39,12 +40,16 @@ class Api:
     def __init__(self, access: Access) -> None:
         self.access = access
         self._resources: list[Resource] = []
+        self._connections = Connections()
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
+        connector = aiohttp.TCPConnector(
+            ssl=self.access.tls(), limit=0, socket_factory=self._connections.make
+        )
         self._session = aiohttp.ClientSession(
             self.access.url,
-            connector=aiohttp.TCPConnector(ssl=self.access.tls(), limit=0),
+            connector=connector,
             headers=self.access.headers,
             timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS),
             read_bufsize=_LONGEST_LINE,
@@ -59,6 +64,7 @@ class Api:
     ) -> None:
         if self._session is not None:
             await self._session.close()
+            await self._connections.end()
 
     @property
     def session(self) -> aiohttp.ClientSession:

@@ -41,7 +41,7 @@ class Deployments(Controller):
             return
         wanted = int(dig(deployment, "spec", "replicas") or 0)
         current, former = await self._replica_sets(deployment)
-        rollout = bool(former) and int(dig(current, "spec", "replicas") or 0) == 0 < wanted
+        rollout = any(map(_size, former))
         old = await self._pods(key.namespace, former)
         new = await self._pods(key.namespace, [current])
         if dig(deployment, "spec", "strategy", "type") == "Recreate" or _enough(new, wanted):
@@ -55,13 +55,12 @@ class Deployments(Controller):
             await self._start(current)
         await self._scale(current, wanted)
         for each in former:
-            await self._scale(each, len(old) and int(dig(each, "spec", "replicas") or 0))
+            await self._scale(each, _size(each) if old else 0)
         await self._tell(deployment, current, old, rollout=rollout)
 
     async def _replica_sets(self, deployment: Object) -> tuple[Object, list[Object]]:
         """Return the ReplicaSet of the present template, made if it is missing, and the others."""
         wanted = replica_set_of(deployment)
-        # Template hashes of two servers differ by their defaults, names do not.
         found = await self.api.items(REPLICA_SETS, namespace=namespace_of(deployment))
         owned = [each for each in found if owned_by(each, meta(deployment)["uid"])]
         current = [each for each in owned if name_of(each) == name_of(wanted)]
@@ -92,7 +91,7 @@ class Deployments(Controller):
         await self.api.create(pod_of(replica_set, node))
 
     async def _scale(self, replica_set: Object, replicas: int) -> None:
-        if dig(replica_set, "spec", "replicas") != replicas:
+        if _size(replica_set) != replicas:
             await self.api.patch(
                 REPLICA_SETS,
                 name_of(replica_set),
@@ -132,6 +131,10 @@ class Deployments(Controller):
                 subresource="status",
             )
         )
+
+
+def _size(replica_set: Object) -> int:
+    return int(dig(replica_set, "spec", "replicas") or 0)
 
 
 def _enough(pods: list[Object], wanted: int) -> bool:

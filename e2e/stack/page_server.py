@@ -1,7 +1,6 @@
 """Serves the metrics page of a vLLM pod."""
 
 import socket
-from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -33,13 +32,11 @@ class PageServer:
 
     Attributes:
         page: what is served.
-        status: of the answers.
         requests: how many were answered.
     """
 
     def __init__(self, listener: socket.socket) -> None:
         self.page = page("serving")
-        self.status = HTTPStatus.OK
         self.requests = 0
         self._listener = listener
         host, self.port, *_ = listener.getsockname()
@@ -66,4 +63,4 @@ class PageServer:
         del request
         self.requests += 1
         headers = {"Content-Type": _CONTENT_TYPE}
-        return web.Response(status=self.status, text=self.page, headers=headers)
+        return web.Response(text=self.page, headers=headers)

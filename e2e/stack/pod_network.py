@@ -34,20 +34,20 @@ class PodNetwork:
     def __init__(self, place: int) -> None:
         self.name = f"{_PREFIX}{place}"
         self.address = f"198.18.{place}.2"
+        self._listeners: list[socket.socket] = []
 
     def listen(self, port: int) -> socket.socket:
-        """Return a socket that listens there, for this process to serve.
+        """Return a socket that listens there, for this process to serve, until the network goes.
 
         Raises:
             StackError: the namespace cannot be entered, or the port is taken.
         """
-        made: list[socket.socket] = []
         failed: list[OSError] = []
 
         def enter() -> None:
             try:
                 _enter(_FILES / self.name)
-                made.append(socket.create_server((self.address, port)))
+                self._listeners.append(socket.create_server((self.address, port)))
             except OSError as error:
                 failed.append(error)
 
@@ -57,7 +57,12 @@ class PodNetwork:
         thread.join()
         if failed:
             raise StackError(f"cannot listen on {self.address}:{port} in {self.name}: {failed[0]}")
-        return made[0]
+        return self._listeners[-1]
+
+    def close(self) -> None:
+        """Close what listens there."""
+        for listener in self._listeners:
+            listener.close()
 
 
 @contextlib.contextmanager
@@ -77,6 +82,7 @@ def pod_network() -> Iterator[PodNetwork]:
         _connect(network)
         yield network
     finally:
+        network.close()
         _remove(network.name)
 
 

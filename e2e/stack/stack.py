@@ -4,22 +4,24 @@ The words are those of the demo's story and of the daemon tests.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 from e2e.stack import sample
 from e2e.stack.api import Api
+from e2e.stack.conditions import with_condition
 from e2e.stack.controller import Controller, deleting
 from e2e.stack.deployments import DEPLOYMENTS, Deployments
-from e2e.stack.errors import StackError
+from e2e.stack.errors import ApiError, StackError
 from e2e.stack.garbage import Garbage
 from e2e.stack.kubelet import Kubelet
 from e2e.stack.namespaces import Namespaces
 from e2e.stack.stateful_sets import STATEFUL_SETS, StatefulSets
 from e2e.stack.times import now
 from reporter.demo.story import CHAT
-from reporter.sandbox.objects import JSON, Object, dig, meta, name_of, namespace_of
+from reporter.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from reporter.sandbox.workloads import is_ready, running_status
 
 PATIENCE_SECONDS: Final = 60.0
@@ -28,7 +30,6 @@ PATIENCE_SECONDS: Final = 60.0
 CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _POLL_SECONDS: Final = 0.05
 _BY_CONTROLLERS: Final = frozenset({"Deployment", "Namespace", "Service", "StatefulSet"})
-_NOT_OURS: Final = frozenset({"kube-system", "default", "kube-public", "kube-node-lease"})
 
 
 class Stack:
@@ -41,6 +42,7 @@ class Stack:
 
     def __init__(self, api: Api, *, ready_after_seconds: float = 0.0) -> None:
         self.api = api
+        self._workloads: set[str] = set()
         self._controllers: Sequence[Controller] = (
             Deployments(api),
             StatefulSets(api),
@@ -82,20 +84,24 @@ class Stack:
 
     async def install_workload(self, namespace: str, *, like: str = CHAT) -> None:
         """Install a workload namespace of the sample under a name of its own."""
+        self._workloads.add(namespace)
         await self._install(sample.workload(namespace, like))
         await self.settled(namespace)
 
     async def install_crds(self) -> None:
         """Install the CustomResourceDefinitions that are missing, and wait until they are served."""
-        crds = sample.crds()
-        for crd in crds:
+        for crd in sample.crds():
             await self.api.apply(crd)
+        for name in map(name_of, sample.crds()):
+            await self.until(partial(self._lists, name), f"{name} is served")
 
-        async def served() -> bool:
-            found = {each.name for each in await self.api.resources(fresh=True)}
-            return found >= {name_of(crd) for crd in crds}
-
-        await self.until(served, "the CustomResourceDefinitions are served")
+    async def _lists(self, resource: str) -> bool:
+        # Discovery tells of a kind before its storage is there; until then lists answer 429.
+        try:
+            await self.api.page(await self.api.resource(resource), limit="1")
+        except ApiError:
+            return False
+        return True
 
     async def _install(self, objects: Sequence[Object]) -> None:
         uids: dict[tuple[str, str], str] = {}
@@ -117,15 +123,18 @@ class Stack:
             stateful_sets = await self.api.items(STATEFUL_SETS, namespace=namespace)
             owners = [*deployments, *stateful_sets]
             pods = await self.api.items("pods", namespace=namespace)
-            started = all(dig(pod, "status", "conditions") for pod in pods)
-            ending = any(map(deleting, pods))
-            ready = sum(is_ready(pod) for pod in pods if meta(pod).get("ownerReferences"))
-            told = sum(dig(each, "status", "readyReplicas") or 0 for each in owners)
-            return all(map(_observed, owners)) and started and not ending and told == ready
+            owned = [pod for pod in pods if meta(pod).get("ownerReferences")]
+            ready = sum(map(is_ready, owned))
+            return (
+                all(map(_observed, owners))
+                and len(owned) == sum(int(dig(each, "spec", "replicas")) for each in owners)
+                and all(dig(pod, "status", "conditions") and not deleting(pod) for pod in pods)
+                and ready == sum(dig(each, "status", "readyReplicas") or 0 for each in owners)
+            )
 
         await self.until(nothing_to_do, f"namespace {namespace} has settled")
 
-    async def until(self, condition: Callable[[], JSON], what: str) -> None:
+    async def until(self, condition: Callable[[], Awaitable[object]], what: str) -> None:
         """Wait until a coroutine function returns something true.
 
         Raises:
@@ -164,7 +173,7 @@ class Stack:
         """Set a condition of every object whose name begins with `owner`."""
         for obj in await self._named(resource, namespace, owner):
             before = dig(obj, "status", "conditions") or []
-            fresh = _condition(before, type_, status, reason, message)
+            fresh = with_condition(before, type_, status, reason, message)
             await self.status(resource, namespace, name_of(obj), {"conditions": fresh})
 
     async def parent_condition(
@@ -182,7 +191,7 @@ class Stack:
             parents = dig(obj, "status", "parents") or []
             for parent in parents:
                 before = parent.get("conditions") or []
-                parent["conditions"] = _condition(before, type_, status, reason, message)
+                parent["conditions"] = with_condition(before, type_, status, reason, message)
             await self.status(resource, namespace, name_of(obj), {"parents": parents})
 
     async def status(self, resource: str, namespace: str, name: str, status: Object) -> None:
@@ -194,15 +203,20 @@ class Stack:
     async def pod_waiting(
         self, namespace: str, owner: str, reason: str, message: str, *, restarts: int = 0
     ) -> None:
-        """Let the containers of all pods whose name begins with `owner` wait for a reason."""
+        """Let the containers of all pods whose name begins with `owner` wait for a reason.
+
+        With `restarts` the pods had been Ready before, else they never were.
+        """
         state = {"waiting": {"reason": reason, "message": message}}
         for pod in await self._named("pods", namespace, owner):
             fresh = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
             for each in fresh["containerStatuses"]:
                 each |= {"ready": False, "started": False, "state": state, "restartCount": restarts}
-            conditions = dig(pod, "status", "conditions") or fresh["conditions"]
+                if restarts:
+                    each["lastState"] = {"terminated": {"exitCode": 1, "reason": "Error"}}
+            conditions = dig(pod, "status", "conditions") if restarts else fresh["conditions"]
             for type_ in ("Ready", "ContainersReady"):
-                conditions = _condition(
+                conditions = with_condition(
                     conditions, type_, "False", "ContainersNotReady", "containers are not ready"
                 )
             status = {
@@ -243,6 +257,7 @@ class Stack:
 
     async def delete_namespace(self, name: str) -> None:
         """Delete a namespace and wait until it is gone."""
+        self._workloads.discard(name)
         await self.api.delete("namespaces", name)
 
         async def gone() -> bool:
@@ -251,9 +266,8 @@ class Stack:
         await self.until(gone, f"namespace {name} is gone")
 
     async def remove(self) -> None:
-        """Remove all that was installed, and the namespaces that tests made."""
-        names = {name_of(each) for each in await self.api.items("namespaces")} - _NOT_OURS
-        await asyncio.gather(*map(self.delete_namespace, sorted(names)))
+        """Remove all that was installed."""
+        await asyncio.gather(*map(self.delete_namespace, (*self._workloads, *sample.SHARED)))
         for obj in sample.shared():
             if obj["kind"] != "Namespace" and not namespace_of(obj):
                 resource = await self.api.resource_of(obj)
@@ -276,19 +290,3 @@ def _observed(owner: Object) -> bool:
         status.get("observedGeneration") == meta(owner)["generation"]
         and int(status.get("replicas") or 0) == wanted
     )
-
-
-def _condition(
-    before: Sequence[Object], type_: str, status: str, reason: str, message: str
-) -> list[Object]:
-    """Return conditions with one set; its time moves only with its status."""
-    old = next((each for each in before if each["type"] == type_), None)
-    since = old.get("lastTransitionTime") if old and old["status"] == status else None
-    fresh: Object = {
-        "type": type_,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": since or now(),
-    }
-    return [*(each for each in before if each["type"] != type_), fresh]

@@ -56,14 +56,18 @@ class AnnotatedMetadata(Metadata, frozen=True):
 
 
 class Condition(_Part, frozen=True):
-    """A condition, in the standard form."""
+    """A condition, in the standard form.
+
+    Attributes:
+        observed_generation: text too, where the CRD is Istio's (`x-kubernetes-int-or-string`).
+    """
 
     type: str
     status: str = "Unknown"
     reason: str | None = None
     message: str | None = None
     last_transition_time: Timestamp | None = None
-    observed_generation: int | None = None
+    observed_generation: int | str | None = None
 
 
 Conditions: TypeAlias = Annotated[tuple[Condition, ...], Meta(max_length=1000)]

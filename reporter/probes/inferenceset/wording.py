@@ -34,4 +34,6 @@ def believed(condition: Condition, workspace: Workspace) -> bool:
     not before its grace (sheet 9.B 21).
     """
     observed = condition.observed_generation
-    return not observed or observed >= workspace.metadata.generation
+    return (
+        not isinstance(observed, int) or not observed or observed >= workspace.metadata.generation
+    )

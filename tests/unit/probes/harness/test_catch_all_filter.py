@@ -41,6 +41,13 @@ def probe(*docs, **options):
     return [each for each in evaluation.findings if each.reason == REASON]
 
 
+def test_a_generation_that_istio_wrote_as_text_is_no_fault_of_the_object():
+    """Its CRDs allow both (`x-kubernetes-int-or-string`); the filter must not be skipped for it."""
+    condition = {"type": "Reconciled", "status": "True", "observedGeneration": "1"}
+    odd = envoy_filter(WRONG, {"status": {"conditions": [condition]}})
+    assert len(probe(*HEALTHY, odd)) == 1
+
+
 def test_a_selector_that_matches_no_gateway_pod():
     """The usual signal: a typing error in the Gateway's name."""
     (finding,) = probe(*HEALTHY, envoy_filter(WRONG))
