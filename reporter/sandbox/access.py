@@ -4,11 +4,17 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from reporter.sandbox.errors import ApiError, forbidden
+from reporter.sandbox.errors import ApiError, bad_request, forbidden, invalid, invalid_value
 from reporter.sandbox.objects import Object, dig, namespace_of
 from reporter.sandbox.requests import ResourceRequest
 
+AUTHORIZATION_GROUP = "authorization.k8s.io"
 _ANY = "*"
+_NOTHING_ASKED = invalid_value(
+    "spec.resourceAttributes",
+    None,
+    "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+)
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -98,9 +104,9 @@ class Access:
         verb, name = verb or request.verb, name or request.name
         # Whoever may read everything of a group may not read its subresources by that.
         if not self.allows(verb, group, request.target, request.namespace, name):
-            raise self._refusal(request, verb)
+            raise self._refusal(request, verb, name)
 
-    def _refusal(self, request: ResourceRequest, verb: str) -> ApiError:
+    def _refusal(self, request: ResourceRequest, verb: str, name: str) -> ApiError:
         where = (
             f'in the namespace "{request.namespace}"'
             if request.namespace
@@ -109,14 +115,20 @@ class Access:
         return forbidden(
             request.resource.group,
             request.resource.plural,
-            request.name,
+            name,
             f'User "{self.user}" cannot {verb} resource "{request.target}" in API group '
             f'"{request.resource.group}" {where}',
         )
 
     def review(self, body: Object) -> Object:
-        """Answer a SelfSubjectAccessReview."""
+        """Answer a SelfSubjectAccessReview.
+
+        Raises:
+            ApiError: 422 when it asks nothing.
+        """
         asked = dig(body, "spec", "resourceAttributes")
+        if asked is None and dig(body, "spec", "nonResourceAttributes") is None:
+            raise invalid(AUTHORIZATION_GROUP, "", "", [_NOTHING_ASKED])
         if asked is None:
             allowed = True
         else:
@@ -139,8 +151,14 @@ class Access:
         }
 
     def rules_review(self, body: Object) -> Object:
-        """Answer a SelfSubjectRulesReview; denials cannot be told by it."""
+        """Answer a SelfSubjectRulesReview; denials cannot be told by it.
+
+        Raises:
+            ApiError: 400 when it names no namespace.
+        """
         namespace = str(dig(body, "spec", "namespace") or "")
+        if not namespace:
+            raise bad_request("no namespace on request")
         rules = [Rule()] if self.grants is None else self.grants
         here = [rule for rule in rules if not rule.namespaces or namespace in rule.namespaces]
         return {

@@ -1,6 +1,6 @@
 """Who owns which field: server-side apply, and the bookkeeping for every other write."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from reporter.sandbox.errors import ApiError
@@ -23,8 +23,8 @@ def track_update(new: Object, old: Object | None, writer: Manager, walker: TypeW
     given = meta(new).get("managedFields")
     # Leaving the list out keeps it; writing an empty one resets it.
     managers = read_managers(new if given is not None or old is None else old)
-    before = leaves(old, walker) if old is not None else {}
-    after = leaves(new, walker)
+    before = leaves(old, walker, containers=True) if old is not None else {}
+    after = leaves(new, walker, containers=True)
     changed, removed = _compare(before, after)
     mine = next((item for item in managers if item.is_same_writer(writer)), None)
     others = [item.without(changed | removed, writer.time) for item in managers if item is not mine]
@@ -58,15 +58,18 @@ def apply(
     merged: Object = _merge(live, config, walker, "")
     changed, _ = _compare(before, leaves(merged, walker))
     # What this manager applied before, does not apply any more, and nobody else owns, goes.
-    owned_by_others = {path for other in others for path in other.paths}
-    dropped = (mine.paths if mine else frozenset()) - wanted.keys() - owned_by_others
+    # A map or list stays as long as anything in it does.
+    needed = {path[:end] for path in _all_paths(others, wanted) for end in range(1, len(path) + 1)}
+    dropped = (mine.paths if mine else frozenset()) - needed
     if dropped:
         _prune(merged, dropped, walker)
     conflicts = [(other, sorted(other.paths & changed)) for other in others]
     conflicts = [(other, paths) for other, paths in conflicts if paths]
     if conflicts and not force:
         raise _conflict(conflicts)
-    _, removed = _compare(before, leaves(merged, walker))
+    _, removed = _compare(
+        leaves(live, walker, containers=True), leaves(merged, walker, containers=True)
+    )
     others = [item.without(changed | removed, writer.time) for item in others]
     paths = frozenset(wanted)
     kept = mine if mine is not None and mine.paths == paths else replace(writer, paths=paths)
@@ -75,11 +78,28 @@ def apply(
 
 
 def _write(obj: Object, managers: Iterable[Manager]) -> None:
-    entries = [manager.entry() for manager in managers if manager.paths]
+    entries = [manager.entry() for manager in sorted(managers, key=_order) if manager.paths]
     if entries:
         meta(obj)["managedFields"] = entries
     else:
         meta(obj).pop("managedFields", None)
+
+
+def _all_paths(managers: Iterable[Manager], wanted: Leaves) -> Iterator[Path]:
+    yield from wanted
+    for manager in managers:
+        yield from manager.paths
+
+
+def _order(manager: Manager) -> tuple[str, ...]:
+    """Appliers before updaters, then by time."""
+    return (
+        manager.operation,
+        manager.time,
+        manager.name,
+        manager.api_version,
+        manager.subresource,
+    )
 
 
 def _compare(before: Leaves, after: Leaves) -> tuple[frozenset[Path], frozenset[Path]]:
@@ -95,8 +115,9 @@ def _conflict(conflicts: list[tuple[Manager, list[Path]]]) -> ApiError:
     for manager, paths in conflicts:
         version = manager.api_version
         subresource = f' with subresource "{manager.subresource}"' if manager.subresource else ""
-        when = f" at {manager.time}" if manager.operation == "Update" and manager.time else ""
-        who = f'"{manager.name}"{subresource} using {version}{when}'
+        when = f" at {manager.time}" if manager.time else ""
+        since = f" using {version}{when}" if manager.operation == "Update" else ""
+        who = f'"{manager.name}"{subresource}{since}'
         fields = [readable(path) for path in paths]
         causes += [
             {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field}

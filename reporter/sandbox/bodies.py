@@ -1,5 +1,9 @@
 """Reading request bodies: JSON, YAML, and a little protobuf."""
 
+import json
+from collections import Counter
+from collections.abc import Iterator
+
 import msgspec
 import yaml
 
@@ -67,9 +71,44 @@ def read_object(raw: bytes, content_type: str) -> Object:
         found = read_yaml(raw)
     else:
         raise unsupported_media_type(["application/json", "application/yaml", _PROTOBUF])
+    if found is None:
+        return {}
     if not isinstance(found, dict):
         raise bad_request("the body of the request is no object")
     return found
+
+
+class _Pairs(dict[str, JSON]):
+    """An object that remembers which fields it was given twice."""
+
+    twice: tuple[str, ...] = ()
+
+
+def _pairs(pairs: list[tuple[str, JSON]]) -> _Pairs:
+    found = _Pairs(pairs)
+    if len(found) != len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        found.twice = tuple(name for name, count in counts.items() if count > 1)
+    return found
+
+
+def duplicate_fields(raw: bytes) -> list[str]:
+    """The paths of the fields that a JSON body has more than once; the last one counts."""
+    try:
+        return list(_duplicates(json.loads(raw, object_pairs_hook=_pairs), ""))
+    except ValueError:
+        # Not JSON, which others will say.
+        return []
+
+
+def _duplicates(value: JSON, path: str) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        yield from (f"{path}{name}" for name in value.twice)
+        for name, item in value.items():
+            yield from _duplicates(item, f"{path}{name}.")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _duplicates(item, f"{path[:-1]}[{index}].")
 
 
 def read_patch(raw: bytes, content_type: str) -> tuple[PatchType, JSON]:

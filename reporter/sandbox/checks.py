@@ -1,6 +1,7 @@
 """Whether a body fits the path it was sent to."""
 
-from reporter.sandbox.errors import bad_request, conflict
+from reporter.sandbox.errors import DecodeError, bad_request, conflict
+from reporter.sandbox.metadata import type_error
 from reporter.sandbox.objects import JSON, Object, dig, meta, name_of
 from reporter.sandbox.resources import Resource
 
@@ -9,28 +10,30 @@ def check_type(resource: Resource, body: JSON) -> None:
     """Refuse a body of another kind than its path is for."""
     if not isinstance(body, dict):
         raise bad_request("the body of the request is no object")
-    given = (body.get("apiVersion") or "", body.get("kind") or "")
-    if not resource.custom and not given[0] and not given[1]:
-        # Typed endpoints take a body without a type for their own.
-        body["apiVersion"], body["kind"] = resource.api_version, resource.kind
-        return
-    if not given[1]:
+    if not resource.custom:
+        # Typed endpoints take what says nothing of its type for their own.
+        body["apiVersion"] = body.get("apiVersion") or resource.api_version
+        body["kind"] = body.get("kind") or resource.kind
+    version, kind = body.get("apiVersion") or "", body.get("kind") or ""
+    if not kind:
         raise bad_request("Object 'Kind' is missing in the request body")
-    if given != (resource.api_version, resource.kind):
+    if version != resource.api_version:
         raise bad_request(
-            f"the API version in the data ({given[0]}) does not match the expected API version"
+            f"the API version in the data ({version}) does not match the expected API version"
             f" ({resource.api_version})"
-            if given[0] != resource.api_version
-            else f'{given[1]} in version "{resource.version}" cannot be handled as a'
-            f' {resource.kind}: no kind "{given[1]}" is registered at this path'
+        )
+    if kind != resource.kind:
+        raise bad_request(
+            f'{kind} in version "{resource.version}" cannot be handled as a'
+            f' {resource.kind}: no kind "{kind}" is registered at this path'
         )
 
 
 def settle_namespace(resource: Resource, namespace: str, body: Object) -> None:
     """Give a body the namespace of its path, or refuse another one."""
-    metadata = body.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
-        raise bad_request("json: cannot unmarshal metadata into Go value of type v1.ObjectMeta")
+    why = type_error(resource.kind, body)
+    if why:
+        raise DecodeError(resource.version, resource.kind, why)
     given = meta(body).get("namespace")
     if not resource.namespaced:
         meta(body).pop("namespace", None)

@@ -80,16 +80,17 @@ class Deletion:
         uid, version = wanted.get("uid"), wanted.get("resourceVersion")
         cause = ""
         if uid and uid != stored.uid:
-            cause = f"UID in precondition: {uid}, UID in object meta: {stored.uid}"
+            cause = (
+                f"the UID in the precondition ({uid}) does not match the UID in record"
+                f" ({stored.uid}). The object might have been deleted and then recreated"
+            )
         elif version and version != str(stored.version):
             cause = (
-                f"ResourceVersion in precondition: {version}, "
-                f"ResourceVersion in object meta: {stored.version}"
+                f"the ResourceVersion in the precondition ({version}) does not match the"
+                f" ResourceVersion in record ({stored.version}). The object might have been modified"
             )
         if cause:
-            raise conflict(
-                resource.group, resource.plural, stored.key.name, f"Precondition failed: {cause}"
-            )
+            raise conflict(resource.group, resource.kind, stored.key.name, cause)
 
     def _empty_namespace(self, name: str) -> None:
         for collection in list(self._storage.collections.values()):

@@ -2,12 +2,13 @@
 
 import hashlib
 
+from reporter.sandbox.errors import unknown_resource
 from reporter.sandbox.objects import Object, encode
 from reporter.sandbox.registry import Registry
 from reporter.sandbox.representation import media_types
 from reporter.sandbox.resources import Resource
 
-_AGGREGATED_VERSIONS = ("v2", "v2beta1")
+_AGGREGATED_VERSION = "v2"
 _SUBRESOURCE_VERBS = ["get", "patch", "update"]
 
 VERSION: Object = {
@@ -23,18 +24,20 @@ VERSION: Object = {
 }
 
 
-def aggregated_version(accept: str) -> str:
-    """The version of the aggregated form that a client wants, empty for the legacy form."""
-    for name, parameters in media_types(accept):
-        if name != "application/json":
+def aggregated_version(accept: str) -> str | None:
+    """The version of the aggregated form that a client wants, empty for the legacy form.
+
+    None where neither will do.
+    """
+    for name, parameters in media_types(accept) or [("*/*", {})]:
+        if name not in {"application/json", "*/*"}:
             continue
-        if parameters.get("as") == "APIGroupDiscoveryList":
-            version = parameters.get("v", "")
-            if parameters.get("g") == "apidiscovery.k8s.io" and version in _AGGREGATED_VERSIONS:
-                return version
-        elif "as" not in parameters:
+        if "as" not in parameters:
             return ""
-    return ""
+        wanted = tuple(parameters.get(key) for key in ("as", "g", "v"))
+        if wanted == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", _AGGREGATED_VERSION):
+            return _AGGREGATED_VERSION
+    return None
 
 
 def aggregated(registry: Registry, version: str, *, core: bool) -> bytes:
@@ -103,7 +106,29 @@ def _aggregated_resource(resource: Resource) -> Object:
 
 
 def _kind(resource: Resource) -> Object:
-    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    # Since 1.36 built-in kinds that are those of their path leave group and version empty.
+    group, version = (resource.group, resource.version) if resource.custom else ("", "")
+    return {"group": group, "version": version, "kind": resource.kind}
+
+
+def legacy(registry: Registry, path: list[str]) -> Object | None:
+    """What is below `/api` and `/apis`, which has only the legacy form; None for other paths.
+
+    Raises:
+        ApiError: 404 for an unknown version of a built-in group.
+    """
+    match path:
+        case ["api", "v1"]:
+            return resources(registry, "", "v1")
+        case ["apis", name]:
+            return group(registry, name)
+        case ["apis", name, version]:
+            found = resources(registry, name, version)
+            if found is None and registry.is_built_in(name):
+                raise unknown_resource()
+            return found
+        case _:
+            return None
 
 
 def core_versions() -> Object:

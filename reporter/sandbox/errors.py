@@ -42,14 +42,14 @@ class ApiError(Exception):
         }
         if self.reason:
             status["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             status["details"] = self.details
         status["code"] = self.code
         return status
 
 
 class UnknownPathError(Exception):
-    """A path of no served group, version or resource: plain text, no Status."""
+    """A path of no served group: plain text, no Status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ def _details(group: str, kind: str, name: str = "") -> Object:
         details["name"] = name
     if group:
         details["group"] = group
-    details["kind"] = kind
+    if kind:
+        details["kind"] = kind
     return details
 
 
@@ -165,14 +166,25 @@ def forbidden(group: str, plural: str, name: str, cause: str) -> ApiError:
     )
 
 
+def unreadable_patch(why: str) -> ApiError:
+    """422: what a patch made of the object cannot be decoded; a real server quotes all of it."""
+    error = invalid_value("patch", "<object>", why)
+    cause = {"reason": error.kind, "message": error.message, "field": error.field}
+    return ApiError(422, "Invalid", f' "" is invalid: {error}', details={"causes": [cause]})
+
+
 def bad_request(message: str) -> ApiError:
     """400: the request cannot be understood."""
     return ApiError(400, "BadRequest", message)
 
 
-def cannot_handle(version: str, kind: str, why: str) -> ApiError:
-    """400: the decoder's refusal of a body."""
-    return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
+class DecodeError(ApiError):
+    """400: the decoder's refusal of a body, and what it says where a patch made that body."""
+
+    def __init__(self, version: str, kind: str, why: str) -> None:
+        message = f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
+        super().__init__(400, "BadRequest", message)
+        self.why = why
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
@@ -185,18 +197,18 @@ def expired(message: str, *, resume: str = "") -> ApiError:
     return ApiError(410, "Expired", message, metadata={"continue": resume} if resume else {})
 
 
-def too_large(asked: int, current: int) -> ApiError:
+def too_large(asked: int, current: int, *, retry: bool = True) -> ApiError:
     """504: a version that the server has not reached."""
     details: Object = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-        "retryAfterSeconds": 1,
+        **({"retryAfterSeconds": 1} if retry else {}),
     }
     return ApiError(
         504,
         "Timeout",
         f"Timeout: Too large resource version: {asked}, current: {current}",
         details=details,
-        retry_after=1,
+        retry_after=1 if retry else None,
     )
 
 
@@ -210,22 +222,28 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
     )
 
 
-def not_acceptable(available: Sequence[str]) -> ApiError:
+def not_acceptable() -> ApiError:
     """406: none of the representations asked for can be made."""
     return ApiError(
         406,
         "NotAcceptable",
-        "only the following media types are accepted: " + ", ".join(available),
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf",
     )
 
 
-def method_not_allowed(group: str, plural: str) -> ApiError:
+def unknown_resource() -> ApiError:
+    """404: the group is served, but not with this version, resource or subresource."""
+    return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def method_not_allowed() -> ApiError:
     """405: the resource exists, the verb does not."""
     return ApiError(
         405,
         "MethodNotAllowed",
         "the server does not allow this method on the requested resource",
-        details=_details(group, plural),
+        details={},
     )
 
 

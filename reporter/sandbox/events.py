@@ -4,8 +4,8 @@ An Event is stored in its core/v1 form. The rules and their texts are those of
 `pkg/apis/core/validation/events.go`; the texts name the internal fields in both views.
 """
 
-from reporter.sandbox.errors import FieldError, cannot_handle, invalid_value, required_value
-from reporter.sandbox.metadata import qualified_name_errors, subdomain_errors
+from reporter.sandbox.errors import DecodeError, FieldError, invalid_value, required_value
+from reporter.sandbox.metadata import json_type, qualified_name_errors, subdomain_errors
 from reporter.sandbox.objects import JSON, Object, dig, encode, namespace_of
 from reporter.sandbox.resources import EVENTS_GROUP
 from reporter.sandbox.times import TimeFormatError, normalize_micro_time, normalize_time
@@ -106,6 +106,22 @@ def to_storage(group: str, obj: Object) -> Object:
     return stored
 
 
+def unknown_fields(group: str, obj: Object) -> list[str]:
+    """Paths that are no fields of one view of an Event."""
+    new_style = group == EVENTS_GROUP
+    known = {other if new_style else core: kind for core, other, kind in _FIELDS}
+    unknown = []
+    for name, value in obj.items():
+        if name in {"apiVersion", "kind", "metadata"}:
+            continue
+        if name not in known:
+            unknown.append(name)
+        elif isinstance(value, dict):
+            inner = _NESTED.get(known[name], {})
+            unknown += [f"{name}.{field}" for field in value if field not in inner]
+    return unknown
+
+
 def from_storage(group: str, stored: Object) -> Object:
     """One view of a stored Event."""
     if group != EVENTS_GROUP:
@@ -147,7 +163,7 @@ def _read(path: str, kind: str, value: JSON) -> JSON:
             # Neither field is left out by the encoder when it is empty.
             return {"count": kept.get("count", 0), "lastObservedTime": kept.get("lastObservedTime")}
         return kept
-    if kind == "int32" and isinstance(value, int) and not isinstance(value, bool):
+    if kind == "int32" and _is_int32(value):
         return value
     if kind in {"string", "time", "micro"} and isinstance(value, str):
         if kind == "string":
@@ -155,14 +171,20 @@ def _read(path: str, kind: str, value: JSON) -> JSON:
         try:
             return normalize_time(value) if kind == "time" else normalize_micro_time(value)
         except TimeFormatError as error:
-            raise cannot_handle("v1", "Event", str(error)) from None
-    given = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
+            raise DecodeError("v1", "Event", str(error)) from None
+    given = json_type(value)
+    if kind == "int32" and given == "number":
+        given = f"number {value}"
     wanted = _GO_TYPES.get(kind, "string")
-    raise cannot_handle(
+    raise DecodeError(
         "v1",
         "Event",
         f"json: cannot unmarshal {given} into Go struct field Event.{path} of type {wanted}",
     )
+
+
+def _is_int32(value: JSON) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
 
 
 def validate_create(group: str, event: Object) -> list[FieldError]:

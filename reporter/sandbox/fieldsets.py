@@ -6,6 +6,7 @@ A path is a tuple of the element names of FieldsV1: ``f:<field>``, ``k:<keys of 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from reporter.sandbox.listtypes import ListType, TypeWalker
 from reporter.sandbox.objects import JSON, Object, decode, dig, encode
@@ -13,6 +14,7 @@ from reporter.sandbox.times import TimeFormatError, normalize_time
 
 Path = tuple[str, ...]
 Leaves = dict[Path, JSON]
+_CONTAINER = "a map or list"
 
 # Fields that nobody owns.
 _SYSTEM_METADATA = frozenset(
@@ -31,9 +33,37 @@ _SYSTEM_METADATA = frozenset(
 )
 
 
-def leaves(obj: Object, walker: TypeWalker) -> Leaves:
-    """All owned paths of an object, with the values at the leaves."""
-    found: Leaves = {}
+# Parts of built-in kinds that are there, empty, before anybody writes them: Go's structs, and lists
+# without omitempty. Nobody owns them as such, or while they are empty.
+_ALWAYS_THERE = frozenset(
+    {
+        "containers",
+        "eventTime",
+        "firstTimestamp",
+        "involvedObject",
+        "lastTimestamp",
+        "deprecatedFirstTimestamp",
+        "deprecatedLastTimestamp",
+        "deprecatedSource",
+        "reportingComponent",
+        "reportingInstance",
+        "source",
+        "spec",
+        "status",
+        "strategy",
+        "template",
+        "updateStrategy",
+    }
+)
+_NOTHING: tuple[JSON, ...] = (None, "", {}, [])
+
+
+def leaves(obj: Object, walker: TypeWalker, *, containers: bool = False) -> Leaves:
+    """All owned paths of an object, with the values at the leaves.
+
+    With `containers`, maps and lists have paths of their own as well: whoever makes one owns it.
+    """
+    collect = _Collector(containers=containers)
     for name, value in obj.items():
         if name in {"apiVersion", "kind"}:
             continue
@@ -42,30 +72,51 @@ def leaves(obj: Object, walker: TypeWalker) -> Leaves:
             owned = {key: item for key, item in value.items() if key not in _SYSTEM_METADATA}
             if not owned:
                 continue
-        _collect(found, (f"f:{name}",), name, owned, walker.child(name))
-    return found
+        collect.field((f"f:{name}",), name, owned, walker.child(name))
+        if name == "metadata":
+            collect.found.pop(("f:metadata",), None)
+    return collect.found
 
 
-def _collect(found: Leaves, path: Path, field: str, value: JSON, walker: TypeWalker) -> None:
-    if isinstance(value, dict) and value and not walker.is_atomic_map():
+class _Collector:
+    """Collects owned paths on the way through an object."""
+
+    def __init__(self, *, containers: bool) -> None:
+        self.found: Leaves = {}
+        self._containers = containers
+
+    def field(self, path: Path, name: str, value: JSON, walker: TypeWalker) -> None:
+        """Collect a field and what is below it."""
+        always_there = name in _ALWAYS_THERE and not walker.custom
+        if always_there and value in _NOTHING:
+            return
+        is_container = bool(value) and isinstance(value, dict | list)
+        if self._containers and is_container and not always_there:
+            self.found[path] = _CONTAINER
+        if isinstance(value, dict) and value and not walker.is_atomic_map():
+            self._fields(path, value, walker)
+        elif not (isinstance(value, list) and value and self._items(path, name, value, walker)):
+            self.found[path] = value
+
+    def _fields(self, path: Path, value: Object, walker: TypeWalker) -> None:
         for name, item in value.items():
-            _collect(found, (*path, f"f:{name}"), name, item, walker.child(name))
-        return
-    if isinstance(value, list) and value:
+            self.field((*path, f"f:{name}"), name, item, walker.child(name))
+
+    def _items(self, path: Path, field: str, value: list[JSON], walker: TypeWalker) -> bool:
+        """Collect the items of a list; False where it is owned as a whole."""
         kind = walker.list_type(field)
         if kind.is_set:
             for item in value:
-                found[*path, value_element(item)] = item
-            return
-        if kind.keys and all(isinstance(item, dict) for item in value):
-            inner = walker.item()
-            for item in value:
-                below = (*path, key_element(item, kind, inner))
-                found[below] = True
-                for name, part in item.items():
-                    _collect(found, (*below, f"f:{name}"), name, part, inner.child(name))
-            return
-    found[path] = value
+                self.found[*path, value_element(item)] = item
+            return True
+        if not kind.keys or not all(isinstance(item, dict) for item in value):
+            return False
+        inner = walker.item()
+        for item in value:
+            below = (*path, key_element(item, kind, inner))
+            self.found[below] = True
+            self._fields(below, item, inner)
+        return True
 
 
 def key_element(item: Object, kind: ListType, walker: TypeWalker) -> str:
@@ -82,11 +133,13 @@ def value_element(item: JSON) -> str:
 def to_fields_v1(paths: Iterable[Path]) -> Object:
     """The FieldsV1 form of a set of paths."""
     root: Object = {}
-    for path in sorted(paths):
+    ordered = sorted(paths)
+    for path, following in pairwise([*ordered, ()]):
         node = root
         for element in path:
             node = node.setdefault(element, {})
-        if path[-1].startswith("k:"):
+        # What has paths below it says by a dot that it is owned itself.
+        if path[-1].startswith("k:") or following[: len(path)] == path:
             node["."] = {}
     return root
 

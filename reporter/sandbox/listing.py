@@ -9,16 +9,11 @@ from itertools import islice
 from reporter.sandbox import events, jsonpath
 from reporter.sandbox.errors import (
     ApiError,
-    FieldError,
     bad_request,
     expired,
-    forbidden_value,
-    invalid_options,
-    invalid_value,
-    required_value,
     too_large,
-    unsupported_value,
 )
+from reporter.sandbox.list_options import check_options, read_uncached_version
 from reporter.sandbox.objects import JSON, Object, decode, dig, encode
 from reporter.sandbox.requests import read_number
 from reporter.sandbox.resources import EVENTS_GROUP, Resource
@@ -45,7 +40,6 @@ _SELECTABLE: dict[str, tuple[str, ...]] = {
 }
 _ALWAYS = frozenset({"metadata.name", "metadata.namespace"})
 _INCONSISTENT = -1
-_MATCHES = ("Exact", "NotOlderThan")
 _TOO_OLD_TO_CONTINUE = (
     "The provided continue parameter is too old to display a consistent list result. You can start"
     " a new list without the continue parameter, or use the continue token in this response to"
@@ -130,75 +124,6 @@ class Page:
     metadata: Object
 
 
-def read_version(text: str) -> int:
-    """A resourceVersion of the query, 0 if it is not given.
-
-    Raises:
-        ApiError: 422 when it is no number.
-    """
-    if not text:
-        return 0
-    if not text.isdecimal():
-        raise invalid_options(
-            "ListOptions",
-            [invalid_value("resourceVersion", text, "must be a non-negative integer")],
-        )
-    return int(text)
-
-
-def check_options(query: Mapping[str, str], *, watch: bool) -> None:
-    """Refuse query parameters that contradict each other.
-
-    Raises:
-        ApiError: 422.
-    """
-    match = query.get("resourceVersionMatch", "")
-    version, resume = query.get("resourceVersion", ""), query.get("continue", "")
-    initial = query.get("sendInitialEvents")
-    errors: list[FieldError] = []
-    field = "resourceVersionMatch"
-    if match and match not in _MATCHES:
-        errors.append(unsupported_value(field, match, ("Exact", "NotOlderThan", "")))
-    if initial is not None:
-        if not watch:
-            errors.append(
-                forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list")
-            )
-        elif match != "NotOlderThan":
-            errors.append(
-                forbidden_value(
-                    field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-                )
-                if match
-                else required_value(field, "sendInitialEvents requires resourceVersionMatch")
-            )
-    elif match and watch:
-        errors.append(
-            forbidden_value(
-                field,
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )
-        )
-    elif match and resume:
-        errors.append(
-            forbidden_value(field, "resourceVersionMatch is forbidden when continue is provided")
-        )
-    elif match and not version:
-        errors.append(
-            forbidden_value(
-                field, "resourceVersionMatch is forbidden unless resourceVersion is provided"
-            )
-        )
-    elif match == "Exact" and version == "0":
-        errors.append(
-            forbidden_value(
-                field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-            )
-        )
-    if errors:
-        raise invalid_options("ListOptions", errors)
-
-
 def list_page(
     storage: Storage, resource: Resource, wanted: Filter, query: Mapping[str, str]
 ) -> Page:
@@ -209,16 +134,18 @@ def list_page(
     """
     check_options(query, watch=False)
     version, after, limit = _position(storage, resource, query)
-    found = _matching(storage, resource, wanted, version, after)
-    if not limit:
-        return Page(list(found), {"resourceVersion": str(version)})
-    items = list(islice(found, limit))
-    following = next(found, None)
+    candidates = _candidates(storage, resource, wanted, version, after)
+    found = filter(wanted.matches, candidates)
     metadata: Object = {"resourceVersion": str(version)}
-    if following is not None:
+    if not limit:
+        return Page(list(found), metadata)
+    items = list(islice(found, limit))
+    # Whether what follows matches is not looked at: the last page of a selection may be empty.
+    remaining = sum(1 for _ in candidates)
+    if remaining:
         metadata["continue"] = _token(version, items[-1].key)
         if not wanted.selective:
-            metadata["remainingItemCount"] = 1 + sum(1 for _ in found)
+            metadata["remainingItemCount"] = remaining
     return Page(items, metadata)
 
 
@@ -226,7 +153,7 @@ def _position(
     storage: Storage, resource: Resource, query: Mapping[str, str]
 ) -> tuple[int, Key | None, int]:
     """At which version a page is read, after which key, and how long it may be."""
-    limit = read_number(query, "limit")
+    limit = max(read_number(query, "limit"), 0)
     asked, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     compacted = storage.collection(resource.collection).compacted
     if resume := query.get("continue", ""):
@@ -238,14 +165,11 @@ def _position(
         if version < compacted:
             raise expired(_TOO_OLD_TO_CONTINUE, resume=_token(_INCONSISTENT, after))
         return version, after, limit
-    number = read_version(asked)
-    if number > storage.version:
-        raise too_large(number, storage.version)
+    number = read_uncached_version(asked)
+    check_reached(storage, resource, number)
     if match == "Exact" or (limit and number and not match):
         if number < compacted:
-            raise expired(
-                f"The resourceVersion for the provided list is too old: {number} ({compacted})"
-            )
+            raise expired("The resourceVersion for the provided list is too old.")
         return number, None, limit
     if asked and number == 0 and not resource.is_event:
         # Answered from the watch cache, which does not know pages.
@@ -253,19 +177,27 @@ def _position(
     return storage.version, None, limit
 
 
-def _matching(
+def check_reached(storage: Storage, resource: Resource, version: int) -> None:
+    """Refuse a version of the future; a real server waits 3 s for it first.
+
+    Raises:
+        ApiError: 504; for Events, which have no cache, without a time to retry after.
+    """
+    if version > storage.version:
+        raise too_large(version, storage.version, retry=not resource.is_event)
+
+
+def _candidates(
     storage: Storage, resource: Resource, wanted: Filter, version: int, after: Key | None
 ) -> Iterator[Stored]:
     collection = storage.collection(resource.collection)
     name = wanted.fields.exact("metadata.name")
     if version < storage.version:
-        candidates = collection.range_at(version, wanted.namespace, after)
-    elif name is not None and (wanted.namespace or not resource.namespaced):
+        return collection.range_at(version, wanted.namespace, after)
+    if name is not None and (wanted.namespace or not resource.namespaced):
         found = collection.objects.get(Key(wanted.namespace, name))
-        candidates = iter((found,) if found is not None else ())
-    else:
-        candidates = collection.range(wanted.namespace, after)
-    return filter(wanted.matches, candidates)
+        return iter((found,) if found is not None else ())
+    return collection.range(wanted.namespace, after)
 
 
 def _token(version: int, after: Key | None) -> str:
@@ -284,4 +216,4 @@ def _read_token(text: str) -> tuple[int, Key]:
 
 
 def _bad_token(why: str) -> ApiError:
-    return bad_request(f"continue key is not valid: {why}")
+    return bad_request(f"invalid continue token: continue key is not valid: {why}")

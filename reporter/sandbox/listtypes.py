@@ -52,18 +52,39 @@ _APPLY = {
 }
 
 
+_ATOMIC_MAPS = frozenset(
+    {
+        "involvedObject",
+        "labelSelector",
+        "namespaceSelector",
+        "nodeSelector",
+        "podSelector",
+        "regarding",
+        "related",
+        "selector",
+    }
+)
+
+
 class TypeWalker:
     """Finds the list type of fields, by schema for custom kinds and by name for built-in ones."""
 
-    __slots__ = ("_custom", "_kind", "_schema", "_strategic")
+    __slots__ = ("_field", "_kind", "_schema", "_strategic", "custom")
 
     def __init__(
-        self, kind: str, *, custom: bool, schema: Object | None, strategic: bool = False
+        self,
+        kind: str,
+        *,
+        custom: bool,
+        schema: Object | None,
+        strategic: bool = False,
+        field: str = "",
     ) -> None:
         self._kind = kind
-        self._custom = custom
+        self.custom = custom
         self._schema = schema
         self._strategic = strategic
+        self._field = field
 
     def child(self, field: str) -> "TypeWalker":
         """The walker below a field."""
@@ -72,21 +93,23 @@ class TypeWalker:
         if schema is not None:
             found = (schema.get("properties") or {}).get(field, schema.get("additionalProperties"))
             below = found if isinstance(found, dict) else None
-        return TypeWalker(self._kind, custom=self._custom, schema=below, strategic=self._strategic)
+        return TypeWalker(
+            self._kind, custom=self.custom, schema=below, strategic=self._strategic, field=field
+        )
 
     def item(self) -> "TypeWalker":
         """The walker of the items of a list."""
         below = (self._schema or {}).get("items")
         return TypeWalker(
             self._kind,
-            custom=self._custom,
+            custom=self.custom,
             schema=below if isinstance(below, dict) else None,
             strategic=self._strategic,
         )
 
     def list_type(self, field: str) -> ListType:
         """The type of the list that this walker stands on, reached through `field`."""
-        if self._custom and field not in {"ownerReferences", "finalizers"}:
+        if self.custom and field not in {"ownerReferences", "finalizers"}:
             kind = (self._schema or {}).get("x-kubernetes-list-type")
             if kind == "map":
                 return ListType(tuple((self._schema or {}).get("x-kubernetes-list-map-keys") or ()))
@@ -98,11 +121,13 @@ class TypeWalker:
 
     def is_atomic_map(self) -> bool:
         """Whether a map is owned and replaced as a whole."""
+        if not self.custom:
+            return self._field in _ATOMIC_MAPS
         return (self._schema or {}).get("x-kubernetes-map-type") == "atomic"
 
     def default_of(self, key: str) -> str | None:
         """The default of a list key that an item may leave out."""
-        if not self._custom:
+        if not self.custom:
             return "TCP" if key == "protocol" else None
         found = ((self._schema or {}).get("properties") or {}).get(key, {}).get("default")
         return None if found is None else str(found)

@@ -211,6 +211,40 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     return errors
 
 
+def type_error(kind: str, obj: Object) -> str:
+    """What the decoder says of metadata, or of a ConfigMap's data, of the wrong type; or nothing."""
+    metadata = obj.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        return _cannot_unmarshal(metadata, f"{kind}.metadata", "v1.ObjectMeta")
+    for name in ("name", "namespace", "generateName"):
+        value = (metadata or {}).get(name)
+        if value is not None and not isinstance(value, str):
+            return _cannot_unmarshal(value, f"ObjectMeta.metadata.{name}", "string")
+    maps = [("ObjectMeta.metadata", metadata or {}, name) for name in ("labels", "annotations")]
+    if kind == "ConfigMap":
+        maps.append((kind, obj, "data"))
+    for prefix, holder, name in maps:
+        given = holder.get(name)
+        if given is not None and not isinstance(given, dict):
+            return _cannot_unmarshal(given, f"{prefix}.{name}", "map[string]string")
+        for value in (given or {}).values():
+            if value is not None and not isinstance(value, str):
+                return _cannot_unmarshal(value, f"{prefix}.{name}", "string")
+    return ""
+
+
+def _cannot_unmarshal(value: JSON, field: str, wanted: str) -> str:
+    return (
+        f"json: cannot unmarshal {json_type(value)} into Go struct field {field} of type {wanted}"
+    )
+
+
+def json_type(value: JSON) -> str:
+    """What Go's decoder calls the type of a value."""
+    names = {dict: "object", list: "array", str: "string", bool: "bool"}
+    return names.get(type(value), "number")
+
+
 def _string_map(metadata: Object, name: str) -> dict[str, str]:
     found: JSON = metadata.get(name)
     return found if isinstance(found, dict) else {}

@@ -1,13 +1,13 @@
 """The verbs that write, on the storage and without HTTP: create, update and patch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from reporter.sandbox import checks, events, strategies
 from reporter.sandbox.apply import apply, track_update
 from reporter.sandbox.errors import (
     ApiError,
+    DecodeError,
     FieldError,
     already_exists,
     bad_request,
@@ -16,12 +16,14 @@ from reporter.sandbox.errors import (
     invalid,
     invalid_value,
     not_found,
+    unreadable_patch,
     unsupported_media_type,
 )
 from reporter.sandbox.fieldsets import Manager, read_managers
 from reporter.sandbox.listtypes import TypeWalker
 from reporter.sandbox.metadata import fill_on_create
 from reporter.sandbox.objects import JSON, Object, copy_json, meta, name_of, namespace_of
+from reporter.sandbox.options import DEFAULT_OPTIONS, WriteOptions
 from reporter.sandbox.patching import json_patch, merge_patch
 from reporter.sandbox.registry import Registry
 from reporter.sandbox.resources import CRD_COLLECTION, Resource
@@ -39,19 +41,6 @@ PATCH_TYPES: dict[str, PatchType] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOptions:
-    """Query parameters of a write."""
-
-    manager: str = "sandbox"
-    force: bool = False
-    dry_run: bool = False
-    strict: bool = False
-    through: str = ""
-    """A subresource that managedFields shall name although the main resource is written."""
-
-
-DEFAULT_OPTIONS = WriteOptions()
 Reaction = Callable[[Resource, Stored, Stored | None], None]
 
 
@@ -95,7 +84,7 @@ class Operations:
         """Create an object in a namespace (empty for cluster-scoped kinds)."""
         checks.check_type(resource, body)
         checks.settle_namespace(resource, namespace, body)
-        obj = strategies.read_body(resource, body, strict=options.strict)
+        obj = self._read_body(resource, body, options)
         self.check_namespace(resource, namespace, name_of(obj))
         if meta(obj).get("resourceVersion"):
             raise _version_on_create()
@@ -115,7 +104,7 @@ class Operations:
         checks.check_type(resource, body)
         checks.settle_namespace(resource, namespace, body)
         checks.check_name(name, body)
-        obj = strategies.read_body(resource, body, strict=options.strict)
+        obj = self._read_body(resource, body, options)
         stored = self.storage.get(resource.collection, namespace, name)
         if stored is None:
             if not resource.create_on_update or subresource:
@@ -126,7 +115,8 @@ class Operations:
             return self._insert(resource, obj, options), True
         if not meta(obj).get("resourceVersion") and not resource.unconditional_update:
             error = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid(resource.group, resource.kind, name, [error])
+            raise invalid(resource.group, resource.plural, name, [error])
+        checks.check_uid(resource, obj, stored.uid)
         return self._replace(resource, stored, obj, options, subresource=subresource), False
 
     def patch(
@@ -168,10 +158,13 @@ class Operations:
         if not isinstance(patched, dict):
             raise bad_request("the patched document is no object")
         patched = copy_json(patched)
-        checks.check_type(resource, patched)
-        checks.settle_namespace(resource, namespace, patched)
-        checks.check_name(name, patched)
-        obj = strategies.read_body(resource, patched, strict=options.strict)
+        try:
+            checks.check_type(resource, patched)
+            checks.settle_namespace(resource, namespace, patched)
+            checks.check_name(name, patched)
+            obj = self._read_body(resource, patched, options)
+        except DecodeError as error:
+            raise unreadable_patch(error.why) from None
         return self._replace(resource, stored, obj, options, subresource=subresource), False
 
     def _apply(
@@ -202,14 +195,14 @@ class Operations:
         elif resource.status:
             config.pop("status", None)
         if resource.schema is not None:
-            config = strategies.read_body(resource, config, strict=options.strict)
+            config = self._read_body(resource, config, options)
         live = self.read(resource, stored) if stored is not None else None
         walker = TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
         writer = self._writer(resource, options, "Apply", subresource)
         merged = apply(live, config, writer, walker, force=options.force)
         if version:
             meta(merged)["resourceVersion"] = version
-        obj = strategies.read_body(resource, copy_json(merged))
+        obj, _ = strategies.read_body(resource, copy_json(merged))
         if stored is None:
             self.check_namespace(resource, namespace, name)
             return self._insert(resource, obj, options, tracked=True), True
@@ -221,13 +214,18 @@ class Operations:
     def load(self, resource: Resource, obj: Object) -> Stored:
         """Store an object with its own status, uid and creation time, and with defaults."""
         meta(obj).pop("resourceVersion", None)
-        obj = strategies.read_body(resource, obj)
+        obj, _ = strategies.read_body(resource, obj)
         fill_on_create(obj, now=self.storage.clock(), generation=resource.generation, keep=True)
         strategies.set_defaults(resource, obj)
         if resource.collection == CRD_COLLECTION:
             self.prepare_crd(obj, None)
         old = self.storage.get(resource.collection, namespace_of(obj), name_of(obj))
         return self._store(resource, obj, old)
+
+    def _read_body(self, resource: Resource, body: Object, options: WriteOptions) -> Object:
+        obj, unknown = strategies.read_body(resource, body)
+        options.problems.add(resource, [f'unknown field "{path}"' for path in unknown])
+        return obj
 
     def _insert(
         self, resource: Resource, obj: Object, options: WriteOptions, *, tracked: bool = False
@@ -241,8 +239,7 @@ class Operations:
         if self.storage.get(resource.collection, namespace, name) is not None:
             raise already_exists(resource.group, resource.plural, name)
         if not tracked:
-            writer = self._writer(resource, options, "Update", "")
-            track_update(obj, None, writer, self._walker(resource))
+            self._track_update(resource, obj, None, options, "")
         if resource.collection == CRD_COLLECTION:
             self.prepare_crd(obj, None)
         if options.dry_run:
@@ -264,7 +261,6 @@ class Operations:
         version = meta(obj).get("resourceVersion")
         if version and version != str(stored.version):
             raise conflict(resource.group, resource.plural, stored.key.name)
-        checks.check_uid(resource, obj, stored.uid)
         new = strategies.prepare_update(resource, obj, old, subresource=subresource)
         strategies.set_defaults(resource, new)
         strategies.validate_update(resource, new, old)
@@ -272,8 +268,7 @@ class Operations:
             self.prepare_crd(new, old)
         meta(new)["resourceVersion"] = str(stored.version)
         if not tracked and not _same(new, old):
-            writer = self._writer(resource, options, "Update", subresource)
-            track_update(new, old, writer, self._walker(resource))
+            self._track_update(resource, new, old, options, subresource)
         if "managedFields" not in meta(new) and "managedFields" in meta(old) and not tracked:
             meta(new)["managedFields"] = meta(old)["managedFields"]
         if _same(new, old) and read_managers(new) == read_managers(old):
@@ -325,6 +320,21 @@ class Operations:
             }
             error.details = {**(error.details or {}), "causes": [cause]}
             raise error
+
+    def _track_update(
+        self,
+        resource: Resource,
+        new: Object,
+        old: Object | None,
+        options: WriteOptions,
+        subresource: str,
+    ) -> None:
+        writer = self._writer(resource, options, "Update", subresource)
+        if resource.is_event:
+            # Fields are owned by the names of the view that they were written through.
+            old = None if old is None else events.from_storage(resource.group, old)
+            new = events.from_storage(resource.group, new)
+        track_update(new, old, writer, self._walker(resource))
 
     def _walker(self, resource: Resource) -> TypeWalker:
         return TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)

@@ -58,9 +58,10 @@ def _apply(document: JSON, operation: dict[str, JSON]) -> JSON:
         case "add":
             return _add(document, path, copy_json(operation["value"]))
         case "replace":
-            if path:
-                _get(document, path)
-            return _add(_remove(document, path)[0], path, copy_json(operation["value"]))
+            if path and not isinstance(_get(document, path[:-1]), dict):
+                document = _remove(document, path)[0]
+            # Of an object, it adds what was not there.
+            return _add(document, path, copy_json(operation["value"]))
         case "remove":
             return _remove(document, path)[0]
         case "test":

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reporter.sandbox.objects import Object, dig, name_of
-from reporter.sandbox.resources import BUILT_IN, PrinterColumn, Resource, ScalePaths
+from reporter.sandbox.resources import BUILT_IN, CUSTOM_VERBS, PrinterColumn, Resource, ScalePaths
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
@@ -56,6 +56,10 @@ class Registry:
         """The first served resource over a collection."""
         return next((item for item in self if item.collection == collection), None)
 
+    def is_built_in(self, group: str) -> bool:
+        """Whether the server itself serves a group, and not by CustomResourceDefinitions."""
+        return any(item.group == group and not item.custom for item in self)
+
     def versions(self) -> dict[str, list[str]]:
         """Served versions by group, in the order of preference; the core group is ``""``."""
         found: dict[str, list[str]] = {}
@@ -105,6 +109,7 @@ def custom_resources(crd: Object) -> list[Resource]:
             generation=True,
             unconditional_update=False,
             custom=True,
+            verbs=CUSTOM_VERBS,
             schema=dig(version, "schema", "openAPIV3Schema"),
             columns=tuple(_columns(version)),
             selectable=tuple(

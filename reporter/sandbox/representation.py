@@ -45,7 +45,7 @@ def negotiate(accept: str) -> Representation:
         ApiError: 406 when there is none.
     """
     for name, parameters in media_types(accept) or [(_JSON, {})]:
-        if name not in {_JSON, "application/*", "*/*"}:
+        if name not in {_JSON, "*/*"}:
             continue
         wanted = parameters.get("as")
         if wanted is None:
@@ -56,7 +56,7 @@ def negotiate(accept: str) -> Representation:
             return "table"
         if wanted in _PARTIAL and parameters.get("v") == "v1":
             return "partial"
-    raise not_acceptable([_JSON])
+    raise not_acceptable()
 
 
 def _head(resource: Resource) -> bytes:
@@ -116,6 +116,8 @@ def table_of(
             text += b',"object":' + whole(resource, stored)
         elif include == "Metadata":
             text += b',"object":' + partial(resource, stored)
+        else:
+            text += b',"object":null'
         rows.append(text + b"}")
     head: Object = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
     head["columnDefinitions"] = tables.definitions(columns) if with_definitions else None
@@ -141,6 +143,9 @@ def list_of(
         kind, version = resource.listed_as, resource.api_version
         # Lists of built-in kinds do not repeat the type in their items.
         head = _head(resource) if resource.custom else b"{"
+        if resource.custom:
+            # Their lists are unstructured, and leave nothing out.
+            metadata = {"continue": "", **metadata}
         parts = [head + _body(resource, stored) for stored in items]
     envelope = encode({"kind": kind, "apiVersion": version, "metadata": metadata})
     return envelope[:-1] + b',"items":[' + b",".join(parts) + b"]}"
@@ -159,16 +164,14 @@ def change_line(
     line = change.encoded.get(cache_key)
     if line is None:
         render = partial if representation == "partial" else whole
-        # Who selects by labels or fields sees an object leave in its last matching state.
-        left = kind == "DELETED" and change.type != "DELETED" and change.old is not None
-        stored = change.new if not left or change.old is None else _at_version(change)
+        stored = last_match(change) if kind == "DELETED" else change.new
         line = change.encoded[cache_key] = event_line(kind, render(resource, stored))
     return line
 
 
-def _at_version(change: Change) -> Stored:
-    """The state before a change, with the version of the change."""
-    if change.old is None:
+def last_match(change: Change) -> Stored:
+    """What somebody whose selectors an object leaves is shown: its old state, with the new version."""
+    if change.type == "DELETED" or change.old is None:
         return change.new
     obj = decode(b"{" + change.old.body)
     obj["metadata"]["resourceVersion"] = str(change.version)

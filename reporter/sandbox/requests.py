@@ -4,7 +4,12 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reporter.sandbox.errors import UnknownPathError, bad_request, method_not_allowed
+from reporter.sandbox.errors import (
+    UnknownPathError,
+    bad_request,
+    method_not_allowed,
+    unknown_resource,
+)
 from reporter.sandbox.registry import Registry
 from reporter.sandbox.resources import Resource
 
@@ -12,6 +17,7 @@ _TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
 _SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
 _NAMED_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _PLAIN_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_CORE_PREFIX, _GROUP_PREFIX = 2, 3
 _MAX_NAMED_SEGMENTS = 3
 
 
@@ -37,22 +43,71 @@ class ResourceRequest:
         return f"{plural}/{self.subresource}" if self.subresource else plural
 
 
+@dataclass(frozen=True, slots=True)
+class _Location:
+    """The parts of a resource path."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    subresource: str
+
+
 def read_request(
     registry: Registry, method: str, path: str, query: Mapping[str, str]
 ) -> ResourceRequest:
     """What a request on a resource path asks for.
 
     Raises:
-        UnknownPathError: when no resource is served there.
-        ApiError: 405 when the resource has no such verb.
+        UnknownPathError: when no resource of that group is served by the server itself.
+        ApiError: 404 when the group is a built-in one, 405 when the resource has no such verb.
     """
+    at = _locate(path)
+    if at is None:
+        raise UnknownPathError(path)
+    resource = registry.by_path(at.group, at.version, at.plural)
+    if resource is None or not _fits(resource, at):
+        if registry.is_built_in(at.group):
+            raise unknown_resource()
+        raise UnknownPathError(path)
+    verb = _verb(at, method, query)
+    allowed = ("get", "patch", "update") if at.subresource else resource.verbs
+    if verb not in allowed or (resource.namespaced and not at.namespace and verb == "create"):
+        raise method_not_allowed()
+    return _request(resource, at, verb)
+
+
+def read_unserved_request(
+    method: str, path: str, query: Mapping[str, str]
+) -> ResourceRequest | None:
+    """The same for a path at which nothing need be served; None for other paths."""
+    at = _locate(path)
+    if at is None:
+        return None
+    resource = Resource(group=at.group, version=at.version, plural=at.plural, kind="")
+    return _request(resource, at, _verb(at, method, query))
+
+
+def _request(resource: Resource, at: _Location, verb: str) -> ResourceRequest:
+    return ResourceRequest(
+        resource=resource,
+        verb=verb,
+        namespace=at.namespace,
+        name=at.name,
+        subresource=at.subresource,
+    )
+
+
+def _locate(path: str) -> _Location | None:
     segments = path.strip("/").split("/")
-    if segments[:2] == ["api", "v1"]:
-        group, version, rest = "", "v1", segments[2:]
-    elif segments[0] == "apis" and len(segments) > _MAX_NAMED_SEGMENTS - 1:
+    if segments[0] == "api" and len(segments) > _CORE_PREFIX:
+        group, version, rest = "", segments[1], segments[2:]
+    elif segments[0] == "apis" and len(segments) > _GROUP_PREFIX:
         group, version, rest = segments[1], segments[2], segments[3:]
     else:
-        raise UnknownPathError(path)
+        return None
     namespace = ""
     if (
         len(rest) >= _MAX_NAMED_SEGMENTS
@@ -60,26 +115,23 @@ def read_request(
         and not (rest[2] in _SUBRESOURCES_OF_NAMESPACES and group == "")
     ):
         namespace, rest = rest[1], rest[2:]
-    if not rest or not all(rest) or len(rest) > _MAX_NAMED_SEGMENTS:
-        raise UnknownPathError(path)
-    resource = registry.by_path(group, version, rest[0])
-    if resource is None or (namespace and not resource.namespaced):
-        raise UnknownPathError(path)
-    name = rest[1] if len(rest) > 1 else ""
-    subresource = rest[2] if len(rest) > 2 else ""  # noqa: PLR2004 - plural, name, subresource
-    if name and resource.namespaced and not namespace:
-        raise UnknownPathError(path)
-    if subresource and not _has_subresource(resource, subresource):
-        raise UnknownPathError(path)
-    verb = (_NAMED_VERBS if name else _PLAIN_VERBS).get(method, "")
-    if verb == "list" and is_true(query.get("watch")):
-        verb = "watch"
-    allowed = ("get", "patch", "update") if subresource else resource.verbs
-    if verb not in allowed or (resource.namespaced and not namespace and verb == "create"):
-        raise method_not_allowed(resource.group, resource.plural)
-    return ResourceRequest(
-        resource=resource, verb=verb, namespace=namespace, name=name, subresource=subresource
-    )
+    if not all(rest) or len(rest) > _MAX_NAMED_SEGMENTS:
+        return None
+    plural, name, subresource = (*rest, "", "")[:_MAX_NAMED_SEGMENTS]
+    return _Location(group, version, namespace, plural, name, subresource)
+
+
+def _fits(resource: Resource, at: _Location) -> bool:
+    if at.namespace and not resource.namespaced:
+        return False
+    if at.name and resource.namespaced and not at.namespace:
+        return False
+    return not at.subresource or _has_subresource(resource, at.subresource)
+
+
+def _verb(at: _Location, method: str, query: Mapping[str, str]) -> str:
+    verb = (_NAMED_VERBS if at.name else _PLAIN_VERBS).get(method, "")
+    return "watch" if verb == "list" and is_true(query.get("watch")) else verb
 
 
 def _has_subresource(resource: Resource, subresource: str) -> bool:

@@ -7,19 +7,28 @@ from http import HTTPStatus
 from aiohttp import hdrs, web
 
 from reporter.sandbox.access import Access
-from reporter.sandbox.bodies import read_object, read_patch
+from reporter.sandbox.bodies import duplicate_fields, read_object, read_patch
 from reporter.sandbox.deletion import Deletion
 from reporter.sandbox.errors import (
     ApiError,
     UnknownPathError,
-    invalid_options,
-    required_value,
-    too_large,
+    bad_request,
 )
 from reporter.sandbox.faults import Faults, OpenWatch
-from reporter.sandbox.listing import list_page, read_filter, read_version
+from reporter.sandbox.list_options import read_uncached_version, read_version
+from reporter.sandbox.listing import (
+    check_reached,
+    list_page,
+    read_filter,
+)
 from reporter.sandbox.objects import JSON, Object, encode
-from reporter.sandbox.operations import Operations, PatchType, WriteOptions
+from reporter.sandbox.operations import Operations
+from reporter.sandbox.options import (
+    WriteOptions,
+    is_dry_run,
+    read_write_options,
+    require_manager,
+)
 from reporter.sandbox.patching import json_patch, merge_patch
 from reporter.sandbox.representation import (
     IncludeObject,
@@ -29,13 +38,12 @@ from reporter.sandbox.representation import (
     table_of,
     whole,
 )
-from reporter.sandbox.requests import ResourceRequest, is_true
+from reporter.sandbox.requests import ResourceRequest
 from reporter.sandbox.selectors import EVERYTHING
 from reporter.sandbox.storage import Stored
 from reporter.sandbox.subresources import change_scale, scale_of
 from reporter.sandbox.watching import Watch, read_options
 
-_MAX_MANAGER = 128
 _INCLUDE: dict[str, IncludeObject] = {"None": "None", "Metadata": "Metadata", "Object": "Object"}
 _REVIEWS = {"selfsubjectaccessreviews": "review", "selfsubjectrulesreviews": "rules_review"}
 
@@ -73,15 +81,11 @@ class ResourceHandlers:
             case "list":
                 return self._list(request, wanted)
             case "create":
-                body = read_object(raw, request.content_type)
-                stored = self._operations.create(
-                    wanted.resource, wanted.namespace, body, _write_options(request)
-                )
-                return self._object(request, wanted, stored, created=True)
+                return self._create(request, wanted, raw)
             case "update":
-                return self._update(request, wanted, read_object(raw, request.content_type))
+                return self._update(request, wanted, raw)
             case "patch":
-                return self._patch(request, wanted, *read_patch(raw, request.content_type))
+                return self._patch(request, wanted, raw)
             case "delete":
                 return self._delete(request, wanted, read_object(raw, request.content_type))
             case "deletecollection":
@@ -133,9 +137,9 @@ class ResourceHandlers:
             self._faults.closed(opened)
 
     def _get(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
-        version = read_version(request.query.get("resourceVersion", ""))
-        if version > self._storage.version:
-            raise too_large(version, self._storage.version)
+        read = read_uncached_version if wanted.resource.is_event else read_version
+        version = read(request.query.get("resourceVersion", ""))
+        check_reached(self._storage, wanted.resource, version)
         stored = self._operations.find(wanted.resource, wanted.namespace, wanted.name)
         return self._object(request, wanted, stored)
 
@@ -153,26 +157,31 @@ class ResourceHandlers:
         )
         return web.Response(body=body, content_type="application/json")
 
-    def _update(self, request: web.Request, wanted: ResourceRequest, body: Object) -> web.Response:
+    def _create(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
+        options = read_write_options(request.query, request.headers, wanted.verb)
+        body = _read_object(request, wanted, raw, options)
+        stored = self._operations.create(wanted.resource, wanted.namespace, body, options)
+        return _warned(self._object(request, wanted, stored, created=True), options)
+
+    def _update(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
         resource, namespace, name = wanted.resource, wanted.namespace, wanted.name
-        options = _write_options(request)
+        options = read_write_options(request.query, request.headers, wanted.verb)
+        body = _read_object(request, wanted, raw, options)
         if wanted.subresource == "scale":
             stored = change_scale(
                 self._operations, resource, namespace, name, lambda _: body, options
             )
             return self._object(request, wanted, stored)
-        if self._storage.get(resource.collection, namespace, name) is None:
-            self._authorize_creation(wanted)
+        self._authorize_creation(wanted)
         stored, created = self._operations.update(
             resource, namespace, name, body, options, subresource=wanted.subresource
         )
-        return self._object(request, wanted, stored, created=created)
+        return _warned(self._object(request, wanted, stored, created=created), options)
 
-    def _patch(
-        self, request: web.Request, wanted: ResourceRequest, patch_type: PatchType, body: JSON
-    ) -> web.Response:
+    def _patch(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
         resource, namespace, name = wanted.resource, wanted.namespace, wanted.name
-        options = _write_options(request)
+        options = read_write_options(request.query, request.headers, wanted.verb)
+        patch_type, body = read_patch(raw, request.content_type)
         if wanted.subresource == "scale":
             apply = json_patch if patch_type == "json" else merge_patch
             stored = change_scale(
@@ -180,24 +189,26 @@ class ResourceHandlers:
             )
             return self._object(request, wanted, stored)
         if patch_type == "apply":
-            _require_manager(request)
-            if self._storage.get(resource.collection, namespace, name) is None:
-                self._authorize_creation(wanted)
+            require_manager(request.query)
+            self._authorize_creation(wanted)
         stored, created = self._operations.patch(
             resource, namespace, name, patch_type, body, options, subresource=wanted.subresource
         )
-        return self._object(request, wanted, stored, created=created)
+        return _warned(self._object(request, wanted, stored, created=created), options)
 
     def _authorize_creation(self, wanted: ResourceRequest) -> None:
         """A write to a name that is free needs the right to create, and may be limited to it."""
-        self._access.check(wanted, verb="create")
+        if wanted.subresource:
+            return
+        if self._storage.get(wanted.resource.collection, wanted.namespace, wanted.name) is None:
+            self._access.check(wanted, verb="create")
 
     def _delete(
         self, request: web.Request, wanted: ResourceRequest, options: Object
     ) -> web.Response:
         resource = wanted.resource
         stored, gone = self._deletion.delete(
-            resource, wanted.namespace, wanted.name, options, dry_run=_is_dry_run(request)
+            resource, wanted.namespace, wanted.name, options, dry_run=is_dry_run(request.query)
         )
         if not gone:
             return self._object(request, wanted, stored)
@@ -217,7 +228,7 @@ class ResourceHandlers:
     def _delete_collection(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
         selected = read_filter(wanted.resource, wanted.namespace, request.query)
         page = list_page(self._storage, wanted.resource, selected, {})
-        if not _is_dry_run(request):
+        if not is_dry_run(request.query):
             self._deletion.delete_each(wanted.resource, page.items)
         body = list_of(
             wanted.resource,
@@ -267,27 +278,24 @@ def _include(request: web.Request) -> IncludeObject:
     return _INCLUDE.get(request.query.get("includeObject", ""), "Metadata")
 
 
-def _is_dry_run(request: web.Request) -> bool:
-    return request.query.get("dryRun") == "All"
-
-
-def _write_options(request: web.Request) -> WriteOptions:
-    manager = request.query.get("fieldManager", "")
-    if not manager:
-        manager = request.headers.get(hdrs.USER_AGENT, "unknown").split("/")[0]
-    return WriteOptions(
-        manager=manager[:_MAX_MANAGER],
-        force=is_true(request.query.get("force")),
-        dry_run=_is_dry_run(request),
-        strict=request.query.get("fieldValidation") == "Strict",
-    )
-
-
-def _require_manager(request: web.Request) -> None:
-    if not request.query.get("fieldManager"):
-        raise invalid_options(
-            "PatchOptions", [required_value("fieldManager", "is required for apply patch")]
+def _read_object(
+    request: web.Request, wanted: ResourceRequest, raw: bytes, options: WriteOptions
+) -> Object:
+    if not raw:
+        raise bad_request(
+            "the object provided is unrecognized: unexpected end of JSON input (<empty>)"
         )
+    body = read_object(raw, request.content_type)
+    twice = duplicate_fields(raw) if request.content_type == "application/json" else []
+    options.problems.add(wanted.resource, [f'duplicate field "{path}"' for path in twice])
+    return body
+
+
+def _warned(answer: web.Response, options: WriteOptions) -> web.Response:
+    for problem in options.problems.found:
+        quoted = problem.replace('"', '\\"')
+        answer.headers.add(hdrs.WARNING, f'299 - "{quoted}"')
+    return answer
 
 
 def _json(document: JSON, status: HTTPStatus = HTTPStatus.OK) -> web.Response:

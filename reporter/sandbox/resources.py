@@ -14,6 +14,17 @@ ALL_VERBS = (
     "update",
     "watch",
 )
+CUSTOM_VERBS = (
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+)
+"""The same, in the order in which discovery tells those of custom kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +128,16 @@ BUILT_IN: tuple[Resource, ...] = (
     _resource("", "v1", "configmaps", "ConfigMap", short="cm"),
     _resource("", "v1", "endpoints", "Endpoints", short="ep", list_kind="EndpointsList"),
     _resource("", "v1", "events", "Event", short="ev", create_on_update=True),
-    _resource("", "v1", "namespaces", "Namespace", short="ns", namespaced=False, status=True),
+    _resource(
+        "",
+        "v1",
+        "namespaces",
+        "Namespace",
+        short="ns",
+        namespaced=False,
+        status=True,
+        verbs=tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
+    ),
     _resource("", "v1", "nodes", "Node", short="no", namespaced=False, status=True),
     _resource(
         "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", short="pvc", status=True

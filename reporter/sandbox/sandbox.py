@@ -21,7 +21,8 @@ from reporter.sandbox.faults import Faults
 from reporter.sandbox.listing import list_page, read_filter
 from reporter.sandbox.loading import Loader
 from reporter.sandbox.objects import JSON, Object, copy_json, name_of, namespace_of
-from reporter.sandbox.operations import Operations, PatchType, WriteOptions
+from reporter.sandbox.operations import Operations, PatchType
+from reporter.sandbox.options import WriteOptions
 from reporter.sandbox.registry import Registry
 from reporter.sandbox.representation import as_object
 from reporter.sandbox.requests import RequestLog

@@ -97,7 +97,8 @@ def _validate(value: JSON, schema: Object, path: str) -> Iterator[FieldError]:
         name = next(
             (n for n, types in _PYTHON_TYPES.items() if type(value) in types), type(value).__name__
         )
-        yield invalid_value(path, name, f'{path} in body must be of type {kind}: "{name}"')
+        detail = f'{path} in body must be of type {kind}: "{name}"'
+        yield FieldError("FieldValueTypeInvalid", path, f'Invalid value: "{name}": {detail}')
         return
     if (allowed := schema.get("enum")) is not None and value not in allowed:
         yield unsupported_value(path, value, allowed)

@@ -9,7 +9,13 @@ from aiohttp import hdrs, web
 
 from reporter.sandbox import discovery, openapi
 from reporter.sandbox.access import Access
-from reporter.sandbox.errors import ApiError, UnknownPathError, forbidden, unauthorized
+from reporter.sandbox.errors import (
+    ApiError,
+    UnknownPathError,
+    forbidden,
+    not_acceptable,
+    unauthorized,
+)
 from reporter.sandbox.faults import Fault, Faults
 from reporter.sandbox.objects import JSON, Object, encode
 from reporter.sandbox.operations import Operations
@@ -19,6 +25,7 @@ from reporter.sandbox.requests import (
     RequestLog,
     ResourceRequest,
     read_request,
+    read_unserved_request,
 )
 from reporter.sandbox.resource_handlers import ResourceHandlers
 
@@ -158,6 +165,10 @@ class Server:
             answer = self._answer_other(request)
             if answer is not None:
                 return answer
+            unserved = read_unserved_request(request.method, request.path, request.query)
+            if unserved is not None:
+                # Rights are judged by the path, whether or not anything is served there.
+                self._access.check(unserved)
             # Once more, for the refusal that was put off.
             wanted = read_request(self._registry, request.method, request.path, request.query)
         if wanted.verb == "watch":
@@ -198,16 +209,15 @@ class Server:
             return _text(HTTPStatus.OK, "ok")
         if path in {"/api", "/apis"}:
             return self._discover(request, core=path == "/api")
-        found: JSON = None
-        match path.strip("/").split("/"):
+        parts = path.strip("/").split("/")
+        found: JSON = discovery.legacy(self._registry, parts)
+        if found is not None:
+            if discovery.aggregated_version(request.headers.get(hdrs.ACCEPT, "")):
+                raise not_acceptable()
+            return _json(found)
+        match parts:
             case ["version"]:
                 found = discovery.VERSION
-            case ["api", "v1"]:
-                found = discovery.resources(self._registry, "", "v1")
-            case ["apis", group]:
-                found = discovery.group(self._registry, group)
-            case ["apis", group, version]:
-                found = discovery.resources(self._registry, group, version)
             case ["openapi", "v3"]:
                 found = self._openapi_index()
             case ["openapi", "v3", "api", "v1"]:
@@ -226,6 +236,8 @@ class Server:
 
     def _discover(self, request: web.Request, *, core: bool) -> web.StreamResponse:
         version = discovery.aggregated_version(request.headers.get(hdrs.ACCEPT, ""))
+        if version is None:
+            raise not_acceptable()
         if not version:
             legacy = discovery.core_versions() if core else discovery.groups(self._registry)
             return _json(legacy)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 
 from reporter.sandbox import events, metadata, schema
 from reporter.sandbox.errors import (
+    DecodeError,
     FieldError,
-    cannot_handle,
     invalid,
     invalid_value,
     required_value,
@@ -20,18 +20,23 @@ from reporter.sandbox.times import TimeFormatError, normalize_micro_time, normal
 
 _METADATA_TIMES = ("creationTimestamp", "deletionTimestamp")
 _CONDITION_TIMES = ("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime")
+# Fields of a Lease that are dropped unless a feature gate is on, which it is not by default.
+_COORDINATED_ELECTION = ("preferredHolder", "strategy")
 _KEEP_STATUS_ON_CREATE = frozenset({"nodes"})
 
 
-def read_body(resource: Resource, obj: Object, *, strict: bool = False) -> Object:
-    """What the decoder of a kind makes of a body; `strict` refuses fields of no schema.
+def read_body(resource: Resource, obj: Object) -> tuple[Object, list[str]]:
+    """What the decoder of a kind makes of a body, and the unknown fields that it dropped.
+
+    Of built-in kinds, only the fields of Events are known.
 
     Raises:
-        ApiError: 400 when a field has the wrong type, or is unknown.
+        DecodeError: a field has the wrong type.
     """
+    unknown: list[str] = []
     _normalize_times(resource, meta(obj), _METADATA_TIMES)
     if resource.is_event:
-        return events.to_storage(resource.group, obj)
+        return events.to_storage(resource.group, obj), events.unknown_fields(resource.group, obj)
     if not resource.custom:
         conditions = dig(obj, "status", "conditions")
         for condition in conditions if isinstance(conditions, list) else ():
@@ -39,12 +44,8 @@ def read_body(resource: Resource, obj: Object, *, strict: bool = False) -> Objec
     if resource.collection == LEASE_COLLECTION:
         _normalize_lease(obj)
     if resource.schema is not None:
-        dropped = schema.prune(obj, resource.schema)
-        if strict and dropped:
-            unknown = ", ".join(f'unknown field "{path}"' for path in dropped)
-            why = f"strict decoding error: {unknown}"
-            raise cannot_handle(resource.version, resource.kind, why)
-    return obj
+        unknown = schema.prune(obj, resource.schema)
+    return obj, unknown
 
 
 def _normalize_times(resource: Resource, holder: Object, names: Iterable[str]) -> None:
@@ -55,13 +56,15 @@ def _normalize_times(resource: Resource, holder: Object, names: Iterable[str]) -
             try:
                 holder[name] = normalize_time(str(value))
             except TimeFormatError as error:
-                raise cannot_handle(resource.version, resource.kind, str(error)) from None
+                raise DecodeError(resource.version, resource.kind, str(error)) from None
 
 
 def _normalize_lease(lease: Object) -> None:
     spec = lease.get("spec")
     if not isinstance(spec, dict):
         return
+    for name in _COORDINATED_ELECTION:
+        spec.pop(name, None)
     for name in ("acquireTime", "renewTime"):
         value = spec.get(name)
         if value is None:
@@ -70,12 +73,12 @@ def _normalize_lease(lease: Object) -> None:
         try:
             spec[name] = normalize_micro_time(str(value))
         except TimeFormatError as error:
-            raise cannot_handle("v1", "Lease", str(error)) from None
+            raise DecodeError("v1", "Lease", str(error)) from None
     for name in ("leaseDurationSeconds", "leaseTransitions"):
         value = spec.get(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
             given = "string" if isinstance(value, str) else "number " + str(value)
-            raise cannot_handle(
+            raise DecodeError(
                 "v1",
                 "Lease",
                 f"json: cannot unmarshal {given} into Go struct field LeaseSpec.spec.{name} "
@@ -163,7 +166,9 @@ def validate_update(resource: Resource, new: Object, old: Object) -> None:
 
 def _refuse(resource: Resource, obj: Object, errors: list[FieldError]) -> None:
     if errors:
-        raise invalid(resource.group, resource.kind, name_of(obj), errors)
+        # Events are judged as objects of the core group, whichever view they came through.
+        group = "" if resource.is_event else resource.group
+        raise invalid(group, resource.kind, name_of(obj), errors)
 
 
 def _validate(resource: Resource, obj: Object) -> list[FieldError]:
@@ -185,14 +190,6 @@ def _validate_lease(lease: Object) -> list[FieldError]:
         errors.append(
             invalid_value(
                 "spec.leaseTransitions", transitions, "must be greater than or equal to 0"
-            )
-        )
-    if spec.get("preferredHolder") and not spec.get("strategy"):
-        errors.append(
-            FieldError(
-                "FieldValueForbidden",
-                "spec.preferredHolder",
-                "Forbidden: may only be specified when `strategy` is defined",
             )
         )
     return errors

@@ -6,7 +6,8 @@ from dataclasses import replace
 from reporter.sandbox import jsonpath
 from reporter.sandbox.errors import ApiError, bad_request, conflict, invalid, invalid_value
 from reporter.sandbox.objects import JSON, Object, dig, encode, meta
-from reporter.sandbox.operations import DEFAULT_OPTIONS, Operations, WriteOptions
+from reporter.sandbox.operations import Operations
+from reporter.sandbox.options import DEFAULT_OPTIONS, WriteOptions
 from reporter.sandbox.resources import Resource, ScalePaths
 from reporter.sandbox.storage import Stored
 

@@ -6,21 +6,24 @@ from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 
-from reporter.sandbox.errors import expired
-from reporter.sandbox.listing import Filter, check_options, read_version
+from reporter.sandbox.errors import expired, too_large
+from reporter.sandbox.events import to_storage
+from reporter.sandbox.list_options import check_options, read_version
+from reporter.sandbox.listing import Filter
 from reporter.sandbox.objects import Object, encode
 from reporter.sandbox.representation import (
     IncludeObject,
     Representation,
     change_line,
     event_line,
+    last_match,
     partial,
     table_of,
     whole,
 )
 from reporter.sandbox.requests import is_true, read_number
 from reporter.sandbox.resources import Resource
-from reporter.sandbox.storage import Change, Collection, EventType, Storage, Stored
+from reporter.sandbox.storage import Change, Collection, EventType, Key, Storage, Stored
 
 _BUFFER = 10_000
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -48,9 +51,11 @@ def read_options(query: Mapping[str, str]) -> WatchOptions:
     """
     check_options(query, watch=True)
     version = read_version(query.get("resourceVersion", ""))
-    initial = is_true(query.get("sendInitialEvents"))
-    declined = query.get("sendInitialEvents") is not None and not initial
     bookmarks = is_true(query.get("allowWatchBookmarks"))
+    asked = query.get("sendInitialEvents")
+    # Who asks for bookmarks and names no version is given the state as if asked for.
+    initial = is_true(asked) or (asked is None and version == 0 and bookmarks)
+    declined = asked is not None and not initial
     timeout = read_number(query, "timeoutSeconds")
     if not timeout:
         # As the real server does, so that the watches of many clients do not end together.
@@ -101,6 +106,10 @@ class Watch:
         options = self.options
         if not options.with_state and options.version < collection.compacted:
             yield self._too_old(collection)
+            return
+        if options.with_state and options.version > self.storage.version:
+            error = too_large(options.version, self.storage.version)
+            yield event_line("ERROR", encode(error.status()))
             return
         start = self.storage.version if options.with_state else options.version
         backlog = [] if options.with_state else collection.changes_after(start)
@@ -172,8 +181,7 @@ class Watch:
 
     def _line(self, change: Change, kind: EventType) -> bytes:
         if self.representation == "table":
-            left = kind == "DELETED" and change.old is not None
-            shown = change.old if left and change.old is not None else change.new
+            shown = last_match(change) if kind == "DELETED" else change.new
             return event_line(kind, self._table([shown], change.version))
         return change_line(self.resource, change, kind, self.representation)
 
@@ -197,18 +205,22 @@ class Watch:
     def _bookmark(self, version: int, *, initial_end: bool = False) -> bytes:
         self.sent_version = version
         metadata: Object = {"resourceVersion": str(version)}
-        if self.representation == "table":
-            return event_line("BOOKMARK", self._table([], version))
         if initial_end:
             metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
-        kind, api_version = self.resource.kind, self.resource.api_version
-        if self.representation == "partial":
-            kind, api_version = "PartialObjectMetadata", "meta.k8s.io/v1"
-        obj = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
-        return event_line("BOOKMARK", encode(obj))
+        obj: Object = {"metadata": metadata}
+        if self.resource.is_event:
+            obj = to_storage("", obj)
+        empty = Stored(Key("", ""), version, obj, None)
+        if self.representation == "table":
+            return event_line("BOOKMARK", self._table([empty] if initial_end else [], version))
+        render = partial if self.representation == "partial" else whole
+        return event_line("BOOKMARK", render(self.resource, empty))
 
     def _too_old(self, collection: Collection) -> bytes:
-        error = expired(
-            f"too old resource version: {self.options.version} ({collection.compacted})"
-        )
+        if self.resource.is_event:
+            # Told by etcd, not by a cache.
+            error = expired("The resourceVersion for the provided watch is too old.")
+        else:
+            versions = f"{self.options.version} ({collection.compacted})"
+            error = expired(f"too old resource version: {versions}")
         return event_line("ERROR", encode(error.status()))

@@ -140,9 +140,11 @@ class Api:
             yield Stream(response)
 
 
-async def eventually(check: Callable[[], Awaitable[bool]]) -> None:
+async def eventually(
+    check: Callable[[], Awaitable[bool]], *, seconds: float = TIMEOUT_SECONDS
+) -> None:
     """Wait until a check holds: real servers take a moment for some things."""
-    async with asyncio.timeout(TIMEOUT_SECONDS):
+    async with asyncio.timeout(seconds):
         while True:
             if await check():
                 return

@@ -1,35 +1,24 @@
-"""The server under test: the sandbox, or a real one named by environment variables."""
+"""The server under test, a namespace and a custom kind on it."""
 
-import os
-import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
 import pytest
 
-from reporter.sandbox import Sandbox
 from tests.api_behaviour.api_client import CRDS, Api, definition, eventually, unique
+from tests.api_behaviour.servers import ServerUnderTest, server_under_test
+
+
+@pytest.fixture(name="server")
+async def _server() -> AsyncIterator[ServerUnderTest]:
+    async with server_under_test() as server:
+        yield server
 
 
 @pytest.fixture(name="api")
-async def _api() -> AsyncIterator[Api]:
-    url = os.environ.get("STATUS_REPORTER_API_URL", "")
-    token = os.environ.get("STATUS_REPORTER_API_TOKEN", "")
-    authority = os.environ.get("STATUS_REPORTER_API_CA")
-    sandbox = None
-    if not url:
-        sandbox = Sandbox()
-        await sandbox.start()
-        url = sandbox.url
-    tls = ssl.create_default_context(cafile=authority) if authority else True
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    connector = aiohttp.TCPConnector(ssl=tls)
-    async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
-        yield Api(session, url.rstrip("/"))
-    if sandbox is not None:
-        await sandbox.stop()
+async def _api(server: ServerUnderTest) -> Api:
+    return server.api
 
 
 @pytest.fixture(name="namespace")

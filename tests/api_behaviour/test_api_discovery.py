@@ -59,7 +59,8 @@ async def test_aggregated_resource(api: Api):
     apps = next(item for item in groups if item["metadata"]["name"] == "apps")
     version = next(item for item in apps["versions"] if item["version"] == "v1")
     found = next(item for item in version["resources"] if item["resource"] == "deployments")
-    assert found["responseKind"] == {"group": "apps", "version": "v1", "kind": "Deployment"}
+    # Left empty, group and version are those of the path.
+    assert found["responseKind"] == {"group": "", "version": "", "kind": "Deployment"}
     assert (found["scope"], found["singularResource"]) == ("Namespaced", "deployment")
     assert {"get", "list", "watch", "create", "update", "patch", "delete"} <= set(found["verbs"])
     assert "deploy" in found["shortNames"]

@@ -133,13 +133,18 @@ async def test_malformed_version(api: Api, namespace: str):
     assert answer.json["kind"] == "Status"
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/apis/nope.example.com/v1/things", "/apis/apps/v9/deployments", "/api/v1/nopes", "/nope"],
-)
+@pytest.mark.parametrize("path", ["/apis/apps/v9/deployments", "/api/v1/nopes"])
+@pytest.mark.parametrize("watch", ["true", "false"])
+async def test_unknown_resources(api: Api, path: str, watch: str):
+    """Unknown versions and resources of groups that are built in are a Status that names nothing."""
+    answer = await api.get(path, watch=watch)
+    assert (answer.status, answer.reason, answer.json["details"]) == (404, "NotFound", {})
+
+
+@pytest.mark.parametrize("path", ["/apis/nope.example.com/v1/things", "/nope"])
 @pytest.mark.parametrize("watch", ["true", "false"])
 async def test_unknown_paths(api: Api, path: str, watch: str):
-    """Unknown groups, versions and resources are a plain text."""
+    """Unknown groups, as those of kinds that are not installed, are a plain text."""
     answer = await api.get(path, watch=watch)
     assert (answer.status, answer.text.strip()) == (404, "404 page not found")
     assert answer.headers["Content-Type"].startswith("text/plain")
