@@ -6,6 +6,8 @@ from typing import Any
 from e2e.envtest.commands import Command
 from e2e.stack.api import Api, unless_gone
 from e2e.stack.stack import Stack
+from reporter.sandbox.objects import name_of
+from reporter.sandbox.workloads import is_ready
 from tests.daemon.replica import until
 from tests.daemon.stage import COMPONENT, key_of, state_of
 
@@ -35,6 +37,16 @@ class Stage:
         self.namespaces.append(name)
         await self.stack.install_workload(name, **options)
         return name
+
+    async def mend(self, *namespaces: str) -> None:
+        """Put the control plane and workload namespaces back to how they were installed."""
+        await self.stack.install_shared()
+        for namespace in namespaces:
+            await self.stack.install_workload(namespace)
+            for pod in await self.api.items("pods", namespace=namespace):
+                if not is_ready(pod):
+                    await self.api.delete("pods", name_of(pod), namespace=namespace)
+            await self.stack.settled(namespace)
 
     async def events(self, *keys: tuple[str, str], state: str = "") -> list[dict[str, Any]]:
         """Return our Events, those of some reasons and subjects or all, the oldest first."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from e2e.stack.api import Api
 from e2e.stack.controller import Controller, Key, deleting, owned_by
 from reporter.sandbox.objects import Object, meta, name_of, namespace_of
 
@@ -22,12 +23,20 @@ class Garbage(Controller):
     Keys are a namespace and the uid of an owner that is gone.
     """
 
-    follows = _OWNERS
+    follows = tuple({*_OWNERS, *_DEPENDENTS})
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self._gone: set[str] = set()
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """An owner that is gone."""
+        """An owner that is gone, or one that somebody made something for after it had gone."""
         del resource
-        return () if exists else (Key(namespace_of(obj), meta(obj)["uid"]),)
+        if not exists:
+            self._gone.add(meta(obj)["uid"])
+            return (Key(namespace_of(obj), meta(obj)["uid"]),)
+        owners = {each["uid"] for each in meta(obj).get("ownerReferences") or ()}
+        return [Key(namespace_of(obj), uid) for uid in owners & self._gone]
 
     async def reconcile(self, key: Key) -> None:
         """Delete what a gone owner leaves behind."""

@@ -58,15 +58,14 @@ async def until(condition: Callable[[], object], what: str) -> Any:
         raise AssertionError(f"in vain: {what}; last: {last!r}") from None
 
 
-_FIRST_PORT = 20_000
-"""Below the ports that systems give to outgoing connections; each test worker has its own range."""
+_FIRST_PORT = 20_000 + 100 * (os.getpid() % 120)
+"""Below the ports that systems give to outgoing connections; each test process has its own range."""
 
-_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_next_port = _FIRST_PORT + 400 * _worker
+_next_port = _FIRST_PORT
 
 
 def free_port() -> int:
-    """Return a port that nobody uses and that no other worker will take."""
+    """Return a port that nobody uses and that no other test process will take."""
     global _next_port  # noqa: PLW0603 - a counter for the whole process
     while True:
         _next_port += 1
