@@ -64,6 +64,12 @@ class TcpProxy:
         else:
             self._network.set()
 
+    def strand(self) -> None:
+        """Let the open connections hang for good, as a NAT that forgot them does; new ones pass."""
+        self._network.clear()
+        self._network = asyncio.Event()
+        self._network.set()
+
     def cut(self) -> int:
         """Reset every open connection and return how many there were."""
         count = len(self._writers) // 2
@@ -85,7 +91,8 @@ class TcpProxy:
         async with self._kept(writer):
             if self._refuses:
                 return
-            await self._network.wait()
+            network = self._network
+            await network.wait()
             try:
                 far_reader, far = await asyncio.open_connection(
                     self._target.hostname, self._target.port
@@ -93,8 +100,8 @@ class TcpProxy:
             except OSError:
                 return
             async with self._kept(far), asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._pass_on(reader, far))
-                tasks.create_task(self._pass_on(far_reader, writer))
+                tasks.create_task(_pass_on(reader, far, network))
+                tasks.create_task(_pass_on(far_reader, writer, network))
 
     @contextlib.asynccontextmanager
     async def _kept(self, writer: asyncio.StreamWriter) -> AsyncIterator[None]:
@@ -105,11 +112,14 @@ class TcpProxy:
             self._writers.discard(writer)
             writer.transport.abort()
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while data := await reader.read(_BYTES):
-                await self._network.wait()
-                writer.write(data)
-                await writer.drain()
-        with contextlib.suppress(OSError):
-            writer.write_eof()
+
+async def _pass_on(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, network: asyncio.Event
+) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_BYTES):
+            await network.wait()
+            writer.write(data)
+            await writer.drain()
+    with contextlib.suppress(OSError):
+        writer.write_eof()

@@ -57,7 +57,7 @@ class Kubelet(Controller):
         version = meta(pod)["resourceVersion"]
         # No two objects of a cluster have the same version.
         number = int(version) % (250 * 250)
-        address = f"10.244.{number // 250}.{number % 250 + 1}"
+        address = f"127.244.{number // 250}.{number % 250 + 1}"
         status = running_status(pod, now=now(), address=address)
         # Whoever was first to give it a status is right.
         seen = {"resourceVersion": version}

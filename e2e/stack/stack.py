@@ -226,6 +226,20 @@ class Stack:
             }
             await self.status("pods", namespace, name_of(pod), status)
 
+    async def pod_loading(self, namespace: str, name: str, address: str) -> None:
+        """Let the containers of a pod run at an address without being ready, as while it loads."""
+        pod = await self.api.get("pods", name, namespace=namespace)
+        if pod is None:
+            raise StackError(f"there is no pod {namespace}/{name}")
+        status = running_status(pod, now=now(), address=address)
+        for each in status["containerStatuses"]:
+            each |= {"ready": False, "started": False}
+        for type_ in ("Ready", "ContainersReady"):
+            status["conditions"] = with_condition(
+                status["conditions"], type_, "False", "ContainersNotReady", "it loads"
+            )
+        await self.status("pods", namespace, name, status)
+
     async def pod_ready(self, namespace: str, owner: str) -> None:
         """Let all pods whose name begins with `owner` be ready again."""
         for pod in await self._named("pods", namespace, owner):

@@ -27,6 +27,10 @@ class Backoff:
     _failures: int = 0
     _last: float = float("-inf")
 
+    def reset(self) -> None:
+        """Begin anew: what failed before says nothing of what fails now."""
+        self._failures = 0
+
     def next(self, at_least: float = 0.0) -> float:
         """Return how long to wait after one more failure, and not less than `at_least`."""
         now = self.seconds()

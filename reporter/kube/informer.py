@@ -174,6 +174,7 @@ class Informer(Generic[ObjectT]):
         self._unconfirmed: Instant | None = self._started
         self._refused: _Refused | None = None
         self._failure = ""
+        self._was_away = False
         self.last_frame: Instant | None = None
 
     @property
@@ -286,6 +287,7 @@ class Informer(Generic[ObjectT]):
                 break
         self.counters.lists += 1
         self._failure = ""
+        self._was_away = False
         self.last_frame = self._now()
         self._page = self._timing.page
         before = self._store.changes, self._listed, self._unconfirmed
@@ -393,9 +395,14 @@ class Informer(Generic[ObjectT]):
         """Note a failure; return the seconds to wait."""
         self.counters.failures += 1
         match error:
+            case Forbidden() | Unauthorized() if self._was_away:
+                # An API server that starts refuses everybody until it has read its roles.
+                self._was_away = False
+                self._backoff.reset()
             case Forbidden() | Unauthorized():
                 self._refuse(error)
             case _:
+                self._was_away = True
                 self._relist = True
                 self._lose()
                 if isinstance(error, NotFound):

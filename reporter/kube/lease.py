@@ -230,13 +230,18 @@ class Elector:
         except NotFound as error:
             if not error.is_status_object:
                 raise
-            return await self._create()
+            # Somebody has deleted it, which does not keep its holder from writing.
+            return not self._held_by_another() and await self._create()
         record = self._observe(response)
-        if record.holder not in ("", self._identity):
-            lasts = float(record.spec.lease_duration_seconds or self._times.duration)
-            if self._seconds() < record.changed_at + lasts:
-                return False
-        return await self._put(record)
+        return not self._held_by_another() and await self._put(record)
+
+    def _held_by_another(self) -> bool:
+        """Tell whether another one held the Lease when it was seen last, and may hold it still."""
+        record = self._record
+        if record is None or record.holder in ("", self._identity):
+            return False
+        lasts = float(record.spec.lease_duration_seconds or self._times.duration)
+        return self._seconds() < record.changed_at + lasts
 
     async def _create(self) -> bool:
         # By PUT, which RBAC can grant for this one name only (API sheet 6.2).

@@ -185,6 +185,11 @@ class LiveCluster:
             informer.unconfirm()
         self._notify()
 
+    def list_anew(self, resource: Resource[KubeObject]) -> None:
+        """Trust nothing that is known of a resource until it was listed anew."""
+        for informer in self._informers.of(resource):
+            informer.unconfirm()
+
     @property
     def clock_offset_seconds(self) -> float:
         """How far the API server's clock is ahead of ours."""

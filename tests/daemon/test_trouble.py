@@ -79,6 +79,22 @@ async def test_storm_of_refusals_changes_no_verdict(stage, inside):
     assert told_once(stage, KAITO)
 
 
+async def test_watch_of_our_events_that_brings_nothing_is_noticed_by_conflicts(stage, inside):
+    """Its connection hangs, and Events have no bookmarks that would tell so."""
+    replica = await inside().start()
+    await stage.all_ready()
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    stage.sandbox.faults.add(Fault(action="silent", resources=("events",)))
+    await until(lambda: _conflicts(replica, 2), "what it knows of its Events is old")
+    stage.scale_kaito(1)
+    await stage.told(KAITO, "over")
+
+
+async def _conflicts(replica, count: int) -> bool:
+    return await replica.writes(outcome="conflict") >= count
+
+
 async def test_writes_that_hang_are_given_up_and_repeated(stage, inside):
     """A request without an answer is cut, and what it should have said is said."""
     hang = Fault(action="hang", verbs=("create",), resources=("events",), times=2)
@@ -238,7 +254,7 @@ async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, i
 
 async def test_events_that_may_not_be_written_are_said_elsewhere(stage, inside, monkeypatch):
     """Refused Events show in the metrics; once allowed they are written."""
-    monkeypatch.setattr(writer, "_REFUSED_SECONDS", 0.5)
+    monkeypatch.setattr(writer, "DOUBTED_SECONDS", 0.5)
     stage.sandbox.access.deny(Rule(resources=("events",), verbs=("create", "patch")))
     stage.scale_kaito(0)
 

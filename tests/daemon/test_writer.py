@@ -12,6 +12,7 @@ from reporter.kube.errors import (
     Conflict,
     ConnectionFailed,
     Forbidden,
+    Invalid,
     NotFound,
     TooManyRequests,
 )
@@ -43,6 +44,10 @@ class Api:
         return SimpleNamespace(metadata=SimpleNamespace(resource_version="new"))
 
     @property
+    def times(self) -> list[float]:
+        return [time for time, _ in self.requests]
+
+    @property
     def names(self) -> list[str]:
         return [name for _, name in self.requests]
 
@@ -58,16 +63,20 @@ def plan(*writes: Write) -> Plan:
 @asynccontextmanager
 async def writing():
     api = Api()
-    context = SimpleNamespace(api=api, leads=True, outcomes=[], asked=0)
+    context = SimpleNamespace(api=api, leads=True, outcomes=[], asked=0, doubted=0)
 
     def ask() -> None:
         context.asked += 1
+
+    def doubt() -> None:
+        context.doubted += 1
 
     context.writer = EventWriter(
         api,
         lambda: context.leads,
         lambda purpose, outcome: context.outcomes.append((purpose.name, outcome)),
         ask,
+        doubt,
     )
     task = asyncio.create_task(context.writer.run())
     yield context
@@ -184,13 +193,48 @@ async def test_event_that_is_not_as_it_was_asks_for_a_new_plan(error, outcome):
         assert at.asked == 1
 
 
-async def test_expired_event_is_not_taken_for_one_that_was_just_written():
-    """Else the next plan would patch for two minutes what is gone."""
+@pytest.mark.parametrize(
+    "error", [Conflict("changed", status=409), NotFound("expired", status=404)]
+)
+async def test_version_that_is_denied_twice_means_that_the_watch_brings_nothing(error):
+    """A connection that hangs: without a list each plan would ask for the same in vain."""
+    async with writing() as at:
+        at.api.faults = [error] * 2
+        for doubted in (0, 1):
+            at.writer.offer(plan(write("a", "1", Purpose.REFRESH)))
+            await asyncio.sleep(1)
+            assert at.doubted == doubted
+        at.writer.offer(plan(write("a", "2", Purpose.REFRESH)))
+        await asyncio.sleep(1)
+        assert at.outcomes[-1] == ("REFRESH", "written")
+        assert at.doubted == 1
+
+
+async def test_denials_of_versions_that_the_watch_brings_are_no_reason_to_list():
+    """Somebody else changes an Event again and again."""
+    async with writing() as at:
+        at.api.faults = [Conflict("changed", status=409)] * 5
+        for version in range(5):
+            at.writer.offer(plan(write("a", str(version), Purpose.REFRESH)))
+            await asyncio.sleep(1)
+        assert (at.asked, at.doubted) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(NotFound("expired", status=404), id="expired"),
+        # A cluster restored from a backup has the very version that our last write replaced.
+        pytest.param(Conflict("changed", status=409), id="put-back"),
+    ],
+)
+async def test_own_answer_that_the_server_denies_is_not_taken_for_news(error):
+    """Else the next plan would patch for two minutes what is not there."""
     async with writing() as at:
         at.writer.offer(plan(write("a")))
         await asyncio.sleep(1)
         assert set(at.writer.written()) == {"a"}
-        at.api.faults = [NotFound("expired", status=404)]
+        at.api.faults = [error]
         at.writer.offer(plan(write("a", "new", Purpose.REFRESH)))
         await asyncio.sleep(1)
         assert not at.writer.written()
@@ -199,10 +243,21 @@ async def test_expired_event_is_not_taken_for_one_that_was_just_written():
         assert at.api.names == ["a", "a@new", "a"]
 
 
+async def test_refusal_of_a_server_that_just_started_delays_by_seconds():
+    """It refuses everybody until it has read its roles; who is still refused then waits longer."""
+    async with writing() as at:
+        at.api.faults = [Forbidden("no", status=403)] * 2
+        for _ in range(80):
+            at.writer.offer(plan(write("a")))
+            await asyncio.sleep(1)
+        assert at.api.times == pytest.approx([0, 6, 67], abs=1.5)
+        assert [outcome for _, outcome in at.outcomes] == ["refused", "refused", "written"]
+
+
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (Forbidden("no", status=403), "refused"),
+        (Invalid("no", status=422), "refused"),
         (AlreadyExists("there", status=409), "repeated"),
     ],
 )

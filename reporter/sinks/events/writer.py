@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import structlog
 
@@ -22,7 +22,12 @@ from reporter.sinks.events.written import Written
 
 _BACKOFF_FIRST: Final = 0.5
 _BACKOFF_LONGEST: Final = 30.0
-_REFUSED_SECONDS: Final = 60.0
+REFUSED_SECONDS: Final = 60.0
+"""How long a write that the API server refuses is left alone."""
+
+DOUBTED_SECONDS: Final = 5.0
+"""The same after its first 403: an API server that starts answers so until it has read its roles."""
+
 _WRITTEN_SECONDS: Final = 120.0
 _SHORTEST_SLEEP: Final = 0.001
 """Less is due now: a clock need not tell two moments apart that are so close."""
@@ -59,15 +64,28 @@ class EventWriter:
         may_write: Callable[[], bool],
         observe: WriteObserver,
         changed: Callable[[], None],
+        outdated: Callable[[], None],
     ) -> None:
+        """Make one.
+
+        Args:
+            api: makes the requests.
+            may_write: asked before each write.
+            observe: told of each write.
+            changed: called when a new plan is needed.
+            outdated: called when the Events that plans are made from are not as they are.
+        """
         self._api = api
         self._may_write = may_write
         self._observe = observe
         self._changed = changed
+        self._outdated = outdated
         self._queue: list[Write] = []
         self._wakeup = asyncio.Event()
         self._written: dict[str, tuple[Written, float]] = {}
-        self._left: dict[tuple[str, bool], tuple[object, float]] = {}
+        self._left: dict[_Kind, tuple[object, float]] = {}
+        self._refused: dict[_Kind, float] = {}
+        self._denied: set[tuple[str, str]] = set()
         self._resume_at = 0.0
         self._refresh_at = 0.0
         self._backoff = _BACKOFF_FIRST
@@ -89,6 +107,8 @@ class EventWriter:
         """Replace the writes that wait by those of a new plan."""
         now = asyncio.get_running_loop().time()
         self._left = {kind: each for kind, each in self._left.items() if each[1] > now}
+        self._refused = {kind: until for kind, until in self._refused.items() if until > now}
+        self._denied &= {_version_of(write) for write in plan.writes}
         self._queue = [write for write in plan.writes if not self._is_left(write)]
         self._wakeup.set()
 
@@ -151,14 +171,12 @@ class EventWriter:
             # was lost, wrote it. The watch brings it, and the next plan goes on from there.
             self._leave(write)
             self._observe(write.purpose, "repeated")
-        except Conflict:
-            self._observe(write.purpose, "conflict")
-            self._changed()
-        except NotFound:
-            # Else our own last answer would be taken for news, and the expired Event for present.
+        except (Conflict, NotFound) as error:
+            # Else our own last answer would be taken for news, and an Event for present that has
+            # expired, or that a restored cluster has in an older version.
             self._written.pop(write.name, None)
-            self._observe(write.purpose, "expired")
-            self._changed()
+            self._observe(write.purpose, "expired" if isinstance(error, NotFound) else "conflict")
+            self._deny(write)
         except (Invalid, Forbidden) as error:
             self._refuse(write, error)
         else:
@@ -167,6 +185,16 @@ class EventWriter:
             until = asyncio.get_running_loop().time() + _WRITTEN_SECONDS
             self._written[write.name] = (Written(event, write.resource_version), until)
             self._observe(write.purpose, "written")
+
+    def _deny(self, write: Write) -> None:
+        """Ask for a new plan; if the last one asked for the same, the watch brings nothing."""
+        version = _version_of(write)
+        if version in self._denied:
+            self._denied.clear()
+            self._outdated()
+        else:
+            self._denied.add(version)
+        self._changed()
 
     def _is_made(self, write: Write) -> bool:
         """Tell whether a plan older than our last answer asks for the same write again."""
@@ -185,14 +213,18 @@ class EventWriter:
         return left is not None and left[0] == write.body.get("message")
 
     def _refuse(self, write: Write, error: KubeError) -> None:
-        if _kind_of(write) not in self._left:
+        kind = _kind_of(write)
+        doubted = isinstance(error, Forbidden) and kind not in self._refused
+        seconds = DOUBTED_SECONDS if doubted else REFUSED_SECONDS
+        if kind not in self._refused:
             self._log.error("event_refused", event_name=write.name, error=str(error))
-        self._leave(write)
+        self._refused[kind] = asyncio.get_running_loop().time() + 2 * REFUSED_SECONDS
+        self._leave(write, seconds)
         self._observe(write.purpose, "refused")
 
-    def _leave(self, write: Write) -> None:
+    def _leave(self, write: Write, seconds: float = REFUSED_SECONDS) -> None:
         """Leave a write alone for a while; to repeat the same at once would end the same."""
-        until = asyncio.get_running_loop().time() + _REFUSED_SECONDS
+        until = asyncio.get_running_loop().time() + seconds
         self._left[_kind_of(write)] = (write.body.get("message"), until)
 
     def _pause(self, write: Write, error: KubeError) -> None:
@@ -208,6 +240,13 @@ class EventWriter:
         self._failure = str(error)
 
 
-def _kind_of(write: Write) -> tuple[str, bool]:
-    """Return the Event, and whether it is created: what ends a create says nothing of a patch."""
+_Kind: TypeAlias = tuple[str, bool]
+"""An Event, and whether it is created: what ends a create says nothing of a patch."""
+
+
+def _version_of(write: Write) -> tuple[str, str]:
+    return write.name, write.resource_version
+
+
+def _kind_of(write: Write) -> _Kind:
     return write.name, not write.resource_version

@@ -71,6 +71,21 @@ async def test_connection_that_is_made_while_hung_waits(proxy):
     writer.close()
 
 
+async def test_stranded_connections_hang_and_new_ones_pass(proxy):
+    reader, writer = await connect(proxy)
+    assert await heard(reader, writer, b"before\n")
+    proxy.strand()
+    answer = asyncio.create_task(heard(reader, writer, b"while\n"))
+    fresh = await connect(proxy)
+    assert await heard(*fresh, b"new\n") == b"new\n"
+    proxy.become(Network.WELL)
+    done, _ = await asyncio.wait([answer], timeout=0.05)
+    assert not done
+    answer.cancel()
+    writer.close()
+    fresh[1].close()
+
+
 async def test_cut_connections_are_reset(proxy):
     reader, writer = await connect(proxy)
     assert await heard(reader, writer, b"hello\n")

@@ -178,6 +178,32 @@ async def test_refused_is_unknown_at_once_and_noticed_when_granted(error, permis
         assert names(informer) == ["a"]
 
 
+async def test_refusal_of_a_server_that_just_started_is_not_believed_at_once():
+    """It refuses everybody until it has read its roles; asked again soon, it knows better."""
+    api = Collection()
+    api.put("a")
+    async with informing(api) as informer:
+        api.list_faults = [LOST] * 5 + [FORBIDDEN]
+        api.send(LOST)
+        while api.list_faults:
+            await asyncio.sleep(0.1)
+            assert informer.state.served is Served.SERVED
+        await asyncio.sleep(2)
+        assert informer.state.confirmed
+
+
+async def test_refusal_after_a_lost_connection_is_believed_the_second_time():
+    """However long the connection was lost, this takes no more than seconds."""
+    api = Collection()
+    async with informing(api) as informer:
+        api.list_faults = [LOST] * 5 + [FORBIDDEN] * 100
+        api.send(LOST)
+        while len(api.list_faults) > 99:  # noqa: ASYNC110 - the informer tells nobody
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(2)
+        assert informer.state.cause == "forbidden"
+
+
 async def test_a_refused_watch_is_not_served_in_between():
     """Where only list is allowed the kind stays unknown, and is not listed again and again."""
     api = Collection()

@@ -317,3 +317,29 @@ def test_periods_that_cannot_work_are_refused(periods):
     """client-go's conditions on the three periods hold."""
     with pytest.raises(ValueError, match="renew deadline"):
         LeaseTimes(*periods)
+
+
+async def test_lease_that_somebody_deletes_makes_no_second_leader():
+    """The leader may still write, so nobody else takes what he has held before it runs out."""
+    api = LeaseApi()
+    async with electing(api, "a") as leader, electing(api, "b") as candidate:
+        await asyncio.sleep(30)
+        for _ in range(20):
+            api.lease = None
+            for _ in range(100):
+                await asyncio.sleep(0.2)
+                assert (leader.is_leader(), candidate.is_leader()) == (True, False)
+
+
+async def test_deleted_lease_of_a_silent_leader_is_made_anew_after_it_would_have_run_out():
+    """Not before, for its holder may only be cut off."""
+    api = LeaseApi()
+    async with electing(api, "a") as leader, electing(api, "b") as candidate:
+        await asyncio.sleep(30)
+        leader._client = LeaseApi()
+        leader._client.fault = "hang"
+        api.lease = None
+        await asyncio.sleep(10)
+        assert not candidate.is_leader()
+        await asyncio.sleep(12)
+        assert candidate.is_leader()

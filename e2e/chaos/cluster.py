@@ -1,0 +1,224 @@
+"""A cluster for faults: the sample stack, two replicas each behind a network of its own, an observer."""
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from e2e.chaos.form import Form
+from e2e.chaos.judges import lost
+from e2e.chaos.observer import Observer
+from e2e.chaos.records import Key, Truth
+from e2e.chaos.replica import Replica
+from e2e.envtest.access import Access
+from e2e.envtest.binaries import binaries
+from e2e.envtest.commands import helm, kubectl
+from e2e.envtest.control_plane import ControlPlane
+from e2e.envtest.release import REPORTER, Release
+from e2e.envtest.tcp_proxy import TcpProxy
+from e2e.stack.api import Api, unless_gone
+from e2e.stack.stack import Stack
+from e2e.stage import EVENT_NAMESPACE, LEASES, OURS
+from reporter.catalogue.resources import COMPONENT
+from reporter.demo.story import CHAT, SEARCH
+from tests.daemon.replica import passes, until
+
+ROUTER: Final = ("kaito-system", "body-based-router")
+GATEWAYS: Final = "gateways.gateway.networking.k8s.io"
+GATEWAY: Final = f"{CHAT}-gw"
+MODEL: Final = "mistral-7b"
+
+STANDING: Final = Key("clusterBBRNotReady", "cluster")
+REPAIRED: Final = Key("inferencesetModelPodsNotReady", f"inferenceset/{SEARCH}/{MODEL}")
+NEW: Final = Key("modelharnessGatewayProgrammingFailed", f"namespace/{CHAT}")
+
+_READYS: Final = 7
+"""Three namespaces and five models, without the one whose pods fail."""
+
+_NAMES: Final = ("replica-a", "replica-b")
+_QUIET_PASSES: Final = 2
+
+
+@dataclass(frozen=True)
+class Foundation:
+    """What many faults share: servers with the chart installed."""
+
+    plane: ControlPlane
+    release: Release
+
+
+@contextmanager
+def foundation(logs: Path | None = None) -> Iterator[Foundation]:
+    """Start servers, install the chart, and end and remove all of it afterwards.
+
+    Args:
+        logs: a folder that gets the logs of servers and replicas at the end.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="chaos-"))
+    plane = ControlPlane(binaries(), folder)
+    try:
+        plane.start()
+        kubeconfig = plane.admin.write_kubeconfig(folder / "admin.yaml")
+        control = kubectl(plane.binaries.kubectl, kubeconfig)
+        release = Release("status", "status-system", helm(kubeconfig), control, plane.admin, folder)
+        asyncio.run(release.install(REPORTER))
+        yield Foundation(plane, release)
+    finally:
+        plane.stop()
+        if logs is not None:
+            logs.mkdir(parents=True, exist_ok=True)
+            for log in folder.glob("*.log"):
+                shutil.copy(log, logs)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass
+class Cluster:
+    """The cluster that a fault is done to.
+
+    Attributes:
+        plane: the servers.
+        release: of the chart.
+        api: seen by an admin.
+        stack: the sample stack and those who play its controllers.
+        observer: of our Events.
+        form: settings of the replicas.
+        audited_from: where the audit log speaks of these replicas, in bytes.
+        replicas: both, the one that leads at first before the other.
+        truths: the faults of the stack that there were.
+    """
+
+    plane: ControlPlane
+    release: Release
+    api: Api
+    stack: Stack
+    observer: Observer
+    form: Form
+    audited_from: int
+    replicas: list[Replica] = field(default_factory=list)
+    truths: list[Truth] = field(default_factory=list)
+
+    @property
+    def first(self) -> Replica:
+        """The replica that leads at first."""
+        return self.replicas[0]
+
+    @property
+    def second(self) -> Replica:
+        """The one that stands by at first."""
+        return self.replicas[1]
+
+    @property
+    def selector(self) -> str:
+        """Label selector of what the release installed."""
+        return f"app.kubernetes.io/instance={self.release.name}"
+
+    async def account(self) -> tuple[str, str]:
+        """Return namespace and name of the replicas' ServiceAccount."""
+        return self.release.namespace, (await self.release.container()).account
+
+    async def access(self) -> Access:
+        """Return the access of a pod like the replicas'."""
+        _, account = await self.account()
+        return await self.release.pod_access("like-a-replica", account)
+
+    async def start_replicas(self) -> None:
+        """Start both and wait until one of them leads."""
+        await asyncio.gather(*(replica.start() for replica in self.replicas))
+        await asyncio.gather(*(replica.ready() for replica in self.replicas))
+        await until(self.leaders, "one of them leads")
+        if await self.leaders() == [self.second.name]:
+            self.replicas.reverse()
+
+    def cut(self) -> None:
+        """Reset all connections of both replicas."""
+        for replica in self.replicas:
+            replica.network.cut()
+
+    async def prepare(self) -> None:
+        """Bring the stack to where each fault begins: one part is down, and a model's pods fail."""
+        await self.stack.install()
+        await self.stack.image_pull(SEARCH, MODEL, fails=True)
+        await self.stack.scale(*ROUTER, 0)
+        await self.stack.settled(ROUTER[0])
+        self.truths = [Truth(STANDING), Truth(REPAIRED)]
+
+    async def change(self) -> None:
+        """Let a new fault of the stack appear, and repair another one."""
+        self.truths.append(Truth(NEW, time.time()))
+        await self.stack.condition(
+            GATEWAYS, CHAT, GATEWAY, "Programmed", "False", "AddressNotUsable", "no port"
+        )
+        self.truths.remove(Truth(REPAIRED))
+        self.truths.append(Truth(REPAIRED, until=time.time()))
+        await self.stack.image_pull(SEARCH, MODEL, fails=False)
+
+    async def told(self) -> None:
+        """Wait until what is wrong at first is told, and all that is well is told to be ready."""
+        await until(lambda: not lost(self.observer.versions, self.truths), "the faults are told")
+        await until(lambda: len(self.readys) >= _READYS, "the others are told to be ready")
+
+    @property
+    def readys(self) -> set[Key]:
+        """Who was told to be ready."""
+        return {version.key for version in self.observer.versions if version.type == "Normal"}
+
+    async def leaders(self) -> list[str]:
+        """Return the replicas that say that they lead."""
+        lead = await asyncio.gather(*(each.holds_lease() for each in self.replicas))
+        return [each.name for each, leads in zip(self.replicas, lead, strict=True) if leads]
+
+    async def quiet(self) -> None:
+        """Wait until the replicas that run have made some more passes."""
+        running = [each for each in self.replicas if each.process.returncode is None]
+        await passes(running, _QUIET_PASSES)
+
+    async def forget(self) -> None:
+        """Remove what the replicas leave in the cluster."""
+        await self.api.request(
+            "DELETE", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", labelSelector=OURS
+        )
+        await unless_gone(self.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE))
+
+
+@asynccontextmanager
+async def cluster(
+    base: Foundation, form: Form, *, moves_clock: bool = False
+) -> AsyncIterator[Cluster]:
+    """Return a cluster where everything that is so is told, and end it afterwards.
+
+    Args:
+        base: what it stands on.
+        form: settings of the replicas.
+        moves_clock: the clocks of the replicas can be moved.
+    """
+    async with AsyncExitStack() as ending:
+        api = await ending.enter_async_context(Api(base.plane.admin))
+        stack = await ending.enter_async_context(Stack(api))
+        observer = Observer(api)
+        written = base.plane.audit_log.stat().st_size
+        made = Cluster(base.plane, base.release, api, stack, observer, form, written)
+        await made.forget()
+        await made.prepare()
+        await ending.enter_async_context(observer)
+        ending.push_async_callback(_kill, made)
+        for name in _NAMES:
+            network = await ending.enter_async_context(TcpProxy(base.plane.admin.url))
+            made.replicas.append(
+                Replica(base.release, name, network, moves_clock=moves_clock, **form.settings)
+            )
+        await made.start_replicas()
+        await made.told()
+        yield made
+
+
+async def _kill(made: Cluster) -> None:
+    for replica in made.replicas:
+        with contextlib.suppress(ProcessLookupError):
+            await replica.kill()

@@ -1,0 +1,155 @@
+"""One fault done to a cluster, and what came of it."""
+
+import asyncio
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from e2e.chaos.cluster import Cluster, Foundation, cluster
+from e2e.chaos.faults import Fault
+from e2e.chaos.form import Form
+from e2e.chaos.judges import doubled, late_writes, lost, told_at, untrue, writers
+from e2e.envtest.audit import requests
+
+_POLL_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a fault; every tuple is empty where all is as promised.
+
+    Attributes:
+        fault: what was done.
+        lasted: for how many seconds.
+        recovery: seconds until all was told and one leads; None if that did not come.
+        bound: what is promised, in seconds.
+        untrue: what was told and was not so.
+        lost: what was not told.
+        doubled: what was told twice.
+        late: writes in another replica's term.
+        writers: the replicas that wrote, in turn.
+        leaders: who leads in the end, where that is wrong.
+    """
+
+    fault: Fault
+    lasted: float
+    recovery: float | None
+    bound: float
+    untrue: Sequence[str]
+    lost: Sequence[str]
+    doubled: Sequence[str]
+    late: Sequence[str]
+    writers: Sequence[str]
+    leaders: Sequence[str]
+
+    @property
+    def problems(self) -> list[str]:
+        """Everything that is not as promised."""
+        found = [*self.untrue, *self.lost, *self.doubled, *self.late, *self.leaders]
+        if self.recovery is None or self.recovery > self.bound:
+            took = "never came" if self.recovery is None else f"took {self.recovery:.1f} s"
+            found.append(f"recovery {took}; the bound is {self.bound:.0f} s")
+        return found
+
+
+async def conduct(fault: Fault, base: Foundation, form: Form) -> Outcome:
+    """Do a fault to a cluster and judge what the replicas told."""
+    async with cluster(base, form, moves_clock=fault.moves_clock) as scene:
+        right = _right(fault, scene)
+        async with Leaders(scene) as elected:
+            began, ended = await _last(fault, scene, form)
+            bound = fault.bound(form, ended - began)
+            since = began if fault.takes_over else ended
+            await _recovered(scene, elected, right, since + bound + _PATIENCE_SECONDS)
+            await scene.quiet()
+        leaders = elected.present
+        led_at = elected.since if leaders in right else None
+        versions = tuple(scene.observer.versions)
+        told = told_at(versions, scene.truths, since)
+        recovery = None if told is None or led_at is None else max(told, led_at, since) - since
+        asked = tuple(requests(base.plane.audit_log, since=scene.audited_from))
+        return Outcome(
+            fault=fault,
+            lasted=ended - began,
+            recovery=recovery,
+            bound=bound,
+            untrue=untrue(versions, scene.truths, fault.allowed),
+            lost=lost(versions, scene.truths),
+            doubled=doubled(versions),
+            late=[
+                f"{each.pod}: {each.verb} {each.name} ({each.at})" for each in late_writes(asked)
+            ],
+            writers=writers(asked),
+            leaders=[] if leaders in right else [f"in the end {leaders or 'nobody'} leads"],
+        )
+
+
+async def _last(fault: Fault, scene: Cluster, form: Form) -> tuple[float, float]:
+    """Let a fault last; return when it began and when it had ended."""
+    began = time.time()
+    async with fault.lasting(scene):
+        if fault.reached:
+            await scene.change()
+        await asyncio.sleep(began + fault.lasts(form) - time.time())
+    ended = time.time()
+    if not fault.reached:
+        await scene.change()
+    return began, ended
+
+
+async def _recovered(
+    scene: Cluster, elected: "Leaders", right: Collection[Sequence[str]], deadline: float
+) -> None:
+    """Wait until all is told and the right replica leads, or until it is too late."""
+    while time.time() < deadline:
+        if elected.present in right and not lost(scene.observer.versions, scene.truths):
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+_PATIENCE_SECONDS: Final = 30.0
+"""What comes too late is still measured for so long."""
+
+
+def _right(fault: Fault, scene: Cluster) -> list[list[str]]:
+    """Return who may lead in the end."""
+    second = [scene.second.name]
+    return [second] if fault.takes_over else [[scene.first.name], second]
+
+
+class Leaders:
+    """Notes who leads while entered.
+
+    Attributes:
+        present: the replicas that say so.
+        since: when that was first seen, in seconds since the epoch.
+    """
+
+    def __init__(self, scene: Cluster) -> None:
+        self.present: Sequence[str] = ()
+        self.since = time.time()
+        self._scene = scene
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._follow())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _follow(self) -> None:
+        while True:
+            leaders = await self._scene.leaders()
+            if leaders != self.present:
+                self.present, self.since = leaders, time.time()
+            await asyncio.sleep(_POLL_SECONDS)

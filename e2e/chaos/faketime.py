@@ -1,0 +1,63 @@
+"""A wall clock that can be moved while a process runs: libfaketime, built once per machine."""
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from e2e.envtest.binaries import cache
+from e2e.envtest.errors import EnvtestError
+
+_PINNED: Final = Path(__file__).with_name("libfaketime.txt")
+_LIBRARY: Final = Path("libfaketime/vendor/libfaketime/src/libfaketime.so.1")
+
+
+def environment(clock: Path) -> dict[str, str]:
+    """Return what makes a process live by the clock that a file tells.
+
+    Clocks that are never set, which measure leases and backoff, are left alone.
+    """
+    return {
+        "LD_PRELOAD": str(_library()),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+
+
+def set_clock(clock: Path, seconds: int) -> None:
+    """Set it to so many seconds ahead of the real one."""
+    fresh = clock.with_suffix(".fresh")
+    fresh.write_text(f"{seconds:+d}")
+    fresh.replace(clock)
+
+
+def _library() -> Path:
+    folder = cache() / "libfaketime" / hashlib.sha256(_PINNED.read_bytes()).hexdigest()[:12]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / _LIBRARY).exists():
+            _build(folder)
+    return folder / _LIBRARY
+
+
+def _build(folder: Path) -> None:
+    print("chaos: building libfaketime, once per machine, some seconds", file=sys.stderr)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+        done = subprocess.run(
+            [
+                sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                "--no-deps", "--require-hashes", "--target", f"{made}/new", "-r", str(_PINNED),
+            ],
+            capture_output=True, text=True, check=False, env=os.environ | {"MAKEFLAGS": ""},
+        )  # fmt: skip
+        if done.returncode:
+            raise EnvtestError(
+                f"libfaketime was not built; a C compiler and make are needed:\n{done.stderr[-2000:]}"
+            )
+        Path(made, "new").rename(folder)

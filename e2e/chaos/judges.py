@@ -1,0 +1,181 @@
+"""What was wrong in what the reporter told: pure functions over records. Empty means nothing."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+from e2e.chaos.records import WARNING, Key, Truth, Version
+from e2e.envtest.audit import Request
+
+IN_FLIGHT_SECONDS: Final = 3.0
+"""A write that was decided before a change of the cluster may arrive as long after it."""
+
+_SUCCESS: Final = range(200, 300)
+_EVENTS: Final = "events"
+_LEASES: Final = "leases.coordination.k8s.io"
+
+
+def untrue(
+    versions: Iterable[Version], truths: Collection[Truth], allowed: Collection[str] = ()
+) -> list[str]:
+    """Return what was told and was not so: Warnings, recoveries and Readys.
+
+    Args:
+        versions: the record, the oldest first.
+        truths: the faults that there were.
+        allowed: reasons that may be told although no fault of the cluster is behind them.
+    """
+    found: list[str] = []
+    for before, version in _steps(versions):
+        if version.gone:
+            continue
+        was_live = before is not None and before.live
+        if version.type != WARNING:
+            if before is None and _had_fault(version, truths):
+                found.append(f"{version.key} was told while it was not so")
+        elif version.live and not was_live:
+            if version.key.reason not in allowed and not _recently(version, truths):
+                found.append(f"{version.key} was told and was not so")
+        elif was_live and not version.live and _holds_long(version, truths):
+            found.append(f"{version.key} was told to be over and was not")
+    return found
+
+
+def _had_fault(version: Version, truths: Collection[Truth]) -> bool:
+    return any(
+        truth.key.subject == version.key.subject
+        and truth.holds(version.at)
+        and truth.holds(version.at - IN_FLIGHT_SECONDS)
+        for truth in truths
+    )
+
+
+def _recently(version: Version, truths: Collection[Truth]) -> bool:
+    return any(
+        truth.key == version.key
+        and (truth.holds(version.at) or truth.holds(version.at - IN_FLIGHT_SECONDS))
+        for truth in truths
+    )
+
+
+def _holds_long(version: Version, truths: Collection[Truth]) -> bool:
+    return any(
+        truth.key == version.key
+        and truth.holds(version.at)
+        and truth.holds(version.at - IN_FLIGHT_SECONDS)
+        for truth in truths
+    )
+
+
+def lost(versions: Iterable[Version], truths: Iterable[Truth]) -> list[str]:
+    """Return what was to be told by the end of the record and is not.
+
+    A fault that lasts has an Event that fires. Nothing else has one, and the subject of a fault
+    that ended was told to be ready since, unless another fault of it lasts.
+    """
+    truths = tuple(truths)
+    newest = {(version.name, version.uid): version for version in versions}
+    present = [version for version in newest.values() if not version.gone]
+    lasting = {truth.key for truth in truths if truth.lasts}
+    firing = {version.key for version in present if version.state == "firing"}
+    still = {version.key for version in present if version.live}
+    found = [f"{key} is not told" for key in sorted(lasting - firing)]
+    found += [f"{key} is not told to be over" for key in sorted(still - lasting)]
+    found += [
+        f"{truth.key.subject} is not told to be ready again"
+        for truth in truths
+        if not truth.lasts and not truth.undone and not _ready_since(truth, present, truths)
+    ]
+    return found
+
+
+def _ready_since(truth: Truth, present: Iterable[Version], truths: Iterable[Truth]) -> bool:
+    subject = truth.key.subject
+    if any(each.lasts and each.key.subject == subject for each in truths):
+        return True
+    return any(
+        version.type != WARNING and version.key.subject == subject and version.at >= truth.until
+        for version in present
+    )
+
+
+def told_at(versions: Sequence[Version], truths: Collection[Truth], since: float) -> float | None:
+    """Return the first moment, `since` at the earliest, when nothing was lost; None if never."""
+    for index, version in enumerate(versions):
+        if version.at > since and not lost(versions[:index], truths):
+            return max(since, versions[index - 1].at if index else since)
+    if lost(versions, truths):
+        return None
+    return max(since, versions[-1].at if versions else since)
+
+
+def doubled(versions: Iterable[Version]) -> list[str]:
+    """Return Events that tell again what another one tells already, and counts that go back."""
+    found: list[str] = []
+    standing: dict[tuple[Key, str], Version] = {}
+    for before, version in _steps(versions):
+        place = version.key, version.involved
+        if before is None:
+            other = standing.get(place)
+            if other is not None and other.name != version.name and not other.gone:
+                found.append(f"{version.key}: {version.name} beside {other.name}")
+        elif (
+            before.history == version.history
+            and not before.gone
+            and not version.gone
+            and version.count < before.count
+        ):
+            found.append(f"{version.name}: count went from {before.count} to {version.count}")
+        if version.type != WARNING and before is None:
+            # Its Ready ends the Warnings of a subject: each may come again, as another episode.
+            _close(standing, version.key.subject)
+        if version.type == WARNING:
+            _close(standing, version.key.subject, normal=True)
+        standing[place] = version
+    return found
+
+
+def _close(standing: dict[tuple[Key, str], Version], subject: str, *, normal: bool = False) -> None:
+    """Forget the Warnings of a subject that are over, or what said that it is ready."""
+    for place, version in tuple(standing.items()):
+        over = version.type != WARNING if normal else not version.live
+        if version.key.subject == subject and over:
+            del standing[place]
+
+
+def late_writes(requests: Iterable[Request]) -> list[Request]:
+    """Return writes of Events that succeeded after another replica had written in its own term.
+
+    A term begins with a replica's first successful write of the Lease after another one's.
+    """
+    holder = ""
+    has_written = False
+    found: list[Request] = []
+    for request in requests:
+        if not request.pod or not request.writes or request.code not in _SUCCESS:
+            continue
+        if request.resource == _LEASES and request.pod != holder:
+            holder, has_written = request.pod, False
+        elif request.resource == _EVENTS and request.pod == holder:
+            has_written = True
+        elif request.resource == _EVENTS and has_written:
+            found.append(request)
+    return found
+
+
+def writers(requests: Iterable[Request]) -> list[str]:
+    """Return the replicas that wrote Events, each once for each time it took over."""
+    pods: list[str] = []
+    for request in requests:
+        wrote = request.pod and request.writes and request.code in _SUCCESS
+        if wrote and request.resource == _EVENTS and pods[-1:] != [request.pod]:
+            pods.append(request.pod)
+    return pods
+
+
+def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version | None, Version]]:
+    """Yield each version with the one before it of the same Event; None if it was not there."""
+    newest: dict[str, Version] = {}
+    for version in versions:
+        before = newest.get(version.name)
+        yield (None if before is None or before.gone else before), version
+        newest[version.name] = version

@@ -1,0 +1,81 @@
+"""What happened, as the judges get it: faults of the cluster, and each version of our Events."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+WARNING = "Warning"
+LIVE = frozenset({"firing", "stale"})
+
+
+class Key(NamedTuple):
+    """What an Event is about: its reason and its subject."""
+
+    reason: str
+    subject: str
+
+    def __str__(self) -> str:
+        return f"{self.reason} of {self.subject}"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A fault that the cluster really had, in seconds since the epoch.
+
+    Attributes:
+        key: what has to be told of it.
+        since: when it began.
+        until: when it ended.
+        undone: it ended because the cluster was put back to before it, its Event included.
+    """
+
+    key: Key
+    since: float = -math.inf
+    until: float = math.inf
+    undone: bool = False
+
+    def holds(self, at: float) -> bool:
+        """Tell whether it was there at a moment."""
+        return self.since <= at < self.until
+
+    @property
+    def lasts(self) -> bool:
+        """Tell whether it is still there."""
+        return math.isinf(self.until)
+
+
+@dataclass(frozen=True)
+class Version:
+    """One Event of ours as it stood from a moment on.
+
+    Attributes:
+        at: when an admin's watch brought it, in seconds since the epoch.
+        history: grows when the cluster itself goes back to an earlier state.
+        name: of the Event.
+        uid: of the object; another one after it was deleted and created again.
+        key: reason and subject.
+        involved: kind and name of the involvedObject.
+        type: `Warning` or `Normal`.
+        state: `firing`, `stale`, `over`; empty once the object is gone.
+        count: how often it was told.
+    """
+
+    at: float
+    name: str
+    uid: str
+    key: Key
+    type: str
+    state: str
+    count: int = 1
+    involved: str = ""
+    history: int = 0
+
+    @property
+    def gone(self) -> bool:
+        """Tell whether the object does not exist any more."""
+        return not self.state
+
+    @property
+    def live(self) -> bool:
+        """Tell whether it says that something is wrong now."""
+        return self.type == WARNING and self.state in LIVE
