@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from tests.bench import pages
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
@@ -25,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     tell = _Progress()
     found = []
+    tell("reading pages")
+    reading = pages.measure()
+    sys.stdout.write(f"{pages.render(reading)}\n")
     try:
         for sets in options.sizes:
             namespaces = -(-sets // SETS_PER_NAMESPACE)
@@ -38,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tell("done")
     sys.stdout.write(f"\n{render(found)}\n")
     if options.json is not None:
-        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
+        options.json.write_bytes(
+            msgspec.json.format(msgspec.json.encode({"sizes": found, "page": reading}))
+        )
     return 0
 
 

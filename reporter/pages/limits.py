@@ -1,0 +1,32 @@
+"""How much of a page is read."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLimits:
+    """Caps (section 4.1 of the vLLM sheet); real pages stay far below each.
+
+    A page with more lines, wanted series or engines than this is unreadable: what was left of it
+    would look like a page on which something is missing. A line over the other caps is dropped.
+
+    Attributes:
+        lines: of the page.
+        series: of wanted families.
+        engines: in a pod.
+        line_bytes: of one line.
+        labels: of one series.
+        value_bytes: of one label's value.
+
+    """
+
+    lines: int = 200_000
+    series: int = 20_000
+    engines: int = 1_024
+    line_bytes: int = 64 * 1024
+    labels: int = 64
+    value_bytes: int = 4 * 1024
+
+
+DEFAULT_LIMITS: Final = PageLimits()

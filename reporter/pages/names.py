@@ -1,0 +1,173 @@
+"""The wanted families, and by which sample names each is known (sections 1.2 to 1.6)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import count
+from typing import Final
+
+
+class Kind(Enum):
+    """What a family is; said by this table, since producers disagree on `TYPE`."""
+
+    GAUGE = auto()
+    COUNTER = auto()
+    HISTOGRAM = auto()
+    OBSERVATIONS = auto()
+    """A histogram of which only the number of observations is needed; it serves as a counter."""
+
+
+class Part(Enum):
+    """What a sample is of its family."""
+
+    VALUE = auto()
+    CREATED = auto()
+    BUCKET = auto()
+    SUM = auto()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """A family.
+
+    Attributes:
+        kind: how its samples are combined.
+        names: accepted, the first that a page has wins; of counters without `_total`.
+        labels: that tell its series apart; of each, the names accepted, in this order.
+        per_engine: whether each engine has its own, else it is about the pod.
+
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    labels: tuple[tuple[bytes, ...], ...] = ()
+    per_engine: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meaning:
+    """What a sample name stands for.
+
+    Attributes:
+        family: that it belongs to.
+        part: what it is of that.
+        name: index of the family's name in it.
+        rank: of several names for one part, the one with the smallest rank wins.
+
+    """
+
+    family: Family
+    part: Part
+    name: int
+    rank: int
+
+
+def _gauge(*names: str, label: bytes | None = None) -> Family:
+    return Family(Kind.GAUGE, names, ((label,),) if label else ())
+
+
+def _counter(*names: str, label: tuple[bytes, ...] = ()) -> Family:
+    return Family(Kind.COUNTER, names, (label,) if label else ())
+
+
+def _histogram(*names: str) -> Family:
+    return Family(Kind.HISTOGRAM, names)
+
+
+def _pod_gauge(name: str) -> Family:
+    return Family(Kind.GAUGE, (name,), per_engine=False)
+
+
+def _pod_counter(name: str, *labels: bytes) -> Family:
+    return Family(Kind.COUNTER, (name,), tuple((each,) for each in labels), per_engine=False)
+
+
+RUNNING: Final = _gauge("vllm:num_requests_running")
+WAITING: Final = _gauge("vllm:num_requests_waiting")
+WAITING_BY_REASON: Final = _gauge("vllm:num_requests_waiting_by_reason", label=b"reason")
+KV_CACHE_USAGE: Final = _gauge("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
+SLEEP_STATE: Final = _gauge("vllm:engine_sleep_state", label=b"sleep_state")
+HEALTHY: Final = _gauge("vllm:engine_healthy")
+
+PROMPT_TOKENS: Final = _counter("vllm:prompt_tokens")
+GENERATION_TOKENS: Final = _counter("vllm:generation_tokens")
+FINISHED_REQUESTS: Final = _counter(
+    "vllm:request_success", label=(b"finished_reason", b"finish_reason")
+)
+PREEMPTIONS: Final = _counter("vllm:num_preemptions")
+PREFIX_CACHE_QUERIES: Final = _counter("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")
+ITERATIONS: Final = Family(Kind.OBSERVATIONS, ("vllm:iteration_tokens_total",))
+CORRUPTED_REQUESTS: Final = _counter("vllm:corrupted_requests")
+FAILED_TRANSFERS: Final = _counter("vllm:nixl_num_failed_transfers")
+FAILED_NOTIFICATIONS: Final = _counter("vllm:nixl_num_failed_notifications")
+EXPIRED_REQUESTS: Final = _counter("vllm:nixl_num_kv_expired_reqs")
+
+TIME_TO_FIRST_TOKEN: Final = _histogram("vllm:time_to_first_token_seconds")
+INTER_TOKEN_LATENCY: Final = _histogram(
+    "vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"
+)
+E2E_REQUEST_LATENCY: Final = _histogram("vllm:e2e_request_latency_seconds")
+
+PROCESS_START: Final = _pod_gauge("process_start_time_seconds")
+DOWNLOAD_SPEED: Final = _pod_gauge("kaito_model_download_speed_bytes_per_second")
+DOWNLOAD_REMAINING: Final = _pod_gauge("kaito_model_download_remaining_seconds")
+RATE_LIMITED: Final = _pod_counter("kaito_ratelimit_rejected")
+ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", b"reason")
+HTTP_REQUESTS: Final = _pod_counter("http_requests", b"handler", b"status")
+
+FAMILIES: Final = tuple(each for each in globals().copy().values() if isinstance(each, Family))
+
+_INFERENCE_HANDLERS: Final = (
+    "/v1/chat/completions/",
+    "/v1/completions/",
+    "/v1/responses/",
+    "/v1/embeddings/",
+    "/v1/rerank/",
+    "/score/",
+    "/pooling/",
+    "/tokenize/",
+)
+
+
+def is_inference(handler: str) -> bool:
+    """Tell whether requests to a handler count: the paths of section 3.3 and what is below."""
+    return f"{handler}/".startswith(_INFERENCE_HANDLERS)
+
+
+def _sample_names(family: Family, name: str) -> Iterator[tuple[str, Part]]:
+    """Yield the sample names that a family has by one of its names, the preferred one first."""
+    match family.kind:
+        case Kind.GAUGE:
+            yield name, Part.VALUE
+            return
+        case Kind.COUNTER:
+            yield f"{name}_total", Part.VALUE
+            yield name, Part.VALUE
+        case Kind.HISTOGRAM:
+            yield f"{name}_bucket", Part.BUCKET
+            yield f"{name}_sum", Part.SUM
+        case Kind.OBSERVATIONS:
+            yield f"{name}_count", Part.VALUE
+    yield f"{name}_created", Part.CREATED
+
+
+def _meanings() -> Iterator[tuple[bytes, Meaning]]:
+    for family in FAMILIES:
+        ranks = count()
+        for index, name in enumerate(family.names):
+            for sample, part in _sample_names(family, name):
+                yield sample.encode(), Meaning(family, part, index, next(ranks))
+
+
+WANTED: Final = dict(_meanings())
+"""Sample names, exactly as they stand on a page, and what they stand for."""
+
+PREFIX: Final = b"vllm:"
+ENGINE: Final = b"engine"
+BOUND: Final = b"le"
+SERVER: Final = b"server"
+"""Label that a router's families have (1.10)."""
+
+KEPT_LABELS: Final = frozenset(
+    {ENGINE, BOUND, SERVER, *(name for each in FAMILIES for names in each.labels for name in names)}
+)

@@ -1,0 +1,156 @@
+"""What one page of metrics tells of the engines of a pod and of the pod itself.
+
+What the page does not have, or has as NaN, as infinite or as a negative count, is None or not
+there, never 0. Sections are those of the vLLM sheet.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class UnreadablePage(Exception):  # noqa: N818 - "unreadable page" says it
+    """A body that is not a page of metrics, or not one to be believed; says why in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A count since some moment.
+
+    Attributes:
+        value: finite, not negative.
+        created: when the count began, in the epoch seconds of the pod; to be compared with that
+            of an earlier page only (3.2). None where the producer does not tell (1.7).
+
+    """
+
+    value: float
+    created: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Observations, by size.
+
+    Attributes:
+        bounds: upper bounds, ascending; the last is infinite.
+        counts: for each bound, the observations that were at most as large: never falling.
+        sum: of all observations; None where it is missing or no number.
+        created: as that of a counter.
+
+    """
+
+    bounds: tuple[float, ...]
+    counts: tuple[float, ...]
+    sum: float | None = None
+    created: float | None = None
+
+    @property
+    def count(self) -> float:
+        """Number of observations."""
+        return self.counts[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One engine, of which a pod may run several (1.8).
+
+    Gauges are those of the engine's last step and may be old. A mapping is empty where the page
+    does not have the family; a value in it is None where it is no number.
+
+    Attributes:
+        name: data-parallel rank; "0" where the page has no `engine` label.
+        running: requests in the batch (1.2).
+        waiting: requests in the queue (1.2).
+        waiting_by_reason: the same by `reason`; only `capacity` is congestion (1.2).
+        kv_cache_usage: share of the KV cache in use, 0 to 1 (1.2).
+        sleep_state: 1 for the state it is in, else 0; all 0 while paused (1.2).
+        healthy: 1 or 0; only with fault tolerance (1.2).
+        prompt_tokens: tokens of prompts whose prefill has ended (1.3).
+        generation_tokens: tokens generated (1.3).
+        finished_requests: requests by `finished_reason`, failed ones among them (1.3).
+        preemptions: requests put out of the batch to free KV blocks (1.3).
+        prefix_cache_queries: tokens looked up in the prefix cache (1.3).
+        iterations: steps that produced output (1.4).
+        corrupted_requests: requests with NaN in their logits; only if asked for (1.3).
+        failed_transfers: KV transfers that failed; only with NIXL, like the next two (1.3).
+        failed_notifications: notices of such transfers that failed.
+        expired_requests: requests whose KV nobody fetched in time.
+        time_to_first_token: seconds (1.4).
+        inter_token_latency: seconds (1.4).
+        e2e_request_latency: seconds (1.4).
+
+    """
+
+    name: str
+    running: float | None = None
+    waiting: float | None = None
+    waiting_by_reason: Mapping[str, float | None] = field(default_factory=dict)
+    kv_cache_usage: float | None = None
+    sleep_state: Mapping[str, float | None] = field(default_factory=dict)
+    healthy: float | None = None
+    prompt_tokens: Counter | None = None
+    generation_tokens: Counter | None = None
+    finished_requests: Mapping[str, Counter | None] = field(default_factory=dict)
+    preemptions: Counter | None = None
+    prefix_cache_queries: Counter | None = None
+    iterations: Counter | None = None
+    corrupted_requests: Counter | None = None
+    failed_transfers: Counter | None = None
+    failed_notifications: Counter | None = None
+    expired_requests: Counter | None = None
+    time_to_first_token: Histogram | None = None
+    inter_token_latency: Histogram | None = None
+    e2e_request_latency: Histogram | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the reading of a page went.
+
+    Attributes:
+        lines: of the page, comments and empty ones among them.
+        kept: samples of wanted families.
+        bad: lines that are not of the format; they were dropped.
+        oversized: lines with too much in them; they were dropped.
+        duplicates: samples of a series that the page had already told; the first counts.
+
+    """
+
+    lines: int = 0
+    kept: int = 0
+    bad: int = 0
+    oversized: int = 0
+    duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page.
+
+    Attributes:
+        vllm: whether it has any sample whose name begins with `vllm:` (3.4, row 2).
+        router: its `vllm:` samples are about several servers: a router's page, not an engine's
+            (1.10).
+        engines: by name.
+        process_start: start of the process that serves the page, in the epoch seconds of the pod;
+            to be compared with that of an earlier page only (1.5, 3.2).
+        http_requests: requests to the inference handlers, by `handler` and `status`, which is a
+            class such as `5xx` (1.5, 3.3).
+        admission_rejections: requests refused with 503, by `reason` (1.3).
+        rate_limited: requests that KAITO's guard refused with 429 (1.5).
+        download_speed: of the weights, bytes a second (2.5).
+        download_remaining: seconds; -1 is unknown, 0 does not prove that it has ended (2.5).
+        reading: how it was read.
+
+    """
+
+    vllm: bool = False
+    router: bool = False
+    engines: Mapping[str, Engine] = field(default_factory=dict)
+    process_start: float | None = None
+    http_requests: Mapping[tuple[str, str], Counter | None] = field(default_factory=dict)
+    admission_rejections: Mapping[str, Counter | None] = field(default_factory=dict)
+    rate_limited: Counter | None = None
+    download_speed: float | None = None
+    download_remaining: float | None = None
+    reading: Reading = field(default_factory=Reading)
