@@ -45,11 +45,14 @@ contracts: setup ## Who may import whom
 
 docs: setup ## Render what comes from the code: pages, the rules of the chart's ClusterRole
 	$(BIN)/python -m reporter.catalogue.render > docs/reasons.md
+	$(BIN)/python -m reporter.catalogue.render_runtime docs/runtime.md > docs/runtime.md.new
+	mv docs/runtime.md.new docs/runtime.md
 	$(BIN)/python -m reporter.catalogue.rbac > $(CHARTS)/productionstack-status-reporter/files/cluster-role-rules.yaml
 
 .PHONY: docs-check
 docs-check: setup ## Fail if what is rendered is not what the code renders
 	$(BIN)/python -m reporter.catalogue.render | diff -u docs/reasons.md -
+	$(BIN)/python -m reporter.catalogue.render_runtime docs/runtime.md | diff -u docs/runtime.md -
 	$(BIN)/python -m reporter.catalogue.rbac | diff -u $(CHARTS)/productionstack-status-reporter/files/cluster-role-rules.yaml -
 
 .PHONY: chart-lint
@@ -69,6 +72,11 @@ chaos: envtest ## Faults on a real control plane, and the table of docs/reliabil
 
 cover: setup ## Tests with branch coverage
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+.PHONY: fuzz
+FUZZ_SECONDS ?= 60
+fuzz: setup ## Fuzz what reads pods' pages for FUZZ_SECONDS (60), guided by coverage if atheris is installed
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(ARGS)
 
 bench: setup ## Measure passes, memory, latency and requests (a few minutes)
 	$(BIN)/python -m tests.bench $(ARGS)

@@ -10,12 +10,22 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from math import ceil
 from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from reporter.catalogue.reason import Threshold
 from reporter.catalogue.reasons import BY_NAME
+from reporter.catalogue.runtime import (
+    DOWNLOAD_SLOW,
+    DOWNLOAD_STALLED,
+    RUNTIME_NAMES,
+    STALLED_IDLE,
+    THRESHOLDS,
+)
+from reporter.samples.history import MOST_LOOKS
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
 
@@ -29,6 +39,28 @@ class Emit(StrEnum):
     CAUSES = "causes"
     PRIMARY = "primary"
     FIRING = "firing"
+
+
+class Switched(StrEnum):
+    """A choice of all or none."""
+
+    ON = "on"
+    OFF = "off"
+
+
+class ScrapeVia(StrEnum):
+    """How pods are reached for their metrics."""
+
+    DIRECT = "direct"
+    APISERVER_PROXY = "apiserver-proxy"
+    OFF = "off"
+
+
+class ScrapeScheme(StrEnum):
+    """What pods speak on the port of their metrics."""
+
+    HTTP = "http"
+    HTTPS = "https"
 
 
 class LogFormat(StrEnum):
@@ -59,6 +91,11 @@ _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _ADDRESS: Final = re.compile(r"(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LAST_PORT: Final = 65_535
+_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_URL_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
+
+_SCRAPE_SECONDS: Final = {ScrapeVia.APISERVER_PROXY: 60}
+_SCRAPE_SECONDS_DIRECT: Final = 15
 
 
 def bind_address(text: str) -> tuple[str, int] | None:
@@ -90,7 +127,7 @@ def _pairs(value: object) -> object:
         for part in value:
             name, equals, seconds = str(part).partition("=")
             if not equals:
-                raise ValueError(f"{part!r} is not REASON=SECONDS")
+                raise ValueError(f"{part!r} has no =")
             pairs[name.strip()] = seconds.strip()
         return pairs
     return value
@@ -109,6 +146,31 @@ def _is_reason(name: str) -> str:
     return name
 
 
+def _switch(value: object) -> object:
+    """Take `on` and `off` for themselves, and anything else for a list."""
+    return value if value in tuple(Switched) else _split(value)
+
+
+def _is_runtime_reason(name: str) -> str:
+    if name not in RUNTIME_NAMES:
+        near = get_close_matches(name, RUNTIME_NAMES, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"{name!r} is not a runtime reason{hint}")
+    return name
+
+
+def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
+    for name, value in values.items():
+        known = THRESHOLDS.get(name)
+        if known is None:
+            near = get_close_matches(name, THRESHOLDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"{name!r} is not a threshold{hint}")
+        if not 0 <= value <= known.most:
+            raise ValueError(f"{name}={value:g} is not in 0 to {known.most:g}")
+    return values
+
+
 def _is_namespace(name: str) -> str:
     if not _LABEL.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of a namespace")
@@ -119,6 +181,19 @@ def _is_name(name: str) -> str:
     if name and not _SUBDOMAIN.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of an object")
     return name
+
+
+def _is_label_key(key: str) -> str:
+    prefix, slash, name = key.rpartition("/")
+    if not _LABEL_NAME.fullmatch(name) or (slash and not _SUBDOMAIN.fullmatch(prefix)):
+        raise ValueError(f"{key!r} is not the key of a label")
+    return key
+
+
+def _is_path(path: str) -> str:
+    if not _URL_PATH.fullmatch(path) or ".." in path:
+        raise ValueError(f"{path!r} is not a path")
+    return path
 
 
 Seconds = Annotated[int, Field(ge=0, le=86_400)]
@@ -141,6 +216,26 @@ Graces = Annotated[
     NoDecode,
     BeforeValidator(_pairs),
     Allowed("REASON=SECONDS, comma-separated, with reasons of the catalogue and 0 to 86400"),
+]
+RuntimeReason = Annotated[str, AfterValidator(_is_runtime_reason)]
+RuntimeReasons = Annotated[
+    Switched | tuple[RuntimeReason, ...],
+    NoDecode,
+    BeforeValidator(_switch),
+    Allowed("on, off, or runtime reasons, comma-separated"),
+]
+Windows = Annotated[
+    dict[RuntimeReason, Annotated[int, Field(ge=1, le=86_400)]],
+    NoDecode,
+    BeforeValidator(_pairs),
+    Allowed("REASON=SECONDS, comma-separated, with runtime reasons and 1 to 86400"),
+]
+Thresholds = Annotated[
+    dict[str, Annotated[float, Field(allow_inf_nan=False)]],
+    NoDecode,
+    BeforeValidator(_pairs),
+    AfterValidator(_thresholds_fit),
+    Allowed("NAME=VALUE, comma-separated; docs/runtime.md lists names and limits"),
 ]
 DeploymentName = Annotated[
     str, AfterValidator(_is_name), Allowed("the name of a Deployment, or nothing")
@@ -172,6 +267,40 @@ class EvaluationSettings(BaseSettings):
 
     load_balancer_budget_seconds: Seconds = 300
     """How long a Gateway may wait for its address; stays when graces are off."""
+
+    weight_download_window_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
+    """How long a download of weights must be slow all the time to be told."""
+
+    weight_download_min_mbps: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = 20.0
+    """Slower than this is slow, in MB (1,000,000 bytes) a second; 0 tells no slow download."""
+
+    runtime_reasons: RuntimeReasons = Switched.ON
+    """Reasons from the metrics of serving pods: on, off, or only those named."""
+
+    runtime_window: Windows = {}
+    """Windows of single runtime reasons: REASON=SECONDS, comma-separated or repeated."""
+
+    runtime_threshold: Thresholds = {}
+    """Thresholds of runtime reasons: NAME=VALUE, comma-separated or repeated."""
+
+    scrape_via: ScrapeVia = ScrapeVia.DIRECT
+    """How pods are scraped: by their IP, through the API server's pod proxy, or not at all."""
+
+    scrape_interval_seconds: Annotated[
+        int | None, Field(ge=1, le=3600), Allowed("a whole number from 1 to 3600")
+    ] = None
+    """Time between two scrapes of a pod; 15 by default, 60 through the API server."""
+
+    scrape_selector: Annotated[
+        str, AfterValidator(_is_label_key), Allowed("the key of a label, without a value")
+    ] = "inferenceset.kaito.sh/created-by"
+    """Label that the pods to scrape carry; its value names their InferenceSet."""
+
+    scrape_max_bytes: Annotated[int, Field(ge=1024, le=64 * 2**20)] = 8 * 2**20
+    """Largest page that is read; compressed ones are refused, so it is their full size."""
+
+    scrape_max_series: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
+    """Most series that are read of one page; a page with more of them is refused."""
 
     emit: Emit = Emit.CAUSES
     """Events for root causes, strictly one for each subject (primary), or all that fires."""
@@ -238,6 +367,45 @@ class EvaluationSettings(BaseSettings):
     release_namespace: Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
 
+    def judges(self, reason: str) -> bool:
+        """Tell whether a runtime reason is switched on."""
+        if isinstance(self.runtime_reasons, Switched):
+            return self.runtime_reasons is Switched.ON
+        return reason in self.runtime_reasons
+
+    def window_seconds(self, reason: str) -> int:
+        """Return the window of a reason that comes from metrics; a grace set for it is the same."""
+        if reason == DOWNLOAD_SLOW:
+            return self.weight_download_window_seconds
+        chosen = self.runtime_window.get(reason) or self.grace.get(reason)
+        return chosen or BY_NAME[reason].window_seconds or 0
+
+    def threshold(self, threshold: Threshold) -> float:
+        """Return the value of a threshold."""
+        return self.runtime_threshold.get(threshold.name, threshold.default)
+
+    @property
+    def longest_window_seconds(self) -> float:
+        """How far back any rule looks."""
+        windows = (self.window_seconds(each) for each in (DOWNLOAD_STALLED, *RUNTIME_NAMES))
+        return max(self.weight_download_window_seconds, self.threshold(STALLED_IDLE), *windows)
+
+    @property
+    def scrape_period(self) -> float:
+        """Seconds from one scrape of a pod to the next."""
+        default = _SCRAPE_SECONDS.get(self.scrape_via, _SCRAPE_SECONDS_DIRECT)
+        return float(self.scrape_interval_seconds or default)
+
+    @model_validator(mode="after")
+    def _windows_fit_in_memory(self) -> Self:
+        least = ceil(self.longest_window_seconds / (MOST_LOOKS - 1))
+        if self.scrape_via is not ScrapeVia.OFF and self.scrape_period < least:
+            window = f"{self.longest_window_seconds:g} s"
+            raise SettingError(
+                "scrape_interval_seconds", f"{least} or more, for the longest window is {window}"
+            )
+        return self
+
     @model_validator(mode="after")
     def _provisioner_has_a_place(self) -> Self:
         if self.node_provisioner_name and not self.node_provisioner_namespace:
@@ -250,6 +418,23 @@ class EvaluationSettings(BaseSettings):
 
 class DaemonSettings(EvaluationSettings):
     """Settings of `run`."""
+
+    scrape_timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
+    """How long one scrape may take, to the last byte."""
+
+    scrape_concurrency: Annotated[int, Field(ge=2, le=1000)] = 32
+    """How many pods are scraped at once; at most 10 through the API server."""
+
+    scrape_port: Annotated[int, Field(ge=1, le=_LAST_PORT)] = 5000
+    """Port of the metrics; plain vLLM has 8000."""
+
+    scrape_path: Annotated[
+        str, AfterValidator(_is_path), Allowed("a path that begins with /, without a query")
+    ] = "/metrics"
+    """Path of the metrics."""
+
+    scrape_scheme: ScrapeScheme = ScrapeScheme.HTTP
+    """What the port speaks; certificates are not verified, as they do not name the pods' IPs."""
 
     metrics_bind_address: Address = ":8080"
     """Where /metrics is served; `0` turns it off."""

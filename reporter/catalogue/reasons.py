@@ -5,14 +5,13 @@ if an upstream makes its input invalid, and a probe that yields findings with it
 `docs/reasons.md` and `status-reporter explain` are rendered from this table.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import KubeObject
+from reporter.catalogue.reason import Reason
+from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
 from reporter.model.report import EventType
-from reporter.model.resource import Resource
-from reporter.model.subject import Layer, SubjectKind
+from reporter.model.subject import Layer
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
 CLUSTER_ISTIO: Final = "clusterIstioControlPlaneNotReady"
@@ -38,50 +37,7 @@ MODEL_PODS: Final = "inferencesetModelPodsNotReady"
 MODEL_ROUTE: Final = "inferencesetRouteNotReady"
 MODEL_EPP: Final = "inferencesetEPPNotReady"
 MODEL_NODE_PRESSURE: Final = "inferencesetNodeUnderPressure"
-MODEL_DOWNLOAD_SLOW: Final = "inferencesetWeightDownloadSlow"
 MODEL_READY: Final = "inferencesetReady"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
-    """One row of the catalogue.
-
-    Attributes:
-        summary: what it means, one sentence.
-        trigger: what is read and which values raise it.
-        silent: what looks similar and does not raise it.
-        action: what an operator does about it.
-        reads: resources whose being unknown makes its findings stale and its subject not ready.
-        chain: takes part in its layer's priority chain, in table order.
-        grace_seconds: its own grace; None takes the global one.
-        grace_note: which of its faults fire at once, and which budgets apply.
-        blocks_ready: whether its layer's Ready waits for it.
-
-    """
-
-    name: str
-    layer: Layer
-    type: EventType = EventType.WARNING
-    summary: str
-    trigger: str
-    silent: str = ""
-    action: str
-    reads: tuple[Resource[KubeObject], ...] = ()
-    chain: bool = True
-    grace_seconds: int | None = None
-    grace_note: str = ""
-    blocks_ready: bool = True
-
-    @property
-    def subject_kind(self) -> SubjectKind:
-        """What its subjects are; told by the layer, or by the prefix of the name."""
-        match self.layer:
-            case Layer.CLUSTER:
-                return SubjectKind.CLUSTER
-            case Layer.HARNESS:
-                return SubjectKind.NAMESPACE
-            case _:
-                return next(kind for kind in SubjectKind if self.name.startswith(kind))
 
 
 _SHARED_SILENT = (
@@ -360,17 +316,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         grace_seconds=30,
         blocks_ready=False,
     ),
-    Reason(
-        name=MODEL_DOWNLOAD_SLOW,
-        layer=Layer.DEPLOYMENT,
-        summary="A model pod downloads its weights slowly.",
-        trigger="Every throughput sample in a full window is below the threshold. Not raised yet: "
-        "it needs the metrics of model pods, which this version does not read.",
-        action="Check the network and the registry the weights come from.",
-        reads=(r.INFERENCESETS, r.PODS),
-        chain=False,
-        blocks_ready=False,
-    ),
+    *DOWNLOADS,
+    *RUNTIME,
     Reason(
         name=MODEL_READY,
         layer=Layer.DEPLOYMENT,

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from reporter.catalogue.reasons import REASONS, Reason
+from reporter.catalogue.reason import Reason, Threshold
+from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.silencing import SILENCING, silencers_of
 from reporter.catalogue.suppression import SUPPRESSION, SuppressionRow, upstreams_of
 from reporter.model.report import EventType
 from reporter.model.subject import Layer
@@ -67,11 +69,16 @@ def reason_document(reason: Reason) -> dict[str, object]:
         "inChain": reason.chain,
         "graceSeconds": reason.grace_seconds,
         "graceNote": reason.grace_note,
+        "windowSeconds": reason.window_seconds,
+        "thresholds": {each.name: each.default for each in reason.thresholds},
         "blocksReady": reason.blocks_ready,
         "reads": [str(resource) for resource in reason.reads],
         "suppressedBy": [
             {"reason": row.upstream, "crd": row.crd, "why": row.why}
             for row in upstreams_of(reason.name)
+        ],
+        "silencedBy": [
+            {"reason": row.upstream, "why": row.why} for row in silencers_of(reason.name)
         ],
         "suppresses": [
             {"reasons": list(row.downstream), "crd": row.crd, "why": row.why}
@@ -87,8 +94,8 @@ def reasons_page() -> str:
         parts.append(f"## {layer}: {_SUBJECTS[layer]}\n")
         for reason in reasons:
             parts.append(f"### {reason.name}\n")
-            parts.append(f"{reason.type}. {_escape(reason.summary)}\n")
-            rows = [f"| {title} | {_escape(text)} |" for title, text in _facts(reason)[1:]]
+            parts.append(f"{reason.type}. {escape(reason.summary)}\n")
+            rows = [f"| {title} | {escape(text)} |" for title, text in _facts(reason)[1:]]
             parts.append("\n".join(["| | |", "| --- | --- |", *rows]) + "\n")
     return "\n".join(parts)
 
@@ -108,9 +115,17 @@ def _facts(reason: Reason) -> list[tuple[str, str]]:
         f"{row.upstream}{f' of {row.crd}' if row.crd else ''}, because {row.why}"
         for row in upstreams_of(reason.name)
     ]
+    upstreams += [
+        f"{row.upstream} of the same pod, because {row.why}" for row in silencers_of(reason.name)
+    ]
     downstream = [
         f"{f'({row.crd}) ' if row.crd else ''}{', '.join(row.downstream)}"
         for row in _rows_of(reason)
+    ]
+    downstream += [
+        f"(of the same pod) {', '.join(row.downstream)}"
+        for row in SILENCING
+        if row.upstream == reason.name
     ]
     facts = [
         ("Meaning", reason.summary),
@@ -118,6 +133,8 @@ def _facts(reason: Reason) -> list[tuple[str, str]]:
         ("Not raised by", reason.silent),
         ("What to do", reason.action),
         ("Grace", _grace(reason)),
+        ("Window", f"{reason.window_seconds} s." if reason.window_seconds else ""),
+        ("Thresholds", "; ".join(map(_threshold, reason.thresholds))),
         ("Suppressed by", "; ".join(upstreams)),
         ("Suppresses", "; ".join(downstream)),
         ("Reads", ", ".join(str(resource) for resource in reason.reads)),
@@ -132,12 +149,19 @@ def _facts(reason: Reason) -> list[tuple[str, str]]:
 def _grace(reason: Reason) -> str:
     if reason.type is EventType.NORMAL:
         return ""
+    if reason.window_seconds is not None:
+        return reason.grace_note
     own = reason.grace_seconds
     base = f"{own} s." if own is not None else "The global one, --startup-grace-seconds."
     return f"{base} {reason.grace_note}".strip()
 
 
-def _escape(text: str) -> str:
+def _threshold(threshold: Threshold) -> str:
+    return f"{threshold.name} ({threshold.default:g}): {threshold.meaning}"
+
+
+def escape(text: str) -> str:
+    """Return text for a cell of a Markdown table."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 

@@ -6,8 +6,9 @@ import math
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from reporter.cli.configure import ProgramSettings, misspelt_variables
@@ -19,6 +20,7 @@ from reporter.model.instant import Instant, parse_rfc3339, rfc3339
 from reporter.model.report import Disposition, Report
 from reporter.probes import evaluate
 from reporter.resolution import Memory, OneLook, resolve
+from reporter.samples.samples import NONE, Samples
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.report_json import report_json
@@ -42,6 +44,7 @@ class _Look:
     now: datetime
     about: str
     notes: tuple[str, ...] = ()
+    samples: Samples = NONE
 
 
 def main(argv: Sequence[str]) -> int:
@@ -58,7 +61,11 @@ def main(argv: Sequence[str]) -> int:
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
-    look = _look_at_dump(arguments) if arguments.sources else _look_at_cluster(arguments, settings)
+    look = (
+        _look_at_dump(arguments, settings)
+        if arguments.sources
+        else _look_at_cluster(arguments, settings)
+    )
     report = _evaluate(look, settings, arguments)
     _print(report, look, settings, arguments.output)
     fires = any(each.disposition is Disposition.FIRING for each in report.findings)
@@ -104,23 +111,39 @@ def _parser() -> Parser:
     return parser
 
 
-def _look_at_dump(arguments: argparse.Namespace) -> _Look:
+def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> _Look:
+    from reporter.cli.saved_pages import find_pages, read_saved
+    from reporter.scrape.targets import find_targets
     from reporter.snapshot.dump import load_dump
 
+    sources = sources_of(arguments.sources)
     try:
-        dump = load_dump(sources_of(arguments.sources), complete=arguments.complete)
+        dump = load_dump(sources, complete=arguments.complete)
     except DumpError as error:
         raise UsageError(f"--from: {error}") from None
+    pages, misnamed = find_pages(each for each in sources if isinstance(each, Path))
+    times = [page.at for page in pages] + ([dump.newest] if dump.newest else [])
+    now, about = _time_of_dump(arguments, max(times, default=None))
+    snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
+    targets = find_targets(snapshot, settings.scrape_selector) or ()
+    return _Look(
+        snapshot=snapshot,
+        now=now,
+        about=about,
+        notes=dump.notes,
+        samples=read_saved(pages, targets, now, settings),
+    )
+
+
+def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tuple[datetime, str]:
     present = datetime.now(UTC)
     if arguments.now:
-        now, about = _moment(arguments.now), "--now"
-    elif dump.newest is None:
-        now, about = present, "the present; no time stands in the dump"
-    elif dump.newest > present:
-        now, about = present, "the present; the dump's newest time is later"
-    else:
-        now, about = dump.newest, "the newest time in the dump"
-    return _Look(snapshot=dump.snapshot, now=now, about=about, notes=dump.notes)
+        return _moment(arguments.now), "--now"
+    if newest is None:
+        return present, "the present; no time stands in the dump"
+    if newest > present:
+        return present, "the present; the dump's newest time is later"
+    return newest, "the newest time in the dump"
 
 
 def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> _Look:
@@ -163,7 +186,7 @@ async def _read_cluster(settings: ProgramSettings) -> Snapshot:
 
 
 def _evaluate(look: _Look, settings: ProgramSettings, arguments: argparse.Namespace) -> Report:
-    evaluation = evaluate(look.snapshot, settings)
+    evaluation = evaluate(look.snapshot, settings, look.samples)
     if not is_judged(evaluation, look.snapshot, settings):
         raise UsageError(
             why_nothing_is_judged(look.snapshot, settings, from_dump=bool(arguments.sources))

@@ -21,6 +21,31 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "load_balancer_budget_seconds",
         ),
     ),
+    (
+        "metrics of model pods",
+        (
+            "weight_download_window_seconds",
+            "weight_download_min_mbps",
+            "runtime_reasons",
+            "runtime_window",
+            "runtime_threshold",
+        ),
+    ),
+    (
+        "scraping of model pods",
+        (
+            "scrape_via",
+            "scrape_interval_seconds",
+            "scrape_timeout_seconds",
+            "scrape_concurrency",
+            "scrape_max_bytes",
+            "scrape_max_series",
+            "scrape_selector",
+            "scrape_scheme",
+            "scrape_port",
+            "scrape_path",
+        ),
+    ),
     ("events", ("emit", "disable_reasons", "release_namespace")),
     (
         "components; an empty name switches one off",
@@ -117,6 +142,7 @@ def _add_flag(group: argparse._ArgumentGroup, field: str, *, shown: bool) -> Non
         return
     group.add_argument(
         flag_of(field),
+        *_OTHER_NAMES.get(field, ()),
         dest=field,
         metavar=_metavar(field),
         action="append" if _is_list(field) else "store",
@@ -164,6 +190,9 @@ def _metavar(field: str) -> str:
     return next((word for end, word in _METAVARS.items() if field.endswith(end)), "TEXT")
 
 
+_OTHER_NAMES: Final = {"scrape_port": ("--weight-download-metric-port",)}
+"""Names that flags have in the reference reporter (KAITO sheet, 8.1)."""
+
 _METAVARS: Final = {
     "_seconds": "SECONDS",
     "_address": "ADDRESS",
@@ -175,6 +204,15 @@ _METAVARS: Final = {
     "_level": "LEVEL",
     "_reasons": "REASON",
     "grace": "REASON=SECONDS",
+    "_window": "REASON=SECONDS",
+    "_threshold": "NAME=VALUE",
+    "_mbps": "MBPS",
+    "_bytes": "BYTES",
+    "_series": "NUMBER",
+    "_concurrency": "NUMBER",
+    "_selector": "KEY",
+    "_port": "PORT",
+    "_path": "PATH",
     "kubeconfig": "PATH",
     "context": "NAME",
 }

@@ -15,6 +15,7 @@ from reporter.resolution import Memory, resolve
 from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import records_of
 from reporter.resolution.unknown import confirmed
+from reporter.samples.samples import NONE, Samples
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.plan import Plan, plan_events
 from reporter.sinks.events.written import Written, overlay
@@ -53,10 +54,11 @@ def run_pass(
     now: Instant,
     settings: EvaluationSettings,
     instance: str,
+    samples: Samples = NONE,
 ) -> Pass:
-    """Evaluate a snapshot. No requests, no state but what is passed in and out."""
+    """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out."""
     began = time.perf_counter()
-    evaluation, answered = evaluate_again(snapshot, settings, answered)
+    evaluation, answered = evaluate_again(snapshot, settings, answered, samples)
     resolution = resolve(evaluation, snapshot, memory, now, settings)
     records = overlay(records_of(snapshot), written)
     plan = _NOTHING

@@ -7,6 +7,8 @@ import structlog
 
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.text import redact
+from reporter.samples.scrape import Scrape
+from reporter.samples.target import Target
 from reporter.settings import LogFormat
 
 
@@ -110,3 +112,15 @@ class ChangeLog:
 
 def _told(finding: ResolvedFinding) -> tuple[object, ...]:
     return (finding.disposition, finding.stale, finding.by)
+
+
+def note_scrape(target: Target, scrape: Scrape) -> None:
+    """Log what came of a scrape, for whoever looks into one pod with `--log-level debug`."""
+    structlog.get_logger("scraper").debug(
+        "pod_scraped",
+        namespace=target.namespace,
+        pod=target.name,
+        failure=str(scrape.failure or ""),
+        detail=scrape.detail,
+        seconds=round(scrape.seconds, 3),
+    )

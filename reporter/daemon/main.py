@@ -7,17 +7,21 @@ import signal
 import socket
 import sys
 from collections.abc import Coroutine
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import structlog
 
 from reporter import __version__
+from reporter.catalogue.resources import EVENTS
 from reporter.daemon import logs
 from reporter.daemon.clock import ServerClock
 from reporter.daemon.evaluation import Pass
 from reporter.daemon.heartbeat import Heartbeat
-from reporter.daemon.passes import Passes
+from reporter.daemon.passes import Passes, nothing_scraped
+from reporter.daemon.samples import SampleStore
+from reporter.daemon.scraping import run_scraper
 from reporter.daemon.server import (
     Address,
     Pages,
@@ -33,7 +37,9 @@ from reporter.kube.clock import real_now
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents
-from reporter.settings import DaemonSettings
+from reporter.samples.scrape import Scrape
+from reporter.samples.target import Target
+from reporter.settings import DaemonSettings, ScrapeVia
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
 from reporter.version import commit
@@ -101,7 +107,13 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         heartbeat.pauses()
         return state.may_write()
 
-    writer = EventWriter(KubeEvents(client), may_write, metrics.event_written, due.set)
+    writer = EventWriter(
+        KubeEvents(client),
+        may_write,
+        metrics.event_written,
+        due.set,
+        lambda: cluster.list_anew(EVENTS),
+    )
     state.writer = writer
     changes = logs.ChangeLog()
 
@@ -117,7 +129,24 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         writer.drop()
         due.set()
 
-    passes = Passes(cluster, writer, clock.now, settings, instance, due, heartbeat.pauses, publish)
+    store = SampleStore(settings, timedelta(seconds=settings.scrape_period), due.set)
+    state.judged = store.judged
+
+    def scraped(target: Target, scrape: Scrape) -> None:
+        logs.note_scrape(target, scrape)
+        store.scraped(target, scrape)
+
+    passes = Passes(
+        cluster,
+        writer,
+        clock.now,
+        settings,
+        instance,
+        due,
+        heartbeat.pauses,
+        publish,
+        store.samples if settings.scrape_via is not ScrapeVia.OFF else nothing_scraped,
+    )
     metrics.attach(state)
     async with Servers() as servers:
         await _listen(servers, settings, metrics, state)
@@ -131,6 +160,14 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
                 "passes": _passes(cluster, passes, due),
                 "writer": writer.run(),
                 "heartbeat": heartbeat.run(),
+                "scraper": run_scraper(
+                    client,
+                    cluster,
+                    settings,
+                    scraped,
+                    observer=metrics.scrapes,
+                    pauses=heartbeat.pauses,
+                ),
             },
             elector.run(started=due.set, stopped=stopped_leading)
             if settings.leader_elect
@@ -179,7 +216,7 @@ async def _listen(
     servers: Servers, settings: DaemonSettings, metrics: Metrics, state: DaemonState
 ) -> None:
     report_address = Address.parse("report-bind-address", settings.report_bind_address)
-    pages = Pages(report_json=state.report_json, report_text=state.report_text)
+    pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
     probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
     await servers.listen(
         Address.parse("metrics-bind-address", settings.metrics_bind_address),

@@ -11,6 +11,7 @@ from reporter.daemon.evaluation import Pass, run_pass
 from reporter.model.instant import Instant
 from reporter.probes import Answered
 from reporter.resolution import Memory
+from reporter.samples.samples import NONE, Samples
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
 from reporter.snapshot.snapshot import Snapshot
@@ -33,6 +34,11 @@ class Source(Protocol):
 
     def snapshot(self) -> Snapshot:
         """Return the present state; cheap."""
+
+
+def nothing_scraped(_snapshot: Snapshot) -> Samples:
+    """Return the samples of a daemon that scrapes nothing."""
+    return NONE
 
 
 class Allowance:
@@ -65,6 +71,7 @@ class Passes:
         due: asyncio.Event,
         pauses: Callable[[], int],
         publish: Callable[[Pass], None],
+        samples: Callable[[Snapshot], Samples] = nothing_scraped,
     ) -> None:
         self._source = source
         self._writer = writer
@@ -73,6 +80,7 @@ class Passes:
         self._instance = instance
         self._pauses = pauses
         self._publish = publish
+        self._samples = samples
         self._memory = Memory()
         self._answered = Answered()
         self._due = due
@@ -111,6 +119,7 @@ class Passes:
             self._now(),
             self._settings,
             self._instance,
+            self._samples(snapshot),
         )
         if self._pauses() != pauses:
             return None

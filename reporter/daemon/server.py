@@ -12,6 +12,7 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from reporter.errors import UsageError
+from reporter.samples.scrape import PodName
 from reporter.settings import bind_address
 from reporter.sinks.metrics import Metrics
 
@@ -19,6 +20,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _SHUTDOWN_SECONDS: Final = 1.0
+_NOT_SCRAPED: Final = (
+    "this pod was not scraped: it does not run, has no address, lacks the label of --scrape-selector,"
+    " or scraping is off"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,8 @@ class Pages:
 
     report_json: Callable[[], bytes | None]
     report_text: Callable[[], str | None]
+    pod_json: Callable[[PodName], bytes | None] = lambda _: None
+    pod_text: Callable[[PodName], str | None] = lambda _: None
 
 
 class Servers:
@@ -158,7 +165,30 @@ def report_routes(pages: Pages, address: Address | None) -> dict[str, Handler]:
             return web.Response(status=503, text="No pass has ended yet.\n")
         return web.Response(text=text)
 
-    return {"/api/v1/report": as_json, "/": as_text}
+    async def pod_as_json(request: web.Request) -> web.StreamResponse:
+        _check_host(request, address)
+        body = pages.pod_json(_pod_of(request))
+        if body is None:
+            return web.json_response({"error": _NOT_SCRAPED}, status=404)
+        return web.Response(body=body, content_type="application/json")
+
+    async def pod_as_text(request: web.Request) -> web.StreamResponse:
+        _check_host(request, address)
+        text = pages.pod_text(_pod_of(request))
+        if text is None:
+            return web.Response(status=404, text=f"{_NOT_SCRAPED}\n")
+        return web.Response(text=text)
+
+    return {
+        "/api/v1/report": as_json,
+        "/": as_text,
+        "/api/v1/pods/{namespace}/{name}": pod_as_json,
+        "/pods/{namespace}/{name}": pod_as_text,
+    }
+
+
+def _pod_of(request: web.Request) -> PodName:
+    return request.match_info["namespace"], request.match_info["name"]
 
 
 def _check_host(request: web.Request, address: Address | None) -> None:

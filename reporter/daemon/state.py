@@ -1,15 +1,18 @@
 """What the listeners tell of a running daemon."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from reporter import __version__
 from reporter.daemon.evaluation import Pass
-from reporter.kube.clock import boot_seconds
+from reporter.kube.clock import boot_seconds, real_now
 from reporter.model.report import Report
+from reporter.samples.samples import Judged
+from reporter.samples.scrape import PodName
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import WatchHealth
+from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.sinks.report_json import report_json
 from reporter.sinks.text import report_text
 from reporter.version import commit
@@ -55,6 +58,7 @@ class DaemonState:
         self._last: float | None = None
         self._report: Report | None = None
         self.writer: EventWriter | None = None
+        self.judged: Callable[[PodName], Judged | None] = lambda _: None
 
     def passed(self, done: Pass) -> None:
         """Note a pass."""
@@ -95,6 +99,16 @@ class DaemonState:
     def report_text(self) -> str | None:
         """Return the newest report as text."""
         return report_text(self._report) if self._report is not None else None
+
+    def pod_json(self, pod: PodName) -> bytes | None:
+        """Return what was scraped from a pod as JSON, None if nothing was."""
+        judged = self.judged(pod)
+        return pod_json(pod_view(judged, self._settings)) if judged else None
+
+    def pod_text(self, pod: PodName) -> str | None:
+        """Return what was scraped from a pod as text, None if nothing was."""
+        judged = self.judged(pod)
+        return pod_text(judged, real_now().wall, self._settings) if judged else None
 
     def unhealthy(self) -> str | None:
         """Return why the process should be restarted, None if it is well."""

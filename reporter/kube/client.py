@@ -50,6 +50,7 @@ REQUEST_SECONDS: Final = 30.0
 
 _CONNECT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 8 * 2**20
+_REFUSAL_BYTES: Final = 2**16
 _OFFSET_SAMPLES: Final = 9
 _READ_BYTES: Final = 2**18
 
@@ -222,6 +223,30 @@ class KubeClient:
                 keep_alive(answer)
             yield LineStream(answer.content)
 
+    @asynccontextmanager
+    async def pod_proxy(
+        self, path: str, headers: Mapping[str, str]
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send a GET that the API server hands on to a pod, and give the answer as it is.
+
+        It may be the pod's and then deserves no trust: nothing is decompressed, its Date is not
+        our server's clock, and whoever reads it bounds size and time, and maps what that raises.
+
+        Args:
+            path: absolute path, quoted.
+            headers: in place of ours.
+
+        Raises:
+            KubeError: the API server cannot be asked, or refuses our credentials.
+
+        """
+        call = _Call("GET", path, "get", "pods/proxy", headers=headers, of_pod=True)
+        async with AsyncExitStack() as stack:
+            with mapped(f"GET {path}"):
+                answer = await self._open(stack, call)
+            stack.callback(answer.close)
+            yield answer
+
     async def _open(self, stack: AsyncExitStack, call: "_Call") -> aiohttp.ClientResponse:
         """Send, and once more with renewed credentials where those were refused."""
         try:
@@ -237,8 +262,11 @@ class KubeClient:
             with mapped(f"{call.method} {call.path}"):
                 answer = await stack.enter_async_context(await self._send(call))
                 code = str(answer.status)
-                self._note_clock(answer)
-                await _require_success(answer)
+                if call.of_pod:
+                    await _require_authorized(answer)
+                else:
+                    self._note_clock(answer)
+                    await _require_success(answer)
                 return answer
         finally:
             if self._observer is not None:
@@ -266,6 +294,7 @@ class KubeClient:
             allow_redirects=False,
             proxy=session.proxy,
             server_hostname=configuration.tls_server_name or None,
+            auto_decompress=not call.of_pod,
             timeout=aiohttp.ClientTimeout(
                 total=None, sock_connect=_CONNECT_SECONDS, sock_read=call.idle_seconds
             ),
@@ -308,6 +337,15 @@ class _Call:
     headers: Mapping[str, str] | None = None
     lease: bool = False
     idle_seconds: float | None = None
+    of_pod: bool = False
+
+
+async def _require_authorized(answer: aiohttp.ClientResponse) -> None:
+    """Raise for a 401 of the API server; one of the pod is none of our credentials' business."""
+    if answer.status == HTTPStatus.UNAUTHORIZED:
+        refusal = status_error(answer.status, await _read(answer, _REFUSAL_BYTES))
+        if refusal.is_status_object:
+            raise refusal
 
 
 async def _require_success(answer: aiohttp.ClientResponse) -> None:

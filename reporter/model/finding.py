@@ -1,7 +1,9 @@
 """One probe's statement about one object in one snapshot."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from reporter.model.subject import ObjectRef, Subject
 
@@ -89,10 +91,24 @@ class KnownSubject:
     created: datetime | None = None
 
 
+Undecided: TypeAlias = Mapping[ObjectRef, frozenset[str]]
+"""Reasons that cannot be judged for a pod now; the uid of its reference tells it from another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All that the probes say about one snapshot."""
+    """All that the probes say about one snapshot.
+
+    Attributes:
+        findings: the faults.
+        ready: positive evidence that subjects work.
+        subjects: those that exist.
+        undecided: what cannot be told of a pod now: a fault of it that fires goes on, and none
+            begins.
+
+    """
 
     findings: tuple[Finding, ...]
     ready: tuple[ReadyEvidence, ...]
     subjects: tuple[KnownSubject, ...]
+    undecided: Undecided = field(default_factory=dict)

@@ -14,6 +14,12 @@ from reporter.probes.reuse import (
     same_shared,
     shared_inputs,
 )
+from reporter.probes.runtime.network import (
+    probe_network,
+    verdicts_by_namespace,
+    without_failing,
+)
+from reporter.samples.samples import NONE, Samples
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import managed_namespaces
@@ -21,39 +27,55 @@ from reporter.workload.namespaces import managed_namespaces
 __all__ = ["Answered", "evaluate", "evaluate_again"]
 
 
-def evaluate(snapshot: Snapshot, settings: EvaluationSettings) -> Evaluation:
-    """Return all that the probes say about a snapshot."""
-    return evaluate_again(snapshot, settings, Answered())[0]
+def evaluate(
+    snapshot: Snapshot, settings: EvaluationSettings, samples: Samples = NONE
+) -> Evaluation:
+    """Return all that the probes say about a snapshot, and about what was scraped beside it."""
+    return evaluate_again(snapshot, settings, Answered(), samples)[0]
 
 
 def evaluate_again(
-    snapshot: Snapshot, settings: EvaluationSettings, answered: Answered
+    snapshot: Snapshot,
+    settings: EvaluationSettings,
+    answered: Answered,
+    samples: Samples = NONE,
 ) -> tuple[Evaluation, Answered]:
     """Return the same as `evaluate`, and what the next evaluation may reuse.
 
     Namespaces of which all inputs are the same objects as when `answered` was made are not asked
     again.
     """
-    shared = shared_inputs(snapshot, settings)
+    verdicts = verdicts_by_namespace(samples)
+    blind = tuple(probe_network(samples, snapshot, settings))
+    if blind:
+        samples = without_failing(samples)
+    shared = (samples.scraping, bool(blind), *shared_inputs(snapshot, settings))
     earlier = answered.spaces if same_shared(shared, answered.shared) else {}
     spaces = {}
     for namespace in managed_namespaces(snapshot):
-        own = own_inputs(snapshot, namespace)
+        own = (*own_inputs(snapshot, namespace), verdicts.get(namespace.name, ()))
         before = earlier.get(namespace.name)
         if before is not None and same_objects(own, before[0]):
             spaces[namespace.name] = before
         else:
-            spaces[namespace.name] = (own, _evaluate_namespace(snapshot, settings, namespace))
-    parts = [evaluate_cluster(snapshot, settings), *(part for _, part in spaces.values())]
+            spaces[namespace.name] = (
+                own,
+                _evaluate_namespace(snapshot, settings, namespace, samples),
+            )
+    parts = [
+        evaluate_cluster(snapshot, settings),
+        Evaluation(blind, (), ()),
+        *(part for _, part in spaces.values()),
+    ]
     return _joined(parts), Answered(shared, spaces)
 
 
 def _evaluate_namespace(
-    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
+    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace, samples: Samples
 ) -> Evaluation:
     parts = (
         evaluate_harness(snapshot, settings, (namespace,)),
-        evaluate_inferencesets(snapshot, settings, (namespace,)),
+        evaluate_inferencesets(snapshot, settings, (namespace,), samples),
     )
     return _joined(parts)
 
@@ -64,4 +86,5 @@ def _joined(parts: Iterable[Evaluation]) -> Evaluation:
         findings=tuple(finding for part in parts for finding in part.findings),
         ready=tuple(evidence for part in parts for evidence in part.ready),
         subjects=tuple(subject for part in parts for subject in part.subjects),
+        undecided={pod: which for part in parts for pod, which in part.undecided.items()},
     )

@@ -32,6 +32,7 @@ OWN: Final[tuple[Resource[KubeObject], ...]] = tuple(
 )
 
 _Objects: TypeAlias = tuple[KubeObject, ...]
+_Inputs: TypeAlias = tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Answered:
     """What was said about each namespace, and the objects it rests on."""
 
     shared: tuple[object, ...] = ()
-    spaces: Mapping[str, tuple[tuple[_Objects, ...], Evaluation]] = field(default_factory=dict)
+    spaces: Mapping[str, tuple[_Inputs, Evaluation]] = field(default_factory=dict)
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from reporter.catalogue.reasons import BY_NAME, Reason
+from reporter.catalogue.reason import Reason
+from reporter.catalogue.reasons import BY_NAME
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reporter.catalogue.reasons import BY_NAME, REASONS, Reason
+from reporter.catalogue.reason import Reason
+from reporter.catalogue.reasons import BY_NAME, REASONS
 from reporter.catalogue.resources import EVENTS
 from reporter.model.finding import Evaluation, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant, rfc3339_micro

@@ -31,6 +31,8 @@ from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
 from reporter.resolution.recovery import Absence, look_for_absence, take_up
 from reporter.resolution.remember import remember
+from reporter.resolution.silence import silence
+from reporter.resolution.undecided import sustaining
 from reporter.resolution.unknown import confirmed, unknown_resources
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -64,7 +66,8 @@ def resolve(
     """Decide what becomes of each finding (design section 5)."""
     records = records_of(snapshot)
     memory = take_up(records, memory, evaluation, snapshot, now)
-    merged = _merge(evaluation.findings, memory.episodes, now, settings, one_look)
+    findings_seen = (*evaluation.findings, *sustaining(evaluation.undecided, memory.episodes))
+    merged = _merge(findings_seen, memory.episodes, now, settings, one_look)
     candidates = [each for each in merged if not each.under_an_episode]
     seen = {candidate.key for candidate in candidates}
     unseen = {key: episode for key, episode in memory.episodes.items() if key not in seen}
@@ -79,6 +82,7 @@ def resolve(
         [*candidates, *undercurrents], absence.kept, absence.stale, memory, now, settings
     )
     candidates = [judge(candidate, upstreams) for candidate in candidates]
+    candidates = silence(candidates, absence.kept)
     candidates = _by_priority(candidates, absence.outranking, settings)
     findings = _render(candidates, absence.listed, now)
     readiness = find_ready(evaluation, findings, records, snapshot, memory, now)

@@ -242,7 +242,7 @@ class Controllers:
         node = name_of(nodes[self._addresses % len(nodes)]) if nodes else ""
         pod = self._sandbox.create(pod_of(replica_set, node))
         self._addresses += 1
-        address = f"10.244.{self._addresses // 250 % 250}.{self._addresses % 250 + 1}"
+        address = f"127.244.{self._addresses // 250 % 250}.{self._addresses % 250 + 1}"
         if not self._ready_after_seconds:
             self._make_ready(pod, address)
             return

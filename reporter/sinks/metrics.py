@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from reporter.catalogue.reasons import REASONS
 from reporter.model.report import Disposition, EventType, Report
 from reporter.sinks.events.plan import Purpose
+from reporter.sinks.scrape_metrics import ScrapeMetrics
 
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
@@ -96,6 +97,8 @@ class Metrics:
             ["purpose", "outcome"],
             registry=self.registry,
         )
+
+        self.scrapes = ScrapeMetrics(self.registry)
 
     def attach(self, live: Live) -> None:
         """Serve what is read at collection time from a running daemon."""

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from reporter.daemon.main import run_daemon
-from reporter.settings import DaemonSettings
+from reporter.settings import DaemonSettings, ScrapeVia
 
 RESYNC_SECONDS: Final = 3
 _SLEEP: Final = 0.005
@@ -99,6 +99,7 @@ async def run(kubeconfig: Path, metrics_port: int, health_port: int) -> list[Pha
     """Run the daemon until SIGTERM."""
     settings = DaemonSettings(
         startup_grace_seconds=0,
+        scrape_via=ScrapeVia.OFF,
         resync_seconds=RESYNC_SECONDS,
         metrics_bind_address=f"127.0.0.1:{metrics_port}",
         health_probe_bind_address=f"127.0.0.1:{health_port}",

@@ -88,6 +88,7 @@ class Replica:
         self.settings: dict[str, Any] = {
             "resync_seconds": 1,
             "startup_grace_seconds": 0,
+            "scrape_via": "off",
             **QUICK_LEASE,
             **{
                 f"{each.replace('-', '_')}_bind_address": f"127.0.0.1:{port}"

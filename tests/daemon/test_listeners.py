@@ -30,6 +30,9 @@ METRICS = {
     "status_reporter_findings_stale": ("gauge", set()),
     "status_reporter_subjects_ready": ("gauge", set()),
     "status_reporter_resources_unknown": ("gauge", set()),
+    "status_reporter_scrapes": ("counter", {"outcome"}),
+    "status_reporter_scrapes_skipped": ("counter", {"cause"}),
+    "status_reporter_scrape_targets": ("gauge", set()),
 }
 """What dashboards and alert rules rest on: name, type and labels."""
 

@@ -6,14 +6,17 @@ from typing import Final, TypeAlias
 from reporter.catalogue.resources import INFERENCESETS
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
 from reporter.model.objects import InferenceSet, Namespace
+from reporter.model.subject import ObjectRef
 from reporter.probes.inferenceset.epp import probe_epp
 from reporter.probes.inferenceset.infra import probe_infra
 from reporter.probes.inferenceset.node_pressure import probe_node_pressure
 from reporter.probes.inferenceset.pods import probe_pods
 from reporter.probes.inferenceset.ready import probe_ready
 from reporter.probes.inferenceset.route import probe_route
+from reporter.probes.inferenceset.runtime import probe_runtime, undecided_pods
 from reporter.probes.inferenceset.scaling import probe_scaling
 from reporter.probes.inferenceset.scope import subject_of
+from reporter.samples.samples import NONE, Samples
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import managed_namespaces
@@ -34,6 +37,7 @@ def evaluate_inferencesets(
     snapshot: Snapshot,
     settings: EvaluationSettings,
     namespaces: Sequence[Namespace] | None = None,
+    samples: Samples = NONE,
 ) -> Evaluation:
     """Return all that is said about InferenceSets, in `namespaces` or all workload namespaces.
 
@@ -42,6 +46,7 @@ def evaluate_inferencesets(
     findings: list[Finding] = []
     ready: list[ReadyEvidence] = []
     subjects: list[KnownSubject] = []
+    undecided: dict[ObjectRef, frozenset[str]] = {}
     for namespace in managed_namespaces(snapshot) if namespaces is None else namespaces:
         for inferenceset in snapshot[INFERENCESETS].in_namespace(namespace.name):
             if inferenceset.deleting:
@@ -49,5 +54,7 @@ def evaluate_inferencesets(
             subjects.append(KnownSubject(subject_of(inferenceset), inferenceset.created))
             for probe in _PROBES:
                 findings += probe(inferenceset, snapshot, settings)
+            findings += probe_runtime(inferenceset, snapshot, samples)
+            undecided |= undecided_pods(inferenceset, snapshot, samples)
             ready += probe_ready(inferenceset, snapshot)
-    return Evaluation(tuple(findings), tuple(ready), tuple(subjects))
+    return Evaluation(tuple(findings), tuple(ready), tuple(subjects), undecided)

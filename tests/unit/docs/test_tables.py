@@ -8,6 +8,7 @@ import yaml
 from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.resources import ALL, CLUSTER_WIDE
 from reporter.cli.configure import ProgramSettings, flag_of
+from reporter.cli.flags import _OTHER_NAMES
 from reporter.kube.informer import Timing
 from reporter.model.report import EventType
 from reporter.probes.cluster.crds import required_crds
@@ -18,6 +19,8 @@ from tests.unit.docs.pages import CHART, code, page, section, table
 def _text(value):
     if isinstance(value, tuple):
         return ",".join(value)
+    if isinstance(value, float):
+        return f"{value:g}"
     return "" if value is None else str(value)
 
 
@@ -26,7 +29,11 @@ FLAGS = table(page("migrating.md"), "flag")
 
 @pytest.mark.parametrize("row", FLAGS, ids=lambda row: row[0])
 def test_default_of_a_flag_that_go_has_too(row):
-    fields = {flag_of(name): info for name, info in ProgramSettings.model_fields.items()}
+    fields = {
+        flag: info
+        for name, info in ProgramSettings.model_fields.items()
+        for flag in (flag_of(name), *_OTHER_NAMES.get(name, ()))
+    }
     (flag,) = code(row[0])
     (default,) = code(row[2]) or [""]
     assert default == _text(fields[flag].default)
@@ -47,7 +54,8 @@ def test_every_added_reason_is_listed_as_added():
 
 
 def test_normal_reasons_are_named():
-    row = next(row for row in table(page("migrating.md"), "") if row[0] == "type")
+    rows = table(section(page("migrating.md"), "## Events"), "")
+    row = next(row for row in rows if row[0] == "type")
     assert set(code(row[2])) == {r.name for r in REASONS if r.type is EventType.NORMAL}
 
 

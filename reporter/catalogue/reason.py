@@ -1,0 +1,73 @@
+"""What one row of the catalogue says."""
+
+from dataclasses import dataclass
+
+from reporter.model.objects import KubeObject
+from reporter.model.report import EventType
+from reporter.model.resource import Resource
+from reporter.model.subject import Layer, SubjectKind
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number of a trigger; `--runtime-threshold NAME=VALUE` sets it.
+
+    Attributes:
+        name: of the setting.
+        default: its value unless set.
+        most: the largest value that makes sense; the smallest is 0.
+        meaning: what it is compared with, and its unit.
+
+    """
+
+    name: str
+    default: float
+    most: float
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """One row of the catalogue.
+
+    Attributes:
+        summary: what it means, one sentence.
+        trigger: what is read and which values raise it.
+        silent: what looks similar and does not raise it.
+        action: what an operator does about it.
+        reads: resources whose being unknown makes its findings stale and its subject not ready.
+        chain: takes part in its layer's priority chain, in table order.
+        grace_seconds: its own grace; None takes the global one.
+        grace_note: which of its faults fire at once, and which budgets apply.
+        blocks_ready: whether its layer's Ready waits for it.
+        window_seconds: how long what it is about must last in the metrics of a pod; that is its
+            grace. None for a reason that does not come from metrics.
+        thresholds: the numbers its trigger names; each is a setting.
+
+    """
+
+    name: str
+    layer: Layer
+    type: EventType = EventType.WARNING
+    summary: str
+    trigger: str
+    silent: str = ""
+    action: str
+    reads: tuple[Resource[KubeObject], ...] = ()
+    chain: bool = True
+    grace_seconds: int | None = None
+    grace_note: str = ""
+    blocks_ready: bool = True
+    window_seconds: int | None = None
+    thresholds: tuple[Threshold, ...] = ()
+
+    @property
+    def subject_kind(self) -> SubjectKind:
+        """What its subjects are; told by the layer, or by the prefix of the name."""
+        match self.layer:
+            case Layer.CLUSTER:
+                return SubjectKind.CLUSTER
+            case Layer.HARNESS:
+                return SubjectKind.NAMESPACE
+            case _:
+                return next(kind for kind in SubjectKind if self.name.startswith(kind))

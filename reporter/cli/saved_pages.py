@@ -1,0 +1,113 @@
+"""Pages that somebody saved beside a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from reporter.model.instant import Instant
+from reporter.model.report import SkippedObject
+from reporter.pages.page import UnreadablePage
+from reporter.pages.reading import read_page
+from reporter.probes.runtime.judge import judge, longest_window, objectives
+from reporter.samples.history import History
+from reporter.samples.reading import look_at
+from reporter.samples.samples import NONE, Judged, Samples
+from reporter.samples.scrape import Failure, PodName, Scrape
+from reporter.samples.target import Target
+from reporter.settings import EvaluationSettings
+
+FOLDER: Final = "metrics"
+RESOURCE: Final = "pods/metrics"
+"""What the report calls a page that was left out."""
+
+_SECONDS: Final = re.compile(r"[0-9]{1,11}")
+_MOST_BYTES: Final = 8 * 2**20
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORTEST_PERIOD: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPage:
+    """A file with a page, and when it was fetched."""
+
+    pod: PodName
+    at: datetime
+    path: Path
+
+
+def find_pages(folders: Iterable[Path]) -> tuple[list[SavedPage], list[SkippedObject]]:
+    """Return the pages below some folders of a dump, the oldest first, and the misnamed files."""
+    pages: list[SavedPage] = []
+    skipped: list[SkippedObject] = []
+    for folder in folders:
+        for path in sorted((folder / FOLDER).glob("*/*/*.prom")):
+            namespace, pod = path.parts[-3:-1]
+            if _SECONDS.fullmatch(path.stem):
+                at = _EPOCH + timedelta(seconds=int(path.stem))
+                pages.append(SavedPage((namespace, pod), at, path))
+            else:
+                cause = f"{path.name}: not named <unix seconds>.prom"
+                skipped.append(SkippedObject(RESOURCE, namespace, pod, cause))
+    return sorted(pages, key=lambda page: (page.at, page.path)), skipped
+
+
+def read_saved(
+    pages: Sequence[SavedPage],
+    targets: Iterable[Target],
+    now: datetime,
+    settings: EvaluationSettings,
+) -> Samples:
+    """Return what the pages say up to a moment, judged as those of a daemon.
+
+    A pod counts as it is in the dump for all of its pages. Pages of pods that the dump does not
+    have say nothing.
+    """
+    by_pod: dict[PodName, list[SavedPage]] = defaultdict(list)
+    for page in pages:
+        if page.at <= now:
+            by_pod[page.pod].append(page)
+    judged = {
+        target.pod: _judged(target, by_pod[target.pod], settings)
+        for target in targets
+        if by_pod.get(target.pod)
+    }
+    return Samples(scraping=True, pods=judged) if judged else NONE
+
+
+def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSettings) -> Judged:
+    history = History(timedelta(seconds=_period(pages)))
+    keep, wanted = longest_window(settings), objectives(settings)
+    for scrape in map(_scrape, pages):
+        history = history.seen(look_at(target, scrape, wanted), keep)
+    return Judged(history, judge(history, None, settings))
+
+
+def _period(pages: Sequence[SavedPage]) -> float:
+    """Return how often somebody fetched the page: there is no setting to tell."""
+    gaps = list(_gaps(pages))
+    return max(_SHORTEST_PERIOD, median(gaps)) if gaps else _SHORTEST_PERIOD
+
+
+def _gaps(pages: Sequence[SavedPage]) -> Iterator[float]:
+    for before, after in pairwise(pages):
+        yield (after.at - before.at).total_seconds()
+
+
+def _scrape(page: SavedPage) -> Scrape:
+    at = Instant(page.at, page.at - _EPOCH)
+    try:
+        with page.path.open("rb") as file:
+            body = file.read(_MOST_BYTES + 1)
+        if len(body) > _MOST_BYTES:
+            return Scrape(at=at, failure=Failure.TOO_LARGE)
+        return Scrape(at=at, page=read_page(body))
+    except UnreadablePage as error:
+        return Scrape(at=at, failure=Failure.UNREADABLE, detail=str(error))
+    except OSError as error:
+        return Scrape(at=at, failure=Failure.UNREADABLE, detail=error.strerror or "")

@@ -1,0 +1,102 @@
+"""How the daemon scrapes: the settings, the cluster and the scraper put together."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Final
+
+from reporter.catalogue.resources import PODS
+from reporter.kube.client import KubeClient
+from reporter.kube.live import LiveCluster
+from reporter.pages.limits import PageLimits
+from reporter.pages.reading import read_page
+from reporter.samples.scrape import Scrape
+from reporter.samples.target import Target
+from reporter.scrape.answer import FetchLimits
+from reporter.scrape.attempt import Attempts, Fetch
+from reporter.scrape.direct import DirectFetch, Endpoint
+from reporter.scrape.proxied import MOST_AT_ONCE, ProxiedFetch
+from reporter.scrape.scraper import Observer, Scraper
+from reporter.scrape.targets import find_targets
+from reporter.settings import DaemonSettings, ScrapeVia
+
+Tell = Callable[[Target, Scrape], None]
+_NOT_SOUGHT: Final = object()
+
+
+async def run_scraper(
+    client: KubeClient,
+    cluster: LiveCluster,
+    settings: DaemonSettings,
+    tell: Tell,
+    *,
+    observer: Observer,
+    pauses: Callable[[], int],
+) -> None:
+    """Scrape the pods of the cluster, as the settings say, until cancelled.
+
+    Args:
+        client: for the API server's pod proxy.
+        cluster: where the pods are from.
+        settings: whether, how, how often and within what limits.
+        tell: is given what came of each scrape.
+        observer: is told of everything, for metrics.
+        pauses: how often the process has paused.
+
+    """
+    if settings.scrape_via is ScrapeVia.OFF:
+        await asyncio.Event().wait()
+    async with _fetching(client, settings) as fetch:
+        read = partial(read_page, limits=PageLimits(series=settings.scrape_max_series))
+        with Attempts(fetch, read) as attempts:
+            scraper = Scraper(
+                attempts,
+                Finder(cluster, settings.scrape_selector).find,
+                tell,
+                period=settings.scrape_period,
+                concurrency=_concurrency(settings),
+                observer=observer,
+                pauses=pauses,
+            )
+            cluster.on_change(scraper.targets_changed)
+            await scraper.run()
+
+
+@asynccontextmanager
+async def _fetching(client: KubeClient, settings: DaemonSettings) -> AsyncIterator[Fetch]:
+    endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
+    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
+    async with AsyncExitStack() as stack:
+        if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
+            yield ProxiedFetch(client, endpoint, limits)
+        else:
+            yield await stack.enter_async_context(DirectFetch(endpoint, limits))
+
+
+def _concurrency(settings: DaemonSettings) -> int:
+    if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
+        return min(settings.scrape_concurrency, MOST_AT_ONCE)
+    return settings.scrape_concurrency
+
+
+class Finder:
+    """Seeks targets among the pods of a cluster, if these have changed."""
+
+    def __init__(self, cluster: LiveCluster, selector: str) -> None:
+        """Make one for the pods that carry the label `selector`."""
+        self._cluster = cluster
+        self._selector = selector
+        self._sought: object = _NOT_SOUGHT
+
+    async def find(self) -> tuple[Target, ...] | None:
+        """Return the targets; None where they are those of the last time, or unknown."""
+        snapshot = self._cluster.snapshot()
+        pods = snapshot.tables.get(PODS)
+        if pods is self._sought:
+            return None
+        # In a thread, as a pass does: to order the pods of a large cluster takes a while.
+        targets = await asyncio.to_thread(find_targets, snapshot, self._selector)
+        if targets is not None:
+            self._sought = pods
+        return targets

@@ -1,0 +1,133 @@
+"""All rules over one pod after a scrape: faults, and what cannot be judged."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.catalogue import runtime as t
+from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
+from reporter.probes.runtime.engine_rules import OBJECTIVES
+from reporter.probes.runtime.engines import judge_engines
+from reporter.probes.runtime.pod_rules import POD_RULES, http_errors
+from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, Undecided, Untold
+from reporter.probes.runtime.service import is_settled
+from reporter.samples.history import History
+from reporter.samples.look import Latency, Look
+from reporter.samples.samples import Doubt, PodFault, Verdict
+from reporter.samples.scrape import Failure
+from reporter.settings import EvaluationSettings
+
+FORGOTTEN_AFTER: Final = 2
+"""Windows that cannot be judged after which nothing is held open any more (sheet 4.1)."""
+
+
+def judge(history: History, before: Verdict | None, settings: EvaluationSettings) -> Verdict:
+    """Return the verdict on a pod as of its newest look.
+
+    `before` is the verdict after the look before: a fault that goes on keeps its words, so that
+    the numbers in its message are those when it was found.
+    """
+    newest = history.newest
+    if before is None or before.uid != newest.target.uid:
+        before = Verdict(uid=newest.target.uid)
+    faults: dict[str, PodFault] = {}
+    doubts: dict[str, Doubt] = {}
+    for reason, answers in _answers(history, settings):
+        known = before.faults.get(reason)
+        doubted = before.doubts.get(reason)
+        if known is None and doubted is not None:
+            known = doubted.fault
+        found = {name: each for name, each in answers.items() if isinstance(each, Found)}
+        if found:
+            since = _left_edge(history, reason, settings)
+            faults[reason] = _fault(reason, found, since, known)
+        elif (why := _undecided(answers)) is not None:
+            since_boot = doubted.since if doubted else newest.at.boot
+            lasts = newest.at.boot - since_boot
+            open_ = lasts < FORGOTTEN_AFTER * _longest_of(reason, settings)
+            doubts[reason] = Doubt(why, since_boot, known if open_ else None, open_)
+    return Verdict(
+        uid=newest.target.uid,
+        faults=faults,
+        doubts=doubts,
+        failing=newest.failure not in (None, Failure.UNSUPPORTED),
+        in_service=is_settled(newest),
+    )
+
+
+def longest_window(settings: EvaluationSettings) -> timedelta:
+    """Return how far back looks are needed."""
+    return timedelta(seconds=settings.longest_window_seconds)
+
+
+def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:
+    """Return the latencies that have an objective, and how many seconds it is."""
+    if not settings.judges(t.LATENCY):
+        return {}
+    every = {kind: settings.threshold(each) for kind, each in OBJECTIVES.items()}
+    return {kind: seconds for kind, seconds in every.items() if seconds}
+
+
+def _answers(
+    history: History, settings: EvaluationSettings
+) -> Iterator[tuple[str, Mapping[str, Answer]]]:
+    """Yield for each reason that is switched on what its rules say, by engine."""
+    for reason, rule in DOWNLOAD_RULES.items():
+        yield reason, {"": rule(history, _looks(history, reason, settings), settings)}
+    for reason in filter(settings.judges, t.RUNTIME_NAMES):
+        if not is_settled(history.newest):
+            yield reason, {"": NOT_SETTLED}
+        elif reason in POD_RULES:
+            looks = _looks(history, reason, settings)
+            yield reason, {"": POD_RULES[reason](history, looks, settings)}
+        elif reason == t.ERROR_RATE:
+            http = http_errors(history, _looks(history, reason, settings), settings)
+            yield reason, {**judge_engines(history, reason, settings), "": http}
+        else:
+            yield reason, judge_engines(history, reason, settings)
+
+
+def _undecided(answers: Mapping[str, Answer]) -> str | None:
+    """Return why nothing can be said, None where something can.
+
+    What a page never tells is no reason to wait where another part of the pod answers.
+    """
+    doubts = [each for each in answers.values() if isinstance(each, Undecided)]
+    passing = [each for each in doubts if not isinstance(each, Untold)]
+    if passing:
+        return passing[0].why
+    return doubts[0].why if doubts and len(doubts) == len(answers) else None
+
+
+def _fault(
+    reason: str, found: Mapping[str, Found], since: datetime, known: PodFault | None
+) -> PodFault:
+    """Return what to say of what was found: the words known already, while their engine is in it."""
+    if known is not None and known.engine in found:
+        return known
+    engine, worst = min(found.items(), key=lambda each: (-each[1].severity, each[0]))
+    others = len(found) - 1
+    told = f"engine {engine} {worst.text}" if engine else worst.text
+    return PodFault(
+        reason=reason,
+        cause=worst.cause,
+        text=f"{told} (and {others} more)" if others else told,
+        severity=worst.severity,
+        since=since if known is None else known.since,
+        engine=engine,
+    )
+
+
+def _left_edge(history: History, reason: str, settings: EvaluationSettings) -> datetime:
+    return _looks(history, reason, settings)[0].at.wall
+
+
+def _looks(history: History, reason: str, settings: EvaluationSettings) -> tuple[Look, ...]:
+    return history.last(timedelta(seconds=settings.window_seconds(reason)))
+
+
+def _longest_of(reason: str, settings: EvaluationSettings) -> timedelta:
+    seconds = float(settings.window_seconds(reason))
+    if reason == t.ENGINE_STALLED:
+        seconds = max(seconds, settings.threshold(t.STALLED_IDLE))
+    return timedelta(seconds=seconds)

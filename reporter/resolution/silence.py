@@ -1,0 +1,66 @@
+"""Rule 4 between the faults of one pod: one of them explains others."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from reporter.catalogue.silencing import SILENCING, silencers_of
+from reporter.model.finding import FindingKey
+from reporter.model.report import Disposition
+from reporter.model.subject import ObjectRef
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.memory import Episode
+
+_SILENCERS = frozenset(row.upstream for row in SILENCING)
+
+_Silenced: TypeAlias = Mapping[str, frozenset[ObjectRef]]
+
+
+def silence(
+    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode]
+) -> list[Candidate]:
+    """Return the candidates without the faults that another fault of the same pod explains.
+
+    Where all of its faults are explained, a candidate is suppressed. A fault explains others
+    also while it is itself explained, and while it is clearing: the numbers are no better then.
+    """
+    candidates = list(candidates)
+    pods = _pods_by_reason(candidates, unseen)
+    return [_explained(candidate, pods) if pods else candidate for candidate in candidates]
+
+
+def _pods_by_reason(
+    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode]
+) -> _Silenced:
+    found: dict[str, set[ObjectRef]] = defaultdict(set)
+    for candidate in candidates:
+        if candidate.key.reason in _SILENCERS and candidate.disposition is not Disposition.PENDING:
+            found[candidate.key.reason].update(fault.says.related for fault in candidate.ripe)
+    for key, episode in unseen.items():
+        if key.reason in _SILENCERS and episode.active:
+            ripe = (place for (place, _), fault in episode.faults.items() if fault.ripe)
+            found[key.reason].update(ripe)
+    return {reason: frozenset(places) for reason, places in found.items() if places}
+
+
+def _explained(candidate: Candidate, pods: _Silenced) -> Candidate:
+    rows = silencers_of(candidate.key.reason)
+    if candidate.disposition is not None or not rows:
+        return candidate
+    by: set[str] = set()
+    told = []
+    for fault in candidate.told or candidate.ripe:
+        causes = {
+            row.upstream
+            for row in rows
+            if fault.says.related in pods.get(row.upstream, frozenset())
+        }
+        by |= causes
+        if not causes:
+            told.append(fault)
+    if not by:
+        return candidate
+    if told:
+        return replace(candidate, told=tuple(told))
+    return replace(candidate, disposition=Disposition.SUPPRESSED, by=tuple(sorted(by)))

@@ -1,0 +1,108 @@
+"""What was last scraped from a pod, and why it is or is not judged: as text and as JSON."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from reporter.catalogue.runtime import DOWNLOADS, RUNTIME_NAMES
+from reporter.model.instant import rfc3339
+from reporter.model.text import clean
+from reporter.samples.look import EngineLook, Look
+from reporter.samples.samples import Judged
+from reporter.settings import EvaluationSettings
+from reporter.sinks.age import age
+
+View: TypeAlias = Mapping[str, object]
+
+_REASONS: Final = (*(reason.name for reason in DOWNLOADS), *RUNTIME_NAMES)
+_GAUGES: Final = ("running", "waiting", "capacity", "deferred", "kv_usage", "awake", "healthy")
+
+
+def pod_view(judged: Judged, settings: EvaluationSettings) -> View:
+    """Return what is known of a pod, for JSON."""
+    look = judged.history.newest
+    verdict = judged.verdict
+    return {
+        "apiVersion": "status-reporter/v1",
+        "kind": "PodMetrics",
+        "namespace": look.target.namespace,
+        "name": look.target.name,
+        "uid": look.target.uid,
+        "ready": look.target.ready,
+        "inService": verdict.in_service,
+        "scrapedAt": rfc3339(look.at.wall),
+        "outcome": f"{look.failure} {look.detail}".strip() if look.failure else "ok",
+        "scrapes": len(judged.history.looks),
+        "spanSeconds": int((look.at.boot - judged.history.looks[0].at.boot).total_seconds()),
+        "values": dict(_values(look)),
+        "reasons": [_reason(name, judged, settings) for name in _REASONS],
+    }
+
+
+def pod_json(view: View) -> bytes:
+    """Return a view as JSON."""
+    return json.dumps(view, indent=2).encode() + b"\n"
+
+
+def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str:
+    """Return what is known of a pod, for a terminal."""
+    view = pod_view(judged, settings)
+    look = judged.history.newest
+    width = max(map(len, _REASONS))
+    lines = [
+        (
+            f"Pod {look.target.namespace}/{look.target.name}: scraped {age(now - look.at.wall)} ago,"
+            f" {view['outcome']}; {view['scrapes']} scrapes over {view['spanSeconds']} s"
+        ),
+        _service(judged),
+        "",
+    ]
+    values = list(_values(look))
+    lines += [f"  {name:28} {value}" for name, value in values]
+    lines += [""] if values else []
+    for name in _REASONS:
+        entry = _reason(name, judged, settings)
+        detail = f"  {entry['detail']}" if entry["detail"] else ""
+        lines.append(f"  {name:{width}}  {entry['verdict']}{detail}")
+    return "\n".join(lines) + "\n"
+
+
+def _service(judged: Judged) -> str:
+    target = judged.history.newest.target
+    if judged.verdict.in_service:
+        return "In service: its numbers are judged."
+    if target.ready:
+        return "Ready for less than a minute: only downloads are judged."
+    return "Not Ready: only downloads are judged."
+
+
+def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str, str]:
+    verdict = judged.verdict
+    if name in verdict.faults:
+        told, detail = "fault", clean(verdict.faults[name].text)
+    elif name in verdict.why:
+        told, detail = "not judged", verdict.why[name]
+    elif name in RUNTIME_NAMES and not settings.judges(name):
+        told, detail = "off", ""
+    else:
+        told, detail = "clear", ""
+    return {"reason": name, "verdict": told, "detail": detail}
+
+
+def _values(look: Look) -> Iterator[tuple[str, float | bool]]:
+    for name, value in (("download_speed", look.speed), ("download_remaining", look.remaining)):
+        if value is not None:
+            yield name, value
+    for engine, values in sorted(look.engines.items()):
+        yield from _engine(f"engine {engine} ", values)
+    yield from _engine("", look.pod)
+
+
+def _engine(prefix: str, look: EngineLook) -> Iterator[tuple[str, float | bool]]:
+    for gauge in _GAUGES:
+        value: float | bool | None = getattr(look, gauge)
+        if value is not None:
+            yield f"{prefix}{gauge}", value
+    for counter, count in sorted(look.counters.items(), key=lambda item: item[0].name):
+        yield f"{prefix}{counter.name.lower()}", count.value

@@ -1,0 +1,67 @@
+"""How scraping goes, as Prometheus metrics."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from reporter.samples.scrape import Failure, Scrape
+
+OK: Final = "ok"
+_BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_SKIPPED: Final = ("busy", "late", "paused")
+
+
+class ScrapeMetrics:
+    """Is told of everything by the scraper."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Make the metrics in a registry, each with every label it can have."""
+        self._scrapes = Counter(
+            "status_reporter_scrapes_total",
+            "Scrapes of pods by what came of them.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "status_reporter_scrape_duration_seconds",
+            "Time of one scrape.",
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        self._targets = Gauge(
+            "status_reporter_scrape_targets", "Pods that are scraped.", registry=registry
+        )
+        self._skips = Counter(
+            "status_reporter_scrapes_skipped_total",
+            "Turns of pods that were left out.",
+            ["cause"],
+            registry=registry,
+        )
+        self._bad_lines = Counter(
+            "status_reporter_scrape_bad_lines_total",
+            "Lines of pages that were dropped.",
+            registry=registry,
+        )
+        for outcome in (OK, *map(_outcome, Failure)):
+            self._scrapes.labels(outcome)
+        for cause in _SKIPPED:
+            self._skips.labels(cause)
+
+    def following(self, targets: int) -> None:
+        """Note how many pods there are to scrape."""
+        self._targets.set(targets)
+
+    def scraped(self, scrape: Scrape) -> None:
+        """Note what came of a scrape."""
+        self._scrapes.labels(_outcome(scrape.failure) if scrape.failure else OK).inc()
+        self._seconds.observe(scrape.seconds)
+        if scrape.page is not None:
+            self._bad_lines.inc(scrape.page.reading.bad + scrape.page.reading.oversized)
+
+    def skipped(self, cause: str) -> None:
+        """Count a turn left out."""
+        self._skips.labels(cause).inc()
+
+
+def _outcome(failure: Failure) -> str:
+    return failure.name.lower()

@@ -1,0 +1,127 @@
+"""A pod that is scraped every 15 s and judged after each scrape; what its page says is a function
+of the time."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from reporter.model.instant import Instant
+from reporter.probes.runtime.judge import judge, longest_window
+from reporter.samples.history import History
+from reporter.samples.look import Buckets, Count, Counter, EngineLook, Look
+from reporter.samples.samples import Verdict
+from reporter.samples.target import ContainerRun, Target
+from reporter.settings import EvaluationSettings
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+START = Instant(NOON, timedelta(days=3))
+
+PER_SECOND = {
+    Counter.PROMPT_TOKENS: 500, Counter.GENERATED_TOKENS: 100, Counter.STEPS: 10,
+    Counter.FINISHED: 1, Counter.FAILED: 0, Counter.PREEMPTIONS: 0, Counter.PREFIX_QUERIES: 50,
+    Counter.CORRUPTED: 0, Counter.TRANSFER_FAILURES: 0,
+}  # fmt: skip
+"""An engine that works."""
+
+OF_POD = {
+    Counter.RATE_LIMITED: 0, Counter.NOT_ADMITTED: 0, Counter.HTTP_REQUESTS: 1,
+    Counter.HTTP_ERRORS: 0,
+}  # fmt: skip
+
+GAUGES = {
+    "running": 2, "waiting": 0, "capacity": 0, "deferred": 0, "kv_usage": 0.5, "awake": True,
+}  # fmt: skip
+
+FROZEN = dict.fromkeys(PER_SECOND, 0)
+TARGET = Target(
+    namespace="demo", name="p-0", uid="a", address="10.0.0.1", inferenceset="qwen", node="gpu-1",
+    created=NOON - timedelta(days=1), ready=True, ready_since=NOON - timedelta(days=1),
+    containers=(ContainerRun("main", 0, NOON - timedelta(days=1)),),
+)  # fmt: skip
+LOADING = replace(TARGET, ready=False, ready_since=None)
+
+
+def seconds(number: float) -> timedelta:
+    """So many seconds."""
+    return timedelta(seconds=number)
+
+
+def counted(rates, at: float, created: float | None = None):
+    """Counters that have risen at these rates; a function of the time tells its value itself."""
+    values = {
+        name: rate(at) if callable(rate) else rate * at
+        for name, rate in rates.items()
+        if rate is not None
+    }
+    return {name: Count(value, created) for name, value in values.items() if value is not None}
+
+
+def engine(at: float, rates=None, *, created=None, latencies=None, **gauges) -> EngineLook:
+    """An engine that works, with other gauges and counters."""
+    values = {
+        name: value(at) if callable(value) else value for name, value in (GAUGES | gauges).items()
+    }
+    counters = counted(PER_SECOND | (rates or {}), at, created)
+    return EngineLook(**values, counters=counters, latencies=latencies or {})
+
+
+def serving(at: float, rates=None, *, pod=None, engines=None, started=1.0, **fields) -> dict:
+    """The page of a pod that serves."""
+    return {
+        "vllm": True,
+        "process_started": started,
+        "engines": engines or {"0": engine(at, rates, **fields)},
+        "pod": EngineLook(counters=counted(OF_POD | (pod or {}), at)),
+    }
+
+
+def loading(speed: float | None, remaining: float | None) -> dict:
+    """The page of a pod that downloads its weights."""
+    return {"target": LOADING, "speed": speed, "remaining": remaining}
+
+
+def buckets(at: float, bounds, rates) -> Buckets:
+    """A histogram into which observations come at a rate for each bucket."""
+    total, counts = 0.0, []
+    for rate in rates:
+        total += rate * at
+        counts.append(total)
+    return Buckets(tuple(bounds), tuple(counts))
+
+
+Page = Callable[[float], dict | None]
+"""What a look says at some time; None where there was no scrape."""
+
+
+class Scraped:
+    """A pod and what was judged of it."""
+
+    def __init__(self, *, period: float = 15, **settings) -> None:
+        self.settings = EvaluationSettings(scrape_interval_seconds=int(period), **settings)
+        self.period = period
+        self.history = History(seconds(period))
+        self.verdict: Verdict | None = None
+        self.at = 0.0
+
+    def see(self, at: float, **fields) -> Verdict:
+        """Judge one more look."""
+        self.at = at
+        look = Look(**{"at": START.after(at), "target": TARGET} | fields)
+        self.history = self.history.seen(look, longest_window(self.settings))
+        self.verdict = judge(self.history, self.verdict, self.settings)
+        return self.verdict
+
+    def watch(self, page: Page, until: float, since: float = 0) -> dict[float, frozenset[str]]:
+        """See a page time after time; return what was found when."""
+        found = {}
+        for n in range(int((until - since) // self.period) + 1):
+            at = since + n * self.period
+            fields = page(at)
+            if fields is not None:
+                found[at] = frozenset(self.see(at, **fields).faults)
+        return found
+
+    def first(self, reason: str, page: Page, until: float = 1200, since: float = 0) -> float | None:
+        """Return when a reason is found first."""
+        found = self.watch(page, until, since)
+        return next((at for at, reasons in found.items() if reason in reasons), None)

@@ -1,0 +1,81 @@
+"""All pods that fail at once say something of the reporter, not of the pods (design 8)."""
+
+from dataclasses import replace
+
+import pytest
+
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.runtime import SCRAPE_FAILING
+from reporter.model.subject import CLUSTER
+from reporter.probes.runtime.network import nothing_reached, probe_network, without_failing
+from reporter.samples.samples import Judged, Samples
+from reporter.samples.scrape import Failure
+from reporter.settings import EvaluationSettings
+from tests.unit.probes.building import snapshot_of
+from tests.unit.probes.runtime.scraped import LOADING, TARGET, Scraped, serving
+
+FAILS = {"failure": Failure.TIMEOUT}
+
+
+def samples(*pods):
+    """Pods as (name, InferenceSet, node, what a scrape says)."""
+    found = {}
+    for name, inferenceset, node, page in pods:
+        pod = Scraped()
+        base = page.get("target", TARGET)
+        target = replace(base, name=name, inferenceset=inferenceset, node=node)
+        pod.watch(lambda at, page=page, target=target: page | {"target": target}, 135)
+        found["demo", name] = Judged(pod.history, pod.verdict)
+    return Samples(scraping=True, pods=found)
+
+
+APART = [("p-0", "a", "n1", FAILS), ("p-1", "b", "n2", FAILS), ("p-2", "b", "n2", FAILS)]
+WELL = ("p-3", "c", "n3", serving(0))
+
+
+@pytest.mark.parametrize(
+    ("pods", "blind"),
+    [
+        pytest.param(APART, True, id="three pods of two sets on two nodes"),
+        pytest.param(APART[:2], False, id="two pods"),
+        pytest.param([*APART[1:], ("p-0", "b", "n1", FAILS)], False, id="one set"),
+        pytest.param([*APART[1:], ("p-0", "a", "n2", FAILS)], False, id="one node"),
+        pytest.param([*APART, WELL], False, id="one answers"),
+        pytest.param(
+            [*APART, ("p-3", "c", "n3", serving(0) | {"target": LOADING})], True,
+            id="one that is not in service answers",
+        ),
+        pytest.param(
+            [*APART[1:], ("p-0", "a", "n1", FAILS | {"target": LOADING})], False,
+            id="one that is not in service fails",
+        ),
+        pytest.param(
+            [*APART, ("p-3", "c", "n3", {"failure": Failure.UNSUPPORTED})], False,
+            id="one answers with something else",
+        ),
+        pytest.param([], False, id="no pods"),
+    ],
+)  # fmt: skip
+def test_when_it_is_us(pods, blind):
+    seen = samples(*pods)
+    assert bool(nothing_reached(seen)) == blind
+    findings = list(probe_network(seen, snapshot_of(), EvaluationSettings()))
+    assert [(each.reason, each.subject) for each in findings] == (
+        [(CLUSTER_STATUS_UNKNOWN, CLUSTER)] if blind else []
+    )
+
+
+def test_the_failure_that_most_have_is_named():
+    """One pod that fails in another way each time changes no message."""
+    other = ("p-0", "a", "n1", {"failure": Failure.REFUSED})
+    (finding,) = probe_network(samples(other, *APART[1:]), snapshot_of(), EvaluationSettings())
+    assert "(timeout)" in finding.message
+    assert finding.cause == "metrics of all pods: timeout"
+
+
+def test_meanwhile_the_pods_are_undecided():
+    seen = samples(*APART, WELL)
+    assert SCRAPE_FAILING in seen.pods["demo", "p-0"].verdict.faults
+    for name, judged in without_failing(seen).pods.items():
+        assert SCRAPE_FAILING not in judged.verdict.faults
+        assert (SCRAPE_FAILING in judged.verdict.undecided) == (name != ("demo", "p-3"))

@@ -1,0 +1,270 @@
+"""Each row of section 3.4 of the vLLM sheet as a table over time: when it is found first."""
+
+from math import inf
+
+import pytest
+
+from reporter.catalogue import runtime as t
+from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
+from reporter.samples.look import Counter, Latency
+from tests.unit.probes.runtime.faults import FAULTS, late
+from tests.unit.probes.runtime.scraped import FROZEN, PER_SECOND, Scraped, engine, serving
+
+NEVER = None
+GONE = dict.fromkeys(PER_SECOND, None)
+
+
+def step(at_time, after=1):
+    """A counter that rises once."""
+    return lambda at: after if at >= at_time else 0
+
+
+@pytest.mark.parametrize("reason", FAULTS)
+def test_found_once_the_window_is_full_and_not_before(reason):
+    assert Scraped().first(reason, FAULTS[reason].page) == FAULTS[reason].window
+
+
+UNHEALTHY = [
+    ("for a moment", lambda at: serving(at, healthy=at % 30 == 0), NEVER),
+    ("does not tell", lambda at: serving(at, healthy=None), NEVER),
+    ("recovers", lambda at: serving(at, healthy=at >= 30), NEVER),
+]
+CORRUPTED = [
+    ("one request", lambda at: serving(at, {Counter.CORRUPTED: step(30)}), 60),
+    ("before we looked", lambda at: serving(at, {Counter.CORRUPTED: lambda _: 7}), NEVER),
+    ("does not tell", lambda at: serving(at, {Counter.CORRUPTED: None}), NEVER),
+]
+
+
+def still(at, changes=None, **gauges):
+    """An engine that makes no step while others wait."""
+    return serving(at, FROZEN | (changes or {}), **{"waiting": 3, "capacity": 3} | gauges)
+
+
+STALLED = [
+    ("nothing waits", lambda at: still(at, waiting=0, capacity=0), 600),
+    ("refuses", lambda at: still(at, waiting=0, capacity=0)
+        | {"pod": serving(at, pod={Counter.RATE_LIMITED: 1})["pod"]}, 120),
+    ("answers 5xx", lambda at: still(at, waiting=0, capacity=0)
+        | {"pod": serving(at, pod={Counter.HTTP_ERRORS: 1})["pod"]}, 120),
+    ("nothing runs", lambda at: still(at, running=0), NEVER),
+    ("idle for a moment", lambda at: still(at, running=0 if at == 300 else 2), 120),
+    ("a long prefill", lambda at: still(at, kv_usage=0.5 + at / 10_000), NEVER),
+    ("all that wait are deferred", lambda at: still(at, capacity=0, deferred=3), NEVER),
+    ("the queue moves", lambda at: still(at, waiting=3 + at, capacity=3 + at), NEVER),
+    ("neither tokens nor steps", lambda at: serving(at, GONE, waiting=3, capacity=3), NEVER),
+    ("only steps are told", lambda at: serving(
+        at, GONE | {Counter.STEPS: 0}, waiting=3, capacity=3), 120),
+    ("without the cause of waiting", lambda at: still(at, capacity=None, deferred=None), 120),
+    ("without KV use", lambda at: still(at, kv_usage=None), 120),
+] + [
+    (f"{counter.name} moves", lambda at, counter=counter: still(at, {counter: 0.01}), NEVER)
+    for counter in (
+        Counter.GENERATED_TOKENS, Counter.PROMPT_TOKENS, Counter.STEPS, Counter.FINISHED,
+        Counter.PREEMPTIONS, Counter.PREFIX_QUERIES,
+    )
+]  # fmt: skip
+
+
+def stuck(at, changes=None, **gauges):
+    """An engine that puts off all its requests."""
+    fields = {"running": 0, "waiting": 2, "deferred": 2, "kv_usage": 0.2} | gauges
+    return serving(at, FROZEN | (changes or {}), **fields)
+
+
+STUCK = [
+    ("they wait for room", lambda at: stuck(at, deferred=0, capacity=2), NEVER),
+    ("the cache is half full", lambda at: stuck(at, kv_usage=0.5), NEVER),
+    ("something runs", lambda at: stuck(at, running=1), NEVER),
+    ("something is prefilled", lambda at: stuck(at, {Counter.PREFIX_QUERIES: 1}), NEVER),
+    ("the cause of waiting is not told", lambda at: stuck(at, deferred=None), NEVER),
+]
+TRANSFER = [
+    ("four", lambda at: serving(at, {Counter.TRANSFER_FAILURES: step(60, 4)}), NEVER),
+    ("five", lambda at: serving(at, {Counter.TRANSFER_FAILURES: step(60, 5)}), 300),
+    ("no connector", lambda at: serving(at, {Counter.TRANSFER_FAILURES: None}), NEVER),
+]
+
+
+def full(at, changes=None, **gauges):
+    """An engine whose KV cache is full."""
+    return serving(at, changes, **{"kv_usage": 0.97} | gauges)
+
+
+KV_CACHE = [
+    ("nothing waits", full, NEVER),
+    ("only deferred ones wait", lambda at: full(at, waiting=2, deferred=2), NEVER),
+    ("preempts", lambda at: full(at, {Counter.PREEMPTIONS: step(100)}), 300),
+    ("the cause of waiting is not told", lambda at: full(at, waiting=2, capacity=None), 300),
+    ("nearly full", lambda at: full(at, kv_usage=0.94, capacity=2), NEVER),
+    ("exactly", lambda at: full(at, kv_usage=0.95, capacity=2), 300),
+    ("with room once", lambda at: full(at, kv_usage=0.5 if at == 150 else 0.97, capacity=2), 465),
+    ("nothing waits once", lambda at: full(at, capacity=0 if at == 150 else 2), 465),
+]
+
+
+def queue(at, waiting, **gauges):
+    return serving(at, **{"waiting": waiting, "capacity": waiting} | gauges)
+
+
+BACKLOG = [
+    ("a plateau", lambda at: queue(at, 50), NEVER),
+    ("short", lambda at: queue(at, min(at / 60, 5)), NEVER),
+    ("grows by four", lambda at: queue(at, 6 + 4 * (at >= 150)), NEVER),
+    ("grows by five", lambda at: queue(at, 6 + 5 * (at >= 150)), 300),
+    ("grows by a fifth", lambda at: queue(at, 100 + 20 * (at >= 150)), NEVER),
+    ("grows by a quarter", lambda at: queue(at, 100 + 25 * (at >= 150)), 300),
+    ("shrinks", lambda at: queue(at, max(200 - at / 10, 6)), NEVER),
+    ("deferred ones", lambda at: queue(at, 6 + at / 10, capacity=0), NEVER),
+    ("the cause is not told", lambda at: queue(at, 8 + at / 10, capacity=None), 330),
+]
+
+
+def preempts(at, preemptions, finished):
+    return serving(at, {Counter.PREEMPTIONS: preemptions, Counter.FINISHED: finished})
+
+
+PREEMPTION = [
+    ("one a second", lambda at: preempts(at, 1, 10), NEVER),
+    ("for a third of the requests", lambda at: preempts(at, 0.1, 0.3), 300),
+    ("for a quarter of the requests", lambda at: preempts(at, 0.1, 0.4), NEVER),
+    ("nine", lambda at: preempts(at, 0.03, 0.01), NEVER),
+    ("nothing finishes", lambda at: preempts(at, 0.1, 0), 300),
+    ("nobody says what finishes", lambda at: preempts(at, 0.1, None), NEVER),
+]
+ERRORS = [
+    ("a twentieth", lambda at: serving(at, {Counter.FAILED: 0.05}), NEVER),
+    ("two", lambda at: serving(at, {Counter.FAILED: step(9, 2), Counter.FINISHED: 0.1}), NEVER),
+    ("three", lambda at: serving(at, {Counter.FAILED: step(9, 3), Counter.FINISHED: 0.1}), 300),
+    ("few requests", lambda at: serving(
+        at, {Counter.FAILED: 0.05, Counter.FINISHED: 0.06}), NEVER),
+    ("errors are not told", lambda at: serving(at, {Counter.FAILED: None}), NEVER),
+    ("HTTP 5xx", lambda at: serving(at, pod={Counter.HTTP_ERRORS: 0.1}), 300),
+    ("HTTP 503 of a limit", lambda at: serving(
+        at, pod={Counter.HTTP_ERRORS: 0.1, Counter.NOT_ADMITTED: 0.1}), NEVER),
+    ("few HTTP 5xx", lambda at: serving(at, pod={Counter.HTTP_ERRORS: 0.05}), NEVER),
+]  # fmt: skip
+
+
+def refuses(at, limited, requests=1.0, **others):
+    pod = {Counter.RATE_LIMITED: limited, Counter.HTTP_REQUESTS: requests}
+    return serving(at, pod=pod | others)
+
+
+REJECTED = [
+    ("nineteen", lambda at: refuses(at, step(9, 19)), NEVER),
+    ("twenty", lambda at: refuses(at, step(9, 20), 0.1), 300),
+    ("of many", lambda at: refuses(at, 0.2, 10), NEVER),
+    # 15 of 300 would be a twentieth more than allowed if the refused were beside the 285 others.
+    ("by one reading only", lambda at: refuses(at, 0.0515, 1), NEVER),
+    ("by admission control", lambda at: serving(at, pod={Counter.NOT_ADMITTED: 0.2}), 300),
+    ("nobody says of how many", lambda at: refuses(at, 0.2, None), NEVER),
+]
+LATENCIES = [
+    ("a hundredth", lambda at: late(at, 99, 0, 1, 0), NEVER),
+    ("more than a hundredth", lambda at: late(at, 98, 0, 2, 0), 600),
+    ("within the bound", lambda at: late(at, 0, 1, 0, 0), NEVER),
+    ("a twentieth of fifty", lambda at: late(at, 0.08, 0, 0.004, 0), NEVER),
+    ("a tenth of fifty", lambda at: late(at, 0.08, 0, 0.01, 0), 600),
+    ("nineteen", lambda at: late(at, 0, 0, 0.03, 0), NEVER),
+    ("the next bound", lambda at: late(at, 1, 0.5, 0, bounds=(1.0, 20.0, inf)), NEVER),
+    ("no bound", lambda at: late(at, 0, 1, bounds=(1.0, inf)), NEVER),
+    ("another latency", lambda at: late(at, 0, 0, 0, 1, kind=Latency.ITL), NEVER),
+    ("bounds that change", lambda at: late(
+        at, 0, 0, 0, 1, bounds=(1.0, 10.0, 20.0 + at, inf)), NEVER),
+]  # fmt: skip
+
+TABLE = {
+    t.ENGINE_UNHEALTHY: UNHEALTHY, t.OUTPUT_CORRUPTED: CORRUPTED, t.ENGINE_STALLED: STALLED,
+    t.SCHEDULER_STUCK: STUCK, t.KV_TRANSFER: TRANSFER, t.KV_CACHE: KV_CACHE, t.BACKLOG: BACKLOG,
+    t.PREEMPTION: PREEMPTION, t.ERROR_RATE: ERRORS, t.REJECTED: REJECTED, t.LATENCY: LATENCIES,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reason", "page", "when"),
+    [
+        pytest.param(reason, page, when, id=f"{reason.removeprefix('inferenceset')}: {what}")
+        for reason, rows in TABLE.items()
+        for what, page, when in rows
+    ],
+)
+def test_when_a_rule_finds_its_fault(reason, page, when):
+    assert Scraped().first(reason, page) == when
+
+
+@pytest.mark.parametrize(
+    ("reason", "thresholds", "page", "when"),
+    [
+        (t.ENGINE_STALLED, "stalled-without-demand-seconds=300", lambda at: still(at, waiting=0, capacity=0), 300),
+        (t.KV_TRANSFER, "kv-transfer-failures=100", FAULTS[t.KV_TRANSFER].page, NEVER),
+        (t.SCHEDULER_STUCK, "scheduler-stuck-kv-usage=0.1", FAULTS[t.SCHEDULER_STUCK].page, NEVER),
+        (t.KV_CACHE, "kv-usage=0.8", lambda at: full(at, kv_usage=0.85, capacity=1), 300),
+        (t.BACKLOG, "backlog-waiting=100", FAULTS[t.BACKLOG].page, NEVER),
+        (t.BACKLOG, "backlog-waiting=0,backlog-growth=0", lambda at: queue(at, 3), NEVER),
+        (t.BACKLOG, "backlog-growth=10", FAULTS[t.BACKLOG].page, NEVER),
+        (t.PREEMPTION, "preemptions-per-second=3,preempted-share=9", FAULTS[t.PREEMPTION].page, NEVER),
+        (t.PREEMPTION, "preempted-share=0.01", lambda at: preempts(at, 0.1, 1), 300),
+        (t.ERROR_RATE, "error-share=0.2", FAULTS[t.ERROR_RATE].page, NEVER),
+        (t.REJECTED, "rejected-requests=100", FAULTS[t.REJECTED].page, NEVER),
+        (t.REJECTED, "rejected-share=0.5", FAULTS[t.REJECTED].page, NEVER),
+        (t.LATENCY, "ttft-seconds=20,slow-share=0.02", FAULTS[t.LATENCY].page, NEVER),
+        (t.LATENCY, "ttft-seconds=0", FAULTS[t.LATENCY].page, NEVER),
+        (t.LATENCY, "itl-seconds=1", lambda at: late(at, 0, 1, 0, 0, kind=Latency.ITL), 600),
+        (t.LATENCY, "e2e-seconds=1", lambda at: late(at, 0, 1, 0, 0, kind=Latency.E2E), 600),
+        (t.SCRAPE_FAILING, "scrape-attempts=20", FAULTS[t.SCRAPE_FAILING].page, 285),
+    ],
+)  # fmt: skip
+def test_thresholds(reason, thresholds, page, when):
+    pod = Scraped(runtime_threshold=thresholds.split(","))
+    assert pod.first(reason, page) == when
+
+
+@pytest.mark.parametrize("reason", [t.KV_CACHE, t.SCRAPE_FAILING, t.METRICS_MISSING, t.REJECTED])
+@pytest.mark.parametrize("option", ["runtime_window", "grace"])
+def test_windows(reason, option):
+    """The window of a reason is its grace, whichever way it is set."""
+    pod = Scraped(**{option: {reason: 200}})
+    assert pod.first(reason, FAULTS[reason].page) == 210
+
+
+@pytest.mark.parametrize("grace", [0, 900])
+def test_the_global_grace_is_no_window(grace):
+    """A window that is not full has nothing to say, whatever the graces are."""
+    pod = Scraped(startup_grace_seconds=grace)
+    assert pod.first(t.KV_CACHE, FAULTS[t.KV_CACHE].page) == 300
+
+
+@pytest.mark.parametrize(
+    ("setting", "judged"),
+    [
+        ("on", set(t.RUNTIME_NAMES)),
+        ("off", set()),
+        ((t.KV_CACHE, t.SCRAPE_FAILING), {t.KV_CACHE, t.SCRAPE_FAILING}),
+    ],
+)
+def test_switching_off(setting, judged):
+    """What is off is neither found nor undecided."""
+    for reason, fault in FAULTS.items():
+        pod = Scraped(runtime_reasons=setting)
+        pod.watch(fault.page, fault.window)
+        assert (reason in pod.verdict.faults) == (reason in judged)
+        assert {*pod.verdict.faults, *pod.verdict.doubts} <= judged | DOWNLOAD_RULES.keys()
+
+
+def test_engines_are_judged_one_by_one():
+    """Half a fault in each of two engines is no fault, and a whole one in one of them is."""
+
+    def page(at, *engines):
+        return serving(at, engines={str(n): engine(at, **each) for n, each in enumerate(engines)})
+
+    busy, waits = {"kv_usage": 0.97}, {"capacity": 5, "waiting": 5}
+    assert Scraped().first(t.KV_CACHE, lambda at: page(at, busy, waits)) is NEVER
+    pod = Scraped()
+    assert pod.first(t.KV_CACHE, lambda at: page(at, {}, busy | waits)) == 300
+    assert pod.verdict.faults[t.KV_CACHE].text.startswith("engine 1 KV cache at 95% or more")
+    pod = Scraped()
+    pod.watch(lambda at: page(at, busy | waits, busy | {"capacity": 7}), 300)
+    text = pod.verdict.faults[t.KV_CACHE].text
+    assert text.startswith("engine 1 KV cache")
+    assert text.endswith("(and 1 more)")

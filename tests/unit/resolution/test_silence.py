@@ -1,0 +1,104 @@
+"""Between the faults of one pod: the cause is told, and the rest is suppressed by it."""
+
+import pytest
+
+from reporter.catalogue import runtime as t
+from reporter.catalogue.reasons import MODEL_PODS
+from reporter.catalogue.silencing import SILENCING
+from tests.unit.resolution.building import Resolver, finding, seconds
+
+PAGES = {*t.RUNTIME_NAMES} - {t.SCRAPE_FAILING}
+SERVING = {*t.RUNTIME_NAMES} - {t.KV_TRANSFER, t.SCHEDULER_STUCK}
+SHEET = {
+    MODEL_PODS: {*t.RUNTIME_NAMES},
+    t.DOWNLOAD_SLOW: SERVING,
+    t.DOWNLOAD_STALLED: SERVING | {t.DOWNLOAD_SLOW},
+    t.SCRAPE_FAILING: PAGES,
+    t.ENGINE_UNHEALTHY: {t.ENGINE_STALLED},
+    t.ENGINE_STALLED: {
+        t.KV_CACHE, t.BACKLOG, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY,
+    },
+    t.KV_TRANSFER: {t.ERROR_RATE, t.SCHEDULER_STUCK},
+    t.KV_CACHE: {t.PREEMPTION, t.LATENCY},
+    t.BACKLOG: {t.LATENCY},
+}  # fmt: skip
+"""Section 3.5 of the vLLM sheet, with what its rows 9 and 13 add."""
+
+PAIRS = [(upstream, each) for upstream, row in SHEET.items() for each in sorted(row)]
+
+
+def fault(reason, pod="p-0", **fields):
+    return finding(reason, pod, exempt=True, **fields)
+
+
+def test_the_table_is_that_of_the_sheet():
+    told: dict[str, set[str]] = {}
+    for row in SILENCING:
+        told.setdefault(row.upstream, set()).update(row.downstream)
+    assert told == SHEET
+
+
+@pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
+def test_explained_by_a_fault_of_the_same_pod(upstream, downstream):
+    """It stays in the report and says by what; the cause's message says nothing of it."""
+    resolver = Resolver()
+    found = resolver.look(0, fault(upstream), fault(downstream))
+    assert found == {upstream: "firing", downstream: "suppressed"}
+    assert resolver[downstream].by == (upstream,)
+    assert resolver[upstream].message == f"{upstream} of p-0"
+
+
+@pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
+def test_not_explained_by_a_fault_of_another_pod(upstream, downstream):
+    resolver = Resolver()
+    found = resolver.look(0, fault(upstream, "p-0"), fault(downstream, "p-1"))
+    assert found == {upstream: "firing", downstream: "firing"}
+
+
+@pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
+def test_pods_that_are_not_explained_are_told(upstream, downstream):
+    """One of two pods has the cause: the other is named alone."""
+    resolver = Resolver()
+    worse = fault(downstream, "p-0", severity=9)
+    resolver.look(0, fault(upstream, "p-0"), worse, fault(downstream, "p-1"))
+    assert resolver[downstream].disposition == "firing"
+    assert resolver[downstream].message == f"{downstream} of p-1"
+    assert resolver[downstream].related.name == "p-1"
+
+
+def test_a_cause_in_its_grace_explains_nothing_yet():
+    resolver = Resolver()
+    found = resolver.look(0, finding(MODEL_PODS, "p-0", budget=seconds(60)), fault(t.KV_CACHE))
+    assert found == {MODEL_PODS: "pending", t.KV_CACHE: "firing"}
+    found = resolver.look(60, finding(MODEL_PODS, "p-0", budget=seconds(60)), fault(t.KV_CACHE))
+    assert found == {MODEL_PODS: "firing", t.KV_CACHE: "suppressed"}
+
+
+def test_a_cause_that_is_clearing_still_explains():
+    resolver = Resolver()
+    resolver.look(0, fault(t.KV_CACHE), fault(t.LATENCY))
+    assert resolver.look(30, fault(t.LATENCY)) == {t.KV_CACHE: "clearing", t.LATENCY: "suppressed"}
+    assert resolver.look(61, fault(t.LATENCY)) == {t.LATENCY: "firing"}
+
+
+def test_causes_in_a_row_explain_each_other():
+    """What explains is itself explained, and all of them name their causes."""
+    resolver = Resolver()
+    chain = (t.SCRAPE_FAILING, t.ENGINE_STALLED, t.KV_CACHE, t.LATENCY)
+    found = resolver.look(0, *map(fault, chain))
+    assert found == dict.fromkeys(chain, "suppressed") | {t.SCRAPE_FAILING: "firing"}
+    assert resolver[t.LATENCY].by == tuple(sorted(chain[:3]))
+
+
+def test_a_download_that_stands_still_is_told_as_that():
+    resolver = Resolver()
+    resolver.look(0, fault(t.DOWNLOAD_SLOW))
+    found = resolver.look(120, fault(t.DOWNLOAD_SLOW), fault(t.DOWNLOAD_STALLED))
+    assert found == {t.DOWNLOAD_SLOW: "suppressed", t.DOWNLOAD_STALLED: "firing"}
+
+
+def test_runtime_reasons_do_not_outrank_each_other():
+    """They stand outside of the chain, and beside what the chain tells."""
+    resolver = Resolver()
+    found = resolver.look(0, fault(t.KV_CACHE), fault(t.OUTPUT_CORRUPTED), fault(MODEL_PODS, "p-9"))
+    assert set(found.values()) == {"firing"}
