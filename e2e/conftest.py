@@ -1,6 +1,7 @@
 """One control plane with the sample stack for the whole run; replicas and releases for each test."""
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -68,6 +69,26 @@ async def _stage(plane: ControlPlane, kubectl: Command) -> AsyncIterator[Stage]:
 async def _workload(stage: Stage, request: pytest.FixtureRequest) -> str:
     """A workload namespace of the test's own: two models behind a Gateway."""
     return await stage.workload(_name(request.node.name))
+
+
+@pytest.fixture(name="another")
+async def _another(
+    release: Release, stage: Stage
+) -> AsyncIterator[Callable[..., Awaitable[tuple[Release, str]]]]:
+    """What makes a release of its own, and says its notes: `await another("name", chart, values)`."""
+    made: list[Release] = []
+
+    async def install(
+        name: str, chart: Path, values: dict[str, object] | None = None
+    ) -> tuple[Release, str]:
+        fresh = dataclasses.replace(release, name=name, namespace=name)
+        made.append(fresh)
+        stage.namespaces.append(name)
+        return fresh, await fresh.install(chart, values)
+
+    yield install
+    for each in made:
+        await each.uninstall()
 
 
 def _name(test: str) -> str:

@@ -37,22 +37,6 @@ def _monitoring(kubectl):
         kubectl("wait", "--for=condition=Established", f"crd/{plural}.monitoring.coreos.com")
 
 
-@pytest.fixture(name="another")
-async def _another(release, stage):
-    """Makes a release of its own: `await another("name", chart, values)`."""
-    made = []
-
-    async def install(name, chart, values=None):
-        fresh = dataclasses.replace(release, name=name, namespace=name)
-        made.append(fresh)
-        stage.namespaces.append(name)
-        return fresh, await fresh.install(chart, values)
-
-    yield install
-    for each in made:
-        await each.uninstall()
-
-
 @pytest.mark.parametrize("row", COMBINATIONS)
 def test_api_server_accepts_what_is_rendered(helm, kubectl, row):
     """In a dry run, with strict decoding: no field is misspelled, and no rule is broken."""

@@ -1,27 +1,76 @@
 """The chart grants what the daemon does, and nothing else: by the API server's audit log."""
 
+import pytest
+
 from e2e.envtest.audit import requests
+from e2e.envtest.release import REPORTER
 from e2e.grants import granted, unused
+from e2e.stack.page_server import PORT, PageServer
+from e2e.stack.pod_network import pod_network
+from tests.daemon.replica import until
 
 BBR = ("clusterBBRNotReady", "cluster")
+POD = "llama-3-1-8b-9t7dl-0"
+VIA = "apiserver-proxy"
+PROXIED = {"scrape": {"via": VIA, "intervalSeconds": 1}}
 
 
-async def test_every_granted_verb_is_used_and_no_request_is_forbidden(
-    stage, release, replica, kubectl, plane
-):
-    """Over the life of an Event: written, counted on, taken back, by the leader of a new Lease."""
-    start = plane.audit_log.stat().st_size
-    await replica()
+@pytest.fixture(name="served")
+async def _served(stage, workload):
+    """The metrics page of a model pod, on an address that the API server can reach."""
+    with pod_network() as network:
+        async with PageServer(network.listen(PORT)) as server:
+            await stage.stack.pod_address(workload, POD, network.address)
+            yield server
+
+
+async def life_of_an_event(stage):
+    """Have an Event written, counted on and taken back, by the leader of a new Lease."""
     await stage.told("clusterReady", "cluster", state="over")
     await stage.stack.scale("kaito-system", "body-based-router", 0)
     await stage.told(*BBR)
     await stage.stack.install_shared()
     await stage.told(*BBR, state="over")
 
-    account = (await release.container()).account
-    user = f"system:serviceaccount:{release.namespace}:{account}"
-    seen = list(requests(plane.audit_log, user, since=start))
-    assert [each for each in seen if not each.allowed] == []
-    grants = granted(kubectl, release.name)
-    assert len(grants) > 30, "the release's roles were found"
-    assert unused(grants, seen) == set()
+
+@pytest.fixture(name="grants_used")
+def _grants_used(plane, kubectl):
+    """Return what tells the grants of a release, once its replica has used all and asked no more."""
+    start = plane.audit_log.stat().st_size
+
+    async def check(release):
+        account = (await release.container()).account
+        user = f"system:serviceaccount:{release.namespace}:{account}"
+        seen = list(requests(plane.audit_log, user, since=start))
+        assert [each for each in seen if not each.allowed] == []
+        grants = granted(kubectl, release.name)
+        assert len(grants) > 30, "the release's roles were found"
+        assert unused(grants, seen) == set()
+        return {(each.verb, each.resource) for each in grants}
+
+    return check
+
+
+async def test_every_granted_verb_is_used_and_no_request_is_forbidden(
+    stage, release, replica, grants_used
+):
+    await replica(scrape_via="direct")
+    await life_of_an_event(stage)
+    assert ("get", "pods/proxy") not in await grants_used(release)
+
+
+async def test_scraping_through_the_api_server_is_granted_and_works(
+    stage, another, replica, grants_used, served
+):
+    """The page comes with the rights that the chart gives for it, which nobody else has."""
+    release, _ = await another("proxied", REPORTER, PROXIED)
+    assert f"--scrape-via={VIA}" in (await release.container()).args
+    daemon = await replica("proxied-a", release=release, scrape_via=VIA)
+    await life_of_an_event(stage)
+
+    async def scraped():
+        return await daemon.metric("scrapes_total", outcome="ok")
+
+    await until(scraped, "a page was read")
+    assert served.requests
+    assert ("get", "pods/proxy") in await grants_used(release)

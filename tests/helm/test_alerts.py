@@ -6,7 +6,9 @@ import pytest
 
 from reporter.cli.configure import ProgramSettings
 from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
+from reporter.settings import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
+from reporter.sinks.scrape_metrics import OK
 from tests.daemon.test_listeners import METRICS
 from tests.helm.charts import NAMESPACE, render
 
@@ -26,7 +28,7 @@ ALERTS = alerts()
 
 
 def test_there_is_an_alert_for_each_way_to_be_blind_or_mute():
-    """Nobody leads, several do, no pass, Events refused or waiting, a resource unknown."""
+    """Nobody leads, several do, no pass, Events refused or waiting, a resource unknown, no scrapes."""
     assert set(ALERTS) == {
         "StatusReporterNobodyLeads",
         "StatusReporterSeveralLead",
@@ -35,6 +37,8 @@ def test_there_is_an_alert_for_each_way_to_be_blind_or_mute():
         "StatusReporterEventsWaiting",
         "StatusReporterResourceUnknown",
         "StatusReporterClockOff",
+        "StatusReporterScrapesAllFail",
+        "StatusReporterScrapesOftenFail",
     }
 
 
@@ -85,6 +89,39 @@ def test_where_the_resync_is_left_to_the_program_its_default_counts():
     """Null is the program's default."""
     late = SLOW_PASSES * ProgramSettings().resync_seconds
     assert alerts({"resyncSeconds": None})["StatusReporterPassesLate"]["expr"].endswith(f"> {late}")
+
+
+SCRAPES = ("StatusReporterScrapesAllFail", "StatusReporterScrapesOftenFail")
+
+
+@pytest.mark.parametrize("name", SCRAPES)
+def test_an_alert_counts_the_scrapes_that_went_well_as_the_scraper_does(name):
+    """The outcome that means success is the one that is exported."""
+    assert f'outcome="{OK}"' in ALERTS[name]["expr"]
+
+
+@pytest.mark.parametrize("name", SCRAPES)
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        ({}, 600),
+        ({"scrape.via": "apiserver-proxy"}, 600),
+        ({"scrape.intervalSeconds": 1800}, 7200),
+    ],
+)
+def test_an_alert_looks_back_over_several_scrapes(name, values, seconds):
+    """However rare they are; a window without any would never fire."""
+    via = values.get("scrape.via", ScrapeVia.DIRECT)
+    interval = values.get("scrape.intervalSeconds")
+    period = ProgramSettings(scrape_via=via, scrape_interval_seconds=interval).scrape_period
+    assert seconds >= 4 * period
+    windows = re.findall(r"\[(\w+)\]", alerts(values)[name]["expr"])
+    assert set(windows) == {f"{seconds}s"}
+
+
+def test_there_is_no_alert_for_scrapes_that_are_switched_off():
+    """Its metrics stand still then."""
+    assert set(ALERTS) - set(alerts({"scrape.via": "off"})) == set(SCRAPES)
 
 
 def test_the_service_monitor_selects_the_service_of_the_metrics():

@@ -10,6 +10,7 @@ import yaml
 from reporter import __version__
 from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.resources import COMPONENT, LABEL_PREFIX
+from reporter.catalogue.runtime import RUNTIME_NAMES, THRESHOLDS
 from reporter.cli.status import _LOCAL
 from tests.helm.charts import (
     NAMESPACE,
@@ -60,6 +61,11 @@ def test_the_schema_knows_every_value_and_every_reason():
     """A default that the schema refuses, or a reason that it does not know, stops an installation."""
     schema = json.loads((REPORTER / "values.schema.json").read_text())
     assert schema["definitions"]["reason"]["enum"] == [reason.name for reason in REASONS]
+    assert schema["definitions"]["runtimeReason"]["enum"] == list(RUNTIME_NAMES)
+    limits = schema["properties"]["runtime"]["properties"]["thresholds"]["properties"]
+    assert {name: limit["maximum"] for name, limit in limits.items()} == {
+        name: threshold.most for name, threshold in THRESHOLDS.items()
+    }
     values = metadata(REPORTER, "values.yaml")
     assert values.keys() == schema["properties"].keys() - {"global", "enabled"}
 
@@ -150,6 +156,10 @@ def test_the_notes_name_what_is_there(notes):
         ({"reportBindAddress": "0"}, "port-forward", "the report is switched off"),
         ({"reportBindAddress": "127.0.0.1:9000"}, ":8082\n", "8082:9000"),
         ({"rbac.create": False}, "", "No roles were made"),
+        ({}, "model pods", ""),
+        ({"scrape.via": "off"}, "pods/proxy", "The metrics of model pods are not read"),
+        ({"scrape.via": "apiserver-proxy"}, "are not read", "GET any port of any pod (pods/proxy)"),
+        ({"scrape.via": "apiserver-proxy", "rbac.create": False}, "pods/proxy", ""),
         ({"disableReasons": ["clusterBBRNotReady"]}, "", "no Events for: clusterBBRNotReady."),
         (
             {"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}},

@@ -14,7 +14,7 @@ NOT_VALUES = {"release_namespace", "health_probe_bind_address"}
 """The release says the one, and the probes rest on the other."""
 NEEDED = {
     "leader_elect", "leader_election_id", "metrics_bind_address", "report_bind_address",
-    "node_provisioner_name",
+    "node_provisioner_name", "scrape_via",
 }  # fmt: skip
 """What other objects or the notes rest on must be there."""
 PROGRAM = ProgramSettings()
@@ -65,6 +65,34 @@ def test_a_value_becomes_its_setting(field):
 def test_a_value_of_null_leaves_the_flag_to_the_program(field):
     """As does a value that an older release knows nothing of, with `--reuse-values`."""
     assert getattr(parsed({FLAGS[field]["value"]: None}), field) == getattr(PROGRAM, field)
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "given", "becomes"),
+    [
+        ("scrape.via", "scrape_via", False, "off"),
+        ("scrape.via", "scrape_via", "off", "off"),
+        ("runtime.reasons", "runtime_reasons", False, "off"),
+        ("runtime.reasons", "runtime_reasons", True, "on"),
+        ("runtime.reasons", "runtime_reasons", "off", "off"),
+    ],
+)
+def test_on_and_off_are_what_they_say(value, field, given, becomes):
+    """YAML reads them as true and false where they stand without quotes."""
+    assert getattr(parsed({value: given}), field) == becomes
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"controlPlane.weightDownload.metricPort": 8000},
+        {"controlPlane.weightDownload.metricPort": 8000, "scrape.port": 8000},
+        {"controlPlane.weightDownload.metricPort": 8000, "scrape.port": None},
+    ],
+)
+def test_the_name_that_go_has_for_the_port_works(values):
+    """Values of the Go chart are taken over as they are."""
+    assert parsed(values).scrape_port == 8000
 
 
 def test_more_flags_come_last():

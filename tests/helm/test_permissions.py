@@ -15,6 +15,7 @@ MESH = {
     "resourceNames": [ISTIO_CONFIGMAP],
     "verbs": ["list", "watch"],
 }
+PAGES = {"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get"]}
 EVENT_RULE = {
     "apiGroups": [""],
     "resources": [EVENTS.plural],
@@ -105,14 +106,37 @@ def test_without_leader_election_no_lease_is_granted():
 
 @pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
 def test_nothing_sensitive_is_ever_granted(row):
-    """No Secrets, no RBAC objects, no pods/proxy, no wildcards, no writes beyond kube-system."""
+    """No Secrets, no RBAC objects, no wildcards, no writes beyond kube-system; for pods/proxy see below."""
     rendered = render(row.get("values"))
     for role in (*rendered.of("ClusterRole"), *rendered.of("Role")):
         for rule in role["rules"]:
+            if rule == PAGES:
+                continue
             assert not {"secrets", "pods/proxy", "*"} & set(rule["resources"])
             assert not {"rbac.authorization.k8s.io", "*"} & set(rule["apiGroups"])
             if role["kind"] == "ClusterRole":
                 assert set(rule["verbs"]) == {"list", "watch"}
+
+
+@pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
+def test_the_proxy_of_pods_is_granted_only_where_scraping_goes_through_it(row):
+    """It is any GET on any port of any pod (sheet 9.B.29), so nobody gets it by default."""
+    rendered = render(row.get("values"))
+    rules = [
+        rule
+        for kind in ("ClusterRole", "Role")
+        for role in rendered.of(kind)
+        for rule in role["rules"]
+        if any("proxy" in resource for resource in rule["resources"])
+    ]
+    asked_for = "--scrape-via=apiserver-proxy" in rendered.flags
+    assert rules == ([PAGES] if asked_for and rendered.of("ClusterRole") else [])
+
+
+@pytest.mark.parametrize("via", [None, False, "off", "direct"])
+def test_whatever_else_the_values_say_of_scraping_grants_no_proxy(via):
+    """Null is the program's default; YAML reads `off` as false."""
+    assert PAGES not in render({"scrape.via": via}).one("ClusterRole")["rules"]
 
 
 @pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])

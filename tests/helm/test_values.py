@@ -81,9 +81,28 @@ def walk(node, path=""):
             {"leaderElection.retryPeriodSeconds": 9},
             "leaderElection.renewDeadlineSeconds is 10: it must be more than 1.2 times",
         ),
+        (
+            {"runtime.windows": {"inferencesetEngineStalled": 20000}},
+            "scrape.intervalSeconds is 15: it must be 21 or more, as the longest window is 20000 s",
+        ),
+        (
+            {
+                "runtime.thresholds": {"stalled-without-demand-seconds": 10000},
+                "scrape.intervalSeconds": 10,
+            },
+            "scrape.intervalSeconds is 10: it must be 11 or more",
+        ),
+        (
+            {"controlPlane.weightDownload.windowSeconds": 86400, "scrape.via": "apiserver-proxy"},
+            "scrape.intervalSeconds is 60: it must be 87 or more",
+        ),
+        (
+            {"controlPlane.weightDownload.metricPort": 8000, "scrape.port": 9000},
+            "metricPort is 8000 and scrape.port is 9000: they are two names of one port",
+        ),
     ],
 )
-def test_times_of_the_lease_that_do_not_fit_are_not_installed(values, says):
+def test_values_that_do_not_fit_together_are_not_installed(values, says):
     """A schema cannot compare values; the template does, with the program's own rule."""
     rendered = template(values)
     assert rendered.returncode != 0

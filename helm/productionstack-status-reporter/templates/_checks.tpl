@@ -11,4 +11,19 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- $longest := max (.Values.controlPlane.weightDownload.windowSeconds | default 0 | int) (get (.Values.runtime.thresholds | default dict) "stalled-without-demand-seconds" | default 0 | int) -}}
+{{- range .Values.runtime.windows -}}
+{{- $longest = max $longest (int .) -}}
+{{- end -}}
+{{- /* A thousand scrapes of a pod are kept. */ -}}
+{{- $shortest := ceil (divf $longest 999) | int -}}
+{{- $interval := include "status-reporter.scrapeSeconds" . | int -}}
+{{- if and (lt $interval $shortest) (ne (include "status-reporter.scrapeVia" .) "off") -}}
+{{- fail (printf "scrape.intervalSeconds is %d: it must be %d or more, as the longest window is %d s" $interval $shortest $longest) -}}
+{{- end -}}
+{{- with .Values.controlPlane.weightDownload.metricPort -}}
+{{- if and $.Values.scrape.port (not (has (int $.Values.scrape.port) (list 5000 (int .)))) -}}
+{{- fail (printf "controlPlane.weightDownload.metricPort is %v and scrape.port is %v: they are two names of one port, so set one" . $.Values.scrape.port) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}

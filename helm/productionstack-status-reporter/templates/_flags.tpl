@@ -2,6 +2,8 @@
 {{- define "status-reporter.flags" -}}
 {{- $v := .Values -}}
 {{- $place := $v.controlPlane -}}
+{{- /* YAML takes `on` and `off` for these. */ -}}
+{{- $switched := dict "true" "on" "false" "off" -}}
 {{- $flags := list
   (list "resync-seconds" $v.resyncSeconds)
   (list "startup-grace-seconds" $v.startupGraceSeconds)
@@ -9,6 +11,21 @@
   (list "node-boot-budget-seconds" $v.budgets.nodeBootSeconds)
   (list "model-startup-budget-seconds" $v.budgets.modelStartupSeconds)
   (list "load-balancer-budget-seconds" $v.budgets.loadBalancerSeconds)
+  (list "weight-download-window-seconds" $place.weightDownload.windowSeconds)
+  (list "weight-download-min-mbps" $place.weightDownload.minMBps)
+  (list "runtime-reasons" (get $switched (toString $v.runtime.reasons) | default $v.runtime.reasons))
+  (list "runtime-window" $v.runtime.windows)
+  (list "runtime-threshold" $v.runtime.thresholds)
+  (list "scrape-via" (include "status-reporter.scrapeVia" .))
+  (list "scrape-interval-seconds" $v.scrape.intervalSeconds)
+  (list "scrape-timeout-seconds" $v.scrape.timeoutSeconds)
+  (list "scrape-concurrency" $v.scrape.concurrency)
+  (list "scrape-max-bytes" $v.scrape.maxBytes)
+  (list "scrape-max-series" $v.scrape.maxSeries)
+  (list "scrape-selector" $v.scrape.selector)
+  (list "scrape-scheme" $v.scrape.scheme)
+  (list "scrape-port" (coalesce $place.weightDownload.metricPort $v.scrape.port))
+  (list "scrape-path" $v.scrape.path)
   (list "emit" $v.emit)
   (list "disable-reasons" $v.disableReasons)
   (list "release-namespace" .Release.Namespace)
@@ -45,17 +62,26 @@
 {{- if kindIs "map" $value -}}
 {{- $pairs := list -}}
 {{- range $key, $each := $value -}}
-{{- $pairs = append $pairs (printf "%s=%v" $key $each) -}}
+{{- $pairs = append $pairs (printf "%s=%s" $key (include "status-reporter.plain" $each)) -}}
 {{- end -}}
 {{- $value = join "," $pairs -}}
 {{- else if kindIs "slice" $value -}}
 {{- $value = join "," $value -}}
 {{- end -}}
 {{- if not (kindIs "invalid" $value) }}
-- {{ printf "--%s=%v" (first .) $value | quote }}
+- {{ printf "--%s=%s" (first .) (include "status-reporter.plain" $value) | quote }}
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
+{{- end -}}
+{{- end -}}
+
+{{/* A value as text. Helm reads numbers as floats, and would write 8388608 as 8.388608e+06. */}}
+{{- define "status-reporter.plain" -}}
+{{- if and (kindIs "float64" .) (eq . (floor .)) -}}
+{{- int64 . -}}
+{{- else -}}
+{{- . -}}
 {{- end -}}
 {{- end -}}

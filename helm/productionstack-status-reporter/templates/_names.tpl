@@ -87,3 +87,17 @@ app.kubernetes.io/name: productionstack-status-reporter
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: status-reporter-test
 {{- end -}}
+
+{{/* How pods are scraped, from which port, and how often, as the program has it: what is not given is its default. */}}
+{{- define "status-reporter.scrapeVia" -}}
+{{- /* YAML takes `off` for false. */ -}}
+{{- eq (toString .Values.scrape.via) "false" | ternary "off" (.Values.scrape.via | default "direct") -}}
+{{- end -}}
+
+{{- define "status-reporter.scrapePort" -}}
+{{- coalesce .Values.controlPlane.weightDownload.metricPort .Values.scrape.port 5000 | int -}}
+{{- end -}}
+
+{{- define "status-reporter.scrapeSeconds" -}}
+{{- .Values.scrape.intervalSeconds | default (eq (include "status-reporter.scrapeVia" .) "apiserver-proxy" | ternary 60 15) | int -}}
+{{- end -}}

@@ -31,6 +31,14 @@ Whether it works, with the permissions that it needs:
 
 It writes no Events for: {{ join ", " .Values.disableReasons }}.
 {{- end }}
+{{- $via := include "status-reporter.scrapeVia" . }}
+{{- if eq $via "off" }}
+
+The metrics of model pods are not read (scrape.via is off): slow downloads and runtime reasons are not told.
+{{- else if and (eq $via "apiserver-proxy") .Values.rbac.create }}
+
+It reads the metrics of model pods through the API server, and so may GET any port of any pod (pods/proxy).
+{{- end }}
 {{- if not .Values.rbac.create }}
 
 No roles were made (rbac.create is false). What it may not read it tells as clusterStatusUnknown.

@@ -96,7 +96,7 @@ def test_the_message_names_the_worst_pod():
 
 def test_links_of_pod_messages_are_removed():
     """9.B.32: texts of others are copied without their links."""
-    text = 'pull "ghcr.io/x": see https://example.com/help'
+    text = 'pull "registry.example/x": see https://example.com/help'
     finding = only(
         *healthy_cluster("istiod"),
         deployment("istio-system", "istiod", ready=0),
