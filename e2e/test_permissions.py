@@ -5,8 +5,8 @@ import pytest
 from e2e.envtest.audit import requests
 from e2e.envtest.release import REPORTER
 from e2e.grants import granted, unused
-from e2e.stack.page_server import PORT, PageServer
 from e2e.stack.pod_network import pod_network
+from reporter.simulation.server import ModelPod
 from tests.daemon.replica import until
 
 BBR = ("clusterBBRNotReady", "cluster")
@@ -19,7 +19,7 @@ PROXIED = {"scrape": {"via": VIA, "intervalSeconds": 1}}
 async def _served(stage, workload):
     """The metrics page of a model pod, on an address that the API server can reach."""
     with pod_network() as network:
-        async with PageServer(network.listen(PORT)) as server:
+        async with ModelPod(listener=network.listen(5000)) as server:
             await stage.stack.pod_address(workload, POD, network.address)
             yield server
 

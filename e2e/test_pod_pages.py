@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from e2e.stack.errors import StackError
-from e2e.stack.page_server import PORT, PageServer, loopback, page
 from e2e.stack.pod_network import pod_network
+from reporter.simulation.phases import Phase
+from reporter.simulation.server import ModelPod
 
 POD = "llama-3-1-8b-9t7dl-0"
+PORT = 5000
+DOWNLOADING = "kaito_model_download_speed_bytes_per_second"
 
 
 async def through_proxy(api, namespace):
@@ -19,28 +22,30 @@ async def through_proxy(api, namespace):
 
 
 async def test_page_comes_directly_on_loopback(stage):
-    async with PageServer(loopback()) as server:
-        server.page = page("downloading")
-        async with stage.api.session.get(server.url, ssl=False) as answer:
-            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-            assert "kaito_model_download_speed_bytes_per_second" in await answer.text()
-        assert server.requests == 1
+    async with ModelPod() as pod:
+        pod.become(Phase.DOWNLOADING)
+        async with stage.api.session.get(pod.url, ssl=False) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=")
+            assert DOWNLOADING in await answer.text()
+        assert pod.requests == 1
 
 
 async def test_page_comes_through_the_pod_proxy(stage, workload):
     with pod_network() as network:
-        async with PageServer(network.listen(PORT)) as server:
+        async with ModelPod(listener=network.listen(PORT)) as pod:
+            pod.become(Phase.DOWNLOADING)
             await stage.stack.pod_address(workload, POD, network.address)
-            assert await through_proxy(stage.api, workload) == (200, server.page)
-            assert server.requests == 1
+            status, text = await through_proxy(stage.api, workload)
+            assert (status, pod.requests) == (200, 1)
+            assert DOWNLOADING in text
 
 
 async def test_api_server_refuses_loopback_pods(stage, workload):
     """Why there is a network: the server sends nothing to its own machine."""
-    async with PageServer(loopback()) as server:
+    async with ModelPod() as pod:
         await stage.stack.pod_address(workload, POD, "127.0.0.1")
         status, text = await through_proxy(stage.api, workload)
-        assert (status, server.requests) == (400, 0)
+        assert (status, pod.requests) == (400, 0)
         assert "address not allowed" in text
 
 
