@@ -4,8 +4,9 @@ import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.reasons import MODEL_PODS
+from reporter.catalogue.resources import WORKSPACES
 from reporter.catalogue.silencing import SILENCING
-from tests.unit.resolution.building import Resolver, finding, seconds
+from tests.unit.resolution.building import Resolver, finding, seconds, snapshot
 
 PAGES = {*t.RUNTIME_NAMES} - {t.SCRAPE_FAILING}
 SERVING = {*t.RUNTIME_NAMES} - {t.KV_TRANSFER, t.SCHEDULER_STUCK}
@@ -102,3 +103,13 @@ def test_runtime_reasons_do_not_outrank_each_other():
     resolver = Resolver()
     found = resolver.look(0, fault(t.KV_CACHE), fault(t.OUTPUT_CORRUPTED), fault(MODEL_PODS, "p-9"))
     assert set(found.values()) == {"firing"}
+
+
+def test_a_cause_that_rests_on_unconfirmed_data_explains_nothing_yet():
+    """It is not told yet, so what it would explain goes on."""
+    resolver = Resolver()
+    resolver.look(0, fault(t.KV_CACHE))
+    found = resolver.look(
+        15, fault(MODEL_PODS), fault(t.KV_CACHE), seen=snapshot(unconfirmed=[WORKSPACES])
+    )
+    assert found == {MODEL_PODS: "pending", t.KV_CACHE: "firing"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reporter.samples.history import MOST_LOOKS, History
 from reporter.samples.life import restarts, since_restart
 from reporter.samples.look import Buckets, Count, Counter, EngineLook, Latency, Look
-from reporter.samples.window import Window
+from reporter.samples.window import Slower, Window
 from tests.unit.probes.runtime.scraped import (
     START,
     TARGET,
@@ -113,6 +113,18 @@ def test_a_share_is_a_share(counts):
     )
     slower = Window(seconds(1), looks).slower(Latency.TTFT, 5)
     assert slower is None or (0 <= slower.share <= 1 and slower.bound == 10)
+
+
+def test_bounds_that_change_are_another_histogram():
+    """What was counted by the old bounds is left out."""
+    counts = [
+        ((1.0, inf), (0, 0)),
+        ((1.0, inf), (0, 50)),
+        ((5.0, inf), (0, 50)),
+        ((5.0, inf), (3, 54)),
+    ]
+    looks = tuple(EngineLook(latencies={Latency.TTFT: Buckets(*each)}) for each in counts)
+    assert Window(seconds(1), looks).slower(Latency.TTFT, 1) == Slower(5.0, 1, 4)
 
 
 def pages(*pages):

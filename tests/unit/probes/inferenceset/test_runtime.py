@@ -131,9 +131,8 @@ def test_each_pod_has_its_own():
 
 
 def test_pods_of_other_sets_are_theirs():
-    other = merged(
-        model_pod("b-0"), {"metadata": {"labels": {"inferenceset.kaito.sh/created-by": "b"}}}
-    )
+    of_b = {"inferenceset.kaito.sh/created-by": "b", "kaito.sh/workspace": None}
+    other = merged(model_pod("b-0"), {"metadata": {"labels": of_b}})
     others = {"b-0": verdict(t.KV_CACHE, name="b-0")}
     findings, _ = evaluated(samples(others=others), inferenceset(name="b"), other)
     assert [str(each.subject) for each in findings] == [f"inferenceset/{NS}/b"]

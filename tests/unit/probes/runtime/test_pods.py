@@ -122,3 +122,13 @@ def test_restarts_are_not_judged_before_the_window_is_full():
     assert t.ENGINE_RESTARTING in pod.verdict.undecided
     pod.watch(serving, 600, 600)
     assert t.ENGINE_RESTARTING not in pod.verdict.doubts
+
+
+def test_few_attempts_that_fail_are_in_doubt_only_if_nothing_else_was_seen():
+    """A restarted daemon ends no episode for them; after a good page they are no fault yet."""
+    pod = Scraped()
+    pod.watch(fails, 105)
+    assert t.SCRAPE_FAILING in pod.verdict.undecided
+    pod = Scraped()
+    pod.watch(lambda at: fails(at, 0), 105)
+    assert t.SCRAPE_FAILING not in {*pod.verdict.faults, *pod.verdict.doubts}

@@ -56,6 +56,7 @@ STALLED = [
     ("only steps are told", lambda at: serving(
         at, GONE | {Counter.STEPS: 0}, waiting=3, capacity=3), 120),
     ("without the cause of waiting", lambda at: still(at, capacity=None, deferred=None), 120),
+    ("KV use is not told once", lambda at: still(at, kv_usage=None if at == 60 else 0.5), 120),
     ("without KV use", lambda at: still(at, kv_usage=None), 120),
 ] + [
     (f"{counter.name} moves", lambda at, counter=counter: still(at, {counter: 0.01}), NEVER)
@@ -155,8 +156,8 @@ REJECTED = [
     ("nineteen", lambda at: refuses(at, step(9, 19)), NEVER),
     ("twenty", lambda at: refuses(at, step(9, 20), 0.1), 300),
     ("of many", lambda at: refuses(at, 0.2, 10), NEVER),
-    # 15 of 300 would be a twentieth more than allowed if the refused were beside the 285 others.
-    ("by one reading only", lambda at: refuses(at, 0.0515, 1), NEVER),
+    # A twentieth of those that are counted, and less if the refused are not among them.
+    ("by one reading only", lambda at: refuses(at, 0.515, 10), NEVER),
     ("by admission control", lambda at: serving(at, pod={Counter.NOT_ADMITTED: 0.2}), 300),
     ("nobody says of how many", lambda at: refuses(at, 0.2, None), NEVER),
 ]

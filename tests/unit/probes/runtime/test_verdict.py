@@ -155,3 +155,13 @@ def test_any_mixture_of_missing_values_is_judged(looks):
         if before is None or before.uid != verdict.uid:
             only = t.ENGINE_RESTARTING, t.SCRAPE_FAILING
             assert not verdict.faults.keys() - set(only)
+
+
+def test_what_an_engine_never_tells_is_no_doubt_where_the_pod_tells():
+    """Old releases do not count failed requests; HTTP does."""
+    pod = Scraped()
+    pod.watch(lambda at: serving(at, {Counter.FAILED: None}), 300)
+    assert t.ERROR_RATE not in {*pod.verdict.faults, *pod.verdict.doubts}
+    pod = Scraped()
+    pod.watch(lambda at: serving(at, {Counter.PREEMPTIONS: None}), 300)
+    assert pod.verdict.why[t.PREEMPTION] == "the page does not have what the rule reads"
