@@ -29,7 +29,7 @@ class Target:
         created: its `metadata.creationTimestamp`.
         ready: whether its Ready condition is True.
         ready_since: since when that has been so; None while it is not Ready.
-        containers: its main containers, sidecars among them.
+        containers: the one that serves the page; a sidecar that restarts is no restart of an engine.
 
     """
 

@@ -101,7 +101,7 @@ def _target(pod: Pod, inferenceset: str, address: str) -> Target:
         created=pod.created,
         ready=ready,
         ready_since=condition.last_transition_time if condition and ready else None,
-        containers=tuple(_run(each) for each in pod.status.container_statuses or ()),
+        containers=tuple(_run(each) for each in (_main(pod),) if each is not None),
     )
 
 
