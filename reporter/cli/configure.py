@@ -16,7 +16,8 @@ from pydantic_settings import EnvSettingsSource
 
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut
-from reporter.settings import ENV_PREFIX, Allowed, DaemonSettings, SettingError
+from reporter.setting_types import Allowed, SettingError
+from reporter.settings import ENV_PREFIX, DaemonSettings
 
 CONFIG_VARIABLE: Final = f"{ENV_PREFIX}CONFIG"
 _CONFIG_BYTES: Final = 1024 * 1024

@@ -13,6 +13,13 @@ def main(argv: Sequence[str]) -> int:
         "Run a sample stack in the sandbox with the real daemon, walk through faults and "
         "recoveries, and print the Events as they come.",
     )
+    parser.add_argument(
+        "--scenario",
+        choices=("control-plane", "runtime"),
+        default="control-plane",
+        help="control-plane: components, Gateways, nodes and pods; "
+        "runtime: what simulated vLLM pods suffer from (control-plane)",
+    )
     parser.add_argument("--fast", action="store_true", help="shorten all waiting")
     parser.add_argument(
         "--keep", action="store_true", help="leave the sandbox and the daemon running at the end"
@@ -21,4 +28,4 @@ def main(argv: Sequence[str]) -> int:
 
     from reporter.demo.main import run_demo
 
-    return asyncio.run(run_demo(fast=arguments.fast, keep=arguments.keep))
+    return asyncio.run(run_demo(arguments.scenario, fast=arguments.fast, keep=arguments.keep))

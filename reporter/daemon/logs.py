@@ -9,7 +9,7 @@ from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFin
 from reporter.model.text import redact
 from reporter.samples.scrape import Scrape
 from reporter.samples.target import Target
-from reporter.settings import LogFormat
+from reporter.setting_types import LogFormat
 
 
 def configure(level: str, format_: LogFormat) -> None:

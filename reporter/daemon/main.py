@@ -39,7 +39,8 @@ from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents
 from reporter.samples.scrape import Scrape
 from reporter.samples.target import Target
-from reporter.settings import DaemonSettings, ScrapeVia
+from reporter.setting_types import ScrapeVia
+from reporter.settings import DaemonSettings
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
 from reporter.version import commit

@@ -19,7 +19,8 @@ from reporter.scrape.direct import DirectFetch, Endpoint
 from reporter.scrape.proxied import MOST_AT_ONCE, ProxiedFetch
 from reporter.scrape.scraper import Observer, Scraper
 from reporter.scrape.targets import find_targets
-from reporter.settings import DaemonSettings, ScrapeVia
+from reporter.setting_types import ScrapeVia
+from reporter.settings import DaemonSettings
 
 Tell = Callable[[Target, Scrape], None]
 _NOT_SOUGHT: Final = object()

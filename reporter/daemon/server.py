@@ -13,7 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from reporter.errors import UsageError
 from reporter.samples.scrape import PodName
-from reporter.settings import bind_address
+from reporter.setting_types import bind_address
 from reporter.sinks.metrics import Metrics
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -5,16 +5,18 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
+from reporter.demo.control_plane import CONTROL_PLANE
+from reporter.demo.models import ModelPods
+from reporter.demo.runtime import RUNTIME
 from reporter.demo.stack import load_stack
-from reporter.demo.story import GRACED, STORY, Cluster, Expected, Step
+from reporter.demo.story import Cluster, Expected, Pace, Scene, Step, Story
 from reporter.demo.stream import EventStream, SeenEvent
 from reporter.model.instant import rfc3339
 from reporter.sandbox.serve import running
@@ -23,46 +25,44 @@ _STEP_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How fast the story is told, in seconds.
+STORIES: Final[Mapping[str, Story]] = {"control-plane": CONTROL_PLANE, "runtime": RUNTIME}
 
-    `grace` is the daemon's grace, `quiet` how long after a step no further Event may come.
-    """
-
-    grace: int
-    quiet: float
+NORMAL: Final = Pace(grace=4, window=15, quiet=2.0)
+FAST: Final = Pace(grace=1, window=3, quiet=0.3)
 
 
-NORMAL: Final = Pace(grace=4, quiet=2.0)
-FAST: Final = Pace(grace=1, quiet=0.3)
-
-
-async def run_demo(*, fast: bool = False, keep: bool = False) -> int:
-    """Tell the story and return 0 only if every expected Event came, and no other."""
-    pace = FAST if fast else NORMAL
+async def run_demo(
+    scenario: str = "control-plane", *, fast: bool = False, keep: bool = False
+) -> int:
+    """Tell a story and return 0 only if every expected Event came, and no other."""
+    story, pace = STORIES[scenario], FAST if fast else NORMAL
     with tempfile.TemporaryDirectory(prefix="status-reporter-demo-") as folder:
         kubeconfig, log = Path(folder, "kubeconfig.yaml"), Path(folder, "daemon.log")
         documents = load_stack(datetime.now(UTC))
-        async with running(documents, kubeconfig_path=kubeconfig) as sandbox:
-            flags = _flags(kubeconfig, pace)
+        async with AsyncExitStack() as stack:
+            sandbox = await stack.enter_async_context(
+                running(documents, kubeconfig_path=kubeconfig)
+            )
+            pods = ModelPods(sandbox)
+            flags = [*_flags(kubeconfig, pace), *story.flags(pace)]
+            if story.scrapes:
+                await stack.enter_async_context(pods)
+                flags.append(f"--scrape-port={pods.port}")
             _say(f"# sandbox: {sandbox.url}")
             _say(f"# daemon:  status-reporter run {shlex.join(flags)}\n")
-            async with EventStream(sandbox.url) as stream, _daemon(flags, log):
-                cluster = Cluster(sandbox, lambda: rfc3339(datetime.now(UTC)))
-                story = _Story(stream, pace, log)
-                told = await story.tell(cluster)
-                if keep and told:
-                    await _stay(kubeconfig)
+            stream = await stack.enter_async_context(EventStream(sandbox.url))
+            await stack.enter_async_context(_daemon(flags, log))
+            cluster = Cluster(sandbox, lambda: rfc3339(datetime.now(UTC)))
+            told = await _Telling(stream, pace, log).tell(story, Scene(cluster, pods))
+            if keep and told:
+                await _stay(kubeconfig)
     return 0 if told else 1
 
 
 def _flags(kubeconfig: Path, pace: Pace) -> list[str]:
-    graces = ",".join(f"{reason}={pace.grace}" for reason in GRACED)
     return [
         f"--kubeconfig={kubeconfig}",
         f"--startup-grace-seconds={pace.grace}",
-        f"--grace={graces}",
         "--metrics-bind-address=0",
         "--health-probe-bind-address=0",
         "--report-bind-address=0",
@@ -103,22 +103,23 @@ async def _stay(kubeconfig: Path) -> None:
     await asyncio.Event().wait()
 
 
-class _Story:
-    """Tells the steps one by one and compares what comes with what must come."""
+class _Telling:
+    """Tells the steps of a story one by one and compares what comes with what must come."""
 
     def __init__(self, stream: EventStream, pace: Pace, log: Path) -> None:
         self._stream = stream
         self._pace = pace
         self._log = log
         self._surprises: list[SeenEvent] = []
+        self._missing: list[Expected] = []
+        self._not_over: list[Expected] = []
 
-    async def tell(self, cluster: Cluster) -> bool:
+    async def tell(self, story: Story, scene: Scene) -> bool:
         """Return whether the Events were the expected ones."""
         began = asyncio.get_running_loop().time()
-        for number, step in enumerate(STORY, 1):
-            missing = await self._step(number, step, cluster)
-            if missing:
-                self._explain(missing)
+        for number, step in enumerate(story.steps, 1):
+            if not await self._step(number, step, scene):
+                self._explain()
                 return False
         seconds = asyncio.get_running_loop().time() - began
         if self._surprises:
@@ -129,39 +130,44 @@ class _Story:
         _say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
         return True
 
-    async def _step(self, number: int, step: Step, cluster: Cluster) -> list[Expected]:
+    async def _step(self, number: int, step: Step, scene: Scene) -> bool:
+        """Take a step and return whether all that it brings came."""
         _say(f"# {number}. {step.told}")
         if number == 1:
             _say(SeenEvent.header())
-        missing = list(step.expected)
-        step.act(cluster)
-        deadline = asyncio.get_running_loop().time() + _STEP_SECONDS
-        while missing:
+        self._missing, self._not_over = list(step.expected), list(step.over)
+        step.act(scene)
+        deadline = asyncio.get_running_loop().time() + self._pace.window + _STEP_SECONDS
+        while self._missing or self._not_over:
             event = await self._stream.next(deadline)
             if event is None:
-                return missing
-            self._take(event, missing)
+                return False
+            self._take(event)
         quiet_until = asyncio.get_running_loop().time() + self._pace.quiet
         while (event := await self._stream.next(quiet_until)) is not None:
-            self._take(event, missing)
+            self._take(event)
         _say("")
-        return []
+        return True
 
-    def _take(self, event: SeenEvent, missing: list[Expected]) -> None:
+    def _take(self, event: SeenEvent) -> None:
         """Print an Event and cross it off; one that only ends what was told before is no news."""
+        awaited = self._not_over if event.over else self._missing
+        fitting = next((each for each in awaited if event.is_(each)), None)
+        if fitting is not None:
+            awaited.remove(fitting)
         if event.over:
+            if fitting is not None:
+                _say(f"# over: {event.record.event.reason}")
             return
         _say(event.line())
-        fitting = next((each for each in missing if event.is_(each)), None)
-        if fitting is not None:
-            missing.remove(fitting)
-        elif event.new:
+        if fitting is None and event.new:
             self._surprises.append(event)
 
-    def _explain(self, missing: list[Expected]) -> None:
-        _say("\n# FAILED: these Events did not come:")
-        for each in missing:
-            _say(f"{each.reason} for {each.subject} {each.text}".rstrip())
+    def _explain(self) -> None:
+        for each in self._missing:
+            _say(f"# FAILED: did not come: {each.reason} for {each.subject} {each.text}".rstrip())
+        for each in self._not_over:
+            _say(f"# FAILED: did not end: {each.reason} for {each.subject}")
         _say("# The daemon's last log lines:")
         for line in self._log.read_text("utf-8", "replace").splitlines()[-20:]:
             _say(line)

@@ -1,16 +1,20 @@
-"""What the demo does to the cluster, and the Events that must tell it: nothing more or less."""
+"""What a story of the demo is made of: what is done to the cluster, and the Events that tell it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from reporter.catalogue import reasons as c
+from reporter.demo.models import ModelPods
 from reporter.sandbox.objects import JSON
 from reporter.sandbox.sandbox import Sandbox
 
 CHAT: Final = "chat-models"
 CODE: Final = "code-models"
 SEARCH: Final = "search-models"
+
+_READY_CONDITIONS: Final = ("Ready", "ContainersReady")
+_KEPT_METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +34,54 @@ class Step:
         told: what was done, as an operator would say it.
         act: does it.
         expected: the Events that follow, in any order.
+        over: Events whose episode ends.
 
     """
 
     told: str
-    act: Callable[["Cluster"], None]
-    expected: tuple[Expected, ...]
+    act: Callable[["Scene"], None]
+    expected: tuple[Expected, ...] = ()
+    over: tuple[Expected, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Steps, and how the daemon has to run for them.
+
+    Attributes:
+        flags: of the daemon, beside those that every story has.
+        steps: one after another.
+        scrapes: whether there are simulated pods, which the daemon scrapes.
+
+    """
+
+    flags: Callable[["Pace"], tuple[str, ...]]
+    steps: tuple[Step, ...]
+    scrapes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a story is told, in seconds.
+
+    Attributes:
+        grace: the daemon's grace.
+        window: how long a fault of a serving pod must last.
+        quiet: how long after a step no further Event may come.
+
+    """
+
+    grace: int
+    window: int
+    quiet: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a story happens."""
+
+    cluster: "Cluster"
+    pods: ModelPods
 
 
 class Cluster:
@@ -82,7 +128,7 @@ class Cluster:
             ]
             conditions = [
                 {**each, "status": "False" if fails else "True"}
-                if _field(each, "type") in ("Ready", "ContainersReady")
+                if _field(each, "type") in _READY_CONDITIONS
                 else each
                 for each in _list(obj, "status", "conditions")
                 if isinstance(each, dict)
@@ -93,6 +139,52 @@ class Cluster:
                 "containerStatuses": [*statuses],
                 "conditions": [*conditions],
             }
+            self._patch_status("pods", namespace, _name(obj), status)
+
+    def replace_pod(self, namespace: str, owner: str) -> None:
+        """Put a new pod, whose container runs and is not ready yet, in the place of the first one."""
+        old = self._named("pods", namespace, owner)[0]
+        meta = {k: each for k, each in _dict(old, "metadata").items() if k in _KEPT_METADATA}
+        now = self._now()
+        status: dict[str, JSON] = {
+            **_dict(old, "status"),
+            "phase": "Running",
+            "startTime": now,
+            "conditions": [
+                {
+                    "type": _field(each, "type"),
+                    "status": "False" if _field(each, "type") in _READY_CONDITIONS else "True",
+                    "lastTransitionTime": now,
+                }
+                for each in _list(old, "status", "conditions")
+            ],
+            "containerStatuses": [
+                {**each, "ready": False, "started": False, "state": {"running": {"startedAt": now}}}
+                for each in _list(old, "status", "containerStatuses")
+                if isinstance(each, dict)
+            ],
+        }
+        self._sandbox.delete("pods", _name(old), namespace=namespace)
+        self._sandbox.create({**old, "metadata": meta, "status": {}})
+        self._patch_status("pods", namespace, _name(old), status)
+
+    def pod_ready(self, namespace: str, owner: str) -> None:
+        """Let the start of the model's pods be over."""
+        for obj in self._named("pods", namespace, owner):
+            now = self._now()
+            conditions: list[JSON] = [
+                {**each, "status": "True", "lastTransitionTime": now}
+                if each.get("status") != "True"
+                else each
+                for each in _list(obj, "status", "conditions")
+                if isinstance(each, dict)
+            ]
+            statuses: list[JSON] = [
+                {**each, "ready": True, "started": True}
+                for each in _list(obj, "status", "containerStatuses")
+                if isinstance(each, dict)
+            ]
+            status: JSON = {"conditions": conditions, "containerStatuses": statuses}
             self._patch_status("pods", namespace, _name(obj), status)
 
     def remove_crd(self, name: str) -> None:
@@ -129,54 +221,16 @@ def _list(obj: JSON, *path: str) -> list[JSON]:
     return obj if isinstance(obj, list) else []
 
 
-def _nothing(_cluster: Cluster) -> None:
+def _dict(obj: JSON, key: str) -> dict[str, JSON]:
+    found = _field(obj, key)
+    return found if isinstance(found, dict) else {}
+
+
+def nothing(_scene: Scene) -> None:
     """Only look."""
 
 
-def _quota(cluster: Cluster, *, exceeded: bool) -> None:
-    if exceeded:
-        cluster.condition(
-            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "False",
-            "SubscriptionQuotaReached",
-            "creating instance: quota for Standard_NC24ads_A100_v4 exceeded, request an increase "
-            "at https://portal.example/quota",
-        )  # fmt: skip
-    else:
-        cluster.condition(
-            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "True",
-            "NodeClaimsReady", "all node claims are ready",
-        )  # fmt: skip
-
-
-def _kaito_down(cluster: Cluster) -> None:
-    _quota(cluster, exceeded=True)
-    cluster.image_pull(SEARCH, "mistral-7b", fails=True)
-    cluster.scale("kaito-system", "kaito-workspace", 0)
-
-
-def _kaito_back(cluster: Cluster) -> None:
-    _quota(cluster, exceeded=False)
-    cluster.image_pull(SEARCH, "mistral-7b", fails=False)
-    cluster.scale("kaito-system", "kaito-workspace", 1)
-
-
-def _gateway(cluster: Cluster) -> None:
-    cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", "Programmed", "False",
-        "AddressNotUsable", "the Service of the Gateway has no port 80",
-    )  # fmt: skip
-
-
-def _models(cluster: Cluster) -> None:
-    _quota(cluster, exceeded=True)
-    cluster.image_pull(SEARCH, "mistral-7b", fails=True)
-
-
-def _crd(cluster: Cluster) -> None:
-    cluster.remove_crd("scaledobjects.keda.sh")
-
-
-_MODELS: Final = (
+MODELS: Final = (
     f"{CHAT}/llama-3-1-8b",
     f"{CHAT}/phi-4-mini",
     f"{CODE}/qwen2-5-coder-7b",
@@ -184,57 +238,13 @@ _MODELS: Final = (
     f"{SEARCH}/gemma-3-4b",
 )
 
-STORY: Final[tuple[Step, ...]] = (
-    Step(
-        "The stack is healthy: three workload namespaces, five InferenceSets.",
-        _nothing,
-        (
-            Expected(c.CLUSTER_READY, "cluster"),
-            *(Expected(c.HARNESS_READY, f"namespace/{name}") for name in (CHAT, CODE, SEARCH)),
-            *(Expected(c.MODEL_READY, f"inferenceset/{name}") for name in _MODELS),
-        ),
-    ),
-    Step(
-        "kubectl -n kaito-system scale deployment kaito-workspace --replicas=0, and, behind it, "
-        "a quota error in code-models and image pull errors in search-models.",
-        _kaito_down,
-        (
-            Expected(
-                c.CLUSTER_KAITO,
-                "cluster",
-                "(suppressing downstream reasons: inferencesetInfraProvisioningFailed, "
-                "inferencesetModelPodsNotReady in 2 namespace(s))",
-            ),
-        ),
-    ),
-    Step(
-        "All of it is repaired: kubectl -n kaito-system scale deployment kaito-workspace "
-        "--replicas=1",
-        _kaito_back,
-        (Expected(c.CLUSTER_READY, "cluster"),),
-    ),
-    Step(
-        "The Gateway of chat-models loses its address.",
-        _gateway,
-        (Expected(c.HARNESS_GATEWAY_PROGRAMMING, f"namespace/{CHAT}", "AddressNotUsable"),),
-    ),
-    Step(
-        "The quota error in code-models and the image pull errors in search-models come again, "
-        "this time with KAITO up.",
-        _models,
-        (
-            Expected(
-                c.MODEL_INFRA, f"inferenceset/{CODE}/qwen2-5-coder-7b", "SubscriptionQuotaReached"
-            ),
-            Expected(c.MODEL_PODS, f"inferenceset/{SEARCH}/mistral-7b", "ImagePullBackOff"),
-        ),
-    ),
-    Step(
-        "kubectl delete crd scaledobjects.keda.sh",
-        _crd,
-        (Expected(c.CLUSTER_CRD_MISSING, "cluster", "scaledobjects.keda.sh"),),
+HEALTHY: Final = Step(
+    "The stack is healthy: three workload namespaces, five InferenceSets.",
+    nothing,
+    (
+        Expected(c.CLUSTER_READY, "cluster"),
+        *(Expected(c.HARNESS_READY, f"namespace/{name}") for name in (CHAT, CODE, SEARCH)),
+        *(Expected(c.MODEL_READY, f"inferenceset/{name}") for name in MODELS),
     ),
 )
-
-GRACED: Final = (c.HARNESS_GATEWAY_PROGRAMMING, c.MODEL_INFRA)
-"""Reasons of the story whose own grace would make it long; the demo shortens it."""
+"""How each story begins."""

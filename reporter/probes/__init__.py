@@ -16,6 +16,7 @@ from reporter.probes.reuse import (
 )
 from reporter.probes.runtime.network import (
     probe_network,
+    unproven,
     verdicts_by_namespace,
     without_failing,
 )
@@ -47,9 +48,9 @@ def evaluate_again(
     """
     verdicts = verdicts_by_namespace(samples)
     blind = tuple(probe_network(samples, snapshot, settings))
-    if blind:
-        samples = without_failing(samples)
-    shared = (samples.scraping, bool(blind), *shared_inputs(snapshot, settings))
+    if doubtful := unproven(samples):
+        samples = without_failing(samples, doubtful)
+    shared = (samples.scraping, doubtful, *shared_inputs(snapshot, settings))
     earlier = answered.spaces if same_shared(shared, answered.shared) else {}
     spaces = {}
     for namespace in managed_namespaces(snapshot):

@@ -8,7 +8,7 @@ from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition
 from reporter.model.subject import Layer
 from reporter.resolution.candidate import Candidate
-from reporter.settings import Emit
+from reporter.setting_types import Emit
 
 
 def rank_key(candidate: Candidate) -> tuple[bool, int, FindingKey]:

@@ -15,7 +15,8 @@ from typing import Final
 import msgspec
 
 from reporter.daemon.main import run_daemon
-from reporter.settings import DaemonSettings, ScrapeVia
+from reporter.setting_types import ScrapeVia
+from reporter.settings import DaemonSettings
 
 RESYNC_SECONDS: Final = 3
 _SLEEP: Final = 0.005

@@ -182,6 +182,8 @@ class Inside(Replica):
         if settings.resync_seconds == 1:
             # Less than a user may set, so that tests which count passes are quick.
             settings = settings.model_copy(update={"resync_seconds": 0.3})
+        if settings.scrape_interval_seconds == 1:
+            settings = settings.model_copy(update={"scrape_interval_seconds": 0.25})
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("POD_NAME", self.name)
             client = await connect(kubeconfig=self.kubeconfig)

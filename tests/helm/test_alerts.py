@@ -6,7 +6,7 @@ import pytest
 
 from reporter.cli.configure import ProgramSettings
 from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
-from reporter.settings import ScrapeVia
+from reporter.setting_types import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.scrape_metrics import OK
 from tests.daemon.test_listeners import METRICS

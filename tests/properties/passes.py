@@ -10,7 +10,8 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.settings import Emit, EvaluationSettings
+from reporter.setting_types import Emit
+from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -1,8 +1,11 @@
 """Whether it is us: if no pod at all can be scraped, that says nothing about the pods."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
+from itertools import takewhile
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
@@ -10,7 +13,9 @@ from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.model.finding import Finding
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
+from reporter.samples.look import Look
 from reporter.samples.samples import Doubt, Judged, Samples, Verdict
+from reporter.samples.scrape import Failure, PodName
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
@@ -27,14 +32,53 @@ def nothing_reached(samples: Samples) -> tuple[Judged, ...]:
     Only once one of them has a fault: a single round that fails is nothing to speak of.
     """
     pods = tuple(each for each in samples.pods.values() if each.verdict.in_service)
-    if len(pods) < _PODS or not all(each.verdict.failing for each in pods):
+    if not all(each.verdict.failing for each in pods):
         return ()
     if not any(SCRAPE_FAILING in each.verdict.faults for each in pods):
         return ()
+    return pods if _far_apart(pods) else ()
+
+
+def unproven(samples: Samples) -> frozenset[PodName]:
+    """Return the pods that cannot be scraped, while no other pod could be.
+
+    When all of them failed and the first one answers again, the others have not had their turn
+    yet: that it was their own fault shows only if they fail after somebody else has answered.
+    """
+    pods = tuple(each for each in samples.pods.values() if each.verdict.in_service)
+    failing = [each for each in pods if SCRAPE_FAILING in each.verdict.faults]
+    if not failing or not _far_apart(pods):
+        return frozenset()
+    runs = {each.history.newest.target.pod: _failing_run(each) for each in failing}
+    earliest = min(began for began, _ in runs.values())
+    answers = sorted(
+        look.at.boot
+        for each in pods
+        for look in takewhile(lambda look: look.at.boot >= earliest, reversed(each.history.looks))
+        if not _fails(look)
+    )
+    return frozenset(
+        pod
+        for pod, (began, ended) in runs.items()
+        if (n := bisect_left(answers, began)) == len(answers) or answers[n] > ended
+    )
+
+
+def _failing_run(judged: Judged) -> tuple[timedelta, timedelta]:
+    """Return when the first and the last of the newest attempts that failed were, on boot time."""
+    failed = tuple(takewhile(_fails, reversed(judged.history.looks)))
+    return failed[-1].at.boot, failed[0].at.boot
+
+
+def _fails(look: Look) -> bool:
+    return look.failure not in (None, Failure.UNSUPPORTED)
+
+
+def _far_apart(pods: Collection[Judged]) -> bool:
     targets = [each.history.newest.target for each in pods]
     subjects = {(target.namespace, target.inferenceset) for target in targets}
     nodes = {target.node for target in targets}
-    return pods if len(subjects) >= _SUBJECTS and len(nodes) >= _NODES else ()
+    return len(pods) >= _PODS and len(subjects) >= _SUBJECTS and len(nodes) >= _NODES
 
 
 def probe_network(
@@ -61,9 +105,10 @@ def probe_network(
     )
 
 
-def without_failing(samples: Samples) -> Samples:
-    """Return the samples with the failed scrapes undecided instead of a fault of each pod."""
-    return replace(samples, pods={name: _without(judged) for name, judged in samples.pods.items()})
+def without_failing(samples: Samples, pods: Collection[PodName]) -> Samples:
+    """Return the samples with the failed scrapes of some pods undecided instead of a fault."""
+    changed = {name: _without(samples.pods[name]) for name in pods}
+    return replace(samples, pods={**samples.pods, **changed})
 
 
 def _without(judged: Judged) -> Judged:

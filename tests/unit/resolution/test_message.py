@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.settings import Emit
+from reporter.setting_types import Emit
 from tests.unit.resolution.building import Resolver, finding
 
 PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"

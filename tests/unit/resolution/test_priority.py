@@ -8,7 +8,7 @@ from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
 from reporter.model.report import EventType
 from reporter.model.subject import Layer
-from reporter.settings import Emit
+from reporter.setting_types import Emit
 from tests.unit.resolution.building import Resolver, crd, finding
 
 CHAINS = {

@@ -6,7 +6,8 @@ from reporter.cli.configure import ProgramSettings, load_settings
 from reporter.cli.flags import GROUPS, add_setting_flags, settings_from
 from reporter.cli.parser import Parser
 from reporter.errors import UsageError
-from reporter.settings import DaemonSettings, bind_address
+from reporter.setting_types import bind_address
+from reporter.settings import DaemonSettings
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,12 @@ import pytest
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.model.subject import CLUSTER
-from reporter.probes.runtime.network import nothing_reached, probe_network, without_failing
+from reporter.probes.runtime.network import (
+    nothing_reached,
+    probe_network,
+    unproven,
+    without_failing,
+)
 from reporter.samples.samples import Judged, Samples
 from reporter.samples.scrape import Failure
 from reporter.settings import EvaluationSettings
@@ -17,14 +22,19 @@ from tests.unit.probes.runtime.scraped import LOADING, TARGET, Scraped, serving
 FAILS = {"failure": Failure.TIMEOUT}
 
 
-def samples(*pods):
-    """Pods as (name, InferenceSet, node, what a scrape says)."""
+def samples(*pods, turns=None):
+    """Pods as (name, InferenceSet, node, what a scrape says), and when their last turns were."""
     found = {}
     for name, inferenceset, node, page in pods:
         pod = Scraped()
-        base = page.get("target", TARGET)
-        target = replace(base, name=name, inferenceset=inferenceset, node=node)
-        pod.watch(lambda at, page=page, target=target: page | {"target": target}, 135)
+
+        def look(at, page=page, name=name, inferenceset=inferenceset, node=node):
+            told = page(at) if callable(page) else page
+            base = told.get("target", TARGET)
+            target = replace(base, name=name, inferenceset=inferenceset, node=node)
+            return told | {"target": target}
+
+        pod.watch(look, (turns or {}).get(name, 135))
         found["demo", name] = Judged(pod.history, pod.verdict)
     return Samples(scraping=True, pods=found)
 
@@ -74,8 +84,20 @@ def test_the_failure_that_most_have_is_named():
 
 
 def test_meanwhile_the_pods_are_undecided():
-    seen = samples(*APART, WELL)
-    assert SCRAPE_FAILING in seen.pods["demo", "p-0"].verdict.faults
-    for name, judged in without_failing(seen).pods.items():
+    seen = samples(*APART)
+    for judged in without_failing(seen, unproven(seen)).pods.values():
         assert SCRAPE_FAILING not in judged.verdict.faults
-        assert (SCRAPE_FAILING in judged.verdict.undecided) == (name != ("demo", "p-3"))
+        assert SCRAPE_FAILING in judged.verdict.undecided
+
+
+def test_pods_that_fail_while_another_answers_are_told():
+    assert unproven(samples(*APART, WELL)) == frozenset()
+
+
+def test_first_answer_after_an_outage_says_nothing_of_who_has_not_been_asked_since():
+    """They had their last turn before it."""
+    names = {name for name, *_ in APART}
+    first = ("p-3", "c", "n3", lambda at: serving(at) if at >= 135 else FAILS)
+    pods = samples(*APART, first, turns={"p-0": 120, "p-1": 120, "p-2": 135})
+    assert not nothing_reached(pods)
+    assert unproven(pods) == {("demo", name) for name in names - {"p-2"}}

@@ -1,0 +1,233 @@
+"""What a setting may be: choices, shapes and limits, with the words that say so."""
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_settings import NoDecode
+
+from reporter.catalogue.reasons import BY_NAME
+from reporter.catalogue.runtime import (
+    RUNTIME_NAMES,
+    THRESHOLDS,
+)
+
+
+class Emit(StrEnum):
+    """Which findings become Events."""
+
+    CAUSES = "causes"
+    PRIMARY = "primary"
+    FIRING = "firing"
+
+
+class Switched(StrEnum):
+    """A choice of all or none."""
+
+    ON = "on"
+    OFF = "off"
+
+
+class ScrapeVia(StrEnum):
+    """How pods are reached for their metrics."""
+
+    DIRECT = "direct"
+    APISERVER_PROXY = "apiserver-proxy"
+    OFF = "off"
+
+
+class ScrapeScheme(StrEnum):
+    """What pods speak on the port of their metrics."""
+
+    HTTP = "http"
+    HTTPS = "https"
+
+
+class LogFormat(StrEnum):
+    """How log lines look."""
+
+    AUTO = "auto"
+    CONSOLE = "console"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a setting takes, for messages; the rest of the annotation enforces it."""
+
+    text: str
+
+
+class SettingError(ValueError):
+    """A check across settings failed: the one at fault, and what is allowed."""
+
+    def __init__(self, field: str, allowed: str) -> None:
+        super().__init__(field, allowed)
+        self.field = field
+        self.allowed = allowed
+
+
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_ADDRESS: Final = re.compile(r"(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_LAST_PORT: Final = 65_535
+_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_URL_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
+
+
+def bind_address(text: str) -> tuple[str, int] | None:
+    """Return host and port of `host:port`; the host is empty for all addresses; None for `0`.
+
+    Raises:
+        ValueError: it is no such address.
+
+    """
+    if text == "0":
+        return None
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > _LAST_PORT:
+        raise ValueError("not an address")
+    return match["host"].strip("[]"), int(match["port"])
+
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _pairs(value: object) -> object:
+    if isinstance(value, str):
+        value = _split(value)
+    if isinstance(value, (tuple, list)):
+        pairs: dict[str, str] = {}
+        for part in value:
+            name, equals, seconds = str(part).partition("=")
+            if not equals:
+                raise ValueError(f"{part!r} has no =")
+            pairs[name.strip()] = seconds.strip()
+        return pairs
+    return value
+
+
+def _is_address(text: str) -> str:
+    bind_address(text)
+    return text
+
+
+def _is_reason(name: str) -> str:
+    if name not in BY_NAME:
+        near = get_close_matches(name, BY_NAME, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"{name!r} is not a reason{hint}")
+    return name
+
+
+def _switch(value: object) -> object:
+    """Take `on` and `off` for themselves, and anything else for a list."""
+    return value if value in tuple(Switched) else _split(value)
+
+
+def _is_runtime_reason(name: str) -> str:
+    if name not in RUNTIME_NAMES:
+        near = get_close_matches(name, RUNTIME_NAMES, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"{name!r} is not a runtime reason{hint}")
+    return name
+
+
+def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
+    for name, value in values.items():
+        known = THRESHOLDS.get(name)
+        if known is None:
+            near = get_close_matches(name, THRESHOLDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"{name!r} is not a threshold{hint}")
+        if not 0 <= value <= known.most:
+            raise ValueError(f"{name}={value:g} is not in 0 to {known.most:g}")
+    return values
+
+
+def _is_namespace(name: str) -> str:
+    if not _LABEL.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of a namespace")
+    return name
+
+
+def _is_name(name: str) -> str:
+    if name and not _SUBDOMAIN.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of an object")
+    return name
+
+
+def _is_label_key(key: str) -> str:
+    prefix, slash, name = key.rpartition("/")
+    if not _LABEL_NAME.fullmatch(name) or (slash and not _SUBDOMAIN.fullmatch(prefix)):
+        raise ValueError(f"{key!r} is not the key of a label")
+    return key
+
+
+def _is_path(path: str) -> str:
+    if not _URL_PATH.fullmatch(path) or ".." in path:
+        raise ValueError(f"{path!r} is not a path")
+    return path
+
+
+Seconds = Annotated[int, Field(ge=0, le=86_400)]
+Reason = Annotated[str, AfterValidator(_is_reason)]
+Reasons = Annotated[
+    tuple[Reason, ...],
+    NoDecode,
+    BeforeValidator(_split),
+    Allowed("reasons of the catalogue, comma-separated"),
+]
+Namespace = Annotated[str, AfterValidator(_is_namespace), Allowed("the name of a namespace")]
+Namespaces = Annotated[
+    tuple[Namespace, ...],
+    NoDecode,
+    BeforeValidator(_split),
+    Allowed("names of namespaces, comma-separated"),
+]
+Graces = Annotated[
+    dict[Reason, Seconds],
+    NoDecode,
+    BeforeValidator(_pairs),
+    Allowed("REASON=SECONDS, comma-separated, with reasons of the catalogue and 0 to 86400"),
+]
+RuntimeReason = Annotated[str, AfterValidator(_is_runtime_reason)]
+RuntimeReasons = Annotated[
+    Switched | tuple[RuntimeReason, ...],
+    NoDecode,
+    BeforeValidator(_switch),
+    Allowed("on, off, or runtime reasons, comma-separated"),
+]
+Windows = Annotated[
+    dict[RuntimeReason, Annotated[int, Field(ge=1, le=86_400)]],
+    NoDecode,
+    BeforeValidator(_pairs),
+    Allowed("REASON=SECONDS, comma-separated, with runtime reasons and 1 to 86400"),
+]
+Thresholds = Annotated[
+    dict[str, Annotated[float, Field(allow_inf_nan=False)]],
+    NoDecode,
+    BeforeValidator(_pairs),
+    AfterValidator(_thresholds_fit),
+    Allowed("NAME=VALUE, comma-separated; docs/runtime.md lists names and limits"),
+]
+DeploymentName = Annotated[
+    str, AfterValidator(_is_name), Allowed("the name of a Deployment, or nothing")
+]
+Address = Annotated[str, AfterValidator(_is_address), Allowed("HOST:PORT, :PORT or 0")]
+LabelKey = Annotated[
+    str, AfterValidator(_is_label_key), Allowed("the key of a label, without a value")
+]
+UrlPath = Annotated[
+    str, AfterValidator(_is_path), Allowed("a path that begins with /, without a query")
+]
+LeaseName = Annotated[
+    str, Field(min_length=1), AfterValidator(_is_name), Allowed("the name of a Lease")
+]
+Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]

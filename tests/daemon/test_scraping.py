@@ -1,0 +1,290 @@
+"""Model pods that are scraped by the real daemon: what is told of them, and what is not."""
+
+import asyncio
+import json
+import re
+
+import pytest
+
+from reporter.catalogue import runtime as t
+from reporter.cli import status
+from reporter.demo.models import ModelPods
+from reporter.demo.story import CHAT, SEARCH
+from reporter.errors import UsageError
+from reporter.simulation import Misbehaviour, Phase
+from tests.daemon.replica import free_port, passes, until
+from tests.daemon.stage import key_of
+
+PERIOD = 0.25
+WINDOW = 2
+LLAMA, PHI, MISTRAL = (
+    (CHAT, "llama-3-1-8b"),
+    (CHAT, "phi-4-mini"),
+    (SEARCH, "mistral-7b"),
+)
+SLOW = (t.DOWNLOAD_SLOW, f"inferenceset/{SEARCH}/mistral-7b")
+KV_CACHE = (t.KV_CACHE, f"inferenceset/{CHAT}/phi-4-mini")
+PREEMPTION = (t.PREEMPTION, f"inferenceset/{CHAT}/phi-4-mini")
+NOT_SCRAPED = (t.SCRAPE_FAILING, f"inferenceset/{CHAT}/phi-4-mini")
+UNKNOWN = ("clusterStatusUnknown", "cluster")
+
+
+@pytest.fixture(name="pods")
+async def _pods(stage):
+    async with ModelPods(stage.sandbox, free_port()) as pods:
+        yield pods
+
+
+@pytest.fixture(name="settings")
+def _settings(pods):
+    """Windows of two seconds, at four scrapes a second in this process."""
+    windows = (t.KV_CACHE, t.PREEMPTION, t.SCRAPE_FAILING)
+    return {
+        "scrape_via": "direct",
+        "scrape_interval_seconds": 1,
+        "scrape_port": pods.port,
+        "scrape_timeout_seconds": 3,
+        "weight_download_window_seconds": WINDOW,
+        "runtime_window": dict.fromkeys(windows, WINDOW),
+    }
+
+
+async def scraped(pod, more: int) -> None:
+    """Wait until a pod was asked this many times more."""
+    first = pod.requests
+    await until(lambda: pod.requests >= first + more, f"{more} further scrapes")
+
+
+async def disposed(replica, key) -> str | None:
+    return (await replica.dispositions()).get(key)
+
+
+async def verdict(replica, pod, reason: str) -> tuple[str, str]:
+    """What a replica says of a reason for a pod: the verdict, and its details."""
+    code, text = await replica.get("report", f"/api/v1/pods/{pod}")
+    assert code == 200, text
+    (entry,) = [each for each in json.loads(text)["reasons"] if each["reason"] == reason]
+    return entry["verdict"], entry["detail"]
+
+
+def name_of_pod(pods, place) -> str:
+    namespace, owner = place
+    return next(
+        f"{each}/{name}" for each, name in pods.all if each == namespace and name.startswith(owner)
+    )
+
+
+def told(stage) -> list[tuple[str, str]]:
+    """Reasons and subjects of all Warnings so far, also of those that are over."""
+    return [key_of(event) for event in stage.warnings()]
+
+
+async def test_slow_download_is_told_after_its_window_and_over_after_one_good_scrape(
+    stage, pods, inside, settings
+):
+    """Not from a part of the window; and to be slow again takes a whole window again."""
+    pod = pods.of(*MISTRAL)
+    pod.become(Phase.DOWNLOADING, speed=5e6)
+    stage.cluster.replace_pod(*MISTRAL)
+    began = asyncio.get_running_loop().time()
+    await inside(**settings).start()
+    first = await stage.told(SLOW)
+    assert asyncio.get_running_loop().time() - began >= WINDOW
+    assert "5.0 MB/s" in first["message"]
+    assert "mistral-7b-8nwwd-0" in first["message"]
+
+    pod.become(Phase.DOWNLOADING, speed=150e6)
+    await scraped(pod, 1)
+    good = asyncio.get_running_loop().time()
+    pod.become(Phase.DOWNLOADING, speed=5e6)
+    await stage.told(SLOW, "over")
+    again = await stage.told(SLOW)
+    assert asyncio.get_running_loop().time() - good >= WINDOW
+    assert again["metadata"]["name"] != first["metadata"]["name"]
+    assert told(stage) == [SLOW, SLOW]
+
+
+async def test_dip_shorter_than_the_window_is_not_told(stage, pods, inside, settings):
+    """Slow, quick, slow: each part alone is too short."""
+    pod = pods.of(*MISTRAL)
+    pod.become(Phase.DOWNLOADING, speed=5e6)
+    stage.cluster.replace_pod(*MISTRAL)
+    replica = await inside(**settings).start()
+    for _ in range(3):
+        await scraped(pod, 3)
+        pod.become(Phase.DOWNLOADING, speed=150e6)
+        await scraped(pod, 2)
+        pod.become(Phase.DOWNLOADING, speed=5e6)
+    assert (await verdict(replica, name_of_pod(pods, MISTRAL), t.DOWNLOAD_SLOW))[0] != "fault"
+    assert told(stage) == []
+
+
+async def test_full_kv_cache_explains_preemptions(stage, pods, inside, settings):
+    """They are in the report, suppressed by it, and in no Event of their own."""
+    settings["runtime_threshold"] = {"preemptions-per-second": 0.5}
+    replica = await inside(**settings).start()
+    pod = pods.of(*PHI)
+    pod.become(Phase.SATURATED, preemptions=0.0)
+    event = await stage.told(KV_CACHE)
+    assert "phi-4-mini-dbr9r-0" in event["message"]
+    pod.become(Phase.SATURATED, preemptions=40.0)
+
+    async def suppressed() -> list[str]:
+        found = (await replica.report())["findings"]
+        return [
+            each["by"]
+            for each in found
+            if (each["reason"], each["subject"]) == PREEMPTION
+            and each["disposition"] == "suppressed"
+        ]
+
+    assert await until(suppressed, "the preemptions are suppressed") == [[t.KV_CACHE]]
+    assert told(stage) == [KV_CACHE]
+
+
+async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, settings):
+    """Its scrapes last to the timeout; the others are asked as often as before."""
+    replica = await inside(**settings, scrape_concurrency=2).start()
+    hanging, others = pods.of(*PHI), [pods.of(*LLAMA), pods.of(*MISTRAL)]
+    hanging.misbehave(Misbehaviour.HANG)
+    await until(lambda: hanging.requests, "the first scrape of it")
+    before = [pod.requests for pod in others]
+    began = asyncio.get_running_loop().time()
+    await scraped(hanging, 2)
+    lasted = asyncio.get_running_loop().time() - began
+    assert lasted >= settings["scrape_timeout_seconds"]
+    for pod, count in zip(others, before, strict=True):
+        assert pod.requests - count >= 0.7 * lasted / PERIOD
+    event = await stage.told(NOT_SCRAPED)
+    assert "timeout" in event["message"]
+    assert told(stage) == [NOT_SCRAPED]
+    assert await replica.metric("scrapes_skipped_total", cause="busy") > 0
+    hanging.misbehave(None)
+    await stage.told(NOT_SCRAPED, "over")
+
+
+async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, settings):
+    """That says nothing of the pods."""
+    replica = await inside(**settings).start()
+    await until(lambda: all(pod.requests for pod in pods.all.values()), "all are scraped")
+    for pod in pods.all.values():
+        pod.become(Phase.SHUTTING_DOWN)
+    event = await stage.told(UNKNOWN)
+    assert "No metrics page of a model pod can be read (refused)" in event["message"]
+    await replica.passes()
+    for pod in pods.all.values():
+        pod.become(Phase.SERVING)
+    await stage.told(UNKNOWN, "over")
+    await replica.passes()
+    assert told(stage) == [UNKNOWN]
+
+
+async def test_standby_scrapes_and_goes_on_with_the_same_event(stage, pods, inside, settings):
+    """The one that takes over knows the window that it saw as a standby."""
+    replicas = [inside(name, **settings) for name in ("replica-a", "replica-b")]
+    for replica in replicas:
+        await replica.start()
+        await replica.ready()
+    pods.of(*PHI).become(Phase.SATURATED)
+    event = await stage.told(KV_CACHE)
+
+    async def both_see_it() -> bool:
+        seen = [await disposed(replica, KV_CACHE) for replica in replicas]
+        return seen == ["firing", "firing"]
+
+    await until(both_see_it, "the standby sees it, too")
+    (leader,) = [each for each in replicas if await each.leads()]
+    (standby,) = [each for each in replicas if each is not leader]
+    await leader.stop()
+    await until(standby.leads, "the standby leads")
+    count = stage.events(KV_CACHE)[0]["count"]
+    await until(lambda: stage.events(KV_CACHE)[0]["count"] > count, "it is refreshed")
+    assert (await stage.told(KV_CACHE))["metadata"]["name"] == event["metadata"]["name"]
+    assert told(stage) == [KV_CACHE]
+    pods.of(*PHI).become(Phase.SERVING)
+    await stage.told(KV_CACHE, "over")
+
+
+async def test_restart_neither_ends_nor_doubles_what_fires(stage, pods, inside, settings):
+    """The new process has no window yet, so it can say nothing, and what fired goes on."""
+    first = await inside(**settings).start()
+    pods.of(*PHI).become(Phase.SATURATED)
+    event = await stage.told(KV_CACHE)
+    await first.stop()
+    second = await inside(**settings).start()
+    await second.ready()
+    pod = name_of_pod(pods, PHI)
+
+    async def judged_again() -> bool:
+        assert await disposed(second, KV_CACHE) == "firing"
+        return (await verdict(second, pod, t.KV_CACHE))[0] == "fault"
+
+    await until(judged_again, "its window is full again")
+    await passes([second])
+    assert (await stage.told(KV_CACHE))["metadata"]["name"] == event["metadata"]["name"]
+    assert told(stage) == [KV_CACHE]
+
+
+async def test_program_tells_and_shows_a_full_kv_cache(stage, pods, program, settings, capsys):
+    """With flags, at the shortest interval that they allow, and `status --pod`."""
+    windows = settings.pop("runtime_window")
+    settings["runtime_window"] = ",".join(f"{name}={seconds}" for name, seconds in windows.items())
+    replica = await program(**settings).start()
+    await replica.ready()
+    pods.of(*PHI).become(Phase.SATURATED)
+    await stage.told(KV_CACHE)
+    text = await status_of(replica, capsys, name_of_pod(pods, PHI))
+    assert "In service: its numbers are judged." in text
+    assert "fault  engine 0 KV cache at 95% or more" in " ".join(text.split(" ")).replace(
+        "   ", "  "
+    )
+    assert "engine 0 kv_usage" in text
+
+
+async def status_of(replica, capsys, pod: str, *options: str) -> str:
+    """What `status --pod` prints."""
+    url = f"http://127.0.0.1:{replica.ports['report']}"
+    capsys.readouterr()
+    argv = ["--url", url, "--pod", pod, *options]
+    assert await asyncio.to_thread(status.main, argv) == 0
+    return capsys.readouterr().out
+
+
+async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, settings, capsys):
+    """A pod that is not Ready has only its download judged, and that not before its window."""
+    settings["weight_download_window_seconds"] = 300
+    pods.of(*MISTRAL).become(Phase.DOWNLOADING, speed=5e6)
+    stage.cluster.replace_pod(*MISTRAL)
+    replica = await inside(**settings).start()
+    await replica.ready()
+    pod = name_of_pod(pods, MISTRAL)
+    await scraped(pods.of(*MISTRAL), 2)
+    text = await status_of(replica, capsys, pod)
+    assert "Not Ready: only downloads are judged." in text
+    found = json.loads(await status_of(replica, capsys, pod, "-o", "json"))
+    assert (found["namespace"], found["name"]) == tuple(pod.split("/"))
+    assert found["outcome"] == "ok"
+    assert found["values"]["download_speed"] == 5e6
+    assert found["inService"] is False
+    reasons = {each["reason"]: (each["verdict"], each["detail"]) for each in found["reasons"]}
+    verdict_, why = reasons[t.DOWNLOAD_SLOW]
+    assert verdict_ == "not judged"
+    assert why in text
+    assert reasons[t.KV_CACHE][0] == "not judged"
+
+
+@pytest.mark.parametrize("via", ["direct", "off"])
+async def test_status_of_a_pod_that_was_not_scraped_says_why_that_may_be(
+    stage, pods, inside, settings, capsys, via
+):
+    """One line, and the exit status of a wrong argument."""
+    settings["scrape_via"] = via
+    replica = await inside(**settings).start()
+    await stage.all_ready()
+    pod = name_of_pod(pods, PHI) if via == "off" else f"{CHAT}/nobody"
+    with pytest.raises(UsageError, match=f"^{pod}: this pod was not scraped: .*scraping is off$"):
+        await status_of(replica, capsys, pod)
+    status_code, _ = await replica.get("report", f"/api/v1/pods/{pod}")
+    assert status_code == 404
+    if via == "off":
+        assert all(each.requests == 0 for each in pods.all.values())
