@@ -78,6 +78,10 @@ FUZZ_SECONDS ?= 60
 fuzz: setup ## Fuzz what reads pods' pages for FUZZ_SECONDS (60), guided by coverage if atheris is installed
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(ARGS)
 
+.PHONY: soak
+soak: setup ## Scrape 500 simulated pods, of which a tenth misbehave, for minutes (ARGS="--minutes 1")
+	$(BIN)/python -m tests.soak $(ARGS)
+
 bench: setup ## Measure passes, memory, latency and requests (a few minutes)
 	$(BIN)/python -m tests.bench $(ARGS)
 

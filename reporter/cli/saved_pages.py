@@ -14,7 +14,7 @@ from reporter.model.instant import Instant
 from reporter.model.report import SkippedObject
 from reporter.pages.page import UnreadablePage
 from reporter.pages.reading import read_page
-from reporter.probes.runtime.judge import judge, longest_window, objectives
+from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window, objectives
 from reporter.samples.history import History
 from reporter.samples.reading import look_at
 from reporter.samples.samples import NONE, Judged, Samples
@@ -66,16 +66,18 @@ def read_saved(
     """Return what the pages say up to a moment, judged as those of a daemon.
 
     A pod counts as it is in the dump for all of its pages. Pages of pods that the dump does not
-    have say nothing.
+    have say nothing, nor do those of a pod whose newest page is so old that a daemon would have
+    forgotten it.
     """
     by_pod: dict[PodName, list[SavedPage]] = defaultdict(list)
     for page in pages:
         if page.at <= now:
             by_pod[page.pod].append(page)
+    forgotten = now - FORGOTTEN_AFTER * longest_window(settings)
     judged = {
-        target.pod: _judged(target, by_pod[target.pod], settings)
+        target.pod: _judged(target, found, settings)
         for target in targets
-        if by_pod.get(target.pod)
+        if (found := by_pod.get(target.pod)) and found[-1].at >= forgotten
     }
     return Samples(scraping=True, pods=judged) if judged else NONE
 

@@ -1,6 +1,6 @@
 """Simulated vLLM pods at the addresses of a stack's model pods."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Final, Self
@@ -16,8 +16,11 @@ SELECTOR: Final = "inferenceset.kaito.sh/created-by"
 class ModelPods:
     """Serves a page for each model pod of a sandbox while entered, all on one port."""
 
-    def __init__(self, sandbox: Sandbox, port: int = 0) -> None:
+    def __init__(
+        self, sandbox: Sandbox, port: int = 0, make: Callable[..., ModelPod] = ModelPod
+    ) -> None:
         """Make them for the pods that are there now; port 0 is any."""
+        self._make = make
         self._places = {
             (namespace_of(pod), name_of(pod)): str(dig(pod, "status", "podIP"))
             for pod in model_pods(sandbox)
@@ -44,7 +47,7 @@ class ModelPods:
 
     def _pod(self, address: str) -> ModelPod:
         try:
-            return ModelPod(host=address, port=self.port)
+            return self._make(host=address, port=self.port)
         except OSError as error:
             raise UsageError(
                 f"cannot listen on {address}:{self.port}: {(error.strerror or '').lower()}; "

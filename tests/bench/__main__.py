@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import pages
+from tests.bench import pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
@@ -30,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reading = pages.measure()
     sys.stdout.write(f"{pages.render(reading)}\n")
     try:
+        tell("scraping")
+        scraped = asyncio.run(scraping.measure())
+        sys.stdout.write(f"{scraping.render(scraped)}\n")
         for sets in options.sizes:
             namespaces = -(-sets // SETS_PER_NAMESPACE)
             tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
@@ -43,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.write(f"\n{render(found)}\n")
     if options.json is not None:
         options.json.write_bytes(
-            msgspec.json.format(msgspec.json.encode({"sizes": found, "page": reading}))
+            msgspec.json.format(
+                msgspec.json.encode({"sizes": found, "page": reading, "scraping": scraped})
+            )
         )
     return 0
 

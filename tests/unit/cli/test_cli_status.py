@@ -49,3 +49,26 @@ def test_failures_say_what_to_do(run, daemon, answer, says):
     assert says in err
     assert "\x1b" not in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("output", "path"), [("text", "/pods/"), ("json", "/api/v1/pods/")])
+def test_a_pod_is_asked_for_by_namespace_and_name(run, daemon, output, path):
+    daemon.get(f"{URL}{path}models/phi-0").respond(text="what was scraped\n")
+    assert run("status", "--pod", "models/phi-0", "-o", output) == (0, "what was scraped\n", "")
+
+
+def test_a_pod_that_was_not_scraped_is_one_line(run, daemon):
+    daemon.get(f"{URL}/pods/models/phi-0").respond(404, text="this pod was not scraped\n")
+    status, out, err = run("status", "--pod", "models/phi-0")
+    assert (status, out) == (2, "")
+    assert err.endswith("models/phi-0: this pod was not scraped\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("pod", ["phi-0", "models/", "/phi-0", "models/a/b", "models/../x", "M/p"])
+def test_a_pod_is_namespace_and_name(run, daemon, pod):
+    """Nothing else of the daemon can be asked for."""
+    status, _, err = run("status", "--pod", pod)
+    assert status == 2
+    assert "allowed: NAMESPACE/NAME" in err
+    assert not daemon.calls

@@ -1,0 +1,147 @@
+"""`check --from` with pages of model pods beside the objects (docs/check.md)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from shutil import copytree
+
+import pytest
+
+from reporter.catalogue import runtime as t
+from reporter.simulation import Life, Phase, Server, render
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+PHI = "chat-models/phi-4-mini-dbr9r-0"
+KV_CACHE = (t.KV_CACHE, "inferenceset/chat-models/phi-4-mini")
+QUICK = ("--runtime-window", f"{t.KV_CACHE}=60")
+
+
+@pytest.fixture(name="dump")
+def _dump(tmp_path, healthy):
+    """A folder with the healthy stack."""
+    return copytree(healthy, tmp_path / "dump")
+
+
+@pytest.fixture(name="save")
+def _save(dump):
+    """Saves what a pod in a phase serves at some seconds before noon; returns the folder."""
+
+    def save(*ages, pod=PHI, phase=Phase.SATURATED, change=lambda text: text, **parameters):
+        life = Life(NOON.timestamp() - max(ages) - 1)
+        life.become(phase, NOON.timestamp() - max(ages) - 1, **parameters)
+        for age in sorted(ages, reverse=True):
+            at = int(NOON.timestamp() - age)
+            life.advance(at)
+            path = dump / "metrics" / pod / f"{at}.prom"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(change(render(life, Server())))
+        return dump
+
+    return save
+
+
+@pytest.fixture(name="check")
+def _check(run):
+    """Checks a folder; returns the report."""
+
+    def check(folder, *argv):
+        _, out, err = run("check", "--from", folder, "-o", "json", *argv)
+        assert err == ""
+        return json.loads(out)
+
+    return check
+
+
+def fired(report):
+    return [(each["reason"], each["subject"]) for each in report["findings"]]
+
+
+def test_pages_of_several_times_make_a_window(save, check):
+    """The fault is told of the window that they span, and as of the newest."""
+    report = check(save(0, 20, 40, 60), *QUICK)
+    assert fired(report) == [KV_CACHE]
+    (finding,) = report["findings"]
+    assert finding["disposition"] == "firing"
+    assert "pod phi-4-mini-dbr9r-0: engine 0 KV cache at 95% or more for 60 s" in finding["message"]
+    assert report["now"] == "2026-11-20T12:00:00Z"
+    assert [each["reason"] for each in report["events"] if each["type"] == "Warning"] == [
+        t.KV_CACHE
+    ]
+    assert report["skipped"] == []
+
+
+@pytest.mark.parametrize(
+    "ages",
+    [
+        pytest.param((0,), id="a single page"),
+        pytest.param((0, 20, 40), id="a part of the window"),
+        pytest.param((0, 10, 20, 30, 200, 210), id="a hole in the window"),
+    ],
+)
+def test_pages_that_make_no_window_raise_nothing(save, check, ages):
+    """They end nothing either: the stack is as ready as without them."""
+    report = check(save(*ages), *QUICK)
+    assert fired(report) == []
+    assert "inferenceset/chat-models/phi-4-mini" in {each["subject"] for each in report["ready"]}
+
+
+def test_pages_from_hours_before_the_dump_say_nothing_of_it(save, check):
+    """A daemon would have forgotten them, too."""
+    folder = save(0, 20, 40, 60)
+    assert fired(check(folder, *QUICK, "--now", "2026-11-20T12:05:00Z")) == [KV_CACHE]
+    assert fired(check(folder, *QUICK, "--now", "2026-11-20T15:00:00Z")) == []
+
+
+def test_pages_after_the_time_of_the_evaluation_are_not_read(save, check):
+    """`--now` goes back to before the fault."""
+    folder = save(*range(0, 80, 20))
+    assert fired(check(folder, *QUICK, "--now", "2026-11-20T11:59:45Z")) == []
+
+
+def test_page_that_cannot_be_read_counts_as_a_failed_scrape(save, check):
+    """One among good ones is a gap that is bridged; nothing but such pages is a fault."""
+    good = save(0, 20, 60)
+    (good / "metrics" / PHI / f"{int(NOON.timestamp()) - 40}.prom").write_bytes(b"\x00<html>")
+    assert fired(check(good, *QUICK)) == [KV_CACHE]
+    bad = save(*range(0, 160, 20), change=lambda _: "<html>")
+    report = check(bad, *QUICK)
+    assert fired(report) == [(t.SCRAPE_FAILING, "inferenceset/chat-models/phi-4-mini")]
+    assert "its metrics cannot be read for 2 min: unreadable" in report["findings"][0]["message"]
+
+
+def test_misnamed_file_is_skipped_by_name(save, check):
+    """The others are read."""
+    folder = save(0, 20, 40, 60)
+    (folder / "metrics" / PHI / "latest.prom").write_text("vllm:num_requests_running 1\n")
+    report = check(folder, *QUICK)
+    assert fired(report) == [KV_CACHE]
+    assert report["skipped"] == [
+        {
+            "resource": "pods/metrics",
+            "namespace": "chat-models",
+            "name": "phi-4-mini-dbr9r-0",
+            "cause": "latest.prom: not named <unix seconds>.prom",
+        }
+    ]
+
+
+def test_pages_of_pods_that_the_dump_does_not_have_say_nothing(save, check):
+    """Nobody knows whether they are Ready, or whose they are."""
+    report = check(save(0, 20, 40, 60, pod="chat-models/phi-4-mini-other-0"), *QUICK)
+    assert fired(report) == []
+
+
+def test_empty_folder_of_pages_is_none(check, dump):
+    """The report is the same."""
+    alone = check(dump)
+    (dump / "metrics" / PHI).mkdir(parents=True)
+    assert check(dump) == alone
+
+
+def test_newest_page_sets_the_time(save, check):
+    """It is newer than all objects of the dump."""
+    late = NOON + timedelta(hours=1)
+    at = int(late.timestamp())
+    folder = save(0, 20)
+    path = folder / "metrics" / PHI
+    (path / f"{int(NOON.timestamp())}.prom").rename(path / f"{at}.prom")
+    assert check(folder)["now"] == "2026-11-20T13:00:00Z"

@@ -1,0 +1,100 @@
+"""What `status --pod` says of a pod: its newest look, and each reason with why it is or is not judged."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+
+from reporter.catalogue import runtime as t
+from reporter.samples.samples import Judged
+from reporter.samples.scrape import Failure
+from reporter.sinks.pod_view import pod_json, pod_text, pod_view
+from tests.unit.probes.runtime.scraped import Scraped, loading, serving
+
+FULL = {"kv_usage": 0.98, "waiting": 5, "capacity": 5}
+
+
+def seen(page, until, **settings):
+    """A pod that was scraped for so long, as view and as text."""
+    pod = Scraped(**settings)
+    pod.watch(page, until)
+    judged = Judged(pod.history, pod.verdict)
+    now = pod.history.newest.at.wall + timedelta(seconds=4)
+    return pod_view(judged, pod.settings), pod_text(judged, now, pod.settings)
+
+
+def verdicts(view):
+    return {each["reason"]: (each["verdict"], each["detail"]) for each in view["reasons"]}
+
+
+def test_serving_pod_with_a_fault():
+    """The values of its newest page, the fault, and what is clear."""
+    view, text = seen(lambda at: serving(at, **FULL), 300)
+    assert (view["outcome"], view["inService"], view["scrapes"]) == ("ok", True, 21)
+    assert view["spanSeconds"] == 300
+    assert view["values"]["engine 0 kv_usage"] == 0.98
+    told, detail = verdicts(view)[t.KV_CACHE]
+    assert told == "fault"
+    assert detail.startswith("engine 0 KV cache at 95% or more for 5 min")
+    assert verdicts(view)[t.PREEMPTION] == ("clear", "")
+    first, service, *_ = text.splitlines()
+    assert first == "Pod demo/p-0: scraped 4s ago, ok; 21 scrapes over 300 s"
+    assert service == "In service: its numbers are judged."
+    assert re.search(rf"^  {t.KV_CACHE} +fault +engine 0 KV cache", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("page", "until", "reason", "why"),
+    [
+        pytest.param(
+            lambda at: serving(at, **FULL), 60, t.KV_CACHE, "not full yet", id="part of a window"
+        ),
+        pytest.param(
+            lambda _: loading(5e6, 900),
+            30,
+            t.DOWNLOAD_SLOW,
+            "not full yet",
+            id="part of a download's",
+        ),
+        pytest.param(lambda _: loading(5e6, 900), 30, t.KV_CACHE, "Ready", id="not Ready"),
+        pytest.param(
+            lambda _: {"failure": Failure.REFUSED}, 30, t.KV_CACHE, "cannot be read", id="no page"
+        ),
+        pytest.param(
+            lambda at: serving(at, healthy=None),
+            60,
+            t.ENGINE_UNHEALTHY,
+            "does not have",
+            id="not told",
+        ),
+    ],
+)
+def test_why_a_reason_is_not_judged(page, until, reason, why):
+    view, text = seen(page, until)
+    told, detail = verdicts(view)[reason]
+    assert told == "not judged"
+    assert why in detail
+    assert detail in text
+
+
+def test_reasons_that_are_switched_off_say_so():
+    """Downloads are not among them."""
+    view, _ = seen(serving, 300, runtime_reasons=(t.KV_CACHE,))
+    found = {reason: told for reason, (told, _) in verdicts(view).items()}
+    assert found.pop(t.KV_CACHE) == "clear"
+    assert found.pop(t.DOWNLOAD_SLOW) == found.pop(t.DOWNLOAD_STALLED) == "clear"
+    assert set(found.values()) == {"off"}
+
+
+def test_failure_is_the_outcome():
+    view, text = seen(lambda _: {"failure": Failure.STATUS, "detail": "503"}, 30)
+    assert view["outcome"] == "http status 503"
+    assert view["values"] == {}
+    assert "ago, http status 503;" in text
+
+
+def test_json_is_the_view():
+    view, _ = seen(serving, 30)
+    assert json.loads(pod_json(view)) == view
+    assert (view["kind"], view["namespace"], view["name"]) == ("PodMetrics", "demo", "p-0")
