@@ -19,6 +19,7 @@ from reporter.samples.look import Count, Counter, EngineLook, Latency
 from reporter.samples.window import Window
 from reporter.settings import EvaluationSettings
 
+_FILLS_UP: Final = Undecided("the KV cache is full, which is judged first")
 _FEW_PREEMPTIONS: Final = 10
 _FEW_ERRORS: Final = 3
 _FEW_REQUESTS: Final = 20
@@ -144,11 +145,13 @@ def backlog(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def preemption(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 6."""
+    """Row 6; those of a full cache are told as that, before or in place of this."""
     count = window.increase(Counter.PREEMPTIONS)
     finished = window.increase(Counter.FINISHED)
-    if not count:
+    if not count or not window.last_third().increase(Counter.PREEMPTIONS):
         return CLEAR
+    if settings.judges(t.KV_CACHE) and _fills_up(window, settings.threshold(t.KV_USAGE)):
+        return _FILLS_UP
     often = count / window.span.total_seconds() > settings.threshold(t.PREEMPTIONS_RATE)
     allowed = inf if finished is None else finished * settings.threshold(t.PREEMPTED_SHARE)
     many = count >= _FEW_PREEMPTIONS and count > allowed
@@ -159,6 +162,13 @@ def preemption(window: Window, settings: EvaluationSettings) -> Answer:
     return Found(
         "many preemptions", f"{count:.0f} preemptions{beside} within {how_long}", round(count)
     )
+
+
+def _fills_up(window: Window, full: float) -> bool:
+    """Tell whether the cache is full now and has not been so for the whole window."""
+    newest = window.looks[-1].kv_usage
+    is_full = newest is not None and newest >= full
+    return is_full and not window.all(lambda look: look.kv_usage, lambda used: used >= full)
 
 
 def error_rate(window: Window, settings: EvaluationSettings) -> Answer:

@@ -132,6 +132,15 @@ PREEMPTION = [
     ("nine", lambda at: preempts(at, 0.03, 0.01), NEVER),
     ("nothing finishes", lambda at: preempts(at, 0.1, 0), 300),
     ("nobody says what finishes", lambda at: preempts(at, 0.1, None), NEVER),
+    ("no more", lambda at: preempts(at, lambda at: min(6 * at, 600), 10), NEVER),
+    (
+        "the cache fills up",
+        lambda at: (
+            preempts(at, 3, 10)
+            | full(at, {Counter.PREEMPTIONS: 3}, kv_usage=0.97 if at >= 200 else 0.5)
+        ),
+        510,
+    ),
 ]
 ERRORS = [
     ("a twentieth", lambda at: serving(at, {Counter.FAILED: 0.05}), NEVER),
