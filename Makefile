@@ -64,10 +64,12 @@ chart-lint: setup ## helm lint, strict, of both charts
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
 	@$(BIN)/python -m e2e.envtest.binaries
 
-e2e: envtest ## End-to-end tests on a real control plane
+e2e: envtest ## End-to-end tests on a real control plane (about 15 min on 2 cores, and the build the first time)
+	@echo "end-to-end tests: about 15 minutes on two cores"
 	$(BIN)/python -m pytest e2e $(ARGS)
 
-chaos: envtest ## Faults on a real control plane, and the table of docs/reliability.md
+chaos: envtest ## Faults on a real control plane, and the table of docs/reliability.md (about 20 min)
+	@echo "faults on a real control plane: about 20 minutes"
 	$(BIN)/python -m e2e.chaos $(ARGS)
 
 cover: setup ## Tests with branch coverage
