@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Final
 
 import aiohttp
@@ -104,7 +105,7 @@ async def _endless() -> AsyncIterator[bytes]:
 async def _is_rejected(api: Api, access: Access) -> bool:
     """Tell whether the account is refused with 429 and told when to come again."""
     async with api.session.get("/version", headers=access.headers) as answer:
-        return answer.status == 429 and "Retry-After" in answer.headers  # noqa: PLR2004 - HTTP
+        return answer.status == HTTPStatus.TOO_MANY_REQUESTS and "Retry-After" in answer.headers
 
 
 def _level() -> Object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -96,7 +97,7 @@ def requests(log: Path, user: str = "", *, since: int = 0) -> Iterator[Request]:
 def _counts(line: _Line) -> bool:
     """A watch is on record twice: when it is answered, and when it ends."""
     if line.verb == "watch":
-        refused = not 0 < line.response_status.code < 300  # noqa: PLR2004
+        refused = line.response_status.code not in range(1, HTTPStatus.MULTIPLE_CHOICES)
         return line.stage == "ResponseStarted" or (refused and line.stage == "ResponseComplete")
     return line.stage in ("ResponseComplete", "Panic")
 

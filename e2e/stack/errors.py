@@ -1,5 +1,7 @@
 """Errors of the played cluster."""
 
+from http import HTTPStatus
+
 
 class StackError(Exception):
     """The cluster cannot be played as asked; the message says what to do."""
@@ -21,9 +23,9 @@ class ApiError(StackError):
     @property
     def not_found(self) -> bool:
         """Whether the object, or its kind, is not there."""
-        return self.code == 404  # noqa: PLR2004 - an HTTP status
+        return self.code == HTTPStatus.NOT_FOUND
 
     @property
     def conflict(self) -> bool:
         """Whether the object is another one or has changed, or exists already."""
-        return self.code == 409  # noqa: PLR2004 - an HTTP status
+        return self.code == HTTPStatus.CONFLICT

@@ -108,5 +108,11 @@ class Look:
     remaining: float | None = None
     engines: Mapping[str, EngineLook] = field(default_factory=dict)
     pod: EngineLook = field(default_factory=EngineLook)
+
+    @property
+    def fails(self) -> bool:
+        """Whether nothing was reached; a runtime whose page is no text was."""
+        return self.failure not in (None, Failure.UNSUPPORTED)
+
     restarts: int = 0
     renewed: frozenset[str] = frozenset()

@@ -14,7 +14,6 @@ from reporter.probes.runtime.service import is_settled
 from reporter.samples.history import History
 from reporter.samples.look import Latency, Look
 from reporter.samples.samples import Doubt, PodFault, Verdict
-from reporter.samples.scrape import Failure
 from reporter.settings import EvaluationSettings
 
 FORGOTTEN_AFTER: Final = 2
@@ -50,7 +49,7 @@ def judge(history: History, before: Verdict | None, settings: EvaluationSettings
         uid=newest.target.uid,
         faults=faults,
         doubts=doubts,
-        failing=newest.failure not in (None, Failure.UNSUPPORTED),
+        failing=newest.fails,
         in_service=is_settled(newest),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
+from operator import attrgetter
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
@@ -13,9 +14,8 @@ from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.model.finding import Finding
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
-from reporter.samples.look import Look
 from reporter.samples.samples import Doubt, Judged, Samples, Verdict
-from reporter.samples.scrape import Failure, PodName
+from reporter.samples.scrape import PodName
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
@@ -55,7 +55,7 @@ def unproven(samples: Samples) -> frozenset[PodName]:
         look.at.boot
         for each in pods
         for look in takewhile(lambda look: look.at.boot >= earliest, reversed(each.history.looks))
-        if not _fails(look)
+        if not look.fails
     )
     return frozenset(
         pod
@@ -66,12 +66,8 @@ def unproven(samples: Samples) -> frozenset[PodName]:
 
 def _failing_run(judged: Judged) -> tuple[timedelta, timedelta]:
     """Return when the first and the last of the newest attempts that failed were, on boot time."""
-    failed = tuple(takewhile(_fails, reversed(judged.history.looks)))
+    failed = tuple(takewhile(attrgetter("fails"), reversed(judged.history.looks)))
     return failed[-1].at.boot, failed[0].at.boot
-
-
-def _fails(look: Look) -> bool:
-    return look.failure not in (None, Failure.UNSUPPORTED)
 
 
 def _far_apart(pods: Collection[Judged]) -> bool:
