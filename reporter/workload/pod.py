@@ -16,6 +16,9 @@ from reporter.snapshot.table import Table
 TERMINATION_SLACK: Final = timedelta(seconds=60)
 """How long after its deletionTimestamp, which includes its grace period, a pod may stay."""
 
+_GRACE_PERIOD_SECONDS: Final = 30
+"""The API's default of `spec.terminationGracePeriodSeconds`."""
+
 _NAME_BYTES: Final = 253
 _CAUSE_BYTES: Final = 80
 _DETAIL_BYTES: Final = 300
@@ -138,17 +141,25 @@ def judge_pod(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta)
     if lost is not None:
         return lost
     if pod.deleting:
-        return _fault(
-            "terminating",
-            f"does not terminate{_on_node(pod)}",
-            NOT_TERMINATED,
-            transition=pod.metadata.deletion_timestamp,
-            budget=TERMINATION_SLACK,
-        )
+        return _terminating(pod)
     if is_ready(pod):
         return None
     container = max(_container_faults(pod), key=_worst, default=None)
     return container or _unschedulable(pod) or _not_ready(pod, startup_budget)
+
+
+def _terminating(pod: Pod) -> PodFault:
+    seconds = pod.spec.termination_grace_period_seconds
+    grace = timedelta(seconds=_GRACE_PERIOD_SECONDS if seconds is None else seconds)
+    ends = pod.metadata.deletion_timestamp
+    # A time that is still to come counts from now, so the grace period is a part of the budget.
+    return _fault(
+        "terminating",
+        f"does not terminate{_on_node(pod)}",
+        NOT_TERMINATED,
+        transition=ends - grace if ends is not None else None,
+        budget=grace + TERMINATION_SLACK,
+    )
 
 
 def judge_ended(pod: Pod) -> PodFault | None:

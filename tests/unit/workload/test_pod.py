@@ -302,11 +302,12 @@ def test_a_node_without_a_ready_condition_says_nothing():
 
 
 def test_a_terminating_pod_has_sixty_seconds_after_its_grace():
-    """deletionTimestamp includes the grace period, so the budget starts there (design 3)."""
+    """deletionTimestamp includes the grace period, which is 30 s by default (design 3)."""
     pod = make_pod(ready="True", deleted=LATER)
     fault = judge(pod)
     assert not counts(pod)
-    assert (fault.transition, fault.budget) == (moment(LATER), timedelta(seconds=60))
+    began = moment(LATER) - timedelta(seconds=30)
+    assert (fault.transition, fault.budget) == (began, timedelta(seconds=90))
     assert "gpu-1" in fault.detail
 
 

@@ -160,9 +160,9 @@ def test_pods_are_judged_where_workspaces_cannot_be_read():
 def test_a_terminating_pod_counts_as_not_there():
     """It has a minute after its grace, and its replica is missing meanwhile (design 3)."""
     pod, replica = findings(stack(pod=DELETING), MODEL_PODS)
-    assert (pod.related.kind, pod.budget) == ("Pod", timedelta(seconds=60))
+    assert (pod.related.kind, pod.budget) == ("Pod", timedelta(seconds=90))
     assert (replica.related.kind, replica.budget) == ("Workspace", STARTUP)
-    assert replica.transition == pod.transition
+    assert replica.transition == pod.transition + timedelta(seconds=30)
 
 
 POD_REASONS = [
