@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 CHARTS := helm
+SCHEMA := $(CHARTS)/productionstack-status-reporter/values.schema.json
 
 .DEFAULT_GOAL := help
 include image/targets.mk
@@ -47,13 +48,20 @@ docs: setup ## Render what comes from the code: pages, the rules of the chart's 
 	$(BIN)/python -m reporter.catalogue.render > docs/reasons.md
 	$(BIN)/python -m reporter.catalogue.render_runtime docs/runtime.md > docs/runtime.md.new
 	mv docs/runtime.md.new docs/runtime.md
-	$(BIN)/python -m reporter.catalogue.rbac > $(CHARTS)/productionstack-status-reporter/files/cluster-role-rules.yaml
+	$(BIN)/python -m reporter.catalogue.render_stacks docs/stacks.md > docs/stacks.md.new
+	mv docs/stacks.md.new docs/stacks.md
+	$(BIN)/python -m reporter.catalogue.rbac $(CHARTS)/productionstack-status-reporter/files/cluster-role
+	$(BIN)/python -m reporter.catalogue.render_schema $(SCHEMA) > $(SCHEMA).new
+	mv $(SCHEMA).new $(SCHEMA)
 
 .PHONY: docs-check
 docs-check: setup ## Fail if what is rendered is not what the code renders
 	$(BIN)/python -m reporter.catalogue.render | diff -u docs/reasons.md -
 	$(BIN)/python -m reporter.catalogue.render_runtime docs/runtime.md | diff -u docs/runtime.md -
-	$(BIN)/python -m reporter.catalogue.rbac | diff -u $(CHARTS)/productionstack-status-reporter/files/cluster-role-rules.yaml -
+	$(BIN)/python -m reporter.catalogue.render_stacks docs/stacks.md | diff -u docs/stacks.md -
+	$(BIN)/python -m reporter.catalogue.render_schema $(SCHEMA) | diff -u $(SCHEMA) -
+	rules=$$(mktemp -d) && $(BIN)/python -m reporter.catalogue.rbac $$rules \
+	  && diff -ru $(CHARTS)/productionstack-status-reporter/files/cluster-role $$rules; code=$$?; rm -r $$rules; exit $$code
 
 .PHONY: chart-lint
 chart-lint: setup ## helm lint, strict, of both charts

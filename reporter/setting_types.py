@@ -14,6 +14,7 @@ from reporter.catalogue.runtime import (
     RUNTIME_NAMES,
     THRESHOLDS,
 )
+from reporter.model.stack import Stack
 
 
 class Emit(StrEnum):
@@ -29,6 +30,26 @@ class Switched(StrEnum):
 
     ON = "on"
     OFF = "off"
+
+
+class StackMode(StrEnum):
+    """Whether a stack is looked at.
+
+    `auto` looks at what the cluster serves of it and misses nothing; `on` misses its
+    CustomResourceDefinitions and its controller where they are not there.
+    """
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class ModelServingStatus(StrEnum):
+    """How much of the status of ModelServings is ours to write (design section 9)."""
+
+    OFF = "off"
+    ROLES = "roles"
+    FULL = "full"
 
 
 class ScrapeVia(StrEnum):
@@ -131,6 +152,11 @@ def _switch(value: object) -> object:
     return value if value in tuple(Switched) else _split(value)
 
 
+def _mode(value: object) -> object:
+    """Take YAML's booleans, which is what an unquoted `on` or `off` is there."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+
 def _is_runtime_reason(name: str) -> str:
     if name not in RUNTIME_NAMES:
         near = get_close_matches(name, RUNTIME_NAMES, n=1)
@@ -209,6 +235,12 @@ Windows = Annotated[
     NoDecode,
     BeforeValidator(_pairs),
     Allowed("REASON=SECONDS, comma-separated, with runtime reasons and 1 to 86400"),
+]
+Stacks = Annotated[
+    dict[Stack, Annotated[StackMode, BeforeValidator(_mode)]],
+    NoDecode,
+    BeforeValidator(_pairs),
+    Allowed("STACK=MODE, comma-separated: kaito, kthena, otterscale, kserve; auto, on, off"),
 ]
 Thresholds = Annotated[
     dict[str, Annotated[float, Field(allow_inf_nan=False)]],

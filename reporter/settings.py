@@ -17,9 +17,11 @@ from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.runtime import (
     DOWNLOAD_SLOW,
     DOWNLOAD_STALLED,
+    FROM_METRICS,
     RUNTIME_NAMES,
     STALLED_IDLE,
 )
+from reporter.model.stack import Stack
 from reporter.samples.history import MOST_LOOKS
 from reporter.setting_types import (
     Address,
@@ -30,6 +32,7 @@ from reporter.setting_types import (
     LabelKey,
     LeaseName,
     LogFormat,
+    ModelServingStatus,
     Namespace,
     Namespaces,
     Port,
@@ -39,6 +42,8 @@ from reporter.setting_types import (
     ScrapeVia,
     Seconds,
     SettingError,
+    StackMode,
+    Stacks,
     Switched,
     Thresholds,
     UrlPath,
@@ -50,6 +55,9 @@ ENV_PREFIX: Final = "STATUS_REPORTER_"
 RENEW_JITTER: Final = 1.2
 """client-go waits up to this many retry periods between two tries to get the Lease."""
 
+
+_STACKS: Final = {Stack.KAITO: StackMode.ON}
+"""The stacks that are not looked for but expected."""
 
 _SCRAPE_SECONDS: Final = {ScrapeVia.APISERVER_PROXY: 60}
 _SCRAPE_SECONDS_DIRECT: Final = 15
@@ -118,6 +126,9 @@ class EvaluationSettings(BaseSettings):
     disable_reasons: Reasons = ()
     """Reasons that write no Events; the report still shows them."""
 
+    stacks: Stacks = {}
+    """Stacks of model deployments, STACK=auto|on|off; kaito is on, and the others auto."""
+
     istio_namespace: Namespaces = ("istio-system", "aks-istio-system")
     """Namespaces where istiod may be, comma-separated, the first that has it counts."""
 
@@ -166,6 +177,30 @@ class EvaluationSettings(BaseSettings):
     node_provisioner_namespace: Namespaces = ()
     """Namespaces where the node provisioner may be; needed with its name."""
 
+    kthena_namespace: Namespaces = ("kthena-system",)
+    """Namespaces where the Kthena controller may be."""
+
+    kthena_deployment: DeploymentName = "kthena-controller-manager"
+    """Deployment of the Kthena controller. Empty: not probed."""
+
+    otterscale_namespace: Namespaces = ("otterscale-system",)
+    """Namespaces where OtterScale's model operator may be."""
+
+    otterscale_deployment: DeploymentName = "model-operator-controller-manager"
+    """Deployment of OtterScale's model operator. Empty: not probed."""
+
+    kserve_namespace: Namespaces = ("kserve",)
+    """Namespaces where the KServe controller may be."""
+
+    kserve_deployment: DeploymentName = "kserve-controller-manager"
+    """Deployment of the KServe controller. Empty: not probed."""
+
+    knative_namespace: Namespaces = ("knative-serving",)
+    """Namespaces where Knative Serving may be."""
+
+    knative_deployment: DeploymentName = "controller"
+    """Deployment of the Knative controller, which makes revisions. Empty: not probed."""
+
     network_policy_ignored_namespaces: Namespaces = (
         "keda",
         "kaito-system",
@@ -176,6 +211,10 @@ class EvaluationSettings(BaseSettings):
 
     release_namespace: Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
+
+    def stack(self, stack: Stack) -> StackMode:
+        """Return whether a stack is looked at."""
+        return self.stacks.get(stack) or _STACKS.get(stack, StackMode.AUTO)
 
     def judges(self, reason: str) -> bool:
         """Tell whether a runtime reason is switched on."""
@@ -218,6 +257,16 @@ class EvaluationSettings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _graces_count(self) -> Self:
+        for reason in self.grace:
+            if BY_NAME[reason].window_seconds is not None and reason not in FROM_METRICS:
+                raise SettingError(
+                    "grace",
+                    f"for {reason} the name that it has for InferenceSets, which counts for all stacks",
+                )
+        return self
+
+    @model_validator(mode="after")
     def _provisioner_has_a_place(self) -> Self:
         if self.node_provisioner_name and not self.node_provisioner_namespace:
             raise SettingError(
@@ -244,6 +293,12 @@ class DaemonSettings(EvaluationSettings):
 
     scrape_scheme: ScrapeScheme = ScrapeScheme.HTTP
     """What the port speaks; certificates are not verified, as they do not name the pods' IPs."""
+
+    modelserving_status: ModelServingStatus = ModelServingStatus.OFF
+    """What is written of the status of ModelServings: off, roles (roleStatuses only), or full."""
+
+    role_events: bool = False
+    """Tell changes of the roles of a ModelServing as Events on it, in its namespace."""
 
     metrics_bind_address: Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
@@ -278,6 +333,14 @@ class DaemonSettings(EvaluationSettings):
 
     log_format: LogFormat = LogFormat.AUTO
     """`console` for people, `json` for machines, `auto` by what stderr is."""
+
+    @model_validator(mode="after")
+    def _modelservings_are_looked_at(self) -> Self:
+        writes = self.role_events or self.modelserving_status is not ModelServingStatus.OFF
+        if writes and self.stack(Stack.KTHENA) is StackMode.OFF:
+            wanted = "role-events" if self.role_events else "modelserving-status"
+            raise SettingError("stacks", f"kthena=auto or kthena=on, as --{wanted} needs it")
+        return self
 
     @model_validator(mode="after")
     def _lease_times_fit(self) -> Self:

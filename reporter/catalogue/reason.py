@@ -31,6 +31,8 @@ class Reason:
     """One row of the catalogue.
 
     Attributes:
+        type: of its Events: Warning for a fault, Normal for Ready and for what is worth knowing.
+        says_ready: it tells that a subject works; its Event is written by the rules for Ready.
         summary: what it means, one sentence.
         trigger: what is read and which values raise it.
         silent: what looks similar and does not raise it.
@@ -49,6 +51,7 @@ class Reason:
     name: str
     layer: Layer
     type: EventType = EventType.WARNING
+    says_ready: bool = False
     summary: str
     trigger: str
     silent: str = ""

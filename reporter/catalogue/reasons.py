@@ -8,10 +8,13 @@ if an upstream makes its input invalid, and a probe that yields findings with it
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.inferenceservice import INFERENCESERVICE, INFERENCESERVICE_READY
+from reporter.catalogue.modelservice import MODELSERVICE, MODELSERVICE_READY
+from reporter.catalogue.modelserving import MODELSERVING, MODELSERVING_READY
 from reporter.catalogue.reason import Reason
-from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
+from reporter.catalogue.runtime import DOWNLOADS, RUNTIME, rows_of
 from reporter.model.report import EventType
-from reporter.model.subject import Layer
+from reporter.model.subject import Layer, SubjectKind
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
 CLUSTER_ISTIO: Final = "clusterIstioControlPlaneNotReady"
@@ -21,6 +24,10 @@ CLUSTER_KAITO: Final = "clusterKaitoControllerNotReady"
 CLUSTER_NODE_PROVISIONER: Final = "clusterNodeProvisionerNotReady"
 CLUSTER_KEDA: Final = "clusterKedaNotReady"
 CLUSTER_KEDA_SCALER: Final = "clusterKedaKaitoScalerNotReady"
+CLUSTER_KTHENA: Final = "clusterKthenaControllerNotReady"
+CLUSTER_OTTERSCALE: Final = "clusterOtterScaleOperatorNotReady"
+CLUSTER_KSERVE: Final = "clusterKServeControllerNotReady"
+CLUSTER_KNATIVE: Final = "clusterKnativeNotReady"
 CLUSTER_STATUS_UNKNOWN: Final = "clusterStatusUnknown"
 CLUSTER_READY: Final = "clusterReady"
 HARNESS_GATEWAY_CLASS: Final = "modelharnessGatewayClassMissing"
@@ -47,6 +54,21 @@ _SHARED_TRIGGER = (
     "is down (missing, scaled to zero, no available replica) or degraded (fewer ready replicas "
     "than wanted and no rollout in progress, or a rollout past its deadline)."
 )
+
+
+def _controller(name: str, what: str, setting: str, frozen: str) -> Reason:
+    """Return the row of the controller of a stack."""
+    return Reason(
+        name=name,
+        layer=Layer.CLUSTER,
+        summary=f"{what} is not available.",
+        trigger=f"The Deployment named by --{setting}-deployment {_SHARED_TRIGGER}",
+        silent=f"{_SHARED_SILENT} A stack that is auto in --stacks and has no such Deployment.",
+        action="Look at the Deployment that the message names, its pods and their logs. While it "
+        f"is down, {frozen}.",
+        reads=(r.DEPLOYMENTS,),
+    )
+
 
 REASONS: Final[tuple[Reason, ...]] = (
     Reason(
@@ -125,6 +147,30 @@ REASONS: Final[tuple[Reason, ...]] = (
         action="Look at the object that the message names: kubectl describe it.",
         reads=(r.DEPLOYMENTS, r.SCALEDOBJECTS),
     ),
+    _controller(
+        CLUSTER_KTHENA,
+        "The Kthena controller, which makes and replaces the pods of ModelServings,",
+        "kthena",
+        "no pod of a ModelServing is made or replaced",
+    ),
+    _controller(
+        CLUSTER_OTTERSCALE,
+        "OtterScale's model operator, which makes what ModelServices need,",
+        "otterscale",
+        "the status of ModelServices is frozen, and what is deleted is not made anew",
+    ),
+    _controller(
+        CLUSTER_KSERVE,
+        "The KServe controller, which rolls out InferenceServices,",
+        "kserve",
+        "the status of InferenceServices is frozen, and changes of them do nothing",
+    ),
+    _controller(
+        CLUSTER_KNATIVE,
+        "The Knative controller, which makes the revisions of InferenceServices,",
+        "knative",
+        "no revision is made, and no traffic is moved",
+    ),
     Reason(
         name=CLUSTER_STATUS_UNKNOWN,
         layer=Layer.CLUSTER,
@@ -140,6 +186,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         name=CLUSTER_READY,
         layer=Layer.CLUSTER,
         type=EventType.NORMAL,
+        says_ready=True,
         summary="The shared control plane works.",
         trigger="Every configured Deployment is available and every required CRD is served.",
         action="Nothing.",
@@ -224,6 +271,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         name=HARNESS_READY,
         layer=Layer.HARNESS,
         type=EventType.NORMAL,
+        says_ready=True,
         summary="The entrance of a workload namespace works.",
         trigger="Every Gateway is programmed and its data plane has a ready replica.",
         action="Nothing.",
@@ -322,6 +370,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         name=MODEL_READY,
         layer=Layer.DEPLOYMENT,
         type=EventType.NORMAL,
+        says_ready=True,
         summary="A model serves: all wanted replicas are ready and requests reach them.",
         trigger="Every wanted replica is ready, the endpoint picker is available and the route is "
         "accepted, where the model has them.",
@@ -330,6 +379,14 @@ REASONS: Final[tuple[Reason, ...]] = (
         chain=False,
         blocks_ready=False,
     ),
+    *MODELSERVING,
+    MODELSERVING_READY,
+    *MODELSERVICE,
+    *rows_of(SubjectKind.MODELSERVICE),
+    MODELSERVICE_READY,
+    *INFERENCESERVICE,
+    *rows_of(SubjectKind.INFERENCESERVICE),
+    INFERENCESERVICE_READY,
 )
 """All reasons, per layer in the order of the priority chain."""
 

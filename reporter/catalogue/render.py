@@ -10,15 +10,17 @@ from reporter.catalogue.reason import Reason, Threshold
 from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.silencing import SILENCING, silencers_of
 from reporter.catalogue.suppression import SUPPRESSION, SuppressionRow, upstreams_of
-from reporter.model.report import EventType
-from reporter.model.subject import Layer
+from reporter.model.subject import SubjectKind
 
 _WIDTH: Final = 100
 _MARGIN: Final = 16
 _SUBJECTS: Final = {
-    Layer.CLUSTER: "the shared control plane",
-    Layer.HARNESS: "the entrance of one workload namespace",
-    Layer.DEPLOYMENT: "one deployment of a model",
+    SubjectKind.CLUSTER: "the shared control plane",
+    SubjectKind.NAMESPACE: "the entrance of one workload namespace",
+    SubjectKind.INFERENCESET: "one InferenceSet of KAITO",
+    SubjectKind.MODELSERVING: "one ModelServing of Kthena",
+    SubjectKind.MODELSERVICE: "one ModelService of OtterScale",
+    SubjectKind.INFERENCESERVICE: "one InferenceService of KServe",
 }
 _MARKDOWN_HEAD: Final = """\
 # Reasons
@@ -26,7 +28,7 @@ _MARKDOWN_HEAD: Final = """\
 The closed vocabulary of the status reporter: each Event carries one of these reasons. This page is
 rendered from the catalogue (`make docs`); `status-reporter explain <reason>` shows the same.
 
-Within a layer the order is that of the priority chain. A reason outside of the chain is written in
+Within a kind of subject the order is that of the priority chain. A reason outside of the chain is written in
 addition to it.
 """
 
@@ -50,8 +52,8 @@ def reason_table() -> str:
     """Return one line for each reason, by layer."""
     width = max(len(reason.name) for reason in REASONS)
     lines: list[str] = []
-    for layer, reasons in _by_layer():
-        lines += ["", f"{layer}: {_SUBJECTS[layer]}"]
+    for title, reasons in _by_subject():
+        lines += ["", title]
         lines += [f"  {reason.name:{width}}  {reason.summary}" for reason in reasons]
     return "\n".join(lines[1:]) + "\n"
 
@@ -90,8 +92,8 @@ def reason_document(reason: Reason) -> dict[str, object]:
 def reasons_page() -> str:
     """Return `docs/reasons.md`."""
     parts = [_MARKDOWN_HEAD]
-    for layer, reasons in _by_layer():
-        parts.append(f"## {layer}: {_SUBJECTS[layer]}\n")
+    for title, reasons in _by_subject():
+        parts.append(f"## {title}\n")
         for reason in reasons:
             parts.append(f"### {reason.name}\n")
             parts.append(f"{reason.type}. {escape(reason.summary)}\n")
@@ -100,9 +102,10 @@ def reasons_page() -> str:
     return "\n".join(parts)
 
 
-def _by_layer() -> Iterator[tuple[Layer, list[Reason]]]:
-    for layer, reasons in groupby(REASONS, key=lambda reason: reason.layer):
-        yield layer, list(reasons)
+def _by_subject() -> Iterator[tuple[str, list[Reason]]]:
+    for kind, reasons in groupby(REASONS, key=lambda reason: reason.subject_kind):
+        of_kind = list(reasons)
+        yield f"{of_kind[0].layer}: {_SUBJECTS[kind]}", of_kind
 
 
 def _rows_of(reason: Reason) -> list[SuppressionRow]:
@@ -141,13 +144,13 @@ def _facts(reason: Reason) -> list[tuple[str, str]]:
         ("Blocks Ready", "yes" if reason.blocks_ready else "no"),
         ("In the chain", "yes" if reason.chain else "no, written in addition"),
     ]
-    if reason.type is EventType.NORMAL:
+    if reason.says_ready:
         facts = [fact for fact in facts if fact[0] not in {"Blocks Ready", "In the chain"}]
     return [(title, text) for title, text in facts if text]
 
 
 def _grace(reason: Reason) -> str:
-    if reason.type is EventType.NORMAL:
+    if reason.says_ready:
         return ""
     if reason.window_seconds is not None:
         return reason.grace_note

@@ -1,31 +1,22 @@
 """The tables of `docs/runtime.md`, which are rendered into a page that is else written by hand."""
 
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
+from reporter.catalogue.parts import with_parts
 from reporter.catalogue.reason import Reason
 from reporter.catalogue.render import escape
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOADS, RUNTIME
 from reporter.catalogue.silencing import SILENCING
-
-_PART: Final = re.compile(
-    r"(?P<begin><!-- rendered: (?P<name>[a-z]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
-)
+from reporter.model.subject import SubjectKind
 
 
 def runtime_page(text: str) -> str:
     """Return a page with its tables rendered anew."""
-    tables = {"reasons": _reasons, "thresholds": _thresholds, "silencing": _silencing}
-    return _PART.sub(
-        lambda part: part["begin"] + _joined(tables[part["name"]]()) + part["end"], text
+    return with_parts(
+        text, {"reasons": _reasons, "thresholds": _thresholds, "silencing": _silencing}
     )
-
-
-def _joined(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _reasons() -> Iterator[str]:
@@ -56,6 +47,8 @@ def _silencing() -> Iterator[str]:
     yield "| while this fires for a pod | these are not told of it | because |"
     yield "| --- | --- | --- |"
     for row in SILENCING:
+        if not row.upstream.startswith(SubjectKind.INFERENCESET):
+            continue
         downstream = ", ".join(f"`{each}`" for each in row.downstream)
         yield f"| `{row.upstream}` | {downstream} | {escape(row.why)} |"
 

@@ -4,11 +4,13 @@ Each is judged for a pod, over a window that is its grace. They stand outside of
 and do not keep a model from being Ready: it serves, but badly.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reason import Reason, Threshold
-from reporter.model.subject import Layer
+from reporter.catalogue.scraped import SCRAPED
+from reporter.model.subject import Layer, SubjectKind
 
 DOWNLOAD_SLOW: Final = "inferencesetWeightDownloadSlow"
 DOWNLOAD_STALLED: Final = "inferencesetWeightDownloadStalled"
@@ -131,7 +133,7 @@ RUNTIME: Final = (
         trigger="Every attempt fails, for the whole window and a number of attempts at least.",
         silent="Pods that are not Ready; all pods of several models at once, which is told as "
         "clusterStatusUnknown: then it is our own network or permission.",
-        action="kubectl -n <namespace> port-forward <pod> 5000, then get /metrics; look for a "
+        action="kubectl -n <namespace> port-forward <pod> <port>, then get /metrics; look for a "
         "NetworkPolicy that keeps the reporter out.",
         window_seconds=120,
     ),
@@ -218,7 +220,7 @@ RUNTIME: Final = (
         "beginning.",
         silent="A queue that stays as it is; one that begins to grow while fewer replicas are ready "
         "than wanted, as in a scale-out.",
-        action="Add replicas; see whether the autoscaler does (clusterKedaNotReady, "
+        action="Add replicas; see whether the autoscaler does (for KAITO: clusterKedaNotReady, "
         "inferencesetScalingMisconfigured).",
         window_seconds=300,
     ),
@@ -271,4 +273,24 @@ RUNTIME: Final = (
 
 RUNTIME_NAMES: Final = tuple(reason.name for reason in RUNTIME)
 
+FROM_METRICS: Final = frozenset({*(each.name for each in DOWNLOADS), *RUNTIME_NAMES})
+"""Every reason that comes from pages, by its name for an InferenceSet."""
+
 THRESHOLDS: Final = {each.name: each for reason in RUNTIME for each in reason.thresholds}
+
+
+def of_kind(reason: str, kind: SubjectKind) -> str:
+    """Return the name that a reason of an InferenceSet has for a subject of another kind."""
+    return kind + reason.removeprefix(SubjectKind.INFERENCESET)
+
+
+def rows_of(kind: SubjectKind) -> tuple[Reason, ...]:
+    """Return the same rows for subjects of another kind, whose pods are judged by the same rules."""
+    reads = (*r.of_subject(kind), r.PODS)
+    return tuple(
+        replace(row, name=of_kind(row.name, kind), reads=reads) for row in (*DOWNLOADS, *RUNTIME)
+    )
+
+
+KINDS: Final = (SubjectKind.INFERENCESET, *(each.kind for each in SCRAPED))
+"""Kinds of subjects whose pods are scraped."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.reasons import MODEL_PODS
+from reporter.model.subject import SubjectKind
 
 _OF_SERVING: Final = (
     t.METRICS_MISSING,
@@ -35,7 +36,7 @@ class SilencingRow:
     why: str
 
 
-SILENCING: Final[tuple[SilencingRow, ...]] = (
+_OF_INFERENCESETS: Final[tuple[SilencingRow, ...]] = (
     SilencingRow(
         MODEL_PODS, (t.SCRAPE_FAILING, *_OF_PAGES), "a pod that is not Ready is not in service"
     ),
@@ -64,6 +65,23 @@ SILENCING: Final[tuple[SilencingRow, ...]] = (
         t.KV_CACHE, (t.PREEMPTION, t.LATENCY), "preemption and waiting are what a full cache does"
     ),
     SilencingRow(t.BACKLOG, (t.LATENCY,), "who waits in a queue that grows is answered late"),
+)
+
+
+def _of_kind(row: SilencingRow, kind: SubjectKind) -> SilencingRow:
+    upstream = _PODS.get(kind, "") if row.upstream == MODEL_PODS else t.of_kind(row.upstream, kind)
+    return SilencingRow(upstream, tuple(t.of_kind(each, kind) for each in row.downstream), row.why)
+
+
+_PODS: Final = {
+    SubjectKind.INFERENCESET: MODEL_PODS,
+    SubjectKind.MODELSERVICE: "modelservicePodsNotReady",
+    SubjectKind.INFERENCESERVICE: "inferenceservicePodsNotReady",
+}
+"""What is told of pods that are not Ready."""
+
+SILENCING: Final[tuple[SilencingRow, ...]] = tuple(
+    _of_kind(row, kind) for kind in t.KINDS for row in _OF_INFERENCESETS
 )
 
 

@@ -9,9 +9,12 @@ from typing import Final
 
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
+from reporter.catalogue.inferenceservice import NEEDS_KNATIVE, NEEDS_KSERVE
+from reporter.catalogue.modelservice import NEEDS_OPERATOR, ROUTE
+from reporter.catalogue.modelserving import NEEDS_CONTROLLER
 from reporter.model.objects import KubeObject
-from reporter.model.report import EventType
 from reporter.model.resource import Resource
+from reporter.model.subject import SubjectKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,15 @@ class SuppressionRow:
     crd: str = ""
 
 
-def _inferenceset_warnings() -> tuple[str, ...]:
+def _warnings_of(kind: SubjectKind) -> tuple[str, ...]:
     return tuple(
-        reason.name
-        for reason in c.REASONS
-        if reason.name.startswith("inferenceset") and reason.type is EventType.WARNING
+        reason.name for reason in c.REASONS if reason.subject_kind is kind and not reason.says_ready
     )
+
+
+def _seen_on_objects(kind: SubjectKind) -> tuple[str, ...]:
+    """Return the reasons of a kind that are read from objects, few enough for one message."""
+    return tuple(each for each in _warnings_of(kind) if c.BY_NAME[each].window_seconds is None)
 
 
 def _crd(resource: Resource[KubeObject], *downstream: str, why: str = "") -> SuppressionRow:
@@ -67,7 +73,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         "without a provisioner, no progress is no evidence of a failure",
     ),
     _crd(r.APIKEYS, c.HARNESS_API_KEY),
-    _crd(r.INFERENCESETS, *_inferenceset_warnings()),
+    _crd(r.INFERENCESETS, *_warnings_of(SubjectKind.INFERENCESET)),
     _crd(
         r.GATEWAYS,
         c.HARNESS_GATEWAY_CLASS,
@@ -80,6 +86,32 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     _crd(r.WORKSPACES, c.MODEL_INFRA, c.MODEL_PODS, c.MODEL_NODE_PRESSURE),
     _crd(r.ENVOYFILTERS, c.HARNESS_CATCH_ALL),
     _crd(r.AUTHORIZATIONPOLICIES, c.HARNESS_EXT_AUTHZ),
+    SuppressionRow(
+        c.CLUSTER_KTHENA,
+        NEEDS_CONTROLLER,
+        "the Kthena controller makes the pods of ModelServings and replaces old ones",
+    ),
+    _crd(r.MODELSERVINGS, *_seen_on_objects(SubjectKind.MODELSERVING)),
+    SuppressionRow(
+        c.CLUSTER_KSERVE,
+        NEEDS_KSERVE,
+        "the KServe controller writes the status of InferenceServices and makes what they need",
+    ),
+    SuppressionRow(
+        c.CLUSTER_KNATIVE,
+        NEEDS_KNATIVE,
+        "the Knative controller makes revisions and moves traffic",
+    ),
+    _crd(r.INFERENCESERVICES, *_seen_on_objects(SubjectKind.INFERENCESERVICE)),
+    SuppressionRow(
+        c.CLUSTER_OTTERSCALE,
+        NEEDS_OPERATOR,
+        "the model operator makes the objects of ModelServices and writes their status",
+    ),
+    _crd(r.MODELSERVICES, *_seen_on_objects(SubjectKind.MODELSERVICE)),
+    _crd(r.GATEWAYS, ROUTE, why="no route can have a parent while no Gateway can exist"),
+    _crd(r.HTTPROUTES, ROUTE),
+    _crd(r.INFERENCEPOOLS, ROUTE),
 )
 
 

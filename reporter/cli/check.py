@@ -125,7 +125,7 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> _
     times = [page.at for page in pages] + ([dump.newest] if dump.newest else [])
     now, about = _time_of_dump(arguments, max(times, default=None))
     snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
-    targets = find_targets(snapshot, settings.scrape_selector) or ()
+    targets = find_targets(snapshot, settings) or ()
     return _Look(
         snapshot=snapshot,
         now=now,

@@ -69,6 +69,22 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "network_policy_ignored_namespaces",
         ),
     ),
+    (
+        "stacks beside KAITO",
+        (
+            "stacks",
+            "kthena_namespace",
+            "kthena_deployment",
+            "otterscale_namespace",
+            "otterscale_deployment",
+            "kserve_namespace",
+            "kserve_deployment",
+            "knative_namespace",
+            "knative_deployment",
+            "modelserving_status",
+            "role_events",
+        ),
+    ),
     ("listeners", ("metrics_bind_address", "health_probe_bind_address", "report_bind_address")),
     (
         "leading",

@@ -1,12 +1,15 @@
 """Whether an evaluation could judge anything, and what it takes to do so."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import REASONS
 from reporter.model.finding import Evaluation
-from reporter.model.report import EventType
-from reporter.model.subject import Layer, Subject, SubjectKind
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.model.subject import Subject, SubjectKind
+from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import components
@@ -30,11 +33,10 @@ def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSetting
             for component in components(settings)
             for namespace in component.namespaces
         )
-    layer = Layer.HARNESS if subject.kind is SubjectKind.NAMESPACE else Layer.DEPLOYMENT
     return any(
         all(snapshot.known(resource) for resource in reason.reads)
         for reason in REASONS
-        if reason.layer is layer and reason.type is EventType.WARNING
+        if reason.subject_kind is subject.kind and not reason.says_ready
     )
 
 
@@ -58,13 +60,27 @@ def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
 
     One command for all kinds would print nothing if a single one of them is not installed.
     """
-    kinds = " ".join(["crd", *(_SHORT.get(str(each), str(each)) for each in r.CLUSTER_WIDE)])
+    read = [
+        each
+        for each in r.CLUSTER_WIDE
+        if not each.stack or settings.stack(each.stack) is not StackMode.OFF
+    ]
+    selectors = dict.fromkeys(each.label_selector for each in read)
     istio = settings.istio_namespace[0] if settings.istio_namespace else "istio-system"
     own_events = f"events -n {r.EVENT_NAMESPACE} -l {r.EVENTS.label_selector}"
     return (
         "mkdir dump",
-        f'for kind in {kinds}; do kubectl get "$kind" -A -o yaml > "dump/$kind.yaml"; done',
+        *(_all_of([each for each in read if each.label_selector == one], one) for one in selectors),
         f"kubectl get configmap {r.ISTIO_CONFIGMAP} -n {istio} -o yaml > dump/mesh.yaml",
         f"kubectl get {own_events} -o yaml > dump/events.yaml",
         "status-reporter check --from dump --complete",
     )
+
+
+def _all_of(resources: Iterable[Resource[KubeObject]], selector: str) -> str:
+    """Return the command for the kinds that are selected by the same labels, or by none."""
+    kinds = ["crd"] if not selector else []
+    kinds += [_SHORT.get(str(each), str(each)) for each in resources]
+    chosen = f" -l {selector}" if selector else ""
+    get = f'kubectl get "$kind" -A{chosen} -o yaml > "dump/$kind.yaml"'
+    return f"for kind in {' '.join(kinds)}; do {get}; done"

@@ -20,7 +20,7 @@ from reporter.scrape.proxied import MOST_AT_ONCE, ProxiedFetch
 from reporter.scrape.scraper import Observer, Scraper
 from reporter.scrape.targets import find_targets
 from reporter.setting_types import ScrapeVia
-from reporter.settings import DaemonSettings
+from reporter.settings import DaemonSettings, EvaluationSettings
 
 Tell = Callable[[Target, Scrape], None]
 _NOT_SOUGHT: Final = object()
@@ -53,7 +53,7 @@ async def run_scraper(
         with Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts,
-                Finder(cluster, settings.scrape_selector).find,
+                Finder(cluster, settings).find,
                 tell,
                 period=settings.scrape_period,
                 concurrency=_concurrency(settings),
@@ -84,10 +84,9 @@ def _concurrency(settings: DaemonSettings) -> int:
 class Finder:
     """Seeks targets among the pods of a cluster, if these have changed."""
 
-    def __init__(self, cluster: LiveCluster, selector: str) -> None:
-        """Make one for the pods that carry the label `selector`."""
+    def __init__(self, cluster: LiveCluster, settings: EvaluationSettings) -> None:
         self._cluster = cluster
-        self._selector = selector
+        self._settings = settings
         self._sought: object = _NOT_SOUGHT
 
     async def find(self) -> tuple[Target, ...] | None:
@@ -97,7 +96,7 @@ class Finder:
         if pods is self._sought:
             return None
         # In a thread, as a pass does: to order the pods of a large cluster takes a while.
-        targets = await asyncio.to_thread(find_targets, snapshot, self._selector)
+        targets = await asyncio.to_thread(find_targets, snapshot, self._settings)
         if targets is not None:
             self._sought = pods
         return targets

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -16,6 +16,7 @@ from reporter.catalogue.resources import (
     EVENTS,
     ISTIO_CONFIGMAP,
     NAMESPACES,
+    subjects_of,
 )
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import Now, real_now
@@ -24,6 +25,7 @@ from reporter.kube.informer import UNREACHABLE, Place, Timing
 from reporter.kube.informers import AnyPlace, Informers
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
+from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
@@ -134,7 +136,9 @@ class LiveCluster:
 
     def _wanted_cluster_wide(self) -> Iterable[AnyPlace]:
         current = self._discoverer.current
-        for resource in CLUSTER_WIDE:
+        for resource in self._read():
+            if not self._is_of_use(resource):
+                continue
             if not resource.custom:
                 yield Place(resource=resource, version=resource.versions[0])
             elif version := current.version(resource):
@@ -142,6 +146,28 @@ class LiveCluster:
             elif current.discovery.state(resource.crd_name) is Served.UNKNOWN:
                 # What is watched goes on while discovery is away.
                 yield from (informer.place for informer in self._informers.of(resource))
+
+    def _read(self) -> Iterator[Resource[KubeObject]]:
+        """Yield what is read over the whole cluster, without the stacks that are switched off."""
+        for resource in CLUSTER_WIDE:
+            mode = self._settings.stack(resource.stack) if resource.stack else StackMode.ON
+            if mode is StackMode.ON or (mode is StackMode.AUTO and not resource.wide):
+                yield resource
+
+    def _is_of_use(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether the stack that a resource is read for may have subjects.
+
+        What is watched goes on while discovery is away.
+        """
+        if resource.stack is None or resource.subject_kind:
+            return True
+        if self._settings.stack(resource.stack) is StackMode.ON:
+            return True
+        discovery = self._discoverer.current.discovery
+        states = {discovery.state(each.crd_name) for each in subjects_of(resource.stack)}
+        if Served.SERVED in states:
+            return True
+        return Served.UNKNOWN in states and bool(self._informers.of(resource))
 
     def _wanted_configmaps(self) -> Iterable[AnyPlace]:
         if not self._settings.istiod_deployment:
@@ -221,7 +247,7 @@ class LiveCluster:
 
     def snapshot(self) -> Snapshot:
         """Return everything as it is at this moment."""
-        resources = (*CLUSTER_WIDE, *BY_PLACE)
+        resources = (*self._read(), *BY_PLACE)
         skipped = chain.from_iterable(informer.skipped.values() for informer in self._informers)
         return Snapshot(
             tables={resource: self._table(resource) for resource in resources},
@@ -254,6 +280,8 @@ class LiveCluster:
         return self._state(NAMESPACES)
 
     def _not_watched(self, resource: Resource[KubeObject]) -> ResourceState:
+        if self._discoverer.current.discovery.served is not None and not self._is_of_use(resource):
+            return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
         match self._discoverer.current.discovery.state(resource.crd_name):
             case Served.ABSENT:
                 return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
@@ -268,7 +296,7 @@ class LiveCluster:
 
     def health(self) -> list[WatchHealth]:
         """Return the health of each resource's watches."""
-        return [self._health(resource) for resource in (*CLUSTER_WIDE, *BY_PLACE)]
+        return [self._health(resource) for resource in (*self._read(), *BY_PLACE)]
 
     def _health(self, resource: Resource[KubeObject]) -> WatchHealth:
         informers = self._informers.of(resource)
@@ -276,7 +304,7 @@ class LiveCluster:
         heard = [informer.last_frame for informer in informers]
         ages = [(self._now().boot - each.boot).total_seconds() for each in heard if each]
         return WatchHealth(
-            resource=str(resource),
+            resource=resource.selection if resource.stack else str(resource),
             state=state.served.value,
             confirmed=state.confirmed,
             age_seconds=max(ages) if ages and len(ages) == len(heard) else None,

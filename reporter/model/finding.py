@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from reporter.model.derived import Derived
 from reporter.model.subject import ObjectRef, Subject
 
 
@@ -105,6 +106,7 @@ class Evaluation:
         subjects: those that exist.
         undecided: what cannot be told of a pod now: a fault of it that fires goes on, and none
             begins.
+        derived: the statuses that objects should have.
 
     """
 
@@ -112,3 +114,4 @@ class Evaluation:
     ready: tuple[ReadyEvidence, ...]
     subjects: tuple[KnownSubject, ...]
     undecided: Undecided = field(default_factory=dict)
+    derived: tuple[Derived, ...] = ()

@@ -15,11 +15,11 @@ Timestamp: TypeAlias = Annotated[datetime, Meta(tz=True)]
 Labels: TypeAlias = dict[str, str]
 
 
-class _Part(Struct, frozen=True, gc=False, rename="camel"):
-    """A part of an object."""
+class Part(Struct, frozen=True, gc=False, rename="camel"):
+    """A part of an object; names are camel case in JSON."""
 
 
-class OwnerReference(_Part, frozen=True):
+class OwnerReference(Part, frozen=True):
     """An entry of `metadata.ownerReferences`."""
 
     kind: str = ""
@@ -28,7 +28,7 @@ class OwnerReference(_Part, frozen=True):
     controller: bool | None = None
 
 
-class Metadata(_Part, frozen=True):
+class Metadata(Part, frozen=True):
     """`metadata` without annotations, which are large and of use for a few kinds only."""
 
     name: str
@@ -39,10 +39,15 @@ class Metadata(_Part, frozen=True):
     creation_timestamp: Timestamp | None = None
     deletion_timestamp: Timestamp | None = None
     labels: Labels | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
 
     def label(self, key: str) -> str | None:
         """Return the value of a label, None where it is not set."""
         return self.labels.get(key) if self.labels else None
+
+    def owned_by(self, uid: str) -> bool:
+        """Tell whether an owner reference names the object with this uid."""
+        return any(owner.uid == uid for owner in self.owner_references or ())
 
 
 class AnnotatedMetadata(Metadata, frozen=True):
@@ -55,7 +60,7 @@ class AnnotatedMetadata(Metadata, frozen=True):
         return self.annotations.get(key) if self.annotations else None
 
 
-class Condition(_Part, frozen=True):
+class Condition(Part, frozen=True):
     """A condition, in the standard form.
 
     Attributes:
@@ -73,8 +78,8 @@ class Condition(_Part, frozen=True):
 Conditions: TypeAlias = Annotated[tuple[Condition, ...], Meta(max_length=1000)]
 
 
-class _Conditioned(_Part, frozen=True):
-    """A status whose conditions we read."""
+class Conditioned(Part, frozen=True):
+    """A status whose conditions are read."""
 
     conditions: Conditions | None = None
 
@@ -86,7 +91,7 @@ class _Conditioned(_Part, frozen=True):
         return None
 
 
-class KubeObject(_Part, frozen=True):
+class KubeObject(Part, frozen=True):
     """What all objects have; `kind` and `apiVersion` are known from the resource."""
 
     metadata: Metadata
@@ -116,17 +121,33 @@ class Namespace(KubeObject, frozen=True):
     """v1 Namespace."""
 
 
+class ServicePort(Part, frozen=True):
+    """An entry of `spec.ports` of a Service."""
+
+    name: str = ""
+    port: int = 0
+
+
+class ServiceSpec(Part, frozen=True):
+    """`spec` of a Service."""
+
+    selector: Labels | None = None
+    ports: tuple[ServicePort, ...] | None = None
+
+
 class Service(KubeObject, frozen=True):
-    """v1 Service; only whether it exists is read."""
+    """v1 Service."""
+
+    spec: ServiceSpec = ServiceSpec()
 
 
-class NodeSpec(_Part, frozen=True):
+class NodeSpec(Part, frozen=True):
     """`spec` of a Node."""
 
     unschedulable: bool | None = None
 
 
-class NodeStatus(_Conditioned, frozen=True):
+class NodeStatus(Conditioned, frozen=True):
     """`status` of a Node."""
 
 
@@ -137,7 +158,7 @@ class Node(KubeObject, frozen=True):
     status: NodeStatus = NodeStatus()
 
 
-class Probe(_Part, frozen=True):
+class Probe(Part, frozen=True):
     """A container probe; only its time budget is read."""
 
     initial_delay_seconds: int | None = None
@@ -151,14 +172,23 @@ class Probe(_Part, frozen=True):
         return (self.initial_delay_seconds or 0) + tries
 
 
-class Container(_Part, frozen=True):
+class ContainerPort(Part, frozen=True):
+    """An entry of `ports` of a container."""
+
+    container_port: int
+    name: str = ""
+
+
+class Container(Part, frozen=True):
     """A container of a pod's spec."""
 
     name: str
+    image: str = ""
     startup_probe: Probe | None = None
+    ports: tuple[ContainerPort, ...] | None = None
 
 
-class PodSpec(_Part, frozen=True):
+class PodSpec(Part, frozen=True):
     """`spec` of a Pod."""
 
     node_name: str | None = None
@@ -166,20 +196,20 @@ class PodSpec(_Part, frozen=True):
     termination_grace_period_seconds: int | None = None
 
 
-class Waiting(_Part, frozen=True):
+class Waiting(Part, frozen=True):
     """`state.waiting` of a container."""
 
     reason: str | None = None
     message: str | None = None
 
 
-class Running(_Part, frozen=True):
+class Running(Part, frozen=True):
     """`state.running` of a container."""
 
     started_at: Timestamp | None = None
 
 
-class Terminated(_Part, frozen=True):
+class Terminated(Part, frozen=True):
     """`state.terminated` or `lastState.terminated` of a container."""
 
     exit_code: int = 0
@@ -189,7 +219,7 @@ class Terminated(_Part, frozen=True):
     finished_at: Timestamp | None = None
 
 
-class ContainerState(_Part, frozen=True):
+class ContainerState(Part, frozen=True):
     """`state` or `lastState` of a container; one member is set at most."""
 
     waiting: Waiting | None = None
@@ -197,7 +227,7 @@ class ContainerState(_Part, frozen=True):
     terminated: Terminated | None = None
 
 
-class ContainerStatus(_Part, frozen=True):
+class ContainerStatus(Part, frozen=True):
     """An entry of `containerStatuses` or `initContainerStatuses`."""
 
     name: str
@@ -207,7 +237,7 @@ class ContainerStatus(_Part, frozen=True):
     last_state: ContainerState | None = None
 
 
-class PodStatus(_Conditioned, frozen=True):
+class PodStatus(Conditioned, frozen=True):
     """`status` of a Pod."""
 
     phase: str | None = None
@@ -225,7 +255,7 @@ class Pod(KubeObject, frozen=True):
     status: PodStatus = PodStatus()
 
 
-class SelectorRequirement(_Part, frozen=True):
+class SelectorRequirement(Part, frozen=True):
     """An entry of `matchExpressions`."""
 
     key: str
@@ -233,7 +263,7 @@ class SelectorRequirement(_Part, frozen=True):
     values: tuple[str, ...] | None = None
 
 
-class LabelSelector(_Part, frozen=True):
+class LabelSelector(Part, frozen=True):
     """A label selector."""
 
     match_labels: Labels | None = None
@@ -262,16 +292,47 @@ def _meets(labels: Labels, requirement: SelectorRequirement) -> bool:
             return False
 
 
-class DeploymentSpec(_Part, frozen=True):
+class TemplateContainer(Part, frozen=True):
+    """A container of a Deployment's pod template."""
+
+    name: str
+    image: str = ""
+    args: tuple[str, ...] | None = None
+    ports: tuple[ContainerPort, ...] | None = None
+
+
+class TemplateMetadata(Part, frozen=True):
+    """`metadata` of a pod template."""
+
+    labels: Labels | None = None
+    annotations: dict[str, str] | None = None
+
+
+class TemplateSpec(Part, frozen=True):
+    """`spec` of a pod template."""
+
+    init_containers: tuple[TemplateContainer, ...] | None = None
+    containers: tuple[TemplateContainer, ...] | None = None
+
+
+class PodTemplate(Part, frozen=True):
+    """`spec.template` of a Deployment."""
+
+    metadata: TemplateMetadata = TemplateMetadata()
+    spec: TemplateSpec = TemplateSpec()
+
+
+class DeploymentSpec(Part, frozen=True):
     """`spec` of a Deployment."""
 
     replicas: int | None = None
     paused: bool | None = None
     progress_deadline_seconds: int | None = None
     selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
 
 
-class DeploymentStatus(_Conditioned, frozen=True):
+class DeploymentStatus(Conditioned, frozen=True):
     """`status` of a Deployment."""
 
     observed_generation: int = 0
@@ -293,14 +354,14 @@ class Deployment(KubeObject, frozen=True):
         return 1 if self.spec.replicas is None else self.spec.replicas
 
 
-class InferenceSetSpec(_Part, frozen=True):
+class InferenceSetSpec(Part, frozen=True):
     """`spec` of an InferenceSet."""
 
     replicas: int | None = None
     node_count_limit: int | None = None
 
 
-class InferenceSetStatus(_Conditioned, frozen=True):
+class InferenceSetStatus(Conditioned, frozen=True):
     """`status` of an InferenceSet."""
 
     replicas: int | None = None
@@ -320,7 +381,7 @@ class InferenceSet(KubeObject, frozen=True):
         return 1 if self.spec.replicas is None else self.spec.replicas
 
 
-class WorkspaceStatus(_Conditioned, frozen=True):
+class WorkspaceStatus(Conditioned, frozen=True):
     """`status` of a Workspace."""
 
     state: str | None = None
@@ -334,7 +395,7 @@ class Workspace(KubeObject, frozen=True):
     status: WorkspaceStatus = WorkspaceStatus()
 
 
-class ApiKeyStatus(_Conditioned, frozen=True):
+class ApiKeyStatus(Conditioned, frozen=True):
     """`status` of an APIKey."""
 
     phase: str | None = None
@@ -346,7 +407,7 @@ class ApiKey(KubeObject, frozen=True):
     status: ApiKeyStatus = ApiKeyStatus()
 
 
-class GatewayClassStatus(_Conditioned, frozen=True):
+class GatewayClassStatus(Conditioned, frozen=True):
     """`status` of a GatewayClass."""
 
 
@@ -356,19 +417,19 @@ class GatewayClass(KubeObject, frozen=True):
     status: GatewayClassStatus = GatewayClassStatus()
 
 
-class ListenerStatus(_Conditioned, frozen=True):
+class ListenerStatus(Conditioned, frozen=True):
     """An entry of `status.listeners` of a Gateway."""
 
     name: str = ""
 
 
-class GatewaySpec(_Part, frozen=True):
+class GatewaySpec(Part, frozen=True):
     """`spec` of a Gateway."""
 
     gateway_class_name: str = ""
 
 
-class GatewayStatus(_Conditioned, frozen=True):
+class GatewayStatus(Conditioned, frozen=True):
     """`status` of a Gateway."""
 
     listeners: tuple[ListenerStatus, ...] | None = None
@@ -381,7 +442,7 @@ class Gateway(KubeObject, frozen=True):
     status: GatewayStatus = GatewayStatus()
 
 
-class ParentReference(_Part, frozen=True):
+class ParentReference(Part, frozen=True):
     """A route's or pool's reference to its parent; a Gateway of the same namespace by default."""
 
     name: str = ""
@@ -390,14 +451,14 @@ class ParentReference(_Part, frozen=True):
     group: str | None = None
 
 
-class ParentStatus(_Conditioned, frozen=True):
+class ParentStatus(Conditioned, frozen=True):
     """An entry of `status.parents`."""
 
     parent_ref: ParentReference = ParentReference()
     controller_name: str = ""
 
 
-class BackendReference(_Part, frozen=True):
+class BackendReference(Part, frozen=True):
     """A backend of a route's rule."""
 
     name: str = ""
@@ -405,20 +466,20 @@ class BackendReference(_Part, frozen=True):
     group: str | None = None
 
 
-class RouteRule(_Part, frozen=True):
+class RouteRule(Part, frozen=True):
     """A rule of a route."""
 
     backend_refs: tuple[BackendReference, ...] | None = None
 
 
-class HttpRouteSpec(_Part, frozen=True):
+class HttpRouteSpec(Part, frozen=True):
     """`spec` of an HTTPRoute."""
 
     parent_refs: tuple[ParentReference, ...] | None = None
     rules: tuple[RouteRule, ...] | None = None
 
 
-class ParentsStatus(_Part, frozen=True):
+class ParentsStatus(Part, frozen=True):
     """A status that is kept per parent."""
 
     parents: tuple[ParentStatus, ...] | None = None
@@ -431,10 +492,26 @@ class HttpRoute(KubeObject, frozen=True):
     status: ParentsStatus = ParentsStatus()
 
 
-class InferencePoolSpec(_Part, frozen=True):
+class TargetPort(Part, frozen=True):
+    """An entry of `targetPorts` of an InferencePool, and the port of a reference."""
+
+    number: int = 0
+
+
+class EndpointPickerRef(Part, frozen=True):
+    """`spec.endpointPickerRef` of an InferencePool."""
+
+    name: str = ""
+    port: TargetPort | None = None
+    failure_mode: str | None = None
+
+
+class InferencePoolSpec(Part, frozen=True):
     """`spec` of an InferencePool."""
 
     selector: LabelSelector | None = None
+    target_ports: tuple[TargetPort, ...] | None = None
+    endpoint_picker_ref: EndpointPickerRef | None = None
 
 
 class InferencePool(KubeObject, frozen=True):
@@ -444,13 +521,13 @@ class InferencePool(KubeObject, frozen=True):
     status: ParentsStatus = ParentsStatus()
 
 
-class ProviderReference(_Part, frozen=True):
+class ProviderReference(Part, frozen=True):
     """`spec.provider` of an AuthorizationPolicy."""
 
     name: str = ""
 
 
-class AuthorizationPolicySpec(_Part, frozen=True):
+class AuthorizationPolicySpec(Part, frozen=True):
     """`spec` of an AuthorizationPolicy."""
 
     action: str | None = None
@@ -463,27 +540,27 @@ class AuthorizationPolicy(KubeObject, frozen=True):
     spec: AuthorizationPolicySpec = AuthorizationPolicySpec()
 
 
-class WorkloadSelector(_Part, frozen=True):
+class WorkloadSelector(Part, frozen=True):
     """`spec.workloadSelector` of an EnvoyFilter."""
 
     labels: Labels | None = None
 
 
-class ValidationMessage(_Part, frozen=True):
+class ValidationMessage(Part, frozen=True):
     """An entry of Istio's `status.validationMessages`."""
 
     level: str | None = None
     documentation_url: str | None = None
 
 
-class EnvoyFilterSpec(_Part, frozen=True):
+class EnvoyFilterSpec(Part, frozen=True):
     """`spec` of an EnvoyFilter; its patches are free-form, only cluster names are sought there."""
 
     workload_selector: WorkloadSelector | None = None
     config_patches: tuple[object, ...] | None = None
 
 
-class EnvoyFilterStatus(_Conditioned, frozen=True):
+class EnvoyFilterStatus(Conditioned, frozen=True):
     """`status` of an EnvoyFilter; empty unless Istio runs with its analysis on."""
 
     validation_messages: tuple[ValidationMessage, ...] | None = None
@@ -496,13 +573,13 @@ class EnvoyFilter(KubeObject, frozen=True):
     status: EnvoyFilterStatus = EnvoyFilterStatus()
 
 
-class IngressRule(_Part, frozen=True):
+class IngressRule(Part, frozen=True):
     """An entry of `spec.ingress` of a CiliumNetworkPolicy."""
 
     from_endpoints: tuple[LabelSelector, ...] | None = None
 
 
-class CiliumNetworkPolicySpec(_Part, frozen=True):
+class CiliumNetworkPolicySpec(Part, frozen=True):
     """`spec` of a CiliumNetworkPolicy."""
 
     ingress: tuple[IngressRule, ...] | None = None
@@ -514,7 +591,7 @@ class CiliumNetworkPolicy(KubeObject, frozen=True):
     spec: CiliumNetworkPolicySpec = CiliumNetworkPolicySpec()
 
 
-class ScaledObjectStatus(_Conditioned, frozen=True):
+class ScaledObjectStatus(Conditioned, frozen=True):
     """`status` of a ScaledObject."""
 
 
@@ -524,7 +601,7 @@ class ScaledObject(KubeObject, frozen=True):
     status: ScaledObjectStatus = ScaledObjectStatus()
 
 
-class MeshConfig(_Part, frozen=True):
+class MeshConfig(Part, frozen=True):
     """`data` of Istio's ConfigMap."""
 
     mesh: str | None = None
@@ -536,7 +613,7 @@ class ConfigMap(KubeObject, frozen=True):
     data: MeshConfig | None = None
 
 
-class Reference(_Part, frozen=True):
+class Reference(Part, frozen=True):
     """`involvedObject` and `related` of an Event."""
 
     api_version: str = ""
@@ -546,7 +623,7 @@ class Reference(_Part, frozen=True):
     uid: str = ""
 
 
-class EventSource(_Part, frozen=True):
+class EventSource(Part, frozen=True):
     """`source` of an Event."""
 
     component: str = ""

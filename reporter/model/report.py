@@ -1,10 +1,10 @@
 """The result of a pass, which every sink renders."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from reporter.model.derived import Derived
 from reporter.model.finding import FindingKey
 from reporter.model.subject import Layer, ObjectRef, Subject
 
@@ -108,4 +108,4 @@ class Report:
     ready: tuple[ReadySubject, ...]
     unknown: tuple[UnknownResource, ...]
     skipped: tuple[SkippedObject, ...]
-    derived: tuple[Mapping[str, object], ...] = ()
+    derived: tuple[Derived, ...] = ()

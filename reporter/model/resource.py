@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reporter.model.objects import KubeObject
-from reporter.model.subject import ObjectRef
+from reporter.model.stack import Stack
+from reporter.model.subject import ObjectRef, SubjectKind
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 
@@ -24,6 +25,11 @@ class Resource(Generic[ObjectT_co]):
         purpose: why it is read, for the documentation and the rendered RBAC rules.
         label_selector: restricts what is listed and watched; empty reads all.
         custom: defined by a CustomResourceDefinition, so it may be absent from a cluster.
+        stack: the stack that it is read for; None reads it whatever stacks there are.
+        wide: the right to read it reaches much further than what is selected, for RBAC knows no
+            labels; so it is read only where its stack is `on`, and missed nowhere else.
+        subject_kind: its objects are subjects of this kind. What else is read for a stack is
+            watched while a resource with subjects of that stack is served.
 
     """
 
@@ -36,9 +42,17 @@ class Resource(Generic[ObjectT_co]):
     purpose: str
     label_selector: str = ""
     custom: bool = False
+    stack: Stack | None = None
+    wide: bool = False
+    subject_kind: SubjectKind | None = None
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def selection(self) -> str:
+        """The text form and the label selector, which tells two resources of one kind apart."""
+        return f"{self}[{self.label_selector}]" if self.label_selector else str(self)
 
     @property
     def crd_name(self) -> str:

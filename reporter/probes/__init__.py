@@ -1,17 +1,21 @@
 """Pure functions from a snapshot to findings; one package for each layer, one module a subject."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
 
 from reporter.model.finding import Evaluation
 from reporter.model.objects import Namespace
+from reporter.model.stack import Stack
+from reporter.model.subject import Subject
 from reporter.probes.cluster import evaluate_cluster
 from reporter.probes.harness import evaluate_harness
 from reporter.probes.inferenceset import evaluate_inferencesets
 from reporter.probes.reuse import (
     Answered,
+    Question,
+    answer,
     own_inputs,
-    same_objects,
-    same_shared,
     shared_inputs,
 )
 from reporter.probes.runtime.network import (
@@ -20,7 +24,9 @@ from reporter.probes.runtime.network import (
     verdicts_by_namespace,
     without_failing,
 )
-from reporter.samples.samples import NONE, Samples
+from reporter.probes.stacks import stack_questions
+from reporter.samples.samples import NONE, Samples, Verdict
+from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import managed_namespaces
@@ -43,42 +49,47 @@ def evaluate_again(
 ) -> tuple[Evaluation, Answered]:
     """Return the same as `evaluate`, and what the next evaluation may reuse.
 
-    Namespaces of which all inputs are the same objects as when `answered` was made are not asked
-    again.
+    What rests on the same objects as when `answered` was made is not asked again.
     """
     verdicts = verdicts_by_namespace(samples)
     blind = tuple(probe_network(samples, snapshot, settings))
     if doubtful := unproven(samples):
         samples = without_failing(samples, doubtful)
     shared = (samples.scraping, doubtful, *shared_inputs(snapshot, settings))
-    earlier = answered.spaces if same_shared(shared, answered.shared) else {}
-    spaces = {}
-    for namespace in managed_namespaces(snapshot):
-        own = (*own_inputs(snapshot, namespace), verdicts.get(namespace.name, ()))
-        before = earlier.get(namespace.name)
-        if before is not None and same_objects(own, before[0]):
-            spaces[namespace.name] = before
-        else:
-            spaces[namespace.name] = (
-                own,
-                _evaluate_namespace(snapshot, settings, namespace, samples),
-            )
+    questions = chain(
+        _namespace_questions(snapshot, settings, samples, verdicts),
+        stack_questions(snapshot, settings, samples),
+    )
+    now_answered = answer(questions, shared, answered)
     parts = [
         evaluate_cluster(snapshot, settings),
         Evaluation(blind, (), ()),
-        *(part for _, part in spaces.values()),
+        *(part for _, part in now_answered.answers.values()),
     ]
-    return _joined(parts), Answered(shared, spaces)
+    return _joined(parts), now_answered
+
+
+def _namespace_questions(
+    snapshot: Snapshot,
+    settings: EvaluationSettings,
+    samples: Samples,
+    verdicts: Mapping[str, tuple[Verdict, ...]],
+) -> Iterator[Question]:
+    for namespace in managed_namespaces(snapshot):
+        yield Question(
+            Subject.of_namespace(namespace.name),
+            (*own_inputs(snapshot, namespace), verdicts.get(namespace.name, ())),
+            partial(_evaluate_namespace, snapshot, settings, namespace, samples),
+        )
 
 
 def _evaluate_namespace(
     snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace, samples: Samples
 ) -> Evaluation:
-    parts = (
-        evaluate_harness(snapshot, settings, (namespace,)),
-        evaluate_inferencesets(snapshot, settings, (namespace,), samples),
-    )
-    return _joined(parts)
+    harness = evaluate_harness(snapshot, settings, (namespace,))
+    if settings.stack(Stack.KAITO) is StackMode.OFF:
+        return harness
+    return _joined((harness, evaluate_inferencesets(snapshot, settings, (namespace,), samples)))
 
 
 def _joined(parts: Iterable[Evaluation]) -> Evaluation:
@@ -88,4 +99,5 @@ def _joined(parts: Iterable[Evaluation]) -> Evaluation:
         ready=tuple(evidence for part in parts for evidence in part.ready),
         subjects=tuple(subject for part in parts for subject in part.subjects),
         undecided={pod: which for part in parts for pod, which in part.undecided.items()},
+        derived=tuple(status for part in parts for status in part.derived),
     )

@@ -1,11 +1,12 @@
 """Answers of an earlier pass that still hold: a change in one namespace costs one namespace.
 
-What the probes say about a namespace depends on its own objects and on a few that many share. If
-all of these are the same objects as before, so is the answer. This is a matter of speed only: with
+What the probes say about a namespace, or about a subject of a stack beside KAITO, depends on its
+own objects and on a few that many share. If all of these are the same objects as before, so is the
+answer. This is a matter of speed only: with
 or without it an evaluation is the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Final, TypeAlias
@@ -14,6 +15,8 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
+from reporter.model.stack import Stack
+from reporter.model.subject import Subject
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -28,19 +31,52 @@ SHARED: Final[tuple[Resource[KubeObject], ...]] = (
 """Read beyond the namespace in question: a route's Gateway may be elsewhere, pods share nodes."""
 
 OWN: Final[tuple[Resource[KubeObject], ...]] = tuple(
-    resource for resource in r.CLUSTER_WIDE if resource not in SHARED
+    resource
+    for resource in r.CLUSTER_WIDE
+    if resource not in SHARED and resource.stack in (None, Stack.KAITO)
 )
 
-_Objects: TypeAlias = tuple[KubeObject, ...]
-_Inputs: TypeAlias = tuple[tuple[object, ...], ...]
+Inputs: TypeAlias = tuple[tuple[object, ...], ...]
+"""Groups of objects that an answer rests on, beside those that many share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about one namespace or one subject.
+
+    Attributes:
+        about: the subject; that of a namespace stands for all of KAITO in it.
+        inputs: what the answer rests on, beside `SHARED`.
+        ask: asks the probes.
+
+    """
+
+    about: Subject
+    inputs: Inputs
+    ask: Callable[[], Evaluation]
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was said about each namespace, and the objects it rests on."""
+    """What was answered, and the objects it rests on."""
 
     shared: tuple[object, ...] = ()
-    spaces: Mapping[str, tuple[_Inputs, Evaluation]] = field(default_factory=dict)
+    answers: Mapping[Subject, tuple[Inputs, Evaluation]] = field(default_factory=dict)
+
+
+def answer(
+    questions: Iterable[Question], shared: tuple[object, ...], answered: Answered
+) -> Answered:
+    """Return the answers, those of before where what they rest on is the same."""
+    earlier = answered.answers if same_shared(shared, answered.shared) else {}
+    answers: dict[Subject, tuple[Inputs, Evaluation]] = {}
+    for question in questions:
+        before = earlier.get(question.about)
+        if before is not None and same_objects(question.inputs, before[0]):
+            answers[question.about] = before
+        else:
+            answers[question.about] = question.inputs, question.ask()
+    return Answered(shared, answers)
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:
@@ -55,7 +91,7 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
     )
 
 
-def own_inputs(snapshot: Snapshot, namespace: Namespace) -> tuple[_Objects, ...]:
+def own_inputs(snapshot: Snapshot, namespace: Namespace) -> Inputs:
     """Return the objects of a namespace that its probes read."""
     return tuple(snapshot[resource].in_namespace(namespace.name) for resource in OWN)
 

@@ -110,7 +110,7 @@ def _recency(record: Record) -> tuple[datetime, bool, str]:
 
 def _speaks_of_ready(record: Record) -> bool:
     reason = BY_NAME[record.key.reason]
-    return reason.blocks_ready or reason.type is EventType.NORMAL
+    return reason.blocks_ready or reason.says_ready
 
 
 def _blind(kind: SubjectKind, snapshot: Snapshot) -> bool:
@@ -129,7 +129,7 @@ def _of(kind: SubjectKind) -> tuple[Reason, ...]:
     return tuple(
         reason
         for reason in REASONS
-        if reason.subject_kind is kind and (reason.blocks_ready or reason.type is EventType.NORMAL)
+        if reason.subject_kind is kind and (reason.blocks_ready or reason.says_ready)
     )
 
 

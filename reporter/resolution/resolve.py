@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from operator import attrgetter
 
 from reporter.catalogue.reasons import BY_NAME, RANK
 from reporter.model.finding import Evaluation, Finding, FindingKey
@@ -92,6 +93,9 @@ def resolve(
         ready=readiness.ready,
         unknown=unknown_resources(snapshot),
         skipped=tuple(sorted(set(snapshot.skipped))),
+        derived=tuple(
+            each.dated(now.wall) for each in sorted(evaluation.derived, key=attrgetter("object"))
+        ),
     )
     kept = remember(
         candidates,

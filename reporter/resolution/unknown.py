@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from reporter.catalogue.reasons import BY_NAME
-from reporter.catalogue.resources import EVENTS, INFERENCESETS, NAMESPACES
+from reporter.catalogue.resources import EVENTS, NAMESPACES, of_subject
 from reporter.catalogue.suppression import upstreams_of
 from reporter.model.finding import FindingKey
 from reporter.model.objects import KubeObject
@@ -66,9 +66,8 @@ def existence_known(subject: Subject, snapshot: Snapshot) -> bool:
             return False
         case SubjectKind.NAMESPACE:
             return snapshot.absence_known(NAMESPACES)
-        case SubjectKind.INFERENCESET:
-            return snapshot.absence_known(NAMESPACES) and snapshot.absence_known(
-                INFERENCESETS, subject.namespace
-            )
         case _:
-            return False
+            places = ((each, subject.namespace) for each in of_subject(subject.kind))
+            return snapshot.absence_known(NAMESPACES) and all(
+                snapshot.absence_known(*place) for place in places
+            )

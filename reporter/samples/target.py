@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from reporter.model.subject import Subject
 from reporter.samples.scrape import PodName
 
 
@@ -24,7 +25,8 @@ class Target:
         name: of the pod.
         uid: of the pod; one with another uid is another pod.
         address: its IP, of either family, without brackets.
-        inferenceset: name of the InferenceSet, the value of the selector label.
+        subject: whose pod it is.
+        port: where it serves its metrics; None is the port that settings name.
         node: where it runs.
         created: its `metadata.creationTimestamp`.
         ready: whether its Ready condition is True.
@@ -37,7 +39,8 @@ class Target:
     name: str
     uid: str
     address: str
-    inferenceset: str = ""
+    subject: Subject
+    port: int | None = None
     node: str = ""
     created: datetime | None = None
     ready: bool = False

@@ -25,9 +25,10 @@ class Endpoint:
     port: int = 5000
     path: str = "/metrics"
 
-    def url(self, address: str) -> yarl.URL:
-        """Return the page of the pod at an IP of either family; yarl puts IPv6 in brackets."""
-        return yarl.URL.build(scheme=self.scheme, host=address, port=self.port, path=self.path)
+    def url(self, target: Target) -> yarl.URL:
+        """Return the page of a pod with an IP of either family; yarl puts IPv6 in brackets."""
+        port = target.port or self.port
+        return yarl.URL.build(scheme=self.scheme, host=target.address, port=port, path=self.path)
 
 
 class DirectFetch:
@@ -75,7 +76,7 @@ class DirectFetch:
         with mapped():
             async with asyncio.timeout(self._limits.seconds):
                 answer = await self._session.get(
-                    self._endpoint.url(target.address),
+                    self._endpoint.url(target),
                     headers={**HEADERS, "Connection": "close"},
                     allow_redirects=False,
                 )

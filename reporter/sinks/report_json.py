@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from reporter.model.derived import Derived
 from reporter.model.instant import rfc3339
 from reporter.model.report import Report, ResolvedFinding
 from reporter.model.subject import ObjectRef
@@ -53,7 +54,7 @@ def report_document(report: Report, settings: EvaluationSettings) -> Document:
             }
             for each in sorted(report.skipped)
         ],
-        "derived": list(report.derived),
+        "derived": [_derived(each) for each in report.derived],
         "events": sorted(events_of(report, settings), key=_event_name),
     }
 
@@ -74,6 +75,12 @@ def _finding(finding: ResolvedFinding) -> Document:
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
         "by": list(finding.by),
     }
+
+
+def _derived(derived: Derived) -> Document:
+    ref = derived.object
+    place = {"namespace": ref.namespace, "name": ref.name}
+    return {"kind": ref.kind, **place, "status": derived.status}
 
 
 def _reference(ref: ObjectRef) -> Document:

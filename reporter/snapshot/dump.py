@@ -12,6 +12,7 @@ from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
+from reporter.model.stack import Stack
 from reporter.model.text import clean, cut
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
 from reporter.snapshot.documents import BrokenDocument, DumpError, Source, read_documents
@@ -28,7 +29,12 @@ NOT_IN_DUMP: Final = "not in the dump"
 
 _CAUSE_BYTES: Final = 200
 _EVENTS_GROUP: Final = "events.k8s.io"
-_BY_KIND: Final = {(each.group, each.kind): each for each in r.ALL}
+_BY_KIND: Final = {
+    kind: tuple(each for each in r.ALL if (each.group, each.kind) == kind)
+    for kind in {(each.group, each.kind) for each in r.ALL}
+}
+"""Resources by group and kind; those of one kind differ in which of its objects they select."""
+
 _LIST_KINDS: Final = frozenset(f"{kind}List" for kind in (*(each.kind for each in r.ALL), CRD_KIND))
 
 
@@ -154,8 +160,8 @@ class _Loader:
     def _look_at(self, group: str, kind: str) -> None:
         if (group, kind) == (CRD_GROUP, CRD_KIND):
             self._kinds.look_at_crds()
-        elif resource := _resource(group, kind):
-            self._looked_at.add(resource)
+        else:
+            self._looked_at.update(_resources(group, kind))
 
     def _take_object(self, value: Json, source: str, group: str, version: str, kind: str) -> None:
         self._note_time(value)
@@ -164,20 +170,20 @@ class _Loader:
         namespace = meta.get("namespace")
         if isinstance(namespace, str) and namespace:
             self._namespaces.add(namespace)
-        resource = _resource(group, kind)
-        if resource is None:
+        resources = _resources(group, kind)
+        if not resources:
             self._not_read[kind] += 1
-            return
-        self._looked_at.add(resource)
-        if not _is_wanted(resource, meta):
-            return
-        if group == _EVENTS_GROUP:
-            value = core_event(value)
-        elif version not in resource.versions:
-            cause = f"version {clean(version)} of {resource.kind} is not known"
-            self._skip(resource, meta, cause)
-            return
-        self._keep(resource, version, value, source)
+        self._looked_at.update(resources)
+        for resource in resources:
+            if not _is_wanted(resource, meta):
+                continue
+            if group == _EVENTS_GROUP:
+                value = core_event(value)
+            elif version not in resource.versions:
+                cause = f"version {clean(version)} of {resource.kind} is not known"
+                self._skip(resource, meta, cause)
+                continue
+            self._keep(resource, version, value, source)
 
     def _keep(self, resource: Resource[KubeObject], version: str, value: Json, source: str) -> None:
         try:
@@ -235,11 +241,12 @@ class _Loader:
     def snapshot(self, *, complete: bool) -> Snapshot:
         """Return the snapshot of all documents taken."""
         discovery = self._kinds.discovery()
-        states = {each: self._state(each, discovery, complete=complete) for each in r.ALL}
+        read = [each for each in r.ALL if self._is_read(each)]
+        states = {each: self._state(each, discovery, complete=complete) for each in read}
         tables = {
             resource: Table({key: entry.obj for key, entry in entries.items()})
             for resource, entries in self._objects.items()
-            if states[resource].served is Served.SERVED
+            if resource in states and states[resource].served is Served.SERVED
         }
         return Snapshot(
             tables=tables,
@@ -249,10 +256,27 @@ class _Loader:
             skipped=tuple(sorted(self.skipped)),
         )
 
+    def _is_read(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether there is a use for a resource, as a live reporter finds by discovery.
+
+        What is read for a stack beside KAITO is of no use without its subjects.
+        """
+        stack = resource.stack
+        if stack is None or stack is Stack.KAITO or resource in self._looked_at:
+            return True
+        return any(each in self._looked_at for each in r.subjects_of(stack))
+
+    def _has_alike(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether the dump has the same subjects in another API group: clusters serve one."""
+        kind = resource.subject_kind
+        return kind is not None and any(each in self._looked_at for each in r.of_subject(kind))
+
     def _state(
         self, resource: Resource[KubeObject], discovery: Discovery, *, complete: bool
     ) -> ResourceState:
         if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
+            return ResourceState(Served.ABSENT)
+        if resource not in self._looked_at and self._has_alike(resource):
             return ResourceState(Served.ABSENT)
         if failure := self._kinds.failure(resource):
             return failure
@@ -261,22 +285,31 @@ class _Loader:
         return ResourceState(Served.UNKNOWN, cause=NOT_IN_DUMP)
 
 
-def _resource(group: str, kind: str) -> Resource[KubeObject] | None:
+def _resources(group: str, kind: str) -> tuple[Resource[KubeObject], ...]:
     if (group, kind) == (_EVENTS_GROUP, "Event"):
-        return r.EVENTS
-    return _BY_KIND.get((group, kind))
+        return (r.EVENTS,)
+    return _BY_KIND.get((group, kind), ())
 
 
 def _is_wanted(resource: Resource[KubeObject], meta: Json) -> bool:
     """Tell whether a live reporter would read the object too."""
+    selected = _is_selected(resource, meta.get("labels"))
     if resource is r.EVENTS:
-        labels = meta.get("labels")
-        ours = isinstance(labels, dict) and resource.label_selector in labels
-        return ours and meta.get("namespace") == r.EVENT_NAMESPACE
+        return selected and meta.get("namespace") == r.EVENT_NAMESPACE
     if resource is r.CONFIGMAPS:
         name = meta.get("name")
         return isinstance(name, str) and f"{name}-".startswith(f"{r.ISTIO_CONFIGMAP}-")
-    return True
+    return selected
+
+
+def _is_selected(resource: Resource[KubeObject], labels: object) -> bool:
+    """Tell whether the label selector of a resource, `key` or `key=value`, matches."""
+    if not resource.label_selector:
+        return True
+    key, equals, value = resource.label_selector.partition("=")
+    if not isinstance(labels, dict) or key not in labels:
+        return False
+    return not equals or labels[key] == value
 
 
 def _revision(obj: KubeObject) -> int:

@@ -1,12 +1,14 @@
 """The shared components of the stack: which are configured, and where each one runs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from reporter.catalogue import reasons
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.model.objects import Deployment
+from reporter.model.stack import Stack
+from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -24,6 +26,8 @@ class Component:
         namespaces: where it may be; the first one that has it counts.
         governs: it writes a status that downstream reasons read.
         revisions: Deployments named `<deployment>-<revision>` are its instances too.
+        stack: the stack that it is the controller of; switched off with it.
+        optional: it is nothing if it is not there.
 
     """
 
@@ -32,6 +36,8 @@ class Component:
     namespaces: tuple[str, ...]
     governs: bool = False
     revisions: bool = False
+    stack: Stack | None = None
+    optional: bool = False
 
     def found(self, snapshot: Snapshot) -> tuple[Deployment, ...]:
         """Return its Deployments in the first namespace that has any; several revisions at most."""
@@ -43,7 +49,9 @@ class Component:
         return ()
 
     def is_missing(self, snapshot: Snapshot) -> bool:
-        """Tell whether it is known to be in none of its namespaces."""
+        """Tell whether it should be there and is known to be in none of its namespaces."""
+        if self.optional:
+            return False
         looked = all(snapshot.absence_known(DEPLOYMENTS, each) for each in self.namespaces)
         return looked and not self.found(snapshot)
 
@@ -62,8 +70,14 @@ class Component:
 
 
 def components(settings: EvaluationSettings) -> tuple[Component, ...]:
-    """Return the components that are switched on: with a name and a namespace."""
-    return tuple(each for each in _all(settings) if each.deployment and each.namespaces)
+    """Return the components that are switched on: with a name, a namespace and their stack."""
+    configured = (each for each in _all(settings) if each.deployment and each.namespaces)
+    modes = ((each, settings.stack(each.stack) if each.stack else None) for each in configured)
+    return tuple(
+        replace(component, optional=component.optional or mode is StackMode.AUTO)
+        for component, mode in modes
+        if mode is not StackMode.OFF
+    )
 
 
 def scaler(settings: EvaluationSettings) -> Component | None:
@@ -93,6 +107,7 @@ def _all(settings: EvaluationSettings) -> Iterator[Component]:
         deployment=settings.kaito_deployment,
         namespaces=settings.kaito_namespace,
         governs=True,
+        stack=Stack.KAITO,
     )
     yield Component(
         reason=reasons.CLUSTER_NODE_PROVISIONER,
@@ -108,6 +123,40 @@ def _all(settings: EvaluationSettings) -> Iterator[Component]:
         reason=reasons.CLUSTER_KEDA_SCALER,
         deployment=settings.keda_scaler_deployment,
         namespaces=settings.keda_scaler_namespace,
+    )
+    yield from _controllers(settings)
+
+
+def _controllers(settings: EvaluationSettings) -> Iterator[Component]:
+    """Yield what makes the objects, and writes the status, of the stacks beside KAITO."""
+    yield Component(
+        reason=reasons.CLUSTER_KTHENA,
+        deployment=settings.kthena_deployment,
+        namespaces=settings.kthena_namespace,
+        governs=True,
+        stack=Stack.KTHENA,
+    )
+    yield Component(
+        reason=reasons.CLUSTER_OTTERSCALE,
+        deployment=settings.otterscale_deployment,
+        namespaces=settings.otterscale_namespace,
+        governs=True,
+        stack=Stack.OTTERSCALE,
+    )
+    yield Component(
+        reason=reasons.CLUSTER_KSERVE,
+        deployment=settings.kserve_deployment,
+        namespaces=settings.kserve_namespace,
+        governs=True,
+        stack=Stack.KSERVE,
+    )
+    yield Component(
+        reason=reasons.CLUSTER_KNATIVE,
+        deployment=settings.knative_deployment,
+        namespaces=settings.knative_namespace,
+        governs=True,
+        stack=Stack.KSERVE,
+        optional=True,  # KServe's Standard mode does without
     )
 
 

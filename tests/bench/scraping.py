@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.daemon.samples import SampleStore
+from reporter.model.subject import Subject
 from reporter.pages.reading import read_page
 from reporter.samples.scrape import Scrape
 from reporter.samples.target import Target
@@ -171,7 +172,7 @@ async def _pods(hanging: int) -> AsyncIterator[_Targets]:
         targets = tuple(
             Target(
                 namespace="models", name=f"pod-{number}", uid=f"uid-{number}", address=address,
-                inferenceset="model", node=f"node-{number // 8}", created=old, ready=True,
+                subject=Subject.of_inferenceset("models", "model"), node=f"node-{number // 8}", created=old, ready=True,
                 ready_since=old,
             )
             for number, address in enumerate(addresses(_PODS))

@@ -15,12 +15,13 @@ from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from tests.unit.probes.building import resource_of
 
 FOLDER = Path(__file__).parent
 PRESETS = yaml.safe_load((FOLDER / "bases/presets.yaml").read_text())
 EVENT_LIFETIME = timedelta(hours=1)
 
-_BY_KIND = {resource.kind: resource for resource in r.ALL}
+_KINDS = {resource.kind for resource in r.ALL}
 _BY_NAME = {str(resource): resource for resource in r.ALL}
 _SPAN = re.compile(r"(\d+)(s|m|h|d)")
 _MOMENT = re.compile(r"now(?:([+-])((?:\d+[smhd])+))?")
@@ -42,22 +43,22 @@ def span(text: str | int) -> timedelta:
 class World:
     """Objects, how well each resource can be read, and our Events with their lifetime."""
 
-    def __init__(self, base: str | None, now: Instant) -> None:
+    def __init__(self, base: str | list[str] | None, now: Instant) -> None:
         self.objects = {}
         self.events = {}
         self.creations = []
         self.unknown, self.unconfirmed, self.absent = {}, set(), set()
         self.discovery = True
         self._version = 0
-        if base:
-            made = Instant(now.wall - timedelta(days=7), now.boot)
-            self.change(yaml.safe_load((FOLDER / f"bases/{base}.yaml").read_text()), made)
+        made = Instant(now.wall - timedelta(days=7), now.boot)
+        for each in [base] if isinstance(base, str) else base or ():
+            self.change(yaml.safe_load((FOLDER / f"bases/{each}.yaml").read_text()), made)
 
     def change(self, changes, now: Instant) -> None:
         """Apply merge patches: `Kind [namespace/]name` to a patch, a preset's name, or null."""
         for key, patch in changes.items():
             kind, place = key.split(" ", 1)
-            if kind not in _BY_KIND:
+            if kind not in _KINDS:
                 raise ValueError(f"{kind} is no kind that is read")
             if patch is None:
                 self.objects.pop((kind, place))
@@ -100,7 +101,7 @@ class World:
         tables, skipped = {}, []
         groups = {resource: [] for resource in r.ALL}
         for (kind, _), doc in self.objects.items():
-            groups[_BY_KIND[kind]].append(doc)
+            groups[resource_of({"kind": kind, **doc})].append(doc)
         groups[EVENTS] += [doc for doc, _ in self.events.values()]
         for resource, docs in groups.items():
             decoded = [decode_object(resource, json.dumps(doc).encode()) for doc in docs]

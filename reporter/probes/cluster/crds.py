@@ -2,21 +2,46 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from reporter.catalogue import reasons
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
+from reporter.model.stack import Stack
 from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Discovery, Served, Snapshot
+
+_SUBJECTS: Final = (
+    (Stack.KTHENA, "Kthena"),
+    (Stack.OTTERSCALE, "OtterScale's model operator"),
+    (Stack.KSERVE, "KServe"),
+)
+"""The stacks beside KAITO, and who installs the kinds of their subjects."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredCrd:
-    """A CustomResourceDefinition by name, and who installs it."""
+    """A CustomResourceDefinition by name, and who installs it.
+
+    Attributes:
+        name: of the definition.
+        owner: whose chart it is in.
+        instead: others of which one is as good, as where a kind has moved to another group.
+
+    """
 
     name: str
     owner: str
+    instead: tuple[str, ...] = ()
+
+    def served(self, discovery: Discovery) -> Served:
+        """Return what discovery says of it, or of the best of those that are as good."""
+        states = {discovery.state(each) for each in (self.name, *self.instead)}
+        return next(
+            each for each in (Served.SERVED, Served.UNKNOWN, Served.ABSENT) if each in states
+        )
 
 
 def crd_ref(name: str) -> ObjectRef:
@@ -39,7 +64,7 @@ def probe_crds(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Fin
     Discovery that failed tells nothing (weak point 9.B.34).
     """
     for crd in required_crds(settings):
-        if snapshot.discovery.state(crd.name) is not Served.ABSENT:
+        if crd.served(snapshot.discovery) is not Served.ABSENT:
             continue
         ref = crd_ref(crd.name)
         yield Finding(
@@ -60,7 +85,7 @@ def _required(settings: EvaluationSettings) -> Iterator[RequiredCrd]:
         yield RequiredCrd(r.HTTPROUTES.crd_name, "Gateway API")
         yield RequiredCrd(r.ENVOYFILTERS.crd_name, "Istio")
         yield RequiredCrd(r.AUTHORIZATIONPOLICIES.crd_name, "Istio")
-    if settings.kaito_deployment and settings.kaito_namespace:
+    if _has_kaito(settings):
         yield RequiredCrd(r.INFERENCESETS.crd_name, "KAITO")
         yield RequiredCrd(r.WORKSPACES.crd_name, "KAITO")
         yield RequiredCrd(r.INFERENCEPOOLS.crd_name, "Gateway API Inference Extension")
@@ -69,3 +94,12 @@ def _required(settings: EvaluationSettings) -> Iterator[RequiredCrd]:
     if settings.keda_namespace:
         yield RequiredCrd(r.SCALEDOBJECTS.crd_name, "KEDA")
         yield RequiredCrd("clustertriggerauthentications.keda.sh", "KEDA")
+    for stack, owner in _SUBJECTS:
+        if settings.stack(stack) is StackMode.ON:
+            name, *instead = (each.crd_name for each in r.subjects_of(stack))
+            yield RequiredCrd(name, owner, tuple(instead))
+
+
+def _has_kaito(settings: EvaluationSettings) -> bool:
+    configured = bool(settings.kaito_deployment and settings.kaito_namespace)
+    return configured and settings.stack(Stack.KAITO) is StackMode.ON

@@ -20,11 +20,13 @@ def probe_cluster_ready(
 
     With every component switched off there is nothing that could be seen to work.
     """
-    configured = components(settings)
+    configured = tuple(
+        each for each in components(settings) if not each.optional or each.found(snapshot)
+    )
     crds = required_crds(settings)
     if not configured or not all(is_component_available(snapshot, each) for each in configured):
         return
-    if any(snapshot.discovery.state(each.name) is not Served.SERVED for each in crds):
+    if any(each.served(snapshot.discovery) is not Served.SERVED for each in crds):
         return
     release = namespace_ref(snapshot, settings.release_namespace)
     yield ReadyEvidence(

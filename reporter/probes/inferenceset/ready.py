@@ -12,10 +12,9 @@ from reporter.catalogue.resources import (
     WORKSPACES,
 )
 from reporter.model.finding import ReadyEvidence
-from reporter.model.objects import HttpRoute, InferenceSet, Pod
+from reporter.model.objects import InferenceSet, Pod
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.probes.inferenceset.epp import epp_fault
-from reporter.probes.inferenceset.parents import parent_of, serves
 from reporter.probes.inferenceset.scope import (
     epp_name,
     live_workspaces,
@@ -29,6 +28,7 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import is_available
 from reporter.workload.namespaces import namespace_ref
 from reporter.workload.pod import counts, is_ready
+from reporter.workload.routing import is_accepted
 
 
 def probe_ready(inferenceset: InferenceSet, snapshot: Snapshot) -> Iterator[ReadyEvidence]:
@@ -79,15 +79,4 @@ def _has_epp(inferenceset: InferenceSet, snapshot: Snapshot) -> bool:
 
 def _has_route(inferenceset: InferenceSet, snapshot: Snapshot) -> bool:
     routes = routes_of(inferenceset, snapshot)
-    return bool(routes) and all(map(_is_accepted, routes))
-
-
-def _is_accepted(route: HttpRoute) -> bool:
-    """Tell whether every parent that the route names serves it."""
-    wanted = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
-    serving = {
-        parent_of(each.parent_ref, route.namespace)
-        for each in route.status.parents or ()
-        if serves(each)
-    }
-    return bool(wanted) and wanted <= serving
+    return bool(routes) and all(map(is_accepted, routes))

@@ -7,7 +7,6 @@ from typing import Final
 
 from reporter.catalogue.reasons import MODEL_ROUTE
 from reporter.catalogue.resources import (
-    GATEWAYS,
     HTTPROUTES,
     INFERENCEPOOLS,
     INFERENCESETS,
@@ -16,7 +15,6 @@ from reporter.catalogue.resources import (
 from reporter.model.finding import Finding
 from reporter.model.objects import HttpRoute, InferencePool, InferenceSet, Pod
 from reporter.model.subject import ObjectRef
-from reporter.probes.inferenceset.parents import ParentFault, judge_entries, parent_of
 from reporter.probes.inferenceset.scope import (
     finding_about,
     is_false,
@@ -30,11 +28,11 @@ from reporter.probes.inferenceset.scope import (
 from reporter.probes.inferenceset.wording import condition_text
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.parents import ParentFault
 from reporter.workload.pod import counts
+from reporter.workload.routing import pool_faults, route_faults
 
-_GATEWAY_GONE: Final = 30
 _ROUTE_MISSING: Final = 28
-_NO_PARENT: Final = 24
 _POOL_MISSING: Final = 22
 _NO_POD: Final = 15
 _FAILED: Final = 10
@@ -51,13 +49,13 @@ def probe_route(
     if not routes and snapshot.absence_known(HTTPROUTES, inferenceset.namespace):
         yield _missing_route(inferenceset, snapshot)
     for route in routes:
-        faults = tuple(_route_faults(route, snapshot))
+        faults = tuple(route_faults(route, snapshot))
         if faults:
             yield _about(inferenceset, snapshot, HTTPROUTES.ref(route), route.created, faults)
     startup = timedelta(seconds=settings.model_startup_budget_seconds)
     yield from _missing_pools(inferenceset, snapshot, routes)
     for pool in pools_of(inferenceset, snapshot):
-        faults = tuple(_parent_faults(pool, snapshot))
+        faults = tuple(pool_faults(pool, snapshot))
         if faults:
             yield _about(inferenceset, snapshot, INFERENCEPOOLS.ref(pool), pool.created, faults)
         else:
@@ -111,46 +109,6 @@ def _missing_pools(
                 text=f"InferencePool {name}, which its HTTPRoute leads to, is missing",
                 severity=_POOL_MISSING,
             )
-
-
-def _route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
-    wanted = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
-    if not wanted:
-        yield ParentFault("no parent", "names no parent Gateway", _NO_PARENT)
-    for parent in sorted(wanted):
-        gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
-        if parent.is_gateway and gateway is not None and gateway.deleting:
-            continue
-        known = snapshot.absence_known(GATEWAYS, parent.namespace)
-        if parent.is_gateway and gateway is None and known:
-            yield ParentFault(f"{parent} is gone", f"{parent} does not exist", _GATEWAY_GONE)
-            continue
-        entries = [
-            each
-            for each in route.status.parents or ()
-            if parent_of(each.parent_ref, route.namespace) == parent
-        ]
-        if not entries:
-            text = f"{parent} has not taken it up, status.parents has no entry"
-            yield ParentFault("no status of its parent", text, _NO_PARENT)
-            continue
-        fault = judge_entries(parent, entries)
-        if fault is not None:
-            yield fault
-
-
-def _parent_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
-    """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
-    entries = pool.status.parents or ()
-    for parent in sorted({parent_of(each.parent_ref, pool.namespace) for each in entries}):
-        if parent.is_gateway and snapshot.absence_known(GATEWAYS, parent.namespace):
-            gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
-            if gateway is None or gateway.deleting:
-                continue
-        own = [each for each in entries if parent_of(each.parent_ref, pool.namespace) == parent]
-        fault = judge_entries(parent, own)
-        if fault is not None:
-            yield fault
 
 
 def _selects_none(

@@ -12,24 +12,23 @@ from reporter.catalogue.runtime import (
     BACKLOG,
     DOWNLOAD_SLOW,
     DOWNLOAD_STALLED,
+    FROM_METRICS,
     REJECTED,
-    RUNTIME_NAMES,
 )
 from reporter.model.finding import Finding, Undecided
 from reporter.model.objects import InferenceSet, Pod
-from reporter.model.subject import ObjectRef
+from reporter.model.subject import ObjectRef, SubjectKind
 from reporter.probes.inferenceset.scope import (
     WORKSPACE,
     finding_about,
     live_workspaces,
     model_pods,
 )
+from reporter.probes.runtime.told import faults, running
 from reporter.samples.samples import PodFault, Samples
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.pod import counts
 
 _DOWNLOADS: Final = frozenset({DOWNLOAD_SLOW, DOWNLOAD_STALLED})
-_ALL: Final = frozenset({*_DOWNLOADS, *RUNTIME_NAMES})
 
 _OF_SCALE: Final = frozenset({BACKLOG, REJECTED})
 """What a replica that is on its way will relieve: it does not begin meanwhile (rows 5 and 8)."""
@@ -44,14 +43,13 @@ def probe_runtime(
 ) -> Iterator[Finding]:
     """Yield a finding for each fault that the rules found in the metrics of a pod."""
     waits = _waits_for_replicas(inferenceset)
-    for pod in _running_pods(inferenceset, snapshot):
-        judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
-        for fault in judged.verdict.faults.values() if judged else ():
-            if fault.reason in _DOWNLOADS and _streams(inferenceset, pod, snapshot):
-                continue
-            if fault.reason in _OF_SCALE and waits:
-                continue
-            yield _about(inferenceset, snapshot, pod, fault)
+    pods = model_pods(inferenceset, snapshot)
+    for reason, pod, fault in faults(pods, samples, SubjectKind.INFERENCESET):
+        if reason in _DOWNLOADS and _streams(inferenceset, pod, snapshot):
+            continue
+        if reason in _OF_SCALE and waits:
+            continue
+        yield _about(inferenceset, snapshot, pod, fault)
 
 
 def undecided_pods(inferenceset: InferenceSet, snapshot: Snapshot, samples: Samples) -> Undecided:
@@ -60,22 +58,14 @@ def undecided_pods(inferenceset: InferenceSet, snapshot: Snapshot, samples: Samp
         return {}
     waits = _waits_for_replicas(inferenceset)
     found: dict[ObjectRef, frozenset[str]] = {}
-    for pod in _running_pods(inferenceset, snapshot):
+    for pod in running(model_pods(inferenceset, snapshot)):
         judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
-        reasons = _ALL if judged is None else judged.verdict.undecided
+        reasons = FROM_METRICS if judged is None else judged.verdict.undecided
         if judged is not None and waits:
             reasons |= _OF_SCALE & judged.verdict.faults.keys()
         if reasons:
             found[PODS.ref(pod)] = reasons
     return found
-
-
-def _running_pods(inferenceset: InferenceSet, snapshot: Snapshot) -> Iterator[Pod]:
-    """Yield the pods whose containers run: what a page said of one that has crashed is over."""
-    for pod in model_pods(inferenceset, snapshot):
-        statuses = pod.status.container_statuses or ()
-        if counts(pod) and statuses and all(each.state and each.state.running for each in statuses):
-            yield pod
 
 
 def _waits_for_replicas(inferenceset: InferenceSet) -> bool:

@@ -72,7 +72,7 @@ def _failing_run(judged: Judged) -> tuple[timedelta, timedelta]:
 
 def _far_apart(pods: Collection[Judged]) -> bool:
     targets = [each.history.newest.target for each in pods]
-    subjects = {(target.namespace, target.inferenceset) for target in targets}
+    subjects = {target.subject for target in targets}
     nodes = {target.node for target in targets}
     return len(pods) >= _PODS and len(subjects) >= _SUBJECTS and len(nodes) >= _NODES
 

@@ -40,7 +40,8 @@ def test_the_tables_of_the_runtime_page_are_what_the_catalogue_says():
     for reason in (*DOWNLOADS, *RUNTIME):
         assert f"| `{reason.name}` | {reason.window_seconds} s |" in text
         assert all(f"| `{each.name}` | {each.default:g} |" in text for each in reason.thresholds)
-    assert all(f"| `{row.upstream}` | " in text for row in SILENCING)
+    rows = [row for row in SILENCING if row.upstream.startswith("inferenceset")]
+    assert all(f"| `{row.upstream}` | " in text for row in rows)
 
 
 def test_tables_are_rendered_and_the_rest_stays():

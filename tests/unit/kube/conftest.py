@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reporter.kube.client import KubeClient, connect
+from reporter.sandbox import Sandbox
 from tests.unit.kube.scripted import Handler, kubeconfig, serving
 
 
@@ -29,3 +30,9 @@ def no_cluster_around(monkeypatch: pytest.MonkeyPatch) -> None:
     """No kubeconfig and no proxy of the machine that runs the tests."""
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "HTTP_PROXY", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with Sandbox() as server:
+        yield server

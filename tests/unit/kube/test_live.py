@@ -1,8 +1,6 @@
 """The live cluster against the sandbox: a real server, real sockets, its faults switched on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -23,73 +21,8 @@ from reporter.sandbox import Sandbox
 from reporter.sandbox.access import Rule
 from reporter.sandbox.faults import Fault
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Served, Snapshot
-
-QUICK = Timing(backoff=0.01)
-
-
-def definition(plural: str, kind: str, group: str = "kaito.sh", version: str = "v1beta1"):
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
-            "versions": [
-                {
-                    "name": version,
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
-                    "schema": {"openAPIV3Schema": schema},
-                }
-            ],
-        },
-    }
-
-
-def obj(kind: str, name: str, namespace: str = "", api: str = "v1", **parts: object):
-    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, **parts}
-
-
-@asynccontextmanager
-async def living(
-    sandbox: Sandbox, tmp_path: Path, settings: EvaluationSettings | None = None
-) -> AsyncIterator[LiveCluster]:
-    sandbox.write_kubeconfig(tmp_path / "config")
-    async with await connect(kubeconfig=tmp_path / "config") as client:
-        cluster = LiveCluster(
-            client, settings or EvaluationSettings(), timing=QUICK, discovery_seconds=0.1
-        )
-        task = asyncio.create_task(cluster.run())
-        try:
-            async with asyncio.timeout(20):
-                await cluster.wait_listed()
-            yield cluster
-        finally:
-            failed = task.done()
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            assert not failed, "the cluster ended by itself"
-
-
-async def until(cluster: LiveCluster, wanted: Callable[[Snapshot], bool]) -> Snapshot:
-    """Return the first snapshot that is as wanted; snapshots differ only after a notification."""
-    async with asyncio.timeout(20):
-        while not wanted(snapshot := cluster.snapshot()):
-            cluster.changed.clear()
-            await cluster.changed.wait()
-    return snapshot
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with Sandbox() as server:
-        yield server
+from reporter.snapshot.snapshot import Served
+from tests.unit.kube.living import definition, living, obj, until
 
 
 async def test_a_snapshot_has_what_the_cluster_has(sandbox: Sandbox, tmp_path: Path):

@@ -22,7 +22,24 @@ CREATED_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 
 Document = dict[str, object]
 
-_BY_KIND = {resource.kind: resource for resource in r.ALL}
+
+def resource_of(doc: Document) -> Resource[KubeObject]:
+    """The resource that a document is of; without an `apiVersion`, what is read for all stacks."""
+    group, _, _ = str(doc.get("apiVersion", "")).rpartition("/")
+    fitting = [each for each in r.ALL if each.kind == doc["kind"]]
+    if "apiVersion" in doc:
+        fitting = [each for each in fitting if each.group == group]
+    selected = [each for each in fitting if each.label_selector and _selects(each, doc)]
+    plain = [each for each in fitting if not each.label_selector]
+    by_stack = sorted(plain, key=lambda each: each.stack is not None)
+    return (selected + by_stack)[0]
+
+
+def _selects(resource: Resource[KubeObject], doc: Document) -> bool:
+    key, equals, value = resource.label_selector.partition("=")
+    metadata = doc.get("metadata")
+    labels = metadata.get("labels") or {} if isinstance(metadata, dict) else {}
+    return key in labels and (not equals or labels[key] == value)
 
 
 def at(seconds: float = 0) -> Instant:
@@ -141,7 +158,7 @@ def snapshot_of(
     """
     objects: dict[Resource[KubeObject], list[KubeObject]] = {each: [] for each in r.ALL}
     for doc in docs:
-        resource = _BY_KIND[str(doc["kind"])]
+        resource = resource_of(doc)
         objects[resource].append(msgspec.convert(doc, resource.type, strict=True))
     names = None if served is None else frozenset(served)
     states = {each: ResourceState(Served.SERVED) for each in r.ALL}

@@ -58,8 +58,8 @@ def test_only_the_namespace_that_changed_is_asked_again():
     """The others keep their answer."""
     _, before = evaluate_again(HEALTHY, SETTINGS, Answered())
     _, after = evaluate_again(changed(HEALTHY, DEPLOYMENTS, without_replicas), SETTINGS, before)
-    kept = {name for name, each in after.spaces.items() if each is before.spaces[name]}
-    assert kept == {"code-models", "search-models"}
+    kept = {name for name, each in after.answers.items() if each is before.answers[name]}
+    assert {each.namespace for each in kept} == {"code-models", "search-models"}
 
 
 @pytest.mark.parametrize("served", [Served.UNKNOWN, Served.ABSENT])

@@ -6,16 +6,24 @@ import pytest
 
 from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
-from reporter.model.report import EventType
-from reporter.model.subject import Layer
+from reporter.model.subject import Layer, SubjectKind
 from reporter.setting_types import Emit
 from tests.unit.resolution.building import Resolver, crd, finding
 
-CHAINS = {
-    layer: [each.name for each in REASONS if each.layer is layer and each.chain]
-    for layer in (Layer.CLUSTER, Layer.HARNESS, Layer.DEPLOYMENT)
+KINDS = {
+    Layer.CLUSTER: SubjectKind.CLUSTER,
+    Layer.HARNESS: SubjectKind.NAMESPACE,
+    Layer.DEPLOYMENT: SubjectKind.INFERENCESET,
 }
-OUTSIDE = [each.name for each in REASONS if not each.chain and each.type is EventType.WARNING]
+CHAINS = {
+    layer: [each.name for each in REASONS if each.subject_kind is kind and each.chain]
+    for layer, kind in KINDS.items()
+}
+OUTSIDE = [
+    each.name
+    for each in REASONS
+    if not each.chain and not each.says_ready and each.subject_kind in KINDS.values()
+]
 PAIRS = [
     (layer, *pair, emit)
     for layer, chain in CHAINS.items()
@@ -39,6 +47,10 @@ def test_the_chains_are_those_of_the_design():
             "clusterNodeProvisionerNotReady",
             "clusterKedaNotReady",
             "clusterKedaKaitoScalerNotReady",
+            "clusterKthenaControllerNotReady",
+            "clusterOtterScaleOperatorNotReady",
+            "clusterKServeControllerNotReady",
+            "clusterKnativeNotReady",
             "clusterStatusUnknown",
         ],
         Layer.HARNESS: [

@@ -35,6 +35,8 @@ def fault(reason, pod="p-0", **fields):
 def test_the_table_is_that_of_the_sheet():
     told: dict[str, set[str]] = {}
     for row in SILENCING:
+        if not row.upstream.startswith("inferenceset"):
+            continue
         told.setdefault(row.upstream, set()).update(row.downstream)
     assert told == SHEET
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.reasons import BY_NAME, REASONS
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.catalogue.suppression import SUPPRESSION
-from reporter.model.report import EventType
 from reporter.model.subject import Layer, Subject
 from tests.unit.resolution.building import (
     HARNESS,
@@ -19,11 +18,20 @@ from tests.unit.resolution.building import (
 
 KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
 INFRA = "inferencesetInfraProvisioningFailed"
+ROUTES = {"inferencesetRouteNotReady", "modelserviceRouteNotReady"}
 DOWNSTREAM = [
-    each.name
-    for each in REASONS
-    if each.layer is not Layer.CLUSTER and each.type is EventType.WARNING
+    each.name for each in REASONS if each.layer is not Layer.CLUSTER and not each.says_ready
 ]
+
+
+def warnings_of(kind: str) -> set[str]:
+    return {each for each in DOWNSTREAM if each.startswith(kind)}
+
+
+def seen_on_objects(kind: str) -> set[str]:
+    return {each for each in warnings_of(kind) if BY_NAME[each].window_seconds is None}
+
+
 TABLE = {
     ("clusterIstioControlPlaneNotReady", ""): {
         "modelharnessGatewayClassMissing",
@@ -40,19 +48,15 @@ TABLE = {
     ("clusterKedaKaitoScalerNotReady", ""): set(),
     ("clusterStatusUnknown", ""): set(),
     ("clusterCRDMissing", "apikeys.kaito.sh"): {"modelharnessAPIKeyReconcileFailed"},
-    ("clusterCRDMissing", "inferencesets.kaito.sh"): {
-        each for each in DOWNSTREAM if each.startswith("inferenceset")
-    },
+    ("clusterCRDMissing", "inferencesets.kaito.sh"): {*warnings_of("inferenceset")},
     ("clusterCRDMissing", "gateways.gateway.networking.k8s.io"): {
         "modelharnessGatewayClassMissing",
         "modelharnessGatewayProgrammingFailed",
         "modelharnessGatewayDataPlaneNotReady",
-        "inferencesetRouteNotReady",
+        *ROUTES,
     },
-    ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): {"inferencesetRouteNotReady"},
-    ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): {
-        "inferencesetRouteNotReady"
-    },
+    ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): ROUTES,
+    ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): ROUTES,
     ("clusterCRDMissing", "workspaces.kaito.sh"): {INFRA, PODS, "inferencesetNodeUnderPressure"},
     ("clusterCRDMissing", "envoyfilters.networking.istio.io"): {
         "modelharnessCatchAllFilterRejected"
@@ -61,6 +65,41 @@ TABLE = {
         "modelharnessExtAuthzProviderMissing"
     },
     ("clusterCRDMissing", "scaledobjects.keda.sh"): set(),
+    ("clusterKthenaControllerNotReady", ""): {
+        "modelservingRoleStuckCreating",
+        "modelservingRolloutStuck",
+        "modelservingGroupNotReady",
+    },
+    ("clusterCRDMissing", "modelservings.workload.serving.volcano.sh"): seen_on_objects(
+        "modelserving"
+    ),
+    ("clusterOtterScaleOperatorNotReady", ""): {
+        "modelserviceNotObserved",
+        "modelserviceReconcileFailed",
+        "modelserviceObjectMissing",
+        "modelserviceStatusStale",
+        "modelserviceDrift",
+    },
+    ("clusterCRDMissing", "modelservices.model.otterscale.io"): seen_on_objects("modelservice"),
+    ("clusterKServeControllerNotReady", ""): {
+        "inferenceserviceInvalidSpec",
+        "inferenceserviceRuntimeMissing",
+        "inferenceserviceReconcileFailed",
+        "inferenceserviceRolloutStuck",
+        "inferenceserviceTrafficNotAsSpecified",
+        "inferenceserviceIngressNotReady",
+        "inferenceserviceNotReady",
+        "inferenceserviceStatusStale",
+        "inferenceserviceCanaryNotReady",
+    },
+    ("clusterKnativeNotReady", ""): {
+        "inferenceserviceRevisionNotReady",
+        "inferenceserviceRolloutStuck",
+        "inferenceserviceTrafficNotAsSpecified",
+    },
+    ("clusterCRDMissing", "inferenceservices.serving.kserve.io"): seen_on_objects(
+        "inferenceservice"
+    ),
 }
 
 
@@ -88,6 +127,17 @@ def test_each_row(upstream, name, reason):
     else:
         assert found[reason] == "firing"
         assert "suppressing" not in resolver[upstream].message
+
+
+@pytest.mark.parametrize(("upstream", "name"), [key for key, row in TABLE.items() if row])
+def test_the_longest_message_fits(upstream, name):
+    """The suffix names the whole row and is not cut, so half of a message is left at least."""
+    resolver = Resolver()
+    told = (finding(each, exempt=True) for each in TABLE[upstream, name])
+    resolver.look(0, down(upstream, name), *told)
+    _, _, suffix = resolver[upstream].message.partition(" (suppressing")
+    assert 0 < len(suffix) <= 770
+    assert len(resolver[upstream].message) <= 1024
 
 
 @pytest.mark.parametrize(("upstream", "name"), [key for key, row in TABLE.items() if row])

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from reporter.model.subject import Subject
 from reporter.samples.target import Target
 
 Writer = asyncio.StreamWriter
@@ -115,4 +116,6 @@ async def serving(
 
 def target(name: str = "pod-0", address: str = "127.0.0.1", **fields: object) -> Target:
     """A pod to scrape."""
-    return Target(**{"namespace": "n", "name": name, "uid": name, "address": address} | fields)
+    subject = Subject.of_inferenceset("n", "qwen")
+    known = {"namespace": "n", "name": name, "uid": name, "address": address, "subject": subject}
+    return Target(**known | fields)

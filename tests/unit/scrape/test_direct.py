@@ -149,8 +149,15 @@ async def test_the_request(monkeypatch):
 def test_addresses_of_ipv6_are_in_brackets():
     """Of either family, whatever the form."""
     endpoint = Endpoint("https", 8000, "/metrics/")
-    assert str(endpoint.url("fd00::1")) == "https://[fd00::1]:8000/metrics/"
-    assert str(endpoint.url("10.0.0.1")) == "https://10.0.0.1:8000/metrics/"
+    assert str(endpoint.url(target(address="fd00::1"))) == "https://[fd00::1]:8000/metrics/"
+    assert str(endpoint.url(target(address="10.0.0.1"))) == "https://10.0.0.1:8000/metrics/"
+
+
+def test_a_pod_has_its_own_port_or_the_one_of_the_settings():
+    """Pods of different stacks serve their pages on different ports."""
+    endpoint = Endpoint(port=5000)
+    assert endpoint.url(target(port=8123)).port == 8123
+    assert endpoint.url(target()).port == 5000
 
 
 async def test_a_pod_of_ipv6():

@@ -2,9 +2,10 @@
 
 from reporter.catalogue.resources import PODS
 from reporter.daemon.scraping import Finder
+from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from tests.unit.probes.building import snapshot_of
-from tests.unit.scrape.test_targets import KEY, model_pod
+from tests.unit.scrape.test_targets import model_pod
 
 
 class Cluster:
@@ -20,7 +21,7 @@ class Cluster:
 async def test_pods_that_did_not_change_are_not_sought_again():
     """Most changes of a cluster are not of its pods, whose table is then the same."""
     cluster = Cluster(model_pod())
-    finder = Finder(cluster, KEY)
+    finder = Finder(cluster, EvaluationSettings())
     assert [target.name for target in await finder.find()] == ["qwen-0"]
     assert await finder.find() is None
     cluster.now = snapshot_of()
@@ -33,7 +34,7 @@ async def test_unknown_pods_are_sought_again():
     known = cluster.now
     unknown = {PODS: ResourceState(Served.UNKNOWN)}
     cluster.now = Snapshot(tables=known.tables, states=unknown)
-    finder = Finder(cluster, KEY)
+    finder = Finder(cluster, EvaluationSettings())
     assert await finder.find() is None
     cluster.now = known
     assert len(await finder.find()) == 1

@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from reporter.catalogue.resources import PODS
+from reporter.model.subject import Subject
 from reporter.samples.target import ContainerRun, Target
 from reporter.scrape.targets import find_targets
+from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from tests.unit.probes.building import CREATED_AT, DELETING, SINCE, SINCE_AT, pod, snapshot_of
 
@@ -26,7 +28,7 @@ def model_pod(*patches, name="qwen-0", ready=True):
 
 
 def found(*documents, selector=KEY):
-    return find_targets(snapshot_of(*documents), selector)
+    return find_targets(snapshot_of(*documents), EvaluationSettings(scrape_selector=selector))
 
 
 def labels(**more):
@@ -41,7 +43,7 @@ def test_what_a_target_carries():
             name="qwen-0",
             uid="uid-qwen-0",
             address="10.0.0.7",
-            inferenceset="qwen",
+            subject=Subject.of_inferenceset("models", "qwen"),
             node="gpu-1",
             created=CREATED_AT,
             ready=True,
@@ -126,10 +128,10 @@ def test_restarts_of_the_container_that_serves_are_told():
 
 def test_other_stacks_have_labels_of_their_own():
     """The selector is a setting."""
-    assert [each.inferenceset for each in found(model_pod(), selector="app")] == ["qwen"]
+    assert [each.subject.name for each in found(model_pod(), selector="app")] == ["qwen"]
 
 
 def test_unknown_pods_are_not_no_pods():
     """While the API server is away, what was followed is followed on."""
     unknown = Snapshot(states={PODS: ResourceState(Served.UNKNOWN)})
-    assert find_targets(unknown, KEY) is None
+    assert find_targets(unknown, EvaluationSettings()) is None

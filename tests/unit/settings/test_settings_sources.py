@@ -154,6 +154,11 @@ def test_forms_in_the_file(tmp_path, content, field, value):
         ("grace", "clusterBBRNotReady=-5", "REASON=SECONDS"),
         ("grace", "clusterBBR=5", "REASON=SECONDS"),
         ("disable_reasons", "clusterBBR", "reasons of the catalogue"),
+        ("stacks", "kthena", "STACK=MODE, comma-separated"),
+        ("stacks", "kthena=maybe", "STACK=MODE, comma-separated"),
+        ("stacks", "ray=auto", "STACK=MODE, comma-separated"),
+        ("modelserving_status", "all", "off or roles or full"),
+        ("role_events", "perhaps", "true or false"),
         ("node_provisioner_name", "karpenter", "the namespaces of the Deployment"),
     ],
 )

@@ -3,6 +3,7 @@
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.model.subject import Subject
 from reporter.probes import Answered, evaluate, evaluate_again
 from reporter.probes.inferenceset import evaluate_inferencesets
 from reporter.samples.history import History
@@ -144,7 +145,7 @@ def test_another_verdict_asks_again_and_the_same_one_does_not():
     found, answered = evaluate_again(snapshot, SETTINGS, Answered(), seen)
     again = Samples(scraping=True, pods=dict(seen.pods))
     _, same = evaluate_again(snapshot, SETTINGS, answered, again)
-    assert same.spaces[NS] is answered.spaces[NS]
+    assert same.answers[Subject.of_namespace(NS)] is answered.answers[Subject.of_namespace(NS)]
     other, _ = evaluate_again(snapshot, SETTINGS, answered, samples())
     assert t.KV_CACHE in {each.reason for each in found.findings}
     assert t.KV_CACHE not in {each.reason for each in other.findings}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from reporter.model.instant import Instant
+from reporter.model.subject import Subject
 from reporter.probes.runtime.judge import judge, longest_window
 from reporter.samples.history import History
 from reporter.samples.look import Buckets, Count, Counter, EngineLook, Look
@@ -34,7 +35,8 @@ GAUGES = {
 
 FROZEN = dict.fromkeys(PER_SECOND, 0)
 TARGET = Target(
-    namespace="demo", name="p-0", uid="a", address="10.0.0.1", inferenceset="qwen", node="gpu-1",
+    namespace="demo", name="p-0", uid="a", address="10.0.0.1", node="gpu-1",
+    subject=Subject.of_inferenceset("demo", "qwen"),
     created=NOON - timedelta(days=1), ready=True, ready_since=NOON - timedelta(days=1),
     containers=(ContainerRun("main", 0, NOON - timedelta(days=1)),),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.model.subject import CLUSTER
+from reporter.model.subject import CLUSTER, Subject
 from reporter.probes.runtime.network import (
     nothing_reached,
     probe_network,
@@ -27,11 +27,12 @@ def samples(*pods, turns=None):
     found = {}
     for name, inferenceset, node, page in pods:
         pod = Scraped()
+        subject = Subject.of_inferenceset("demo", inferenceset)
 
-        def look(at, page=page, name=name, inferenceset=inferenceset, node=node):
+        def look(at, page=page, name=name, subject=subject, node=node):
             told = page(at) if callable(page) else page
             base = told.get("target", TARGET)
-            target = replace(base, name=name, inferenceset=inferenceset, node=node)
+            target = replace(base, name=name, subject=subject, node=node)
             return told | {"target": target}
 
         pod.watch(look, (turns or {}).get(name, 135))

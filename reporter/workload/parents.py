@@ -8,7 +8,6 @@ from typing import Final
 
 from reporter.model.objects import Condition, ParentReference, ParentStatus
 from reporter.model.text import detail
-from reporter.probes.inferenceset.scope import is_false, is_true
 
 _SEVERITY: Final = {"Accepted": 25, "ResolvedRefs": 20}
 """Conditions that must hold, with the severity of their being False; the worse comes first."""
@@ -76,12 +75,16 @@ def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFaul
 
 def serves(entry: ParentStatus) -> bool:
     """Tell whether an entry says that requests come through."""
-    return all(is_true(entry.condition(name)) for name in _SEVERITY)
+    return all(_is(entry.condition(name), "True") for name in _SEVERITY)
 
 
 def _failing(entry: ParentStatus) -> list[Condition]:
     conditions = (entry.condition(name) for name in _SEVERITY)
-    return [each for each in conditions if each is not None and is_false(each)]
+    return [each for each in conditions if each is not None and _is(each, "False")]
+
+
+def _is(condition: Condition | None, status: str) -> bool:
+    return condition is not None and condition.status == status
 
 
 def _rank(condition: Condition) -> tuple[int, str, str]:

@@ -1,0 +1,315 @@
+"""The reasons of InferenceServices, of KServe (KServe sheet, section 4).
+
+The order is from cause to symptom (KServe sheet 4.6): what cannot be deployed at all, a model that
+cannot be fetched or loaded, pods, the newest revision, its rollout and traffic, a component, the
+ingress, and the whole where nothing else says why.
+"""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.reason import Reason
+from reporter.model.objects import KubeObject
+from reporter.model.report import EventType
+from reporter.model.resource import Resource
+from reporter.model.subject import Layer
+
+KNATIVE_MISSING: Final = "inferenceserviceKnativeMissing"
+INVALID_SPEC: Final = "inferenceserviceInvalidSpec"
+RUNTIME_MISSING: Final = "inferenceserviceRuntimeMissing"
+RECONCILE_FAILED: Final = "inferenceserviceReconcileFailed"
+STORAGE_FAILED: Final = "inferenceserviceStorageFailed"
+MODEL_LOAD_FAILED: Final = "inferenceserviceModelLoadFailed"
+PODS_NOT_CREATED: Final = "inferenceservicePodsNotCreated"
+PODS_NOT_READY: Final = "inferenceservicePodsNotReady"
+REVISION_NOT_READY: Final = "inferenceserviceRevisionNotReady"
+ROLLOUT_STUCK: Final = "inferenceserviceRolloutStuck"
+TRAFFIC: Final = "inferenceserviceTrafficNotAsSpecified"
+COMPONENT_NOT_READY: Final = "inferenceserviceComponentNotReady"
+INGRESS_NOT_READY: Final = "inferenceserviceIngressNotReady"
+NOT_READY: Final = "inferenceserviceNotReady"
+STATUS_STALE: Final = "inferenceserviceStatusStale"
+CANARY_NOT_READY: Final = "inferenceserviceCanaryNotReady"
+ROLLED_BACK: Final = "inferenceserviceRolledBack"
+CANARY_IN_PROGRESS: Final = "inferenceserviceCanaryInProgress"
+STOPPED: Final = "inferenceserviceStopped"
+READY: Final = "inferenceserviceReady"
+
+ROLLOUT_SECONDS: Final = 600
+"""How long traffic may take to move (KServe sheet, section 4: G3)."""
+
+_ITSELF: Final = (r.INFERENCESERVICES,)
+_PODS: Final = (*_ITSELF, r.PODS, r.NODES)
+_KNATIVE: Final = (*_ITSELF, r.KNATIVE_SERVICES)
+_BOTH: Final = (*_KNATIVE, r.DEPLOYMENTS)
+_DESCRIBE: Final = "kubectl -n <namespace> describe inferenceservice <name>"
+
+
+def _row(
+    name: str,
+    summary: str,
+    *,
+    trigger: str,
+    silent: str = "",
+    action: str,
+    reads: tuple[Resource[KubeObject], ...] = _ITSELF,
+    grace_seconds: int | None = None,
+    grace_note: str = "",
+) -> Reason:
+    return Reason(
+        name=name,
+        layer=Layer.DEPLOYMENT,
+        summary=summary,
+        trigger=trigger,
+        silent=silent,
+        action=action,
+        reads=reads,
+        grace_seconds=grace_seconds,
+        grace_note=grace_note,
+    )
+
+
+def _beside(
+    name: str,
+    summary: str,
+    *,
+    type_: EventType = EventType.WARNING,
+    trigger: str,
+    silent: str = "",
+    action: str,
+    reads: tuple[Resource[KubeObject], ...] = _ITSELF,
+    grace_seconds: int | None = None,
+    grace_note: str = "",
+) -> Reason:
+    """Return a row outside of the chain: it does not keep the model from serving."""
+    return Reason(
+        name=name,
+        layer=Layer.DEPLOYMENT,
+        type=type_,
+        summary=summary,
+        trigger=trigger,
+        silent=silent,
+        action=action,
+        reads=reads,
+        chain=False,
+        grace_seconds=grace_seconds,
+        grace_note=grace_note,
+        blocks_ready=False,
+    )
+
+
+INFERENCESERVICE: Final[tuple[Reason, ...]] = (
+    _row(
+        KNATIVE_MISSING,
+        "The InferenceService is to run on Knative, which the cluster does not have.",
+        trigger="The deployment mode in effect is Knative, and the API server does not serve "
+        "services.serving.knative.dev.",
+        silent="Standard mode and ModelMesh.",
+        action="Install Knative Serving, or annotate the InferenceService with "
+        "serving.kserve.io/deploymentMode: Standard and make it anew.",
+        reads=_KNATIVE,
+    ),
+    _row(
+        INVALID_SPEC,
+        "KServe cannot make pods from the spec of the InferenceService.",
+        trigger="transitionStatus is InvalidSpec for a cause other than the runtime, a component's "
+        "Ready is False with InvalidGPUAllocation or InvalidWorkerSpecNotSet, or the percents of "
+        "spec.canary sum up to more than 100.",
+        action=f"{_DESCRIBE}, and correct the field that the message names.",
+    ),
+    _row(
+        RUNTIME_MISSING,
+        "There is no runtime that could serve the model.",
+        trigger="transitionStatus is InvalidSpec with RuntimeNotRecognized, RuntimeDisabled or "
+        "NoSupportingRuntime.",
+        action="Make or enable the ServingRuntime that the message names (kubectl get "
+        "servingruntime -A, clusterservingruntime), or set spec.predictor.model.runtime.",
+    ),
+    _row(
+        RECONCILE_FAILED,
+        "KServe fails to make what a component needs.",
+        trigger="A component's Ready is False with ReconcileFailed.",
+        action="Read the error; the log of kserve-controller-manager has all of it.",
+    ),
+    _row(
+        STORAGE_FAILED,
+        "The model cannot be fetched.",
+        trigger="The init container storage-initializer of a pod ended in Error, or waits in "
+        "CrashLoopBackOff.",
+        silent="A download that is under way.",
+        action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: the storage "
+        "URI, its credentials and the room on the node.",
+        reads=_PODS,
+        grace_note="Fires at once in a crash loop.",
+    ),
+    _row(
+        MODEL_LOAD_FAILED,
+        "The model server ends with an error while it loads the model.",
+        trigger="kserve-container of a pod of the newest revision ended in Error, or is in a crash "
+        "loop after it; or, where pods cannot be read, transitionStatus is BlockedByFailedLoad.",
+        silent="lastFailureInfo beside a model that is up to date: KServe never clears it. "
+        "OOMKilled and images that cannot be pulled: those are told of the pod.",
+        action="kubectl -n <namespace> logs <pod> -c kserve-container --previous",
+        reads=_PODS,
+        grace_note="Fires at once in a crash loop.",
+    ),
+    _row(
+        PODS_NOT_CREATED,
+        "Pods of a component cannot be created.",
+        trigger="A Deployment of the component says ReplicaFailure=True (Standard mode).",
+        action="kubectl -n <namespace> describe deployment <deployment>: mostly a quota or an "
+        "admission webhook.",
+        reads=(*_ITSELF, r.DEPLOYMENTS),
+    ),
+    _row(
+        PODS_NOT_READY,
+        "Pods of the InferenceService do not run, or run without becoming Ready.",
+        trigger="A container of a pod waits or ended in an error, the pod is unschedulable, "
+        "evicted or on a dead node, or its start-up takes longer than its budget. In Knative mode "
+        "only pods of the newest revision and of those that get traffic are judged.",
+        silent="Pods that start within their budget, no pods at all in Knative mode: scaled to "
+        "zero.",
+        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",
+        reads=_PODS,
+        grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
+        "has --model-startup-budget-seconds or the start-up probe's own budget.",
+    ),
+    _row(
+        REVISION_NOT_READY,
+        "The newest revision of a component is not ready; what serves is an older one, or none.",
+        trigger="The latest created revision is not the latest ready one: its configuration is "
+        "False, or it takes longer than start-up may.",
+        action="kubectl -n <namespace> describe revision <revision>. Going back to the older spec "
+        "makes another revision.",
+        reads=_KNATIVE,
+        grace_note="A start has --model-startup-budget-seconds.",
+    ),
+    _row(
+        ROLLOUT_STUCK,
+        "A ready revision is not rolled out.",
+        trigger="The latest ready revision is not the one rolled out for 600 s though no canary "
+        "percent is set; or a Deployment's Progressing is False (Standard mode).",
+        silent="Canaries. A newer revision that is not ready: that is told instead.",
+        action="kubectl -n <namespace> describe ksvc <name>-predictor: its RoutesReady; or kubectl "
+        "rollout status deployment <name>-predictor.",
+        reads=_BOTH,
+        grace_note="Its budget is 600 s in Knative mode.",
+    ),
+    _row(
+        TRAFFIC,
+        "Requests do not go to the revisions that the spec asks for.",
+        trigger="A revision that gets traffic does not exist, nothing gets traffic, the percents "
+        "do not sum up to 100, the route differs from what canaryTrafficPercent asks for, or a "
+        "rollback has no revision to go back to.",
+        silent="A canary percent before anything was rolled out: KServe ignores it.",
+        action="kubectl -n <namespace> get ksvc <name>-predictor -o yaml: compare spec.traffic and "
+        "status.traffic.",
+        reads=(*_KNATIVE, r.KNATIVE_REVISIONS),
+        grace_note="A route that is being changed, and traffic that is split over one revision, "
+        "have 600 s.",
+    ),
+    _row(
+        COMPONENT_NOT_READY,
+        "A component is not ready: the predictor, the transformer or the explainer.",
+        trigger="A component's Ready is False by its Knative Service or Deployments. Ready of the "
+        "whole follows the predictor only: it may be True all the same.",
+        silent="Components that are stopped, or whose pods start within their budget.",
+        action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
+        reads=(*_BOTH, r.PODS),
+        grace_note="While its pods start: --model-startup-budget-seconds.",
+    ),
+    _row(
+        INGRESS_NOT_READY,
+        "The way to the InferenceService from outside is not there.",
+        trigger="IngressReady is False while all components are ready, or Ready is True and there "
+        "is no URL.",
+        silent="A component that is not ready keeps its ingress from being made: that is told.",
+        action=f"{_DESCRIBE}: the reason names the route or the Gateway that is missing.",
+        reads=_BOTH,
+    ),
+    _row(
+        NOT_READY,
+        "The InferenceService is not Ready, and nothing that is read says why.",
+        trigger="Ready is False, or Unknown for longer than start-up may take; or KServe has not "
+        "written any condition 120 s after the creation.",
+        silent="Whatever a reason above tells. Pods that start within their budget.",
+        action=f"{_DESCRIBE}, its Events, and the log of kserve-controller-manager.",
+        reads=(*_BOTH, r.PODS),
+        grace_note="Unknown, and pods that start: --model-startup-budget-seconds.",
+    ),
+    _beside(
+        STATUS_STALE,
+        "The status of the InferenceService is not what its objects say.",
+        trigger="Fields of the status differ from what KServe would write now from the Knative "
+        "Services, Deployments and pods.",
+        silent="InferenceServices that are frozen while Ready (disable-auto-update), what KServe "
+        "words otherwise in other versions, readiness of pods, which KServe does not follow.",
+        action="Look at the log of kserve-controller-manager; believe the objects until then.",
+        reads=(*_BOTH, r.PODS),
+        grace_seconds=120,
+    ),
+    _beside(
+        CANARY_NOT_READY,
+        "A canary of the InferenceService is not ready (Standard mode).",
+        trigger="CanaryPredictorReady is False with CanariesNotReady.",
+        action="Look at the Deployment of the canary that the message names, and at its pods.",
+        grace_note="Its budget is --model-startup-budget-seconds.",
+    ),
+    _beside(
+        ROLLED_BACK,
+        "A component is rolled back: its newest revision is ready and gets no requests.",
+        type_=EventType.NORMAL,
+        trigger="The latest entry of the route has 0 percent, and the latest and the previous "
+        "rolled-out revision are the same.",
+        silent="A new revision that is held at 0 percent.",
+        action="Nothing, if it is meant. To promote it again, remove canaryTrafficPercent.",
+        reads=_KNATIVE,
+    ),
+    _beside(
+        CANARY_IN_PROGRESS,
+        "A part of the requests goes to a newer revision.",
+        type_=EventType.NORMAL,
+        trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready and "
+        "not rolled out.",
+        action="Nothing, if it is meant. To promote it, remove canaryTrafficPercent.",
+        reads=_KNATIVE,
+    ),
+    _beside(
+        STOPPED,
+        "The InferenceService is switched off.",
+        type_=EventType.NORMAL,
+        trigger="The annotation serving.kserve.io/stop is true. Nothing else is told of it then.",
+        action="Nothing, if it is meant. KServe has forgotten which revisions were rolled out.",
+    ),
+)
+"""All but Ready; the warnings in the order of the priority chain."""
+
+INFERENCESERVICE_READY: Final = Reason(
+    name=READY,
+    layer=Layer.DEPLOYMENT,
+    type=EventType.NORMAL,
+    says_ready=True,
+    summary="An InferenceService serves: all of its components and its ingress are ready.",
+    trigger="Ready is True, also by its objects, and so is the Ready of each component; in Knative "
+    "mode the newest revision is the ready one. It may be scaled to zero.",
+    action="Nothing.",
+    reads=(*_BOTH, r.PODS),
+    chain=False,
+    blocks_ready=False,
+)
+
+NEEDS_KSERVE: Final = (
+    INVALID_SPEC,
+    RUNTIME_MISSING,
+    RECONCILE_FAILED,
+    ROLLOUT_STUCK,
+    TRAFFIC,
+    INGRESS_NOT_READY,
+    NOT_READY,
+    STATUS_STALE,
+    CANARY_NOT_READY,
+)
+"""What only the KServe controller writes or can mend."""
+
+NEEDS_KNATIVE: Final = (REVISION_NOT_READY, ROLLOUT_STUCK, TRAFFIC)
+"""What only Knative's controller can mend."""

@@ -1,0 +1,273 @@
+"""The reasons of ModelServices, of OtterScale (OtterScale sheet 5).
+
+The order is from cause to symptom (sheet 5.6): what can never work, an operator that does not get
+on, what it should have made, the pods, their rollout, the endpoint picker, the way to them.
+"""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.reason import Reason
+from reporter.model.objects import KubeObject
+from reporter.model.report import EventType
+from reporter.model.resource import Resource
+from reporter.model.subject import Layer
+
+INVALID: Final = "modelserviceInvalid"
+NOT_OBSERVED: Final = "modelserviceNotObserved"
+RECONCILE_FAILED: Final = "modelserviceReconcileFailed"
+OBJECT_MISSING: Final = "modelserviceObjectMissing"
+PODS: Final = "modelservicePodsNotReady"
+ROLLOUT_STALLED: Final = "modelserviceRolloutStalled"
+EPP: Final = "modelserviceEPPNotReady"
+ROUTE: Final = "modelserviceRouteNotReady"
+MISCONFIGURED: Final = "modelserviceMisconfigured"
+STATUS_STALE: Final = "modelserviceStatusStale"
+DRIFT: Final = "modelserviceDrift"
+READY: Final = "modelserviceReady"
+
+APPEARS_SECONDS: Final = 120
+"""How long the operator, and what it makes, may take to follow (G1 of the sheet)."""
+
+_ITSELF: Final = (r.MODELSERVICES,)
+_SERVING: Final = (r.MODELSERVICES, r.DEPLOYMENTS, r.PODS)
+_DESCRIBE: Final = "kubectl -n <namespace> describe modelservice <name>"
+_OPERATOR_LOG: Final = (
+    "the log of the model operator (namespace otterscale-system as it is shipped)"
+)
+
+
+def _row(
+    name: str,
+    summary: str,
+    *,
+    trigger: str,
+    silent: str = "",
+    action: str,
+    reads: tuple[Resource[KubeObject], ...],
+    grace_seconds: int | None = None,
+    grace_note: str = "",
+) -> Reason:
+    return Reason(
+        name=name,
+        layer=Layer.DEPLOYMENT,
+        summary=summary,
+        trigger=trigger,
+        silent=silent,
+        action=action,
+        reads=reads,
+        grace_seconds=grace_seconds,
+        grace_note=grace_note,
+    )
+
+
+def _note(
+    name: str,
+    summary: str,
+    *,
+    type_: EventType,
+    trigger: str,
+    silent: str,
+    action: str,
+    reads: tuple[Resource[KubeObject], ...],
+    grace_seconds: int | None = None,
+    grace_note: str = "",
+) -> Reason:
+    """Return the row of what is worth knowing and does not keep the model from serving."""
+    return Reason(
+        name=name,
+        layer=Layer.DEPLOYMENT,
+        type=type_,
+        summary=summary,
+        trigger=trigger,
+        silent=silent,
+        action=action,
+        reads=reads,
+        chain=False,
+        blocks_ready=False,
+        grace_seconds=grace_seconds,
+        grace_note=grace_note,
+    )
+
+
+MODELSERVICE: Final[tuple[Reason, ...]] = (
+    _row(
+        INVALID,
+        "The ModelService can never work as it is named.",
+        trigger="Its name is too long for labels (63) or for the Service of its endpoint picker (59 "
+        "without the suffix -epp); or another ModelService of the namespace has the same endpoint "
+        "picker's name, or one that makes the operator delete this one's InferencePool.",
+        silent="ModelServices that are being deleted.",
+        action="Make the ModelService anew under another name.",
+        reads=_ITSELF,
+        grace_note="Fires at once: it is static.",
+    ),
+    _row(
+        NOT_OBSERVED,
+        "The operator has not taken up the ModelService as it is now.",
+        trigger="status.observedGeneration is not there or behind metadata.generation.",
+        silent="An operator that is down, which is told by clusterOtterScaleOperatorNotReady.",
+        action=f"Look at {_OPERATOR_LOG}: it is stuck, or may not read what it needs.",
+        reads=_ITSELF,
+        grace_seconds=APPEARS_SECONDS,
+    ),
+    _row(
+        RECONCILE_FAILED,
+        "The operator cannot make what the ModelService needs.",
+        trigger="Ready is False with reason ReconcileError. Phase and counters are old then, also a "
+        "phase Ready.",
+        silent="An error that the next attempt settles within the grace.",
+        action=f"The message is the operator's error: {_DESCRIBE}, and {_OPERATOR_LOG}. Kinds that "
+        "are not installed, quotas and admission are the usual causes.",
+        reads=_ITSELF,
+    ),
+    _row(
+        OBJECT_MISSING,
+        "An object that requests need does not exist.",
+        trigger="The decode, prefill or endpoint picker's Deployment, the endpoint picker's Service, "
+        "the InferencePool or the HTTPRoute is not there. The operator calls a ModelService Ready "
+        "without its prefill Deployment, and never looks at the others.",
+        silent="A default HTTPRoute that no ModelService has; kinds that are not installed.",
+        action=f"Look at {_OPERATOR_LOG}: it makes anew what is deleted, unless an error keeps it "
+        "from that.",
+        reads=(
+            r.MODELSERVICES,
+            r.DEPLOYMENTS,
+            r.SERVICES,
+            r.INFERENCEPOOLS,
+            r.HTTPROUTES,
+        ),
+        grace_seconds=APPEARS_SECONDS,
+    ),
+    _row(
+        PODS,
+        "Decode or prefill pods do not run.",
+        trigger="A pod's container waits or ended in an error (unpacking the model, pulling images, "
+        "crashes, out of memory), the pod is unschedulable, evicted or on a dead node, start-up "
+        "takes longer than its budget, or a role has fewer pods than it wants. Each role is judged "
+        "alone: the operator's phase counts them together, and stays Running whatever happens.",
+        silent="Pods that start within their budget; a role that wants no pods. A pod that crashed "
+        "and runs again, once its engine answers, or after 3 min.",
+        action="kubectl -n <namespace> describe pod <pod>, and its logs: -c model-unpack, -c vllm, "
+        "-c routing-proxy (--previous after a crash).",
+        reads=(*_SERVING, r.NODES),
+        grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
+        "has --model-startup-budget-seconds.",
+    ),
+    _row(
+        ROLLOUT_STALLED,
+        "A rollout of decode or prefill pods does not go on.",
+        trigger="The role's Deployment has Progressing False with reason ProgressDeadlineExceeded.",
+        silent="A role that wants no pods; pods that still have time to start.",
+        action="kubectl -n <namespace> rollout status deployment <name>. Old pods serve on.",
+        reads=_SERVING,
+        grace_note="What --model-startup-budget-seconds is longer than the Deployment's deadline.",
+    ),
+    _row(
+        EPP,
+        "The endpoint picker of the ModelService is not available.",
+        trigger="Its Deployment is scaled to zero or has no ready pod; its Service selects no ready "
+        "pod, or lacks the port that the InferencePool names. The operator never looks at it.",
+        silent="With more than one replica, those beside the leader: they are never Ready.",
+        action="kubectl -n <namespace> describe deployment <name>, and the log of its pods. Without "
+        "it requests fail (failureMode FailClose, also without spec.inferencePool), or are spread "
+        "blindly (FailOpen).",
+        reads=(
+            r.MODELSERVICES,
+            r.DEPLOYMENTS,
+            r.PODS,
+            r.SERVICES,
+            r.INFERENCEPOOLS,
+        ),
+        grace_seconds=APPEARS_SECONDS,
+    ),
+    _row(
+        ROUTE,
+        "Requests for the ModelService do not reach its pods.",
+        trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, or "
+        "a parent does not say so in time; the Gateway is gone or not programmed; the route has no "
+        "parents; the pool selects none of the pods; the endpoint picker's DestinationRule is not "
+        "there although other ModelServices have theirs; or the kind of pool or route is not "
+        "installed.",
+        silent="A young route, entries of other controllers, a ModelService without a route.",
+        action="kubectl -n <namespace> describe httproute,inferencepool <name>; their parents name "
+        "the cause. The default Gateway is in namespace llm-d and must allow routes from this one.",
+        reads=(
+            r.MODELSERVICES,
+            r.HTTPROUTES,
+            r.INFERENCEPOOLS,
+            r.GATEWAYS,
+            r.PODS,
+            r.DESTINATIONRULES,
+        ),
+        grace_seconds=APPEARS_SECONDS,
+    ),
+    _note(
+        MISCONFIGURED,
+        "Settings of the ModelService do not go together.",
+        type_=EventType.WARNING,
+        trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one port "
+        "(routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); or a ClusterRole "
+        "whose name another ModelService's has too (<namespace>-<name>-epp).",
+        silent="ClusterRoles where metrics need no token.",
+        action="Correct the field that the message names, or rename one of the two ModelServices.",
+        reads=(r.MODELSERVICES, r.DEPLOYMENTS),
+        grace_note="Fires at once: it is static.",
+    ),
+    _note(
+        STATUS_STALE,
+        "The status of the ModelService is not what the operator's own rules make of it.",
+        type_=EventType.NORMAL,
+        trigger="Phase, counters or Ready differ from what follows from the Deployments, or from "
+        "each other.",
+        silent="A status that a reconcile error keeps as it was, or of an older generation.",
+        action=f"Believe the report (its derived status) and not the phase; look at {_OPERATOR_LOG}.",
+        reads=(r.MODELSERVICES, r.DEPLOYMENTS),
+        grace_seconds=APPEARS_SECONDS,
+    ),
+    _note(
+        DRIFT,
+        "Objects of the ModelService are not as the operator makes them.",
+        type_=EventType.NORMAL,
+        trigger="An object that only monitoring or the endpoint picker's start needs is missing, one "
+        "that should not exist does, or a selector, a port or a reference differs. The operator's "
+        "settings are recovered from what it made.",
+        silent="Images, arguments, replicas, tracing, labels; Secrets and RBAC objects, which are "
+        "never read; kinds that are not installed.",
+        action="status-reporter render prints what should exist. The operator watches neither "
+        "monitors nor DestinationRules: a change of the ModelService makes it mend them.",
+        reads=(
+            r.MODELSERVICES,
+            r.DEPLOYMENTS,
+            r.SERVICES,
+            r.INFERENCEPOOLS,
+            r.HTTPROUTES,
+            r.DESTINATIONRULES,
+            r.PODMONITORS,
+            r.SERVICEMONITORS,
+        ),
+        grace_seconds=APPEARS_SECONDS,
+    ),
+)
+"""The faults, in the order of the priority chain, and what stands outside of it."""
+
+MODELSERVICE_READY: Final = Reason(
+    name=READY,
+    layer=Layer.DEPLOYMENT,
+    type=EventType.NORMAL,
+    says_ready=True,
+    summary="A ModelService serves: the pods of its roles run and requests reach them.",
+    trigger="Each role has as many Ready pods as it wants, the endpoint picker is available (its "
+    "leader, where there are several), and the route is accepted, where there is one. The pods have "
+    "no probes, so that Ready means that their containers run: the model may still load.",
+    action="Nothing.",
+    reads=(r.MODELSERVICES, r.DEPLOYMENTS, r.PODS, r.INFERENCEPOOLS, r.HTTPROUTES),
+    chain=False,
+    blocks_ready=False,
+)
+
+NEEDS_OPERATOR: Final = (NOT_OBSERVED, RECONCILE_FAILED, OBJECT_MISSING, STATUS_STALE, DRIFT)
+"""What only the operator can mend: it writes the status, and makes and mends the objects.
+
+Faults of pods, of the endpoint picker and of the route are none of it: others run those.
+"""

@@ -1,0 +1,158 @@
+"""The reasons of ModelServings, of Kthena.
+
+The order is from cause to symptom: a wrong spec, pods that no node has room for, pods that do not
+start, pods that do not go, a rollout that waits for them, a group that is not ready for all of it.
+"""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.reason import Reason
+from reporter.model.objects import KubeObject
+from reporter.model.report import EventType
+from reporter.model.resource import Resource
+from reporter.model.subject import Layer
+
+INVALID_SPEC: Final = "modelservingInvalidSpec"
+GANG_NOT_SCHEDULABLE: Final = "modelservingGangNotSchedulable"
+ROLE_CREATING: Final = "modelservingRoleStuckCreating"
+ROLE_DELETING: Final = "modelservingRoleStuckDeleting"
+ROLLOUT_STUCK: Final = "modelservingRolloutStuck"
+GROUP_NOT_READY: Final = "modelservingGroupNotReady"
+STATUS_NOT_OWNED: Final = "modelservingStatusNotOwned"
+READY: Final = "modelservingReady"
+
+_THEMSELVES: Final = (r.MODELSERVINGS,)
+_PODS: Final = (*_THEMSELVES, r.PODS)
+_DESCRIBE: Final = "kubectl -n <namespace> describe modelserving <name>"
+
+
+def _row(
+    name: str,
+    summary: str,
+    *,
+    trigger: str,
+    silent: str = "",
+    action: str,
+    reads: tuple[Resource[KubeObject], ...] = _PODS,
+    grace_note: str = "",
+) -> Reason:
+    return Reason(
+        name=name,
+        layer=Layer.DEPLOYMENT,
+        summary=summary,
+        trigger=trigger,
+        silent=silent,
+        action=action,
+        reads=reads,
+        grace_note=grace_note,
+    )
+
+
+MODELSERVING: Final[tuple[Reason, ...]] = (
+    _row(
+        INVALID_SPEC,
+        "The spec of the ModelServing breaks a rule of Kthena.",
+        trigger="A rule of the schema or of Kthena's webhook is broken: the webhook was not there, "
+        "or `scale` changed the replicas, for which it is not asked.",
+        silent="Rules that compare an object with what it was before.",
+        action="Correct the field that the message names. Until then Kthena's webhook refuses any "
+        "other change of the object.",
+        reads=_THEMSELVES,
+        grace_note="Fires at once: it is static.",
+    ),
+    _row(
+        GANG_NOT_SCHEDULABLE,
+        "The pods of a ServingGroup cannot be scheduled together.",
+        trigger="The PodGroup of a wanted group has condition Unschedulable=True that no later "
+        "Scheduled=True follows, or stays in phase Pending, while pods of it have no node.",
+        silent="PodGroups of other schedulers, phases Running and Completed, groups whose pods all "
+        "have a node.",
+        action="kubectl -n <namespace> describe podgroup <group>: free or add nodes, or look at "
+        "the quota of its queue.",
+        reads=(*_PODS, r.PODGROUPS),
+    ),
+    _row(
+        ROLE_CREATING,
+        "An instance of a role does not come up.",
+        trigger="A pod of an instance that is Creating waits or ended in an error, is "
+        "unschedulable, on a dead node, or takes longer to start than its budget; or it is not made.",
+        silent="Pods that start within their budget, groups that are being deleted, instances that "
+        "are Running.",
+        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
+        f"crash). A pod that is not made: {_DESCRIBE}, quotas, and the log of Kthena's controller.",
+        reads=(*_PODS, r.NODES),
+        grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
+        "has --model-startup-budget-seconds or the start-up probe's own budget; a pod that is not "
+        "made has 300 s.",
+    ),
+    _row(
+        ROLE_DELETING,
+        "An instance of a role does not go.",
+        trigger="A pod is there 60 s after its time to terminate, or terminates on a dead node; a "
+        "Service or PodGroup is there 60 s after it was deleted with all its pods gone.",
+        silent="Pods within their termination grace period.",
+        action="kubectl -n <namespace> get pod <pod> -o yaml: look at its node and at "
+        "metadata.finalizers. Kthena makes the instance anew only once it is gone.",
+        reads=(*_PODS, r.NODES, r.SERVICES, r.PODGROUPS),
+        grace_note="Termination has the pod's own grace period and 60 s more.",
+    ),
+    _row(
+        ROLLOUT_STUCK,
+        "An update of the ModelServing does not go on.",
+        trigger="A group that has still to be updated is left alone for 600 s while none is being "
+        "replaced; or one that is being replaced takes 600 s longer than start-up may.",
+        silent="Groups that partition protects, a rollout that goes on to the next group.",
+        action=f"{_DESCRIBE}, and look at the group that the message names: rollouts wait until "
+        "what was replaced is ready.",
+        reads=(*_PODS, r.CONTROLLERREVISIONS),
+        grace_note="Its budgets are 600 s, and --model-startup-budget-seconds and 600 s.",
+    ),
+    _row(
+        GROUP_NOT_READY,
+        "A wanted ServingGroup is not ready.",
+        trigger="A group is missing, or not Running all the time for longer than a node's boot and "
+        "start-up together may take, whatever becomes of its pods meanwhile.",
+        silent="Groups that are being deleted because fewer are wanted.",
+        action=f"{_DESCRIBE}. Pods that crash and are made anew each time say why in their "
+        "predecessors' logs only: see docs/modelserving.md.",
+        grace_note="Its budget is --node-boot-budget-seconds and --model-startup-budget-seconds "
+        "together; 300 s where the group is missing.",
+    ),
+    Reason(
+        name=STATUS_NOT_OWNED,
+        layer=Layer.DEPLOYMENT,
+        summary="Somebody else writes the status of the ModelServing that the reporter should own.",
+        trigger="Another manager changed what --modelserving-status owns twice within a resync, or "
+        "the API server drops it because the CRD has no such field. The reporter writes more "
+        "seldom then, every 10 minutes at last.",
+        silent="--modelserving-status off.",
+        action="Let one of the two write: stop Kthena's controller from it, or set "
+        "--modelserving-status to off. A field that is dropped: add it to the CRD; see "
+        "docs/modelserving.md.",
+        reads=_THEMSELVES,
+        chain=False,
+        grace_note="Fires at once: two changes are what it waits for.",
+        blocks_ready=False,
+    ),
+)
+"""The warnings, in the order of the priority chain."""
+
+MODELSERVING_READY: Final = Reason(
+    name=READY,
+    layer=Layer.DEPLOYMENT,
+    type=EventType.NORMAL,
+    says_ready=True,
+    summary="A ModelServing serves: all wanted ServingGroups are Running.",
+    trigger="As many groups as wanted are Running, and none is being made or changed.",
+    action="Nothing.",
+    reads=_PODS,
+    chain=False,
+    blocks_ready=False,
+)
+
+NEEDS_CONTROLLER: Final = (ROLE_CREATING, ROLLOUT_STUCK, GROUP_NOT_READY)
+"""What only the Kthena controller can mend: it makes missing pods and replaces old ones.
+
+Faults of pods that exist are none of it: their findings are independent of it.
+"""

@@ -1,0 +1,42 @@
+"""What the chart's `values.schema.json` repeats of the catalogue: names of reasons and thresholds.
+
+`make docs` renders it into the file, which is else written by hand.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from reporter.catalogue.reason import Threshold
+from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.runtime import FROM_METRICS, RUNTIME_NAMES, THRESHOLDS
+from reporter.model.stack import Stack
+
+
+def values_schema(text: str) -> str:
+    """Return a schema with those lists as the catalogue has them."""
+    schema: dict[str, Any] = json.loads(text)
+    definitions, properties = schema["definitions"], schema["properties"]
+    definitions["reason"]["enum"] = [reason.name for reason in REASONS]
+    definitions["gracedReason"]["enum"] = [
+        reason.name
+        for reason in REASONS
+        if reason.window_seconds is None or reason.name in FROM_METRICS
+    ]
+    definitions["runtimeReason"]["enum"] = list(RUNTIME_NAMES)
+    mode = {"$ref": "#/definitions/stackMode"}
+    properties["stacks"]["properties"] = {str(stack): mode for stack in Stack}
+    properties["runtime"]["properties"]["thresholds"]["properties"] = {
+        name: _limits(threshold) for name, threshold in THRESHOLDS.items()
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _limits(threshold: Threshold) -> dict[str, object]:
+    most = int(threshold.most) if threshold.most == int(threshold.most) else threshold.most
+    return {"type": "number", "minimum": 0, "maximum": most}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(values_schema(Path(sys.argv[1]).read_text()))

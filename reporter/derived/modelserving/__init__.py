@@ -1,0 +1,55 @@
+"""The status of a ModelServing, as a pure function of what the cluster shows.
+
+`facts_of` collects, `observe` judges groups and instances, `wanted_status` sums up.
+"""
+
+from dataclasses import dataclass
+
+from reporter.derived.modelserving.comparing import differs, roles_differ
+from reporter.derived.modelserving.facts import Facts, facts_of
+from reporter.derived.modelserving.observed import (
+    GroupState,
+    GroupStatus,
+    InstanceState,
+    InstanceStatus,
+)
+from reporter.derived.modelserving.revisions import revisions_of
+from reporter.derived.modelserving.states import observe
+from reporter.derived.modelserving.status import wanted_status
+from reporter.model.derived import Document
+
+__all__ = [
+    "Derivation",
+    "Facts",
+    "GroupState",
+    "GroupStatus",
+    "InstanceState",
+    "InstanceStatus",
+    "derive",
+    "differs",
+    "facts_of",
+    "observe",
+    "roles_differ",
+    "wanted_status",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """What was derived of one ModelServing.
+
+    Attributes:
+        groups: what is seen of its groups, by ordinal.
+        status: the status it should have, in the shape of the API.
+
+    """
+
+    groups: tuple[GroupState, ...]
+    status: Document
+
+
+def derive(facts: Facts) -> Derivation:
+    """Derive the status of a ModelServing; the same facts always give the same status."""
+    revisions = revisions_of(facts)
+    groups = observe(facts, revisions)
+    return Derivation(groups, wanted_status(facts.modelserving, groups, facts, revisions))

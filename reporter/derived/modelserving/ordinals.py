@@ -1,0 +1,41 @@
+"""Numbers in names, and counts that may be percentages."""
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import Final
+
+_ORDINAL: Final = re.compile(r"-(\d{1,10})\Z", re.ASCII)
+_PERCENT: Final = re.compile(r"(\d{1,9})%", re.ASCII)
+_MOST: Final = 2**31 - 1
+
+
+def ordinal_of(name: str) -> int:
+    """Return the number at the end of the name of a group or instance, -1 if there is none.
+
+    It has 32 bits, as in the controller (Kthena sheet 2.2).
+    """
+    found = _ORDINAL.search(name)
+    number = int(found[1]) if found else -1
+    return number if number <= _MOST else -1
+
+
+def partition_of(value: int | str | None, replicas: int) -> int:
+    """Return how many entries a partition protects (Kthena sheet 4.3).
+
+    A percentage is of `replicas` and is rounded up. What is neither protects none, as upstream.
+    """
+    if isinstance(value, int):
+        return value
+    percent = _PERCENT.fullmatch(value or "")
+    return -(-int(percent[1]) * replicas // 100) if percent else 0
+
+
+def to_create(known: Collection[int], wanted: int) -> Iterator[int]:
+    """Yield the ordinals that the controller creates next, ascending (Kthena sheet 2.5).
+
+    Everything known counts, so {0, 5} of 4 lacks only 1 and 2. There may be very many.
+    """
+    taken = frozenset(known)
+    free = (ordinal for ordinal in range(wanted) if ordinal not in taken)
+    return islice(free, max(0, wanted - len(known)))

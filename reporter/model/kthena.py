@@ -1,0 +1,189 @@
+"""The objects of Kthena that are read (Kthena sheet, sections 1 and 2).
+
+Nothing here refuses what Kthena's webhook would: a ModelServing that breaks a rule is decoded and
+reported. Only types that the API server's own schema guarantees are relied upon.
+"""
+
+from typing import Final, TypeAlias
+
+from msgspec import field
+
+from reporter.model.objects import Conditioned, KubeObject, Part
+
+NAME_LABEL: Final = "modelserving.volcano.sh/name"
+GROUP_LABEL: Final = "modelserving.volcano.sh/group-name"
+ROLE_LABEL: Final = "modelserving.volcano.sh/role"
+ROLE_ID_LABEL: Final = "modelserving.volcano.sh/role-id"
+ENTRY_LABEL: Final = "modelserving.volcano.sh/entry"
+REVISION_LABEL: Final = "modelserving.volcano.sh/revision"
+ROLE_HASH_LABEL: Final = "modelserving.volcano.sh/role-template-hash"
+"""Labels of the objects that make up a ModelServing (Kthena sheet 2.1)."""
+
+VOLCANO: Final = "volcano"
+"""The scheduler that PodGroups are made for, and the default of `schedulerName`."""
+
+ROLE_ROLLING_UPDATE: Final = "RoleRollingUpdate"
+SERVING_GROUP_ROLLING_UPDATE: Final = "ServingGroupRollingUpdate"
+"""Values of `rolloutStrategy.type`; the second is the default."""
+
+SERVING_GROUP_RECREATE: Final = "ServingGroupRecreate"
+ROLE_RECREATE: Final = "RoleRecreate"
+"""Values of `recoveryPolicy`; the second is the default, and there is `None`."""
+
+Template: TypeAlias = dict[str, object]
+"""A pod template as it stands in the object; it is compared, not read."""
+
+
+class Role(Part, frozen=True):
+    """An entry of `spec.template.roles`, and of the roles that a ControllerRevision keeps."""
+
+    name: str = ""
+    replicas: int | None = None
+    worker_replicas: int | None = None
+    entry_template: Template | None = None
+    worker_template: Template | None = None
+    max_unavailable: int | str | None = None
+    partition: int | str | None = None
+
+    @property
+    def wanted(self) -> int:
+        """Instances asked for; the API's default is 1."""
+        return 1 if self.replicas is None else max(0, self.replicas)
+
+    @property
+    def pods(self) -> int:
+        """Pods of a complete instance: its entry pod and its workers."""
+        return 1 + max(0, self.worker_replicas or 0)
+
+
+class GangPolicy(Part, frozen=True):
+    """`spec.template.gangPolicy`."""
+
+    min_role_replicas: dict[str, int] | None = None
+
+
+class ServingGroupTemplate(Part, frozen=True):
+    """`spec.template`."""
+
+    roles: tuple[Role, ...] | None = None
+    gang_policy: GangPolicy | None = None
+    restart_grace_period_seconds: int | None = None
+
+
+class RollingUpdate(Part, frozen=True):
+    """`spec.rolloutStrategy.rollingUpdateConfiguration`."""
+
+    max_unavailable: int | str | None = None
+    max_surge: int | str | None = None
+    partition: int | str | None = None
+
+
+class RolloutStrategy(Part, frozen=True):
+    """`spec.rolloutStrategy`."""
+
+    type: str = ""
+    rolling_update_configuration: RollingUpdate | None = None
+
+
+class ModelServingSpec(Part, frozen=True):
+    """`spec` of a ModelServing."""
+
+    replicas: int | None = None
+    scheduler_name: str | None = None
+    recovery_policy: str | None = None
+    rollout_strategy: RolloutStrategy | None = None
+    template: ServingGroupTemplate = ServingGroupTemplate()
+
+
+class RoleStatus(Part, frozen=True):
+    """An entry of `status.roleStatuses` (Kthena sheet 5.1)."""
+
+    serving_group_name: str = ""
+    role_name: str = ""
+    role_id: str = field(name="roleID", default="")
+    status: str = ""
+
+
+class ModelServingStatus(Conditioned, frozen=True):
+    """`status` of a ModelServing; zero values may be left out (Kthena sheet 1.3)."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    current_replicas: int = 0
+    updated_replicas: int = 0
+    available_replicas: int = 0
+    current_revision: str = ""
+    update_revision: str = ""
+    label_selector: str = ""
+    role_statuses: tuple[RoleStatus, ...] | None = None
+    role_statuses_omitted: int = 0
+
+
+class ModelServing(KubeObject, frozen=True):
+    """workload.serving.volcano.sh/v1alpha1 ModelServing."""
+
+    spec: ModelServingSpec = ModelServingSpec()
+    status: ModelServingStatus = ModelServingStatus()
+
+    @property
+    def wanted(self) -> int:
+        """ServingGroups asked for; the API's default is 1."""
+        return 1 if self.spec.replicas is None else max(0, self.spec.replicas)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """`spec.template.roles`."""
+        return self.spec.template.roles or ()
+
+    @property
+    def rolls_roles(self) -> bool:
+        """Whether an update replaces instances one by one, not whole groups."""
+        strategy = self.spec.rollout_strategy
+        return strategy is not None and strategy.type == ROLE_ROLLING_UPDATE
+
+    @property
+    def partition(self) -> int | str | None:
+        """The partition of the groups; None where it is not set or does not apply."""
+        strategy = self.spec.rollout_strategy
+        if strategy is None or self.rolls_roles or strategy.rolling_update_configuration is None:
+            return None
+        return strategy.rolling_update_configuration.partition
+
+    @property
+    def recovery_policy(self) -> str:
+        """`spec.recoveryPolicy` with the API's default."""
+        policy = self.spec.recovery_policy
+        return ROLE_RECREATE if policy is None else policy
+
+    @property
+    def uses_volcano(self) -> bool:
+        """Whether its pods are scheduled by Volcano, so that it may have PodGroups."""
+        return self.spec.scheduler_name in {None, VOLCANO}
+
+
+class PodGroupSpec(Part, frozen=True):
+    """`spec` of a PodGroup."""
+
+    min_member: int | None = None
+    queue: str | None = None
+
+
+class PodGroupStatus(Conditioned, frozen=True):
+    """`status` of a PodGroup."""
+
+    phase: str | None = None
+    running: int | None = None
+
+
+class PodGroup(KubeObject, frozen=True):
+    """scheduling.volcano.sh/v1beta1 PodGroup."""
+
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+
+class ControllerRevision(KubeObject, frozen=True):
+    """apps/v1 ControllerRevision of a ModelServing; `data` holds `{"data": [roles]}`."""
+
+    data: object = None
+    revision: int = 0

@@ -1,0 +1,298 @@
+"""The objects of OtterScale that are read (OtterScale sheet, sections 1 and 2).
+
+Defaults of fields are those of the CRD's schema, which the API server fills in wherever the object
+around a field is present. What the operator makes of a field that is empty nevertheless is a
+property ("effective" in the sheet's table 1.1).
+"""
+
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from reporter.model.objects import Conditioned, KubeObject, Labels, LabelSelector, Metadata, Part
+
+GROUP_VERSION: Final = "model.otterscale.io/v1alpha1"
+KIND: Final = "ModelService"
+
+ACCELERATORS: Final = ("nvidia", "amd", "intel-gaudi", "google", "cpu")
+"""What the schema allows as `spec.accelerator.type`."""
+
+DEFAULT_MOUNT_PATH: Final = "/models"
+DEFAULT_ENGINE_PORT: Final = 8000
+DEFAULT_TARGET_PORT: Final = 8200
+DEFAULT_PICKER_PORT: Final = 9002
+FAIL_OPEN: Final = "FailOpen"
+FAIL_CLOSE: Final = "FailClose"
+
+Json: TypeAlias = dict[str, object]
+Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
+Quantities: TypeAlias = dict[str, str | int | float]
+Replicas: TypeAlias = Annotated[int, Meta(ge=0)]
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+Ways: TypeAlias = Annotated[int, Meta(ge=1)]
+
+
+class SecretName(Part, frozen=True):
+    """An entry of `imagePullSecrets`."""
+
+    name: str = ""
+
+
+class Model(Part, frozen=True):
+    """`spec.model`."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=253)]
+    image: Text
+    mount_path: str = DEFAULT_MOUNT_PATH
+    image_pull_secrets: tuple[SecretName, ...] | None = None
+
+
+class EnvVar(Part, frozen=True):
+    """An environment variable of a container."""
+
+    name: str
+    value: str = ""
+    value_from: Json | None = None
+
+
+class Engine(Part, frozen=True):
+    """`spec.engine`."""
+
+    image: str = ""
+    image_pull_policy: str = ""
+    args: tuple[str, ...] | None = None
+    env: tuple[EnvVar, ...] | None = None
+    port: Port = DEFAULT_ENGINE_PORT
+
+
+class Accelerator(Part, frozen=True):
+    """`spec.accelerator`; the type is one of `ACCELERATORS`, or newer than this program."""
+
+    type: str
+
+
+class Parallelism(Part, frozen=True):
+    """`parallelism` of a role."""
+
+    tensor: Ways = 1
+    data: Ways = 1
+    data_local: Ways = 1
+
+
+class Resources(Part, frozen=True):
+    """`resources` of a role or of the endpoint picker."""
+
+    limits: Quantities | None = None
+    requests: Quantities | None = None
+    claims: tuple[Json, ...] | None = None
+
+
+class Role(Part, frozen=True):
+    """`spec.decode` and `spec.prefill`."""
+
+    replicas: Replicas = 1
+    parallelism: Parallelism = Parallelism()
+    resources: Resources = Resources()
+    node_selector: Labels | None = None
+    tolerations: tuple[Json, ...] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class RoutingProxy(Part, frozen=True):
+    """`spec.routingProxy`."""
+
+    image: str = ""
+    connector: str = "nixlv2"
+    target_port: Port = DEFAULT_TARGET_PORT
+    zap_encoder: str = ""
+    zap_log_level: str = ""
+    secure_proxy: bool | None = None
+    prefiller_use_tls: bool | None = msgspec.field(name="prefillerUseTLS", default=None)
+    cert_path: str = ""
+
+
+class EndpointPicker(Part, frozen=True):
+    """`spec.inferencePool.endpointPicker`."""
+
+    image: str = ""
+    replicas: Replicas = 1
+    resources: Resources = Resources()
+    port: Port = DEFAULT_PICKER_PORT
+    failure_mode: str = FAIL_OPEN
+
+
+DEFAULT_PICKER: Final = EndpointPicker(failure_mode=FAIL_CLOSE)
+"""The picker of a ModelService without `spec.inferencePool` (OtterScale sheet 2.5, 2.9)."""
+
+
+class Pool(Part, frozen=True):
+    """`spec.inferencePool`."""
+
+    endpoint_picker: EndpointPicker
+
+
+class GatewayRef(Part, frozen=True):
+    """`spec.httpRoute.gatewayRef`; the namespace is the ModelService's own if empty."""
+
+    name: Text
+    namespace: str = ""
+
+
+class Route(Part, frozen=True):
+    """`spec.httpRoute`."""
+
+    gateway_ref: GatewayRef
+    hostnames: tuple[str, ...] | None = None
+
+
+class PodMonitoring(Part, frozen=True):
+    """`spec.monitoring.podMonitor`."""
+
+    enabled: bool = False
+    port_name: str = "http"
+    path: str = "/metrics"
+    interval: str = "30s"
+
+
+class Monitoring(Part, frozen=True):
+    """`spec.monitoring`."""
+
+    pod_monitor: PodMonitoring | None = None
+
+
+class ModelServiceSpec(Part, frozen=True):
+    """`spec` of a ModelService."""
+
+    model: Model
+    engine: Engine
+    accelerator: Accelerator
+    decode: Role
+    prefill: Role | None = None
+    routing_proxy: RoutingProxy | None = None
+    inference_pool: Pool | None = None
+    http_route: Route | None = None
+    monitoring: Monitoring | None = None
+
+
+class ModelServiceStatus(Conditioned, frozen=True):
+    """`status` of a ModelService; a phase that is empty means that no status was written yet."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    decode_ready: int = 0
+    decode_replicas: int = 0
+    prefill_ready: int = 0
+    prefill_replicas: int = 0
+
+
+class FinalizedMetadata(Metadata, frozen=True):
+    """`metadata` with finalizers."""
+
+    finalizers: tuple[str, ...] | None = None
+
+
+class ModelService(KubeObject, frozen=True):
+    """model.otterscale.io/v1alpha1 ModelService."""
+
+    metadata: FinalizedMetadata
+    spec: ModelServiceSpec
+    status: ModelServiceStatus = ModelServiceStatus()
+
+    @property
+    def mount_path(self) -> str:
+        """Where the model is, in the pods."""
+        return self.spec.model.mount_path or DEFAULT_MOUNT_PATH
+
+    @property
+    def engine_port(self) -> int:
+        """Port where requests arrive in the pods, the target port of the pool."""
+        return self.spec.engine.port or DEFAULT_ENGINE_PORT
+
+    @property
+    def target_port(self) -> int:
+        """Port where vLLM listens in decode pods with a routing proxy."""
+        proxy = self.spec.routing_proxy
+        return (proxy.target_port if proxy else 0) or DEFAULT_TARGET_PORT
+
+    @property
+    def picker(self) -> EndpointPicker:
+        """The endpoint picker: what the resource says, or the default one."""
+        pool = self.spec.inference_pool
+        return pool.endpoint_picker if pool else DEFAULT_PICKER
+
+    @property
+    def picker_port(self) -> int:
+        """Port of the endpoint picker for the gateway."""
+        return self.picker.port or DEFAULT_PICKER_PORT
+
+    @property
+    def pod_monitoring(self) -> PodMonitoring | None:
+        """`spec.monitoring.podMonitor`, if it is there."""
+        return self.spec.monitoring.pod_monitor if self.spec.monitoring else None
+
+    @property
+    def has_pod_monitors(self) -> bool:
+        """Whether PodMonitors should exist: unless told otherwise (OtterScale sheet 2.11)."""
+        told = self.pod_monitoring
+        return told is None or told.enabled
+
+    @property
+    def has_service_monitor(self) -> bool:
+        """Whether a ServiceMonitor should exist: only if both parts ask (OtterScale sheet 2.11)."""
+        told = self.pod_monitoring
+        return self.spec.inference_pool is not None and told is not None and told.enabled
+
+
+class DestinationRuleSpec(Part, frozen=True):
+    """`spec` of a DestinationRule."""
+
+    host: str = ""
+
+
+class DestinationRule(KubeObject, frozen=True):
+    """networking.istio.io DestinationRule."""
+
+    spec: DestinationRuleSpec = DestinationRuleSpec()
+
+
+class MetricsEndpoint(Part, frozen=True):
+    """An endpoint of a monitor."""
+
+    port: str = ""
+
+
+class PodMonitorSpec(Part, frozen=True):
+    """`spec` of a PodMonitor."""
+
+    selector: LabelSelector = LabelSelector()
+    pod_metrics_endpoints: tuple[MetricsEndpoint, ...] | None = None
+
+
+class PodMonitor(KubeObject, frozen=True):
+    """monitoring.coreos.com/v1 PodMonitor."""
+
+    spec: PodMonitorSpec = PodMonitorSpec()
+
+
+class ServiceMonitorSpec(Part, frozen=True):
+    """`spec` of a ServiceMonitor."""
+
+    selector: LabelSelector = LabelSelector()
+    endpoints: tuple[MetricsEndpoint, ...] | None = None
+
+
+class ServiceMonitor(KubeObject, frozen=True):
+    """monitoring.coreos.com/v1 ServiceMonitor."""
+
+    spec: ServiceMonitorSpec = ServiceMonitorSpec()
+
+
+class ServiceAccount(KubeObject, frozen=True):
+    """v1 ServiceAccount; only whether it exists is read."""
+
+
+class PluginsConfigMap(KubeObject, frozen=True):
+    """v1 ConfigMap of an endpoint picker."""
+
+    data: dict[str, str] | None = None

@@ -1,0 +1,136 @@
+"""Components, ingress and the whole, by their conditions.
+
+inferenceserviceComponentNotReady, inferenceserviceIngressNotReady, inferenceserviceNotReady and
+inferenceserviceCanaryNotReady (KServe sheet 4.1, 4.4 and 4.5).
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from reporter.catalogue.inferenceservice import (
+    CANARY_NOT_READY,
+    COMPONENT_NOT_READY,
+    INGRESS_NOT_READY,
+    NOT_READY,
+)
+from reporter.derived.inferenceservice.components import (
+    CANARY_PREDICTOR_READY,
+    INGRESS_READY,
+    READY,
+    Component,
+)
+from reporter.model.finding import Finding
+from reporter.probes.inferenceservice.scope import View, finding_about, is_false, is_true, words
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+
+_UNWRITTEN: Final = timedelta(seconds=120)
+_OF_KSERVE: Final = frozenset(
+    {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet", "Stopped"}
+)
+"""Reasons that are told by name."""
+
+_SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Component.EXPLAINER: 10}
+"""Without a predictor nothing is answered; a transformer is in the way of each request."""
+
+
+def probe_conditions(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+    """Yield what the conditions say that is wrong."""
+    startup = timedelta(seconds=settings.model_startup_budget_seconds)
+    yield from _components(view, startup)
+    yield from _ingress(view)
+    yield from _whole(view, startup)
+    yield from _canaries(view, startup)
+
+
+def _components(view: View, startup: timedelta) -> Iterator[Finding]:
+    for component in view.components:
+        ready = view.condition(component.ready)
+        if ready is None or not is_false(ready) or ready.reason in _OF_KSERVE:
+            continue
+        hidden = component is not Component.PREDICTOR and view.shows_ready
+        although = "; Ready is True all the same" if hidden else ""
+        yield finding_about(
+            view,
+            reason=COMPONENT_NOT_READY,
+            related=view.object_ref(component),
+            cause=f"{component} {ready.reason or 'not ready'}",
+            text=f"{component}: {ready.type} is False, {words(ready)}{although}",
+            severity=_SEVERITY[component],
+            transition=ready.last_transition_time,
+            budget=startup if view.starting else None,
+        )
+
+
+def _ingress(view: View) -> Iterator[Finding]:
+    """Yield a finding if the ingress is not ready while every component is, or leads nowhere."""
+    stored = view.inferenceservice.status
+    if view.shows_ready and not (stored.url or stored.address):
+        yield finding_about(
+            view,
+            reason=INGRESS_NOT_READY,
+            related=view.ref,
+            cause="no URL",
+            text="Ready is True, and it has no URL",
+        )
+    ingress = stored.condition(INGRESS_READY)
+    ready = all(is_true(view.condition(each.ready)) for each in view.components)
+    if ingress is None or not is_false(ingress) or not ready or ingress.reason in _OF_KSERVE:
+        return
+    yield finding_about(
+        view,
+        reason=INGRESS_NOT_READY,
+        related=view.ref,
+        cause=ingress.reason or "ingress not ready",
+        text=f"IngressReady is False, {words(ingress)}",
+        transition=ingress.last_transition_time,
+    )
+
+
+def _whole(view: View, startup: timedelta) -> Iterator[Finding]:
+    """Yield a finding if the InferenceService is not Ready; the last that is told."""
+    stored = view.inferenceservice.status
+    ready = stored.condition(READY)
+    budget: timedelta | None
+    if not stored.conditions:
+        cause, text, budget = "no status", "KServe has not written any condition", _UNWRITTEN
+    elif is_true(ready):
+        return
+    elif is_false(ready):
+        cause, text = "Ready is False", f"Ready is False, {words(ready)}"
+        budget = startup if view.starting else None
+    else:
+        cause, text, budget = "Ready is Unknown", f"Ready is Unknown, {words(ready)}", startup
+    yield finding_about(
+        view,
+        reason=NOT_READY,
+        related=view.ref,
+        cause=cause,
+        text=text,
+        transition=ready.last_transition_time if ready else None,
+        created=view.inferenceservice.created,
+        budget=budget,
+    )
+
+
+def _canaries(view: View, startup: timedelta) -> Iterator[Finding]:
+    condition = view.inferenceservice.status.condition(CANARY_PREDICTOR_READY)
+    if condition is None or not is_false(condition) or condition.reason != "CanariesNotReady":
+        return
+    waiting = [
+        each for each in view.inferenceservice.status.canary_statuses or () if not each.ready
+    ]
+    served = any(each.traffic_percent for each in waiting)
+    names = ", ".join(each.name for each in waiting if each.name) or "not named"
+    yield finding_about(
+        view,
+        reason=CANARY_NOT_READY,
+        related=view.ref,
+        cause=f"canary {names}",
+        text=f"canaries without an available replica: {names}"
+        + ("; they get a part of the requests" if served else ""),
+        severity=int(served),
+        transition=condition.last_transition_time,
+        budget=startup,
+    )

@@ -1,0 +1,127 @@
+"""A model that cannot be fetched or loaded.
+
+inferenceserviceStorageFailed and inferenceserviceModelLoadFailed (KServe sheet 4.2).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.inferenceservice import MODEL_LOAD_FAILED, STORAGE_FAILED
+from reporter.catalogue.resources import PODS
+from reporter.derived.inferenceservice.components import Component
+from reporter.derived.inferenceservice.facts import COMPONENT
+from reporter.derived.inferenceservice.model_status import (
+    KSERVE_CONTAINER,
+    STORAGE_INITIALIZER,
+    Transition,
+    container_of,
+    failure_of,
+    has_failed,
+    last_end,
+)
+from reporter.derived.inferenceservice.model_status import (
+    MODEL_LOAD_FAILED as FAILED,
+)
+from reporter.model.finding import Finding
+from reporter.model.kserve import FailureInfo
+from reporter.model.objects import ContainerStatus, Pod
+from reporter.model.text import clean, cut
+from reporter.probes.inferenceservice.scope import View, finding_about
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.pod import counts, had_been_ready
+
+_MESSAGE_BYTES: Final = 300
+_NOT_LOADED: Final = "the model does not load"
+
+
+def probe_model(view: View, _: Snapshot, __: EvaluationSettings) -> Iterator[Finding]:
+    """Yield a finding for each pod that cannot fetch or load the model."""
+    for pod in view.pods:
+        if not counts(pod):
+            continue
+        storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
+        serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
+        if storage is not None and (has_failed(storage) or _tries_again(storage)):
+            text = f"pod {pod.name}: the model cannot be fetched{_told(failure_of(storage))}"
+            yield _about(view, pod, storage, reason=STORAGE_FAILED, text=text)
+        elif not _serves_model(pod) or serving is None:
+            continue  # the crash of a transformer says nothing of the model
+        elif _fails_to_load(serving) or _tries_again(serving):
+            what = "the model server, once Ready, fails" if had_been_ready(pod) else _NOT_LOADED
+            text = f"pod {pod.name}: {what}{_told(failure_of(serving))}{_still(view)}"
+            yield _about(view, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
+    if view.all_pods is None:
+        yield from _by_status(view)
+
+
+def _serves_model(pod: Pod) -> bool:
+    """Tell whether a pod is one of the predictor's."""
+    return pod.metadata.label(COMPONENT) in (None, Component.PREDICTOR)
+
+
+def _fails_to_load(status: ContainerStatus) -> bool:
+    """Tell whether a container fails by itself: out of memory is told of the pod."""
+    if not has_failed(status):
+        return False
+    last = last_end(status)
+    waiting = status.state is not None and status.state.waiting is not None
+    return not waiting or last is None or last.reason == "Error"
+
+
+def _tries_again(status: ContainerStatus) -> bool:
+    """Tell whether a container that failed runs anew and is not ready: the same may follow."""
+    last = last_end(status)
+    running = status.state is not None and status.state.running is not None
+    return running and not status.ready and last is not None and last.reason == "Error"
+
+
+def _about(view: View, pod: Pod, status: ContainerStatus, *, reason: str, text: str) -> Finding:
+    looping = status.state is not None and status.state.waiting is not None
+    failure = failure_of(status)
+    code = "" if failure.exit_code is None else f", exit code {failure.exit_code}"
+    return finding_about(
+        view,
+        reason=reason,
+        related=PODS.ref(pod),
+        cause=f"{status.name} failed{code}",
+        text=text,
+        severity=int(looping),
+        created=pod.created,
+        exempt=looping,
+        independent=had_been_ready(pod),
+        sustains=_tries_again(status),
+        lingers=True,
+    )
+
+
+def _by_status(view: View) -> Iterator[Finding]:
+    """Yield what the stored status says, where pods cannot be read."""
+    status = view.inferenceservice.status.model_status
+    if status is None or status.transition_status != Transition.BLOCKED:
+        return
+    info = status.last_failure_info or FailureInfo(reason=FAILED)
+    yield finding_about(
+        view,
+        reason=MODEL_LOAD_FAILED,
+        related=view.ref,
+        cause=info.reason or FAILED,
+        text=f"{_NOT_LOADED}{_told(info)}{_still(view)}",
+    )
+
+
+def _told(failure: FailureInfo) -> str:
+    """Return how it ended: KServe's reason unless it is the usual one, exit code, last words."""
+    reason = f", {failure.reason}" if failure.reason not in ("", FAILED) else ""
+    code = "" if failure.exit_code is None else f" (exit code {failure.exit_code})"
+    message = f": {cut(clean(failure.message), _MESSAGE_BYTES)}" if failure.message else ""
+    return f"{reason}{code}{message}"
+
+
+def _still(view: View) -> str:
+    """Return which revision serves meanwhile, if one does."""
+    predictor = view.status_of(Component.PREDICTOR)
+    ready = predictor.latest_ready_revision
+    if not view.in_knative_mode or not ready or ready == predictor.latest_created_revision:
+        return ""
+    return f"; revision {ready} still serves"

@@ -1,0 +1,131 @@
+"""Revisions of components in Knative mode.
+
+inferenceserviceRevisionNotReady, inferenceserviceRolloutStuck, and what is worth knowing of a
+rollback or a canary (KServe sheet 4.3).
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from reporter.catalogue.inferenceservice import (
+    CANARY_IN_PROGRESS,
+    REVISION_NOT_READY,
+    ROLLED_BACK,
+    ROLLOUT_SECONDS,
+    ROLLOUT_STUCK,
+)
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.derived.inferenceservice.components import Component, spec_of
+from reporter.derived.inferenceservice.raw import PROGRESSING
+from reporter.derived.inferenceservice.reading import Conclusion, latest_entry, read_component
+from reporter.model.finding import Finding
+from reporter.model.kserve import ComponentStatus
+from reporter.probes.inferenceservice.scope import View, finding_about, is_false, words
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+
+_ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
+_NONE_SERVES: Final = 20
+_FAILED: Final = 10
+_STARTING: Final = 5
+
+
+def probe_revisions(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+    """Yield what becomes of the revisions of each component."""
+    startup = timedelta(seconds=settings.model_startup_budget_seconds)
+    if not view.in_knative_mode:
+        yield from _stalled(view)
+        return
+    for component in view.components:
+        spec = spec_of(view.inferenceservice.spec, component)
+        status = view.status_of(component)
+        told = read_component(status, spec.canary_traffic_percent if spec else None)
+        if Conclusion.NEWEST_NOT_READY in told:
+            yield _not_ready(view, component, status, startup)
+        elif Conclusion.ROLLOUT_NOT_FINISHED in told:
+            yield _stuck(view, component, status)
+        if Conclusion.ROLLED_BACK in told and Conclusion.SPLIT_OVER_ONE not in told:
+            yield _rolled_back(view, component, status)
+        if Conclusion.CANARY in told and Conclusion.ROLLOUT_NOT_FINISHED not in told:
+            yield _canary(view, component, status)
+
+
+def _not_ready(
+    view: View, component: Component, status: ComponentStatus, startup: timedelta
+) -> Finding:
+    """Return the finding about a newest revision that failed, or that starts."""
+    condition = view.condition(component.configuration_ready)
+    failed = is_false(condition)
+    ready = status.latest_ready_revision
+    serves = f"revision {ready} serves meanwhile" if ready else "no revision was ever ready"
+    what = f"has failed, {words(condition)}" if failed else "is not ready yet"
+    revision = _FAILED if failed else _STARTING
+    return finding_about(
+        view,
+        reason=REVISION_NOT_READY,
+        related=view.object_ref(component),
+        cause=f"{status.latest_created_revision} {'failed' if failed else 'not ready yet'}",
+        text=f"{component}: newest revision {status.latest_created_revision} {what}; {serves}",
+        severity=revision if ready else revision + _NONE_SERVES,
+        transition=condition.last_transition_time if condition and failed else None,
+        budget=None if failed else startup,
+    )
+
+
+def _stuck(view: View, component: Component, status: ComponentStatus) -> Finding:
+    route = view.condition(component.route_ready)
+    why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
+    return finding_about(
+        view,
+        reason=ROLLOUT_STUCK,
+        related=view.object_ref(component),
+        cause=f"{status.latest_ready_revision} not rolled out",
+        text=f"{component}: revision {status.latest_ready_revision} is ready, and requests still "
+        f"go to {status.latest_rolledout_revision}{why}",
+        budget=_ROLLOUT,
+    )
+
+
+def _stalled(view: View) -> Iterator[Finding]:
+    """Yield a finding for each Deployment whose rollout went past its deadline (Standard mode)."""
+    for component, deployments in (view.facts.deployments or {}).items():
+        for deployment in deployments:
+            progressing = deployment.status.condition(PROGRESSING)
+            if progressing is None or not is_false(progressing) or not progressing.message:
+                continue
+            older = "; older pods serve" if deployment.status.available_replicas else ""
+            yield finding_about(
+                view,
+                reason=ROLLOUT_STUCK,
+                related=DEPLOYMENTS.ref(deployment),
+                cause=f"{component} {progressing.reason or PROGRESSING}",
+                text=f"{component}: the rollout of Deployment {deployment.name} does not go on, "
+                f"{words(progressing)}{older}",
+                transition=progressing.last_transition_time,
+                created=deployment.created,
+            )
+
+
+def _rolled_back(view: View, component: Component, status: ComponentStatus) -> Finding:
+    return finding_about(
+        view,
+        reason=ROLLED_BACK,
+        related=view.object_ref(component),
+        cause=f"back to {status.latest_rolledout_revision}",
+        text=f"{component} is rolled back: requests go to {status.latest_rolledout_revision}, "
+        f"none to {status.latest_ready_revision}, which is ready",
+    )
+
+
+def _canary(view: View, component: Component, status: ComponentStatus) -> Finding:
+    entry = latest_entry(status)
+    percent = entry.percent if entry else 0
+    return finding_about(
+        view,
+        reason=CANARY_IN_PROGRESS,
+        related=view.object_ref(component),
+        cause=f"canary {status.latest_ready_revision}",
+        text=f"{component}: revision {status.latest_ready_revision} gets {percent} percent of the "
+        f"requests, {status.latest_rolledout_revision} the rest",
+    )

@@ -1,0 +1,97 @@
+"""What a fault of a serving pod means, where the sheet knows more than the kubelet
+(OtterScale sheet 2.3, 5.2).
+"""
+
+from typing import Final
+
+from reporter.manifests.modelservice import gpu
+from reporter.manifests.modelservice.init_containers import MODEL_UNPACK, ROUTING_PROXY
+from reporter.model.objects import ContainerStatus, Pod
+from reporter.model.text import clean, cut
+from reporter.probes.modelservice.scope import RoleView, View
+from reporter.workload.pod import CRASHED, ENDED, NOT_STARTED, STARTING, UNSCHEDULABLE, PodFault
+
+_IMAGE_BYTES: Final = 200
+_FAILED: Final = frozenset({CRASHED, ENDED, NOT_STARTED})
+_IMAGE_REASONS: Final = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
+)
+
+
+def named_cause(view: View, role: RoleView, pod: Pod, fault: PodFault) -> str:
+    """Return the cause in a few words, with the container or accelerator that it is about."""
+    if fault.severity == UNSCHEDULABLE and (resource := _accelerator(view, fault)):
+        return f"{role.role}: no free {resource}"
+    if fault.severity in _FAILED:
+        container = _failing_init(pod)
+        if container is not None:
+            return f"{role.role}: {container.name}: {fault.cause}"
+    return f"{role.role}: {fault.cause}"
+
+
+def hint(view: View, pod: Pod, fault: PodFault) -> str:
+    """Return what to add to the detail of a fault, empty where that says it all."""
+    container = _failing_init(pod)
+    if fault.severity in _FAILED and container is not None:
+        if container.name == ROUTING_PROXY:
+            return "; without it nothing listens on the port that requests are sent to"
+        if container.name == MODEL_UNPACK and fault.cause not in _IMAGE_REASONS:
+            return _unpack(view)
+    if fault.severity == STARTING:
+        return _starting(view, pod)
+    return ""
+
+
+def _unpack(view: View) -> str:
+    model = view.service.spec.model
+    package = cut(clean(model.image), _IMAGE_BYTES)
+    return f"; it fetches and unpacks the model package {package} {_credentials(view)}"
+
+
+def _credentials(view: View) -> str:
+    secrets = view.service.spec.model.image_pull_secrets
+    if not secrets:
+        return "without credentials (spec.model.imagePullSecrets is not set)"
+    also = ", the only one of imagePullSecrets that it uses" if len(secrets) > 1 else ""
+    return f"with the credentials of Secret {secrets[0].name}{also}"
+
+
+def _starting(view: View, pod: Pod) -> str:
+    """Return what a pod that starts waits for."""
+    for status in pod.status.init_container_statuses or ():
+        if status.name != MODEL_UNPACK or status.state is None:
+            continue
+        if status.state.running is not None:
+            return f"; {MODEL_UNPACK} still runs"
+        if status.state.waiting is not None:
+            return _not_made(view)
+    return ""
+
+
+def _not_made(view: View) -> str:
+    secrets = view.service.spec.model.image_pull_secrets
+    if not secrets:
+        return "; its containers are not made yet"
+    return (
+        "; its containers are not made yet, which is so while a volume is missing: look for Secret "
+        f"{secrets[0].name} and its key .dockerconfigjson"
+    )
+
+
+def _accelerator(view: View, fault: PodFault) -> str:
+    """Return the accelerator that the scheduler says is lacking, empty if it does not."""
+    resource = gpu.resource_name(view.service.spec.accelerator.type)
+    return resource if resource and resource in fault.detail else ""
+
+
+def _failing_init(pod: Pod) -> ContainerStatus | None:
+    """Return the first init container that does not run or ended in an error."""
+    for status in pod.status.init_container_statuses or ():
+        state = status.state
+        if status.ready or state is None:
+            continue
+        if state.terminated is not None and state.terminated.exit_code != 0:
+            return status
+        if state.waiting is not None and state.waiting.reason not in {None, "PodInitializing"}:
+            return status
+    return None

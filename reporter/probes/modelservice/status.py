@@ -1,0 +1,84 @@
+"""The status that a ModelService should have, and modelserviceStatusStale
+(OtterScale sheet 4.1, 5.1).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.modelservice import STATUS_STALE
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.derived.modelservice.observe import observe
+from reporter.manifests.modelservice import names
+from reporter.model.derived import Derived, Document
+from reporter.model.finding import Finding
+from reporter.model.text import clean, cut
+from reporter.probes.modelservice.scope import View, finding_about
+
+_FIELDS: Final = ("phase", "decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
+_VALUE_BYTES: Final = 60
+
+
+def derived(view: View) -> tuple[Derived, ...]:
+    """Return the status that it should have; none while its Deployments are not known."""
+    if not view.snapshot.absence_known(DEPLOYMENTS, view.namespace):
+        return ()
+    return (Derived(view.ref, _observed(view)),)
+
+
+def probe_status(view: View) -> Iterator[Finding]:
+    """Yield a finding if the status is not what the operator should have written by now.
+
+    One that is behind, or that an error kept as it was, is told as such and not here.
+    """
+    if view.is_behind or view.reconcile_error or not view.service.status.phase:
+        return
+    if not view.snapshot.absence_known(DEPLOYMENTS, view.namespace):
+        return
+    differences = tuple(_differences(view))
+    if not differences:
+        return
+    fields = ", ".join(field for field, _ in differences)
+    yield finding_about(
+        view,
+        reason=STATUS_STALE,
+        related=view.ref,
+        cause=f"{fields} out of date",
+        text="its status is not what follows from its Deployments: "
+        + ", ".join(text for _, text in differences),
+        created=view.service.created,
+    )
+
+
+def _observed(view: View) -> Document:
+    deployments = view.snapshot[DEPLOYMENTS]
+    name = view.service.name
+    return observe(
+        view.service,
+        deployments.get(view.namespace, names.decode_deployment(name)),
+        deployments.get(view.namespace, names.prefill_deployment(name)),
+    )
+
+
+def _differences(view: View) -> Iterator[tuple[str, str]]:
+    should, status = _observed(view), view.service.status
+    has = {
+        "phase": status.phase,
+        "decodeReady": status.decode_ready,
+        "decodeReplicas": status.decode_replicas,
+        "prefillReady": status.prefill_ready,
+        "prefillReplicas": status.prefill_replicas,
+    }
+    for field in _FIELDS:
+        want = should.get(field, 0)
+        if has[field] != want:
+            shown = cut(clean(str(has[field])), _VALUE_BYTES)
+            yield field, f"{field} is {shown} and should be {want}"
+    ready = status.condition("Ready")
+    want = "True" if should["phase"] == "Ready" else "False"
+    if ready is None:
+        yield "Ready", f"condition Ready is not there and should be {want}"
+    elif ready.status != want:
+        yield (
+            "Ready",
+            f"condition Ready is {cut(clean(ready.status), _VALUE_BYTES)} and should be {want}",
+        )

@@ -1,0 +1,160 @@
+"""What is seen of a ModelServing, and how its findings are put into words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Final
+
+from reporter.catalogue.resources import MODELSERVINGS, MODELSERVINGS_FORMER, PODGROUPS, PODS
+from reporter.derived.modelserving import GroupState, InstanceState, derive, facts_of
+from reporter.derived.modelserving.facts import Facts
+from reporter.model.derived import Derived, Document
+from reporter.model.finding import Finding
+from reporter.model.kthena import ModelServing
+from reporter.model.resource import Resource
+from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.text import MESSAGE_BYTES, clean, cut
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.namespaces import namespace_ref
+
+NOT_MADE_BUDGET: Final = timedelta(seconds=300)
+"""How long the controller may take to make a pod or a group: several of its tries, with back-off."""
+
+_CAUSE_BYTES: Final = 120
+
+
+@dataclass(frozen=True)
+class View:
+    """One ModelServing with what is derived of it.
+
+    Attributes:
+        modelserving: the object.
+        resource: which API group it is of.
+        namespace: the reference to its namespace, which Events refer to.
+        facts: what it is made of.
+        groups: what is seen of its groups, by ordinal.
+        status: the status it should have.
+
+    """
+
+    modelserving: ModelServing
+    resource: Resource[ModelServing]
+    namespace: ObjectRef
+    facts: Facts
+    groups: tuple[GroupState, ...]
+    status: Document
+
+    @property
+    def subject(self) -> Subject:
+        """What its findings are about."""
+        place = self.modelserving
+        return Subject(SubjectKind.MODELSERVING, place.namespace, place.name)
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The reference to the ModelServing."""
+        return self.resource.ref(self.modelserving)
+
+    @property
+    def title(self) -> str:
+        """How messages name it."""
+        return f"ModelServing {self.modelserving.namespace}/{self.modelserving.name}"
+
+    @property
+    def derived(self) -> tuple[Derived, ...]:
+        """The status it should have; none while what it rests on is not all known."""
+        return () if self.facts.unread else (Derived(self.ref, self.status),)
+
+    @property
+    def pods_known(self) -> bool:
+        """Whether a pod that is not seen does not exist."""
+        return str(PODS) not in self.facts.unread
+
+    @cached_property
+    def staying(self) -> tuple[GroupState, ...]:
+        """The groups that are not being deleted."""
+        return tuple(each for each in self.groups if not each.deleting)
+
+    @cached_property
+    def wanted_groups(self) -> tuple[GroupState, ...]:
+        """The groups that should serve: those that stay, and those that come back.
+
+        A group that is being deleted comes back if too few stay without it.
+        """
+        if len(self.staying) >= self.modelserving.wanted:
+            return self.staying
+        back = range(self.modelserving.wanted)
+        return tuple(each for each in self.groups if not each.deleting or each.ordinal in back)
+
+    def pod_ref(self, name: str) -> ObjectRef:
+        """Return the reference to a pod by its name alone: one that is made anew is in its place."""
+        return PODS.ref_named(self.modelserving.namespace, name)
+
+    def group_ref(self, group: GroupState) -> ObjectRef:
+        """Return what stands for a group: its PodGroup, else the first of its pods by name."""
+        if self.facts.pod_groups is not None:
+            return PODGROUPS.ref_named(self.modelserving.namespace, group.name)
+        first = next((each.name for each in self.modelserving.roles), "")
+        return self.pod_ref(f"{group.name}-{first}-0-0")
+
+
+def view_of(modelserving: ModelServing, snapshot: Snapshot) -> View:
+    """Return what is seen of a ModelServing."""
+    place = (modelserving.namespace, modelserving.name)
+    is_present = snapshot[MODELSERVINGS].get(*place) is modelserving
+    facts = facts_of(modelserving, snapshot)
+    derivation = derive(facts)
+    return View(
+        modelserving=modelserving,
+        resource=MODELSERVINGS if is_present else MODELSERVINGS_FORMER,
+        namespace=namespace_ref(snapshot, modelserving.namespace),
+        facts=facts,
+        groups=derivation.groups,
+        status=derivation.status,
+    )
+
+
+def instances_of(
+    groups: tuple[GroupState, ...],
+) -> Iterator[tuple[GroupState, InstanceState]]:
+    """Yield the instances of groups, each with its group."""
+    return ((group, instance) for group in groups for instance in group.instances)
+
+
+def place_of(group: GroupState, instance: InstanceState) -> str:
+    """Return how messages name an instance."""
+    return f"ServingGroup {group.name}, role {instance.role} instance {instance.id}"
+
+
+def finding_about(
+    view: View,
+    *,
+    reason: str,
+    related: ObjectRef,
+    cause: str,
+    text: str,
+    severity: int = 0,
+    transition: datetime | None = None,
+    created: datetime | None = None,
+    exempt: bool = False,
+    budget: timedelta | None = None,
+    independent: bool = False,
+    lingers: bool = False,
+) -> Finding:
+    """Return a finding whose message names the ModelServing first; `text` follows it."""
+    return Finding(
+        reason=reason,
+        subject=view.subject,
+        involved=view.namespace,
+        related=related,
+        message=cut(clean(f"{view.title}: {text}"), MESSAGE_BYTES),
+        cause=cut(clean(cause), _CAUSE_BYTES),
+        severity=severity,
+        transition=transition,
+        created=created,
+        exempt=exempt,
+        budget=budget,
+        independent=independent,
+        lingers=lingers,
+    )

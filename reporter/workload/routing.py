@@ -1,0 +1,65 @@
+"""Whether requests come through HTTPRoutes and InferencePools, by what their parents say of them."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.resources import GATEWAYS
+from reporter.model.objects import HttpRoute, InferencePool
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.parents import ParentFault, judge_entries, parent_of, serves
+
+GATEWAY_GONE: Final = 30
+NO_PARENT: Final = 24
+"""Severities, on the scale of those of what parents say."""
+
+
+def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
+    """Yield what is wrong with a route, parent by parent."""
+    wanted = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    if not wanted:
+        yield ParentFault("no parent", "names no parent Gateway", NO_PARENT)
+    for parent in sorted(wanted):
+        gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
+        if parent.is_gateway and gateway is not None and gateway.deleting:
+            continue
+        known = snapshot.absence_known(GATEWAYS, parent.namespace)
+        if parent.is_gateway and gateway is None and known:
+            yield ParentFault(f"{parent} is gone", f"{parent} does not exist", GATEWAY_GONE)
+            continue
+        entries = [
+            each
+            for each in route.status.parents or ()
+            if parent_of(each.parent_ref, route.namespace) == parent
+        ]
+        if not entries:
+            text = f"{parent} has not taken it up, status.parents has no entry"
+            yield ParentFault("no status of its parent", text, NO_PARENT)
+            continue
+        fault = judge_entries(parent, entries)
+        if fault is not None:
+            yield fault
+
+
+def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
+    """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
+    entries = pool.status.parents or ()
+    for parent in sorted({parent_of(each.parent_ref, pool.namespace) for each in entries}):
+        if parent.is_gateway and snapshot.absence_known(GATEWAYS, parent.namespace):
+            gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
+            if gateway is None or gateway.deleting:
+                continue
+        own = [each for each in entries if parent_of(each.parent_ref, pool.namespace) == parent]
+        fault = judge_entries(parent, own)
+        if fault is not None:
+            yield fault
+
+
+def is_accepted(route: HttpRoute) -> bool:
+    """Tell whether every parent that the route names serves it."""
+    wanted = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    serving = {
+        parent_of(each.parent_ref, route.namespace)
+        for each in route.status.parents or ()
+        if serves(each)
+    }
+    return bool(wanted) and wanted <= serving

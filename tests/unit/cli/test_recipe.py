@@ -1,0 +1,38 @@
+"""The commands that make a sufficient dump: what a live reporter reads, and no more."""
+
+import re
+
+import pytest
+
+from reporter.catalogue.resources import CLUSTER_WIDE
+from reporter.cli.judged import why_nothing_is_judged
+from reporter.model.stack import Stack
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+
+LINE = re.compile(r'for kind in (.*); do kubectl get "\$kind" -A(?: -l (\S+))? -o yaml')
+
+
+def asked(settings: EvaluationSettings) -> list[tuple[str, str]]:
+    """Which kinds with which label the commands ask for."""
+    text = why_nothing_is_judged(Snapshot(), settings, from_dump=True)
+    found = (LINE.search(line) for line in text.splitlines())
+    return sorted((kind, each[2] or "") for each in found if each for kind in each[1].split())
+
+
+def wanted(*off: Stack) -> list[tuple[str, str]]:
+    read = [each for each in CLUSTER_WIDE if each.stack not in off]
+    kinds = [
+        ("ns" if str(each) == "namespaces" else str(each), each.label_selector) for each in read
+    ]
+    return sorted([("crd", ""), *kinds])
+
+
+def test_kinds_are_asked_for_with_the_label_that_is_read():
+    """A dump leaves the cluster: other ConfigMaps have no business in it."""
+    assert asked(EvaluationSettings()) == wanted()
+
+
+@pytest.mark.parametrize("stack", Stack)
+def test_nothing_is_asked_for_of_a_stack_that_is_off(stack):
+    assert asked(EvaluationSettings(stacks={stack: "off"})) == wanted(stack)

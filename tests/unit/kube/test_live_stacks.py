@@ -1,0 +1,209 @@
+"""What is read of stacks: nothing of one that is off, and of one that is `auto` what there is."""
+
+from pathlib import Path
+
+import pytest
+
+from reporter.catalogue.resources import (
+    CLUSTER_WIDE,
+    CONFIGMAPS,
+    CONTROLLERREVISIONS,
+    MODELSERVICES,
+    MODELSERVINGS,
+    MODELSERVINGS_FORMER,
+    PLUGINS_CONFIGMAPS,
+    SERVICEACCOUNTS,
+    subjects_of,
+)
+from reporter.kube.informer import Timing
+from reporter.kube.live import LiveCluster
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.model.stack import Stack
+from reporter.sandbox import Sandbox
+from reporter.sandbox.faults import Fault
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Served
+from tests.unit.kube.living import definition, living, obj, until
+
+OTTERSCALE_ON = EvaluationSettings(stacks={Stack.OTTERSCALE: "on"})
+AUTO = EvaluationSettings(stacks=dict.fromkeys(Stack, "auto"))
+HELPERS = {
+    stack: [each for each in CLUSTER_WIDE if each.stack is stack and not each.subject_kind]
+    for stack in Stack
+}
+"""What is read beside the subjects of a stack."""
+
+
+def crd(resource: Resource[KubeObject]):
+    return definition(resource.plural, resource.kind, resource.group, resource.versions[0])
+
+
+def serve(sandbox: Sandbox, *resources: Resource[KubeObject]) -> None:
+    for each in resources:
+        sandbox.create(crd(each))
+
+
+def labelled(resource: Resource[KubeObject], name: str, **parts: object):
+    """An object that the resource's label selector matches."""
+    made = obj(resource.kind, name, "n", resource.api_version(), **parts)
+    if resource.label_selector:
+        key, _, value = resource.label_selector.partition("=")
+        made["metadata"]["labels"] = {key: value or "x"}
+    return made
+
+
+def served(cluster: LiveCluster, resource: Resource[KubeObject]) -> Served:
+    return cluster.snapshot().state(resource).served
+
+
+@pytest.mark.parametrize("stack", Stack)
+async def test_a_stack_that_is_off_is_not_asked_for(sandbox: Sandbox, tmp_path: Path, stack: Stack):
+    """Neither listed nor in the snapshot, its metrics or what is unknown, though it is served."""
+    own = [each for each in CLUSTER_WIDE if each.stack is stack]
+    serve(sandbox, *(each for each in own if each.custom))
+    asked: set[str] = set()
+    settings = EvaluationSettings(stacks={stack: "off"})
+    async with living(sandbox, tmp_path, settings, asked=asked) as cluster:
+        snapshot = cluster.snapshot()
+        assert not set(own) & snapshot.states.keys()
+        assert not {each.selection for each in own} & {each.resource for each in cluster.health()}
+    read_anyway = {str(each) for each in CLUSTER_WIDE if each.stack is not stack} | {"configmaps"}
+    assert not {str(each) for each in own} & asked - read_anyway
+    assert "pods" in asked
+
+
+@pytest.mark.parametrize("stack", Stack)
+async def test_what_a_stack_needs_is_read_while_it_has_subjects(
+    sandbox: Sandbox, tmp_path: Path, stack: Stack
+):
+    """Not before its kind is served; from then on, until it is not served any more."""
+    serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
+    kinds = subjects_of(stack)
+    helpers = [each for each in HELPERS[stack] if not each.wide]
+    asked: set[str] = set()
+    async with living(sandbox, tmp_path, AUTO, asked=asked) as cluster:
+        for each in (*kinds, *helpers):
+            state = cluster.snapshot().state(each)
+            assert (state.served, state.confirmed) == (Served.ABSENT, True)
+        assert cluster.all_listed()
+        assert not {str(each) for each in helpers} & asked
+        serve(sandbox, kinds[0])
+        for each in (kinds[0], *helpers):
+            await until(
+                cluster,
+                lambda found, each=each: (
+                    found.state(each).confirmed and found.state(each).served is Served.SERVED
+                ),
+            )
+        sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", kinds[0].crd_name)
+        for each in (kinds[0], *helpers):
+            await until(cluster, lambda found, each=each: found.state(each).served is Served.ABSENT)
+
+
+async def test_what_takes_a_wide_right_is_read_only_where_its_stack_is_on(
+    sandbox: Sandbox, tmp_path: Path
+):
+    """All ConfigMaps may be read or none; nothing is said of those of a stack that is auto."""
+    serve(sandbox, MODELSERVICES)
+    asked: set[str] = set()
+    async with living(sandbox, tmp_path, AUTO, asked=asked) as cluster:
+        assert cluster.all_listed()
+        assert not {SERVICEACCOUNTS, PLUGINS_CONFIGMAPS} & cluster.snapshot().states.keys()
+        assert not cluster.snapshot().absence_known(SERVICEACCOUNTS, "n")
+        assert "serviceaccounts" not in asked
+    async with living(sandbox, tmp_path, OTTERSCALE_ON) as cluster:
+        assert served(cluster, SERVICEACCOUNTS) is Served.SERVED
+
+
+@pytest.mark.parametrize("stack", Stack)
+async def test_a_stack_that_is_on_is_read_without_its_subjects(
+    sandbox: Sandbox, tmp_path: Path, stack: Stack
+):
+    """It is expected to be there."""
+    serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
+    settings = EvaluationSettings(stacks={stack: "on"})
+    async with living(sandbox, tmp_path, settings) as cluster:
+        for each in HELPERS[stack]:
+            assert served(cluster, each) is Served.SERVED
+
+
+@pytest.mark.parametrize("kind", [MODELSERVINGS, MODELSERVINGS_FORMER], ids=str)
+async def test_either_group_of_a_kind_that_has_moved_will_do(
+    sandbox: Sandbox, tmp_path: Path, kind: Resource[KubeObject]
+):
+    """The group that ModelServings had at first is taken where the cluster serves that."""
+    serve(sandbox, kind)
+    sandbox.load([obj("Namespace", "n"), labelled(kind, "m")])
+    helpers = [each for each in HELPERS[Stack.KTHENA] if not each.custom]
+    sandbox.load([labelled(each, "one", **PARTS.get(each.kind, {})) for each in helpers])
+    async with living(sandbox, tmp_path) as cluster:
+        snapshot = await until(
+            cluster, lambda found: all(len(found[each]) == 1 for each in (kind, *helpers))
+        )
+        assert snapshot[kind].get("n", "m") is not None
+
+
+PARTS = {"ControllerRevision": {"revision": 1}}
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [each for each in CLUSTER_WIDE if each.label_selector],
+    ids=lambda each: each.selection,
+)
+async def test_only_objects_with_the_label_are_read(
+    sandbox: Sandbox, tmp_path: Path, resource: Resource[KubeObject]
+):
+    """What others made of the same kind is none of ours, and may be very much."""
+    serve(sandbox, *{*subjects_of(resource.stack)[:1], *([resource] if resource.custom else [])})
+    parts = PARTS.get(resource.kind, {})
+    others = obj(resource.kind, "others", "n", resource.api_version(), **parts)
+    sandbox.load([obj("Namespace", "n"), labelled(resource, "ours", **parts), others])
+    settings = OTTERSCALE_ON if resource.wide else None
+    async with living(sandbox, tmp_path, settings) as cluster:
+        found = await until(cluster, lambda found: len(found[resource]) > 0)
+        assert [each.name for each in found[resource]] == ["ours"]
+
+
+async def test_two_resources_of_one_kind_are_told_apart(sandbox: Sandbox, tmp_path: Path):
+    """Istio's ConfigMaps and those of endpoint pickers have tables and metrics of their own."""
+    serve(sandbox, MODELSERVICES)
+    sandbox.load(
+        [
+            obj("Namespace", "istio-system"),
+            obj("Namespace", "n"),
+            obj("ConfigMap", "istio", "istio-system", data={"mesh": "a"}),
+            labelled(PLUGINS_CONFIGMAPS, "one", data={}),
+            labelled(PLUGINS_CONFIGMAPS, "two", data={}),
+        ]
+    )
+    async with living(sandbox, tmp_path, OTTERSCALE_ON) as cluster:
+        snapshot = await until(
+            cluster,
+            lambda found: len(found[CONFIGMAPS]) == 1 and len(found[PLUGINS_CONFIGMAPS]) == 2,
+        )
+        assert snapshot[CONFIGMAPS].get("n", "one") is None
+        health = {each.resource: each.objects for each in cluster.health()}
+        assert len(health) == len(cluster.health())
+        assert health["configmaps"] == 1
+        assert health[PLUGINS_CONFIGMAPS.selection] == 2
+
+
+async def test_what_is_watched_goes_on_while_discovery_is_away(sandbox: Sandbox, tmp_path: Path):
+    """Even once it is unknown what is served: a failure of discovery is no deletion of kinds."""
+    serve(sandbox, *subjects_of(Stack.KTHENA)[:1])
+    sandbox.load([obj("Namespace", "n")])
+    timing = Timing(backoff=0.01, unknown_after=0.0)
+    async with living(sandbox, tmp_path, timing=timing) as cluster:
+        await until(cluster, lambda found: found.state(CONTROLLERREVISIONS).confirmed)
+        sandbox.load([labelled(CONTROLLERREVISIONS, "one", revision=1)])
+        await until(cluster, lambda found: len(found[CONTROLLERREVISIONS]) == 1)  # by the watch
+        away = sandbox.faults.add(Fault(action="html", code=502, path_prefix="/apis"))
+        gone = await until(cluster, lambda found: found.discovery.served is None)
+        assert gone.state(CONTROLLERREVISIONS).served is Served.SERVED
+        sandbox.load([labelled(CONTROLLERREVISIONS, "two", revision=2)])
+        await until(cluster, lambda found: len(found[CONTROLLERREVISIONS]) == 2)
+        sandbox.faults.remove(away)
+        back = await until(cluster, lambda found: found.discovery.served is not None)
+        assert len(back[CONTROLLERREVISIONS]) == 2

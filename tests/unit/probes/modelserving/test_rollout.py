@@ -1,0 +1,90 @@
+"""modelservingRolloutStuck: whom an update waits for, and whom it leaves alone."""
+
+from datetime import timedelta
+
+import pytest
+
+from reporter.catalogue.modelserving import ROLLOUT_STUCK
+from reporter.catalogue.resources import PODGROUPS
+from tests.unit.probes.building import DELETING
+from tests.unit.probes.modelserving.kthena import (
+    NS,
+    OLD,
+    findings,
+    group,
+    not_ready,
+    only,
+    said,
+    stack,
+)
+
+DEADLINE = timedelta(minutes=10)
+STARTUP = timedelta(minutes=30)
+PODS = ("prefill-0-0", "prefill-0-1", "decode-0-0", "decode-1-0")
+
+
+def rollout(old=("m-0",), changes=None, **strategy):
+    """Two groups, of which some are still on the old revision."""
+    objects = stack()
+    for name in old:
+        objects.update(group(name, revision=OLD))
+    update = {"type": "ServingGroupRollingUpdate", "rollingUpdateConfiguration": strategy}
+    spec = {"spec": {"rolloutStrategy": update}}
+    objects["ModelServing m"] = stack({"ModelServing m": spec})["ModelServing m"]
+    for key, change in (changes or {}).items():
+        if change is None:
+            del objects[key]
+        else:
+            objects[key] = _patched(objects[key], change)
+    return objects
+
+
+def _patched(known, change):
+    return {**known, **{key: {**known.get(key, {}), **each} for key, each in change.items()}}
+
+
+def test_a_rollout_that_leaves_a_group_alone_is_told_after_the_deadline():
+    """Everything runs, nothing is being replaced, and m-0 is still old."""
+    finding = only(rollout(), ROLLOUT_STUCK)
+    assert finding.budget == DEADLINE
+    assert finding.related == PODGROUPS.ref_named(NS, "m-0")
+    assert said(finding) == (
+        "the update leaves ServingGroup m-0 alone, and nothing is being replaced; "
+        "1 of 2 ServingGroups still to be updated"
+    )
+
+
+def test_the_next_group_is_the_one_that_is_told_so_that_time_begins_anew_with_each():
+    assert only(rollout(old=("m-0", "m-1")), ROLLOUT_STUCK).related.name == "m-1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"Pod m-1-decode-0-0": not_ready()}, "Creating"),
+        ({"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in PODS}}, "Deleting"),
+    ],
+)
+def test_a_rollout_waits_for_what_is_being_replaced_as_long_as_start_up_may_take(changes, state):
+    finding = only(rollout(changes=changes), ROLLOUT_STUCK)
+    assert finding.budget == STARTUP + DEADLINE
+    assert finding.related.name == "m-1"
+    assert said(finding).startswith(f"the update waits for ServingGroup m-1, which is {state}; ")
+
+
+def test_only_the_controller_can_go_on_with_it():
+    assert not only(rollout(), ROLLOUT_STUCK).independent
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        stack(),
+        rollout(old=()),
+        rollout(partition=1),
+        rollout(partition="50%"),
+        rollout(old=("m-0", "m-1"), partition=5),
+    ],
+)
+def test_what_partition_protects_is_not_to_be_updated(objects):
+    assert findings(objects, ROLLOUT_STUCK) == []

@@ -1,0 +1,181 @@
+"""Subjects of stacks beside KAITO: who is asked about, and when an answer is used again."""
+
+import msgspec
+import pytest
+
+from reporter.catalogue.resources import (
+    INFERENCESERVICES,
+    MODELSERVINGS,
+    MODELSERVINGS_FORMER,
+    PODS,
+)
+from reporter.catalogue.resources import subjects_of as kinds_of
+from reporter.model.derived import Derived
+from reporter.model.finding import Evaluation, KnownSubject
+from reporter.model.stack import Stack
+from reporter.model.subject import SubjectKind
+from reporter.probes import Answered, evaluate, evaluate_again, stacks
+from reporter.probes.stacks import STACKS, StackProbes, subject_of
+from reporter.setting_types import StackMode
+from reporter.settings import EvaluationSettings
+from tests.unit.probes.building import DELETING, document, namespace, pod, snapshot_of
+from tests.unit.probes.test_reuse import changed
+
+SETTINGS = EvaluationSettings()
+
+
+def inferenceservice(place, name, *patches):
+    api = {"apiVersion": INFERENCESERVICES.api_version()}
+    return document("InferenceService", name, place, api, *patches)
+
+
+def modelserving(name, resource, *patches):
+    return document("ModelServing", name, "one", {"apiVersion": resource.api_version()}, *patches)
+
+
+def model_pod(place, name, of, **settings):
+    return pod(
+        place,
+        name,
+        of,
+        {"metadata": {"labels": {"serving.kserve.io/inferenceservice": of}}},
+        **settings,
+    )
+
+
+CLUSTER = [
+    namespace("one"),
+    namespace("two"),
+    *(inferenceservice(place, name) for place in ("one", "two") for name in ("a", "b")),
+    *(model_pod(place, f"{name}-0", name) for place in ("one", "two") for name in ("a", "b")),
+]
+
+
+@pytest.fixture(name="asked")
+def _asked(monkeypatch):
+    """A stack whose probes answer with the subject alone; the list of those that were asked."""
+    asked = []
+
+    def pods_of(obj, snapshot, samples):
+        own = (each for each in snapshot[PODS].in_namespace(obj.namespace))
+        return (
+            tuple(
+                each
+                for each in own
+                if each.metadata.label("serving.kserve.io/inferenceservice") == obj.name
+            ),
+        )
+
+    def answering(resources):
+        def ask(obj, snapshot, settings, samples):
+            subject = subject_of(resources[0], obj)
+            asked.append(str(subject))
+            derived = Derived(resources[0].ref(obj), {"uid": obj.metadata.uid})
+            return Evaluation((), (), (KnownSubject(subject),), derived=(derived,))
+
+        return StackProbes(resources[0].stack, resources, pods_of, ask)
+
+    rows = (answering((INFERENCESERVICES,)), answering((MODELSERVINGS, MODELSERVINGS_FORMER)))
+    monkeypatch.setattr(stacks, "STACKS", rows)
+    return asked
+
+
+def subjects(evaluation, kind=SubjectKind.INFERENCESERVICE):
+    return {str(each.subject) for each in evaluation.subjects if each.subject.kind is kind}
+
+
+ALL = {f"inferenceservice/{place}/{name}" for place in ("one", "two") for name in ("a", "b")}
+
+
+def test_every_subject_is_asked_about_wherever_it_is(asked):
+    """Namespaces of other stacks have no label that says so."""
+    evaluation = evaluate(snapshot_of(*CLUSTER), SETTINGS)
+    assert subjects(evaluation) == ALL
+    assert len(evaluation.derived) == 4
+
+
+@pytest.mark.parametrize("mode", StackMode)
+def test_a_stack_that_is_off_is_not_asked_about(asked, mode):
+    settings = EvaluationSettings(stacks={Stack.KSERVE: mode})
+    found = subjects(evaluate(snapshot_of(*CLUSTER), settings))
+    assert found == (ALL if mode is not StackMode.OFF else set())
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        [inferenceservice("one", "a", DELETING)],
+        [namespace("one", DELETING), inferenceservice("one", "a")],
+    ],
+    ids=["itself", "its namespace"],
+)
+def test_what_is_being_deleted_is_no_subject(asked, gone):
+    """Design section 3: it raises nothing, and is forgotten without a Ready."""
+    assert subjects(evaluate(snapshot_of(*gone), SETTINGS)) == set()
+
+
+def test_of_one_subject_in_two_groups_the_first_counts(asked):
+    """An API server that serves both shows the same ModelServing twice."""
+    both = [modelserving("m", MODELSERVINGS), modelserving("m", MODELSERVINGS_FORMER)]
+    evaluation = evaluate(snapshot_of(*both), SETTINGS)
+    assert subjects(evaluation, SubjectKind.MODELSERVING) == {"modelserving/one/m"}
+    assert [each.object.api_version for each in evaluation.derived] == [MODELSERVINGS.api_version()]
+    assert asked == ["modelserving/one/m"]
+
+
+def again(asked, change=lambda each: each, resource=PODS, settings=SETTINGS):
+    """Return who is asked in the pass after a change."""
+    before = snapshot_of(*CLUSTER)
+    _, answered = evaluate_again(before, SETTINGS, Answered())
+    asked.clear()
+    after = changed(before, resource, change)
+    evaluation, _ = evaluate_again(after, settings, answered)
+    again = set(asked)
+    assert evaluation == evaluate(after, settings)
+    return again
+
+
+def other(name):
+    """A change of the objects of that name: as another object with the same words."""
+
+    def change(each):
+        return msgspec.structs.replace(each) if each.name == name else each
+
+    return change
+
+
+def test_nobody_is_asked_again_without_a_change(asked):
+    assert again(asked) == set()
+
+
+def test_a_changed_pod_costs_its_subjects_only(asked):
+    assert again(asked, other("a-0")) == {"inferenceservice/one/a", "inferenceservice/two/a"}
+
+
+def test_a_changed_subject_costs_itself_only(asked):
+    found = again(asked, other("b"), resource=INFERENCESERVICES)
+    assert found == {"inferenceservice/one/b", "inferenceservice/two/b"}
+
+
+def test_other_settings_ask_everybody(asked):
+    assert again(asked, settings=EvaluationSettings(model_startup_budget_seconds=1)) == ALL
+
+
+def test_a_subject_that_is_gone_is_forgotten(asked):
+    """And comes back as a new question."""
+    _, answered = evaluate_again(snapshot_of(*CLUSTER), SETTINGS, Answered())
+    evaluation, answered = evaluate_again(snapshot_of(namespace("one")), SETTINGS, answered)
+    assert (subjects(evaluation), evaluation.derived) == (set(), ())
+    asked.clear()
+    evaluate_again(snapshot_of(*CLUSTER), SETTINGS, answered)
+    assert set(asked) == ALL
+
+
+def test_the_rows_are_of_stacks_beside_kaito():
+    """One for each stack; InferenceSets are asked about by namespace."""
+    registered = [each.stack for each in STACKS]
+    assert len(registered) == len(set(registered))
+    assert Stack.KAITO not in registered
+    for each in STACKS:
+        if isinstance(each, StackProbes):
+            assert each.resources == kinds_of(each.stack)

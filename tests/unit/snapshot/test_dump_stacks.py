@@ -1,0 +1,134 @@
+"""Dumps of clusters with several stacks: what is read of each, and what is said of those not there."""
+
+import json
+
+import pytest
+
+from reporter.catalogue import resources as r
+from reporter.model.stack import Stack
+from reporter.probes import evaluate
+from reporter.resolution.unknown import unknown_resources
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
+from reporter.snapshot.snapshot import Served
+
+SELECTED = [each for each in r.CLUSTER_WIDE if each.label_selector]
+BESIDE_KAITO = [stack for stack in Stack if stack is not Stack.KAITO]
+PARTS = {"ControllerRevision": {"revision": 1}}
+
+
+def obj(resource, name, namespace="n", **metadata):
+    metadata = {"name": name, "namespace": namespace, **metadata}
+    parts = PARTS.get(resource.kind, {})
+    return {
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "metadata": metadata,
+        **parts,
+    }
+
+
+def matching(resource):
+    key, _, value = resource.label_selector.partition("=")
+    return {key: value or "x"}
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(*documents, complete=False):
+        path = tmp_path / "dump.json"
+        path.write_text("\n".join(json.dumps(document) for document in documents))
+        return load_dump([path], complete=complete).snapshot
+
+    return load
+
+
+def names(snapshot, resource):
+    return [each.name for each in snapshot[resource]]
+
+
+@pytest.mark.parametrize("resource", SELECTED, ids=lambda each: each.selection)
+def test_only_what_a_live_reporter_selects_is_read(load, resource):
+    """Others' objects of the same kind are a look, but not read; nor is what is odd about them."""
+    others = {"labels": {key: f"not-{value}" for key, value in matching(resource).items()}}
+    if "=" not in resource.label_selector:
+        others = {"labels": {"another/key": "x"}}
+    snapshot = load(
+        obj(resource, "ours", labels=matching(resource)),
+        obj(resource, "others", **others),
+        obj(resource, "bare"),
+        obj(resource, "odd", labels=None),
+        obj(resource, "list", labels=["a"]),
+    )
+    assert names(snapshot, resource) == ["ours"]
+    assert snapshot.state(resource).served is Served.SERVED
+    assert snapshot.skipped == ()
+
+
+def test_configmaps_are_of_two_kinds(load):
+    """Istio's by name, those of endpoint pickers by label; one may be both, most are neither."""
+    label = matching(r.PLUGINS_CONFIGMAPS)
+    snapshot = load(
+        obj(r.CONFIGMAPS, "istio", "istio-system"),
+        obj(r.CONFIGMAPS, "m-epp-config", labels=label),
+        obj(r.CONFIGMAPS, "istio-canary", labels=label),
+        obj(r.CONFIGMAPS, "settings"),
+    )
+    assert sorted(names(snapshot, r.CONFIGMAPS)) == ["istio", "istio-canary"]
+    assert sorted(names(snapshot, r.PLUGINS_CONFIGMAPS)) == ["istio-canary", "m-epp-config"]
+
+
+def test_services_of_knative_are_no_services_of_the_core(load):
+    """One kind, two groups."""
+    label = matching(r.KNATIVE_SERVICES)
+    snapshot = load(obj(r.SERVICES, "core"), obj(r.KNATIVE_SERVICES, "knative", labels=label))
+    assert names(snapshot, r.SERVICES) == ["core"]
+    assert names(snapshot, r.KNATIVE_SERVICES) == ["knative"]
+
+
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("stack", BESIDE_KAITO)
+def test_a_dump_without_a_stack_says_nothing_of_it(load, stack, complete):
+    """Nobody put it in because it is not there."""
+    snapshot = load(obj(r.PODS, "p"), complete=complete)
+    own = {each for each in r.CLUSTER_WIDE if each.stack is stack}
+    assert not own & snapshot.states.keys()
+    names = {str(each) for each in own} - {str(each) for each in snapshot.states}
+    assert not names & {each.resource for each in unknown_resources(snapshot)}
+    said = evaluate(snapshot, EvaluationSettings()).findings
+    assert not any(each in finding.message for finding in said for each in names)
+
+
+@pytest.mark.parametrize("stack", BESIDE_KAITO)
+@pytest.mark.parametrize("form", ["object", "empty list"])
+def test_a_dump_with_a_stack_says_what_it_lacks_of_it(load, stack, form):
+    """What the stack's verdicts rest on and nobody put in is unknown, as it is for KAITO."""
+    kind = r.subjects_of(stack)[0]
+    document = obj(kind, "m")
+    if form == "empty list":
+        document = {"apiVersion": kind.api_version(), "kind": f"{kind.kind}List", "items": []}
+    snapshot = load(document)
+    assert snapshot.state(kind).served is Served.SERVED
+    for each in r.CLUSTER_WIDE:
+        if each.stack is stack and not each.subject_kind:
+            state = snapshot.state(each)
+            assert (state.served, state.cause) == (Served.UNKNOWN, NOT_IN_DUMP)
+    for other in set(BESIDE_KAITO) - {stack}:
+        assert not set(r.subjects_of(other)) & snapshot.states.keys()
+
+
+@pytest.mark.parametrize("stack", BESIDE_KAITO)
+def test_a_complete_dump_with_a_stack_lacks_nothing(load, stack):
+    kind, *former = r.subjects_of(stack)
+    snapshot = load(obj(kind, "m"), complete=True)
+    own = {each for each in r.CLUSTER_WIDE if each.stack is stack} - {*former}
+    assert {snapshot.state(each).served for each in own} == {Served.SERVED}
+
+
+@pytest.mark.parametrize("kind", r.subjects_of(Stack.KTHENA), ids=str)
+def test_subjects_of_either_group_are_read(load, kind):
+    """The kind has moved. What is in the dump counts, and the other group is not missed."""
+    snapshot = load(obj(kind, "m"))
+    assert names(snapshot, kind) == ["m"]
+    (other,) = {*r.subjects_of(Stack.KTHENA)} - {kind}
+    assert snapshot.state(other).served is Served.ABSENT
