@@ -1,27 +1,60 @@
-"""One pass, from the snapshot to the planned Events: pure, so that it can run in a thread."""
+"""One pass, from the snapshot to the planned writes: pure, so that it can run in a thread."""
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import EVENTS
+from reporter.daemon.owning import Owning, own
+from reporter.derived.modelserving.ownership_memory import Answer
 from reporter.model.instant import Instant
-from reporter.model.report import EventType, Report
+from reporter.model.report import Report
 from reporter.probes import Answered, evaluate_again
 from reporter.resolution import Memory, resolve
 from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import records_of
 from reporter.resolution.unknown import confirmed
 from reporter.samples.samples import NONE, Samples
-from reporter.settings import EvaluationSettings
+from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import Plan, plan_events
 from reporter.sinks.events.written import Written, overlay
+from reporter.sinks.statuses.plan import StatusPlan
 from reporter.snapshot.snapshot import Snapshot
 
 _NOTHING: Final = Plan((), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a pass is given of earlier ones.
+
+    Attributes:
+        memory: of the resolution.
+        answered: what need not be asked again.
+        owning: of the statuses of ModelServings.
+
+    """
+
+    memory: Memory = field(default_factory=Memory)
+    answered: Answered = field(default_factory=Answered)
+    owning: Owning = field(default_factory=Owning)
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What was written lately, which the watches may not have brought back yet.
+
+    Attributes:
+        events: our Events by name.
+        statuses: the last answer for each ModelServing by uid.
+
+    """
+
+    events: Mapping[str, Written] = field(default_factory=dict)
+    statuses: Mapping[str, Answer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,45 +63,77 @@ class Pass:
 
     Attributes:
         report: what every sink renders.
-        memory: what the next pass is given.
-        answered: what the next pass need not ask again.
+        after: what the next pass is given.
         plan: the Events to write.
+        statuses: the statuses of ModelServings to write; None where nothing can be said of them.
+        role_events: Events on ModelServings to write.
         next_in: time until the next pass is due without a change, None for the resync only.
         seconds: how long it took.
 
     """
 
     report: Report
-    memory: Memory
-    answered: Answered
+    after: Before
     plan: Plan
+    statuses: StatusPlan | None
+    role_events: tuple[dict[str, object], ...]
     next_in: timedelta | None
     seconds: float
 
 
 def run_pass(
     snapshot: Snapshot,
-    memory: Memory,
-    answered: Answered,
-    written: Mapping[str, Written],
+    before: Before,
+    lately: Lately,
     now: Instant,
-    settings: EvaluationSettings,
+    settings: DaemonSettings,
     instance: str,
     samples: Samples = NONE,
+    *,
+    leading: bool = True,
 ) -> Pass:
-    """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out."""
+    """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out.
+
+    Args:
+        snapshot: the cluster.
+        before: what the last pass returned.
+        lately: what the sinks wrote since.
+        now: the time of the pass.
+        settings: of the daemon.
+        instance: which replica this is.
+        samples: what was scraped.
+        leading: whether this replica writes.
+
+    """
     began = time.perf_counter()
-    evaluation, answered = evaluate_again(snapshot, settings, answered, samples)
-    resolution = resolve(evaluation, snapshot, memory, now, settings)
-    records = overlay(records_of(snapshot), written)
+    evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples)
+    owned = own(
+        evaluation.derived,
+        snapshot,
+        before.owning,
+        lately.statuses,
+        now,
+        settings,
+        instance,
+        leading=leading,
+    )
+    evaluation = replace(evaluation, findings=evaluation.findings + owned.findings)
+    resolution = resolve(evaluation, snapshot, before.memory, now, settings)
+    records = overlay(records_of(snapshot), lately.events)
     plan = _NOTHING
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
         may_tell = _confirmed_in(snapshot)
         plan = plan_events(resolution.report, records, settings, instance, may_tell)
-    waits = [wait for wait in (resolution.wake_in, plan.next_in) if wait is not None]
-    seconds = time.perf_counter() - began
-    next_in = min(waits, default=None)
-    return Pass(resolution.report, resolution.memory, answered, plan, next_in, seconds)
+    waits = (resolution.wake_in, plan.next_in, owned.next_in)
+    return Pass(
+        report=resolution.report,
+        after=Before(resolution.memory, answered, owned.after),
+        plan=plan,
+        statuses=owned.statuses,
+        role_events=owned.role_events,
+        next_in=min((wait for wait in waits if wait is not None), default=None),
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _confirmed_in(snapshot: Snapshot) -> Callable[[str], bool]:
@@ -80,7 +145,7 @@ def _confirmed_in(snapshot: Snapshot) -> Callable[[str], bool]:
 
     def is_confirmed(reason: str) -> bool:
         row = BY_NAME[reason]
-        if row.type is EventType.NORMAL:
+        if row.says_ready:
             return ready_confirmed(row.subject_kind, snapshot)
         return confirmed(reason, snapshot)
 

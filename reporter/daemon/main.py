@@ -14,7 +14,6 @@ from typing import Final
 import structlog
 
 from reporter import __version__
-from reporter.catalogue.resources import EVENTS
 from reporter.daemon import logs
 from reporter.daemon.clock import ServerClock
 from reporter.daemon.evaluation import Pass
@@ -32,16 +31,15 @@ from reporter.daemon.server import (
     report_routes,
 )
 from reporter.daemon.state import DaemonState
+from reporter.daemon.writers import Writers
 from reporter.kube.client import KubeClient, connect
 from reporter.kube.clock import real_now
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
-from reporter.kube.writes import KubeEvents
 from reporter.samples.scrape import Scrape
 from reporter.samples.target import Target
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
-from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
 from reporter.version import commit
 
@@ -99,7 +97,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
 
     def paused() -> None:
         cluster.unconfirm_all()
-        writer.drop()
+        writers.drop()
         due.set()
 
     heartbeat = Heartbeat(paused)
@@ -108,26 +106,19 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         heartbeat.pauses()
         return state.may_write()
 
-    writer = EventWriter(
-        KubeEvents(client),
-        may_write,
-        metrics.event_written,
-        due.set,
-        lambda: cluster.list_anew(EVENTS),
-    )
-    state.writer = writer
+    writers = Writers(client, cluster, metrics, may_write, due.set)
+    state.writers = writers
     changes = logs.ChangeLog()
 
     def publish(done: Pass) -> None:
         state.passed(done)
         metrics.passed(done.seconds, done.report.now.timestamp())
         changes.note(done.report)
-        if state.may_write():
-            writer.offer(done.plan)
+        writers.offer(done)
 
     def stopped_leading() -> None:
         # What waits was planned under a lease that somebody else may hold by now.
-        writer.drop()
+        writers.forget()
         due.set()
 
     store = SampleStore(settings, timedelta(seconds=settings.scrape_period), due.set)
@@ -139,7 +130,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
 
     passes = Passes(
         cluster,
-        writer,
+        writers.lately,
         clock.now,
         settings,
         instance,
@@ -147,6 +138,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         heartbeat.pauses,
         publish,
         store.samples if settings.scrape_via is not ScrapeVia.OFF else nothing_scraped,
+        state.leading,
     )
     metrics.attach(state)
     async with Servers() as servers:
@@ -159,7 +151,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
             {
                 "cluster": cluster.run(),
                 "passes": _passes(cluster, passes, due),
-                "writer": writer.run(),
+                "writers": writers.run(),
                 "heartbeat": heartbeat.run(),
                 "scraper": run_scraper(
                     client,

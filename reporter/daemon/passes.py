@@ -7,13 +7,10 @@ from typing import Final, Protocol
 
 import structlog
 
-from reporter.daemon.evaluation import Pass, run_pass
+from reporter.daemon.evaluation import Before, Lately, Pass, run_pass
 from reporter.model.instant import Instant
-from reporter.probes import Answered
-from reporter.resolution import Memory
 from reporter.samples.samples import NONE, Samples
 from reporter.settings import DaemonSettings
-from reporter.sinks.events.writer import EventWriter
 from reporter.snapshot.snapshot import Snapshot
 
 DEBOUNCE_SECONDS: Final = 0.05
@@ -64,7 +61,7 @@ class Passes:
     def __init__(
         self,
         source: Source,
-        writer: EventWriter,
+        lately: Callable[[], Lately],
         now: Callable[[], Instant],
         settings: DaemonSettings,
         instance: str,
@@ -72,17 +69,18 @@ class Passes:
         pauses: Callable[[], int],
         publish: Callable[[Pass], None],
         samples: Callable[[Snapshot], Samples] = nothing_scraped,
+        leading: Callable[[], bool] = lambda: True,
     ) -> None:
         self._source = source
-        self._writer = writer
+        self._lately = lately
         self._now = now
         self._settings = settings
         self._instance = instance
         self._pauses = pauses
         self._publish = publish
         self._samples = samples
-        self._memory = Memory()
-        self._answered = Answered()
+        self._leading = leading
+        self._before = Before()
         self._due = due
         self._log = structlog.get_logger("passes")
 
@@ -113,17 +111,17 @@ class Passes:
         done = await asyncio.to_thread(
             run_pass,
             snapshot,
-            self._memory,
-            self._answered,
-            self._writer.written(),
+            self._before,
+            self._lately(),
             self._now(),
             self._settings,
             self._instance,
             self._samples(snapshot),
+            leading=self._leading(),
         )
         if self._pauses() != pauses:
             return None
-        self._memory, self._answered = done.memory, done.answered
+        self._before = done.after
         self._publish(done)
         return done
 

@@ -10,7 +10,6 @@ from reporter.model.report import Report
 from reporter.samples.samples import Judged
 from reporter.samples.scrape import PodName
 from reporter.settings import DaemonSettings
-from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import WatchHealth
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.sinks.report_json import report_json
@@ -46,6 +45,26 @@ class Lease(Protocol):
         """Return the seconds for which this replica may still start requests."""
 
 
+class Queue(Protocol):
+    """What is asked of a writer."""
+
+    @property
+    def waiting(self) -> int:
+        """How many writes wait."""
+
+
+class Writing(Protocol):
+    """What is asked of the writers."""
+
+    @property
+    def events(self) -> Queue:
+        """Of our Events."""
+
+    @property
+    def statuses(self) -> Queue:
+        """Of the statuses of ModelServings."""
+
+
 class DaemonState:
     """The newest pass, who leads, and whether all is well."""
 
@@ -57,7 +76,7 @@ class DaemonState:
         self._started = boot_seconds()
         self._last: float | None = None
         self._report: Report | None = None
-        self.writer: EventWriter | None = None
+        self.writers: Writing | None = None
         self.judged: Callable[[PodName], Judged | None] = lambda _: None
 
     def passed(self, done: Pass) -> None:
@@ -83,7 +102,11 @@ class DaemonState:
 
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""
-        return self.writer.waiting if self.writer else 0
+        return self.writers.events.waiting if self.writers else 0
+
+    def statuses_waiting(self) -> int:
+        """Return how many statuses of ModelServings wait to be written."""
+        return self.writers.statuses.waiting if self.writers else 0
 
     def clock_offset_seconds(self) -> float:
         """Return how far the API server's clock is ahead of ours."""

@@ -1,5 +1,6 @@
 """Who owns which field: server-side apply, and the bookkeeping for every other write."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from reporter.sandbox.fieldsets import (
     readable,
     value_element,
 )
-from reporter.sandbox.listtypes import TypeWalker
+from reporter.sandbox.listtypes import ListType, TypeWalker
 from reporter.sandbox.objects import JSON, Object, copy_json, meta
 
 
@@ -143,16 +144,36 @@ def _merge(live: JSON, config: JSON, walker: TypeWalker, field: str) -> JSON:
         if kind.is_set:
             return live + [item for item in config if item not in live]
         if kind.keys:
-            inner = walker.item()
-            wanted = {key_element(item, kind, inner): item for item in config}
-            items = [
-                _merge(item, wanted.pop(key_element(item, kind, inner), None), inner, "")
-                if key_element(item, kind, inner) in wanted
-                else item
-                for item in live
-            ]
-            return items + [copy_json(item) for item in wanted.values()]
+            return _merge_items(live, config, walker.item(), kind)
     return copy_json(config)
+
+
+def _merge_items(
+    live: list[JSON], config: list[JSON], inner: TypeWalker, kind: ListType
+) -> list[JSON]:
+    """Merge lists of maps: items come in the order of the config, others where they stood."""
+    theirs = {key_element(item, kind, inner): item for item in live}
+    ours = {key_element(item, kind, inner): item for item in config}
+    left, wanted = deque(theirs), deque(ours)
+    shared = deque(key for key in ours if key in theirs)
+    taken: set[str] = set()
+    merged: list[JSON] = []
+    while left or wanted:
+        key = left[0] if left else ""
+        if left and key not in ours:
+            merged.append(theirs[left.popleft()])
+        elif left and shared and key != shared[0]:
+            left.popleft()  # Its place is another one in the config.
+        else:
+            if left and (key in taken or key == wanted[0]):
+                left.popleft()
+            if wanted:
+                key = wanted.popleft()
+                taken.add(key)
+                if shared and shared[0] == key:
+                    shared.popleft()
+                merged.append(_merge(theirs.get(key), ours[key], inner, ""))
+    return merged
 
 
 def _prune(obj: Object, dropped: Iterable[Path], walker: TypeWalker) -> None:

@@ -232,6 +232,17 @@ def not_acceptable() -> ApiError:
     )
 
 
+def undeclared(namespace: str, name: str, api_version: str, kind: str, path: str) -> ApiError:
+    """The applied object has a field that the schema lacks; the first one found is named."""
+    place = f"{namespace}/{name}" if namespace else f"/{name}"
+    return ApiError(
+        500,
+        "",
+        f"failed to create typed patch object ({place}; {api_version}, Kind={kind}): "
+        f".{path}: field not declared in schema",
+    )
+
+
 def unknown_resource() -> ApiError:
     """404: the group is served, but not with this version, resource or subresource."""
     return ApiError(404, "NotFound", "the server could not find the requested resource", details={})

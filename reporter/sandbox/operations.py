@@ -16,6 +16,7 @@ from reporter.sandbox.errors import (
     invalid,
     invalid_value,
     not_found,
+    undeclared,
     unreadable_patch,
     unsupported_media_type,
 )
@@ -195,7 +196,9 @@ class Operations:
         elif resource.status:
             config.pop("status", None)
         if resource.schema is not None:
-            config = self._read_body(resource, config, options)
+            config, unknown = strategies.read_body(resource, config)
+            if unknown:
+                raise undeclared(namespace, name, resource.api_version, resource.kind, unknown[0])
         live = self.read(resource, stored) if stored is not None else None
         walker = TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
         writer = self._writer(resource, options, "Apply", subresource)

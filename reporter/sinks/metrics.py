@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from reporter.catalogue.reasons import REASONS
-from reporter.model.report import Disposition, EventType, Report
+from reporter.model.report import Disposition, Report
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.scrape_metrics import ScrapeMetrics
 
@@ -60,6 +60,9 @@ class Live(Protocol):
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""
 
+    def statuses_waiting(self) -> int:
+        """Return how many statuses of ModelServings wait to be written."""
+
     def leading(self) -> bool:
         """Tell whether this replica writes."""
 
@@ -97,12 +100,31 @@ class Metrics:
             ["purpose", "outcome"],
             registry=self.registry,
         )
-
+        self._statuses = Counter(
+            "status_reporter_modelserving_status_writes_total",
+            "Writes of the status of ModelServings by how they are made and what became of them.",
+            ["method", "outcome"],
+            registry=self.registry,
+        )
+        self._role_events = Counter(
+            "status_reporter_role_events_total",
+            "Events about roles of ModelServings by what became of them.",
+            ["outcome"],
+            registry=self.registry,
+        )
         self.scrapes = ScrapeMetrics(self.registry)
 
     def attach(self, live: Live) -> None:
         """Serve what is read at collection time from a running daemon."""
         self.registry.register(_LiveCollector(live))
+
+    def status_written(self, method: str, outcome: str) -> None:
+        """Count a write of the status of a ModelServing."""
+        self._statuses.labels(method, outcome).inc()
+
+    def role_event_written(self, outcome: str) -> None:
+        """Count an Event about a role."""
+        self._role_events.labels(outcome).inc()
 
     def passed(self, seconds: float, at: float) -> None:
         """Note a pass."""
@@ -129,6 +151,11 @@ class _LiveCollector(Collector):
         live = self._live
         yield _gauge("leader", "1 while this replica holds the lease.", float(live.leading()))
         yield _gauge("events_waiting", "Events that wait to be written.", live.events_waiting())
+        yield _gauge(
+            "modelserving_statuses_waiting",
+            "Statuses of ModelServings that wait to be written.",
+            live.statuses_waiting(),
+        )
         yield _gauge(
             "clock_offset_seconds",
             "How far the API server's clock is ahead of ours.",
@@ -178,7 +205,7 @@ def _findings(report: Report) -> Iterator[Metric]:
         labels=["reason", "layer", "disposition"],
     )
     for reason in REASONS:
-        if reason.type is EventType.NORMAL:
+        if reason.says_ready:
             continue
         for disposition in Disposition:
             count = tally[reason.name, disposition]

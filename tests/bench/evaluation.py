@@ -14,25 +14,25 @@ from typing import Final
 import msgspec
 
 from reporter.catalogue.resources import ALL, PODS
-from reporter.daemon.evaluation import run_pass
+from reporter.daemon.evaluation import Before, Lately, run_pass
 from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant
 from reporter.model.objects import Deployment, KubeObject
 from reporter.model.report import Disposition
 from reporter.model.resource import Resource
-from reporter.probes import Answered, evaluate
-from reporter.resolution import Memory, resolve
+from reporter.probes import evaluate
+from reporter.resolution import resolve
 from reporter.resolution.records import records_of
 from reporter.sandbox.objects import Object
-from reporter.settings import EvaluationSettings
+from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import plan_events
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
 _RUNS: Final = 9
 _PAGE: Final = 500
-_SETTINGS: Final = EvaluationSettings(startup_grace_seconds=0)
-_Objects = dict[Resource[KubeObject], dict[tuple[str, str], KubeObject]]
+_SETTINGS: Final = DaemonSettings(startup_grace_seconds=0)
+Objects = dict[Resource[KubeObject], dict[tuple[str, str], KubeObject]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,17 @@ class PassTimes:
 
 def measure(documents: Iterable[Object]) -> PassTimes:
     """Measure with the documents of a healthy cluster."""
-    pages = _pages(documents)
-    objects = {resource: _decode(resource, found) for resource, found in pages.items()}
-    served = _discovery(objects)
+    pages = pages_of(documents)
+    objects = {resource: decode_pages(resource, found) for resource, found in pages.items()}
+    served = discovery_of(objects)
     gc.collect()
     # What the daemon does too, once everything is listed.
     gc.freeze()
     whole, parts = _whole_and_parts(objects, served)
     broken, findings = _broken(objects, served)
     result = PassTimes(
-        stdlib_json=_median(lambda: _load_each(chain.from_iterable(pages.values()))),
-        decoding=_median(lambda: [_decode(resource, each) for resource, each in pages.items()]),
+        stdlib_json=median(lambda: load_each(chain.from_iterable(pages.values()))),
+        decoding=median(lambda: [decode_pages(resource, each) for resource, each in pages.items()]),
         full=whole,
         one_change=_one_change(objects, served),
         steady=sum(parts),
@@ -91,13 +91,14 @@ def measure(documents: Iterable[Object]) -> PassTimes:
     return result
 
 
-def _load_each(pages: Iterable[bytes]) -> None:
+def load_each(pages: Iterable[bytes]) -> None:
     """Decode page by page and keep nothing, the fastest that the standard library can do."""
     for page in pages:
         json.loads(page)
 
 
-def _pages(documents: Iterable[Object]) -> dict[Resource[KubeObject], list[bytes]]:
+def pages_of(documents: Iterable[Object]) -> dict[Resource[KubeObject], list[bytes]]:
+    """Return the pages of lists that hold the documents."""
     by_kind: dict[str, list[bytes]] = defaultdict(list)
     for document in documents:
         by_kind[document["kind"]].append(msgspec.json.encode(document))
@@ -114,9 +115,10 @@ def _page(resource: Resource[KubeObject], items: list[bytes]) -> bytes:
     return head.encode() + b",".join(items) + b"]}"
 
 
-def _decode(
+def decode_pages(
     resource: Resource[KubeObject], pages: Iterable[bytes]
 ) -> dict[tuple[str, str], KubeObject]:
+    """Decode them as the reporter does."""
     return {
         (obj.namespace, obj.name): obj
         for page in pages
@@ -124,12 +126,14 @@ def _decode(
     }
 
 
-def _discovery(objects: _Objects) -> Discovery:
+def discovery_of(objects: Objects) -> Discovery:
+    """Return the discovery of a cluster that serves all kinds."""
     extra = "clustertriggerauthentications.keda.sh"
     return Discovery(frozenset({extra, *(resource.crd_name for resource in objects)}))
 
 
-def _snapshot(objects: _Objects, served: Discovery) -> Snapshot:
+def snapshot_of(objects: Objects, served: Discovery) -> Snapshot:
+    """Return a snapshot with tables that are all new."""
     return Snapshot(
         tables={resource: Table(found) for resource, found in objects.items()},
         states=dict.fromkeys(objects, ResourceState(Served.SERVED)),
@@ -138,17 +142,17 @@ def _snapshot(objects: _Objects, served: Discovery) -> Snapshot:
 
 
 def _whole_and_parts(
-    objects: _Objects, served: Discovery
+    objects: Objects, served: Discovery
 ) -> tuple[float, tuple[float, float, float]]:
-    now = _clock()
-    memory = run_pass(
-        _snapshot(objects, served), Memory(), Answered(), {}, now(), _SETTINGS, "bench"
-    ).memory
+    now = clock()
+    first = run_pass(snapshot_of(objects, served), Before(), Lately(), now(), _SETTINGS, "bench")
+    memory = first.after.memory
+    before = Before(memory)
 
     def full() -> None:
-        run_pass(_snapshot(objects, served), memory, Answered(), {}, now(), _SETTINGS, "bench")
+        run_pass(snapshot_of(objects, served), before, Lately(), now(), _SETTINGS, "bench")
 
-    snapshot = _snapshot(objects, served)
+    snapshot = snapshot_of(objects, served)
     evaluation = evaluate(replace(snapshot), _SETTINGS)
     if evaluation.findings:
         raise RuntimeError(f"the cluster is not healthy: {evaluation.findings[0].message}")
@@ -156,18 +160,18 @@ def _whole_and_parts(
     records = records_of(snapshot)
     parts = (
         # A snapshot is new in each pass, its tables are not.
-        _median(lambda: evaluate(replace(snapshot), _SETTINGS)),
-        _median(lambda: resolve(evaluation, snapshot, memory, now(), _SETTINGS)),
-        _median(lambda: plan_events(resolution.report, records, _SETTINGS, "bench")),
+        median(lambda: evaluate(replace(snapshot), _SETTINGS)),
+        median(lambda: resolve(evaluation, snapshot, memory, now(), _SETTINGS)),
+        median(lambda: plan_events(resolution.report, records, _SETTINGS, "bench")),
     )
-    return _median(full), parts
+    return median(full), parts
 
 
-def _one_change(objects: _Objects, served: Discovery) -> float:
+def _one_change(objects: Objects, served: Discovery) -> float:
     """Return the time of a pass after one pod changed; its table is sorted and indexed anew."""
-    now = _clock()
-    snapshot = _snapshot(objects, served)
-    last = run_pass(snapshot, Memory(), Answered(), {}, now(), _SETTINGS, "bench")
+    now = clock()
+    snapshot = snapshot_of(objects, served)
+    last = run_pass(snapshot, Before(), Lately(), now(), _SETTINGS, "bench")
     pods = iter(objects[PODS].items())
 
     def changed() -> None:
@@ -175,26 +179,26 @@ def _one_change(objects: _Objects, served: Discovery) -> float:
         metadata = msgspec.structs.replace(pod.metadata, generation=pod.metadata.generation + 1)
         table = Table(objects[PODS] | {key: msgspec.structs.replace(pod, metadata=metadata)})
         after = replace(snapshot, tables={**snapshot.tables, PODS: table})
-        run_pass(after, last.memory, last.answered, {}, now(), _SETTINGS, "bench")
+        run_pass(after, last.after, Lately(), now(), _SETTINGS, "bench")
 
-    return _median(changed)
+    return median(changed)
 
 
-def _broken(objects: _Objects, served: Discovery) -> tuple[float, int]:
+def _broken(objects: Objects, served: Discovery) -> tuple[float, int]:
     """Return the time of a pass while every endpoint picker is down, and its findings."""
-    now = _clock()
+    now = clock()
     broken = {
         resource: {key: _scaled_to_zero(obj) for key, obj in found.items()}
         for resource, found in objects.items()
     }
-    snapshot = _snapshot(broken, served)
-    first = run_pass(snapshot, Memory(), Answered(), {}, now(), _SETTINGS, "bench")
+    snapshot = snapshot_of(broken, served)
+    first = run_pass(snapshot, Before(), Lately(), now(), _SETTINGS, "bench")
     firing = sum(each.disposition is Disposition.FIRING for each in first.report.findings)
 
     def again() -> None:
-        run_pass(replace(snapshot), first.memory, Answered(), {}, now(), _SETTINGS, "bench")
+        run_pass(replace(snapshot), Before(first.after.memory), Lately(), now(), _SETTINGS, "bench")
 
-    return _median(again), firing
+    return median(again), firing
 
 
 def _scaled_to_zero(obj: KubeObject) -> KubeObject:
@@ -203,7 +207,7 @@ def _scaled_to_zero(obj: KubeObject) -> KubeObject:
     return msgspec.structs.replace(obj, spec=msgspec.structs.replace(obj.spec, replicas=0))
 
 
-def _clock() -> Callable[[], Instant]:
+def clock() -> Callable[[], Instant]:
     """Return a clock that goes on by a resync with each look at it."""
     start = datetime.now(UTC)
     looks = iter(range(1_000_000))
@@ -215,7 +219,8 @@ def _clock() -> Callable[[], Instant]:
     return now
 
 
-def _median(work: Callable[[], object]) -> float:
+def median(work: Callable[[], object]) -> float:
+    """Return the median of the processor time that it takes."""
     times = []
     for _ in range(_RUNS):
         began = time.process_time()

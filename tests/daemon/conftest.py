@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.daemon import main, passes
+from reporter.daemon import main, passes, writers
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents
@@ -26,7 +26,7 @@ def _no_cluster_around(monkeypatch: pytest.MonkeyPatch) -> None:
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Daemons in this process ask, pass and try again sooner, so that tests need not wait for it."""
     monkeypatch.setattr(passes, "SHORTEST_SECONDS", 0.2)
-    monkeypatch.setattr(main, "KubeEvents", functools.partial(KubeEvents, seconds=1.0))
+    monkeypatch.setattr(writers, "KubeEvents", functools.partial(KubeEvents, seconds=1.0))
     quick = functools.partial(LiveCluster, timing=Timing(backoff=0.05), discovery_seconds=0.5)
     monkeypatch.setattr(main, "LiveCluster", quick)
 

@@ -39,7 +39,7 @@ async def test_expired_watches_are_listed_anew(stage, inside):
     faults.compact()
     faults.remove(hold)
     await stage.told(KAITO)
-    assert await replica.metric("lists", resource="deployments.apps") == lists + 1
+    assert await replica.metric("lists", resource="deployments.apps") > lists
     await replica.passes()
     assert told_once(stage, KAITO)
 

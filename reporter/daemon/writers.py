@@ -1,0 +1,86 @@
+"""The three writers of a daemon as one: Events, statuses of ModelServings, changes of roles."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+
+from reporter.catalogue.resources import EVENTS
+from reporter.daemon.evaluation import Lately, Pass
+from reporter.kube.client import KubeClient
+from reporter.kube.live import LiveCluster
+from reporter.kube.statuses import KubeStatuses
+from reporter.kube.writes import KubeEvents
+from reporter.sinks.events.writer import EventWriter
+from reporter.sinks.metrics import Metrics
+from reporter.sinks.role_events.writer import RoleEventWriter
+from reporter.sinks.statuses.writer import StatusWriter
+
+
+class Writers:
+    """All that writes to the API server but the Lease."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        cluster: LiveCluster,
+        metrics: Metrics,
+        may_write: Callable[[], bool],
+        changed: Callable[[], None],
+    ) -> None:
+        """Make them.
+
+        Args:
+            client: makes the requests.
+            cluster: told where a watch is behind.
+            metrics: told of each write.
+            may_write: asked before each request.
+            changed: called when a new pass is needed.
+        """
+        self._may_write = may_write
+        outdated = partial(cluster.list_anew, EVENTS)
+        self.events = EventWriter(
+            KubeEvents(client), may_write, metrics.event_written, changed, outdated
+        )
+        self.statuses = StatusWriter(
+            KubeStatuses(client), may_write, metrics.status_written, changed, cluster.list_anew
+        )
+        self.role_events = RoleEventWriter(
+            partial(_create_event, client), may_write, metrics.role_event_written
+        )
+
+    def lately(self) -> Lately:
+        """Return what was written lately."""
+        return Lately(self.events.written(), self.statuses.answers())
+
+    def offer(self, done: Pass) -> None:
+        """Write what a pass planned, if we lead."""
+        if not self._may_write():
+            return
+        self.events.offer(done.plan)
+        self.role_events.offer(done.role_events)
+        if done.statuses is not None:
+            self.statuses.offer(done.statuses)
+
+    def drop(self) -> None:
+        """Forget what waits: what it rests on is not to be trusted any more."""
+        self.events.drop()
+        self.statuses.drop()
+        self.role_events.drop()
+
+    def forget(self) -> None:
+        """Forget what waits and what was written: somebody else may lead by now."""
+        self.drop()
+        self.statuses.forget()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.events.run(), name="events")
+            tasks.create_task(self.statuses.run(), name="statuses")
+            tasks.create_task(self.role_events.run(), name="role events")
+
+
+def _create_event(
+    client: KubeClient, namespace: str, body: Mapping[str, object]
+) -> Awaitable[object]:
+    return KubeEvents(client, namespace=namespace).create_event(body)

@@ -1,0 +1,1 @@
+"""Changes of role instances as Events on the ModelServing, in its own namespace."""

@@ -1,0 +1,1 @@
+"""The status of ModelServings, written to the API server."""
