@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from reporter import __version__
-from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.render_schema import values_schema
 from reporter.catalogue.resources import COMPONENT, LABEL_PREFIX
-from reporter.catalogue.runtime import RUNTIME_NAMES, THRESHOLDS
 from reporter.cli.status import _LOCAL
+from reporter.model.stack import Stack
 from tests.helm.charts import (
     NAMESPACE,
     REPORTER,
@@ -58,16 +58,16 @@ def test_the_readme_names_every_value_and_its_default(chart):
 
 
 def test_the_schema_knows_every_value_and_every_reason():
-    """A default that the schema refuses, or a reason that it does not know, stops an installation."""
-    schema = json.loads((REPORTER / "values.schema.json").read_text())
-    assert schema["definitions"]["reason"]["enum"] == [reason.name for reason in REASONS]
-    assert schema["definitions"]["runtimeReason"]["enum"] == list(RUNTIME_NAMES)
-    limits = schema["properties"]["runtime"]["properties"]["thresholds"]["properties"]
-    assert {name: limit["maximum"] for name, limit in limits.items()} == {
-        name: threshold.most for name, threshold in THRESHOLDS.items()
-    }
+    """A default that the schema refuses, or a reason that it does not know, stops an installation.
+
+    `make docs` renders the names of reasons, thresholds and stacks into it.
+    """
+    schema = (REPORTER / "values.schema.json").read_text()
+    assert values_schema(schema) == schema
     values = metadata(REPORTER, "values.yaml")
-    assert values.keys() == schema["properties"].keys() - {"global", "enabled"}
+    properties = json.loads(schema)["properties"]
+    assert values.keys() == properties.keys() - {"global", "enabled"}
+    assert values["stacks"].keys() == properties["stacks"]["properties"].keys() == set(Stack)
 
 
 @pytest.mark.parametrize("chart", [REPORTER, UMBRELLA], ids=lambda chart: chart.name)
@@ -84,6 +84,14 @@ def test_the_umbrella_installs_the_same_objects(umbrella):
     assert below.identities() == alone.identities()
     changed = set(below.flags) - set(alone.flags)
     assert changed == {"--bbr-namespace=kaito-system", "--keda-scaler-namespace=keda"}
+
+
+def test_stacks_are_switched_below_the_umbrella(umbrella):
+    """A parent that knows which stacks there are says so for its reporter."""
+    values = {"stacks": {"kaito": True, "kserve": False}, "modelServing": {"status": "roles"}}
+    below = render({SUBCHART: values}, chart=umbrella)
+    assert "--stacks=kaito=on,kserve=off,kthena=auto,otterscale=auto" in below.flags
+    assert below.one("ClusterRole")["rules"] == render(values).one("ClusterRole")["rules"]
 
 
 def test_the_umbrellas_switch_installs_nothing(umbrella):
@@ -126,7 +134,7 @@ def _notes(tmp_path):
     )
 
     def show(values=None):
-        return render(values, chart=chart).one("ConfigMap")["data"]["text"]
+        return render(values, chart=chart).one("ConfigMap", "notes")["data"]["text"]
 
     return show
 
@@ -161,6 +169,21 @@ def test_the_notes_name_what_is_there(notes):
         ({"scrape.via": "apiserver-proxy"}, "are not read", "GET any port of any pod (pods/proxy)"),
         ({"scrape.via": "apiserver-proxy", "rbac.create": False}, "pods/proxy", ""),
         ({"disableReasons": ["clusterBBRNotReady"]}, "", "no Events for: clusterBBRNotReady."),
+        (
+            {},
+            "switched off (stacks)",
+            "looks at: kaito (on), kserve (auto), kthena (auto), otterscale (auto).",
+        ),
+        ({"stacks.kserve": False}, "kserve (", "switched off (stacks): kserve."),
+        ({f"stacks.{each}": "off" for each in Stack}, "", "looks at: none."),
+        ({}, "of ModelServings", ""),
+        (
+            {"modelServing.status": "roles"},
+            "the whole status",
+            "writes status.roleStatuses of ModelServings (modelServing.status is roles)",
+        ),
+        ({"modelServing.status": "full"}, "roleStatuses", "writes the whole status of"),
+        ({"modelServing.roleEvents": True}, "It writes", "may create Events in every namespace"),
         (
             {"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}},
             "node provisioner",

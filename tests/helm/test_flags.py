@@ -6,6 +6,7 @@ import pytest
 
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.flags import add_setting_flags, settings_from
+from reporter.model.stack import Stack
 from reporter.settings import DaemonSettings
 from tests.helm.charts import NAMESPACE, RELEASE, load, render
 
@@ -14,7 +15,7 @@ NOT_VALUES = {"release_namespace", "health_probe_bind_address"}
 """The release says the one, and the probes rest on the other."""
 NEEDED = {
     "leader_elect", "leader_election_id", "metrics_bind_address", "report_bind_address",
-    "node_provisioner_name", "scrape_via",
+    "node_provisioner_name", "scrape_via", "stacks", "modelserving_status",
 }  # fmt: skip
 """What other objects or the notes rest on must be there."""
 PROGRAM = ProgramSettings()
@@ -39,7 +40,8 @@ def test_the_defaults_are_those_of_the_program():
         for field in ProgramSettings.model_fields
         if getattr(chart, field) != getattr(PROGRAM, field)
     }
-    assert different == {"release_namespace"}
+    assert different == {"release_namespace", "stacks"}
+    assert [chart.stack(each) for each in Stack] == [PROGRAM.stack(each) for each in Stack]
 
 
 def test_the_release_namespace_is_that_of_the_release():
@@ -65,6 +67,26 @@ def test_a_value_becomes_its_setting(field):
 def test_a_value_of_null_leaves_the_flag_to_the_program(field):
     """As does a value that an older release knows nothing of, with `--reuse-values`."""
     assert getattr(parsed({FLAGS[field]["value"]: None}), field) == getattr(PROGRAM, field)
+
+
+@pytest.mark.parametrize("value", ["stacks", *(f"stacks.{each}" for each in Stack)])
+def test_a_mode_of_null_is_the_programs_default(value):
+    """Permissions and notes rest on the modes, so that all of them are always named."""
+    chart = parsed({value: None})
+    assert chart.stacks.keys() == set(Stack)
+    assert [chart.stack(each) for each in Stack] == [PROGRAM.stack(each) for each in Stack]
+
+
+@pytest.mark.parametrize("given", [None, False])
+def test_no_status_is_written_unless_asked_for(given):
+    assert parsed({"modelServing.status": given}).modelserving_status == "off"
+
+
+@pytest.mark.parametrize(("given", "becomes"), [(True, "on"), (False, "off"), ("auto", "auto")])
+@pytest.mark.parametrize("stack", Stack)
+def test_a_mode_is_what_it_says(stack, given, becomes):
+    """YAML reads `on` and `off` as true and false where they stand without quotes."""
+    assert parsed({f"stacks.{stack}": given}).stack(stack) == becomes
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_objects_are_in_the_namespace_of_the_release_and_in_kube_system_only(ren
     places = {namespace_of(each) for each in rendered}
     cluster_scoped = {each["kind"] for each in rendered if not namespace_of(each)}
     assert places <= {NAMESPACE, "kube-system", ""}
-    assert cluster_scoped <= {"ClusterRole", "ClusterRoleBinding"}
+    assert cluster_scoped <= {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"}
 
 
 def test_every_object_says_what_it_belongs_to(rendered):

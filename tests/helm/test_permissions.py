@@ -5,8 +5,16 @@ import sys
 
 import pytest
 
-from reporter.catalogue.rbac import VERBS, cluster_role_rules
-from reporter.catalogue.resources import CLUSTER_WIDE, COMPONENT, EVENTS, ISTIO_CONFIGMAP
+from reporter.catalogue.rbac import VERBS, files
+from reporter.catalogue.resources import (
+    CLUSTER_WIDE,
+    COMPONENT,
+    EVENTS,
+    ISTIO_CONFIGMAP,
+    MODELSERVINGS,
+    MODELSERVINGS_FORMER,
+)
+from reporter.model.stack import Stack
 from tests.helm.charts import NAMESPACE, REPORTER, load, name_of, namespace_of, render
 
 MESH = {
@@ -21,6 +29,11 @@ EVENT_RULE = {
     "resources": [EVENTS.plural],
     "verbs": ["list", "watch", "create", "patch"],
 }
+STATUS_RULE = {
+    "apiGroups": [MODELSERVINGS.group, MODELSERVINGS_FORMER.group],
+    "resources": [f"{MODELSERVINGS.plural}/status"],
+}
+ROLE_EVENTS_RULE = {"apiGroups": [""], "resources": [EVENTS.plural], "verbs": ["create"]}
 LEASE_RULE = {
     "apiGroups": ["coordination.k8s.io"],
     "resources": ["leases"],
@@ -45,25 +58,95 @@ def named(rules) -> list[object]:
     return [rule for rule in rules if "resourceNames" in rule]
 
 
+def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
+    """Return what the table of resources reads with a stack on and without some others."""
+    read = (
+        each
+        for each in CLUSTER_WIDE
+        if each.stack not in off and (not each.wide or each.stack is on)
+    )
+    return sorted((each.group, each.plural, verb) for each in read for verb in VERBS)
+
+
+def cluster_rules(values=None):
+    return render(values).one("ClusterRole")["rules"]
+
+
 def test_cluster_wide_is_granted_what_the_table_of_resources_reads():
     """The table in code is the only source, each row once; no verb is unused (sheet 9.B.29)."""
-    rules = render().one("ClusterRole")["rules"]
-    wanted = sorted((each.group, each.plural, verb) for each in CLUSTER_WIDE for verb in VERBS)
-    assert granted(rules) == wanted
-    assert named(rules) == [MESH]
+    assert granted(cluster_rules()) == reading()
+    assert named(cluster_rules()) == [MESH]
 
 
-def test_the_rules_in_the_chart_are_those_of_the_code():
+@pytest.mark.parametrize("off", ["off", False])
+@pytest.mark.parametrize("stack", Stack)
+def test_a_stack_that_is_switched_off_is_granted_nothing(stack, off):
+    """The others keep what they have."""
+    assert reading(stack) != reading()
+    assert granted(cluster_rules({f"stacks.{stack}": off})) == reading(stack)
+
+
+@pytest.mark.parametrize("mode", ["auto", None])
+@pytest.mark.parametrize("stack", Stack)
+def test_a_stack_that_may_be_there_is_granted_what_is_read_of_it(stack, mode):
+    """Null is the program's default, which is not off."""
+    assert granted(cluster_rules({f"stacks.{stack}": mode})) == reading()
+
+
+@pytest.mark.parametrize("mode", ["on", True])
+@pytest.mark.parametrize("stack", Stack)
+def test_what_takes_a_wide_right_is_granted_only_where_a_stack_must_be_there(stack, mode):
+    """OtterScale's ConfigMaps: RBAC knows no labels, so the right is for all of the cluster."""
+    assert granted(cluster_rules({f"stacks.{stack}": mode})) == reading(on=stack)
+    wide = set(reading(on=Stack.OTTERSCALE)) - set(reading())
+    assert {plural for _, plural, _ in wide} == {"configmaps", "serviceaccounts"}
+
+
+def test_without_any_stack_the_rest_is_read():
+    """Gateways and shared components are not of one stack."""
+    rules = cluster_rules({f"stacks.{stack}": "off" for stack in Stack})
+    assert granted(rules) == reading(*Stack)
+    assert granted(rules)
+
+
+def test_the_rules_in_the_chart_are_those_of_the_code(tmp_path):
     """`make docs` renders them anew."""
-    rules = (REPORTER / "files" / "cluster-role-rules.yaml").read_text()
-    command = [sys.executable, "-m", "reporter.catalogue.rbac"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert rules == cluster_role_rules() == printed
+    subprocess.run([sys.executable, "-m", "reporter.catalogue.rbac", str(tmp_path)], check=True)
+    folder = REPORTER / "files" / "cluster-role"
+    held, written = (
+        {path.name: path.read_text() for path in each.iterdir()} for each in (folder, tmp_path)
+    )
+    assert held == files() == written
+
+
+WRITES = [
+    ({}, []),
+    ({"modelServing.status": "off"}, []),
+    ({"modelServing.status": False}, []),
+    ({"modelServing.status": None, "modelServing.roleEvents": None}, []),
+    ({"modelServing.status": "roles"}, [{**STATUS_RULE, "verbs": ["patch"]}]),
+    ({"modelServing.status": "full"}, [{**STATUS_RULE, "verbs": ["update"]}]),
+    ({"modelServing.roleEvents": True}, [ROLE_EVENTS_RULE]),
+    (
+        {"modelServing.status": "full", "modelServing.roleEvents": True},
+        [{**STATUS_RULE, "verbs": ["update"]}, ROLE_EVENTS_RULE],
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "wanted"), WRITES, ids=str)
+def test_writes_are_granted_for_the_mode_that_makes_them(values, wanted):
+    """`full` replaces (PUT), `roles` applies (PATCH); neither may change more than the status."""
+    rules = cluster_rules(values)
+    writes = [rule for rule in rules if not set(rule["verbs"]) <= set(VERBS)]
+    assert writes == wanted
+    assert granted(rule for rule in rules if rule not in wanted) == reading()
 
 
 def test_the_mesh_configurations_of_revisions_are_granted_by_name():
-    """No other ConfigMap can be read, wherever it is."""
-    rules = render({"controlPlane.istioRevisions": ["asm-1-27"]}).one("ClusterRole")["rules"]
+    """Without OtterScale no other ConfigMap can be read, wherever it is."""
+    rules = cluster_rules({"controlPlane.istioRevisions": ["asm-1-27"], "stacks.otterscale": "off"})
+    assert not any(resource == "configmaps" for _, resource, _ in granted(rules))
     assert named(rules) == [{**MESH, "resourceNames": ["istio", "istio-asm-1-27"]}]
 
 
@@ -110,7 +193,7 @@ def test_nothing_sensitive_is_ever_granted(row):
     rendered = render(row.get("values"))
     for role in (*rendered.of("ClusterRole"), *rendered.of("Role")):
         for rule in role["rules"]:
-            if rule == PAGES:
+            if rule == PAGES or any(rule in wanted for _, wanted in WRITES):
                 continue
             assert not {"secrets", "pods/proxy", "*"} & set(rule["resources"])
             assert not {"rbac.authorization.k8s.io", "*"} & set(rule["apiGroups"])

@@ -100,6 +100,14 @@ def walk(node, path=""):
             {"controlPlane.weightDownload.metricPort": 8000, "scrape.port": 9000},
             "metricPort is 8000 and scrape.port is 9000: they are two names of one port",
         ),
+        (
+            {"modelServing.status": "roles", "stacks.kthena": "off"},
+            "modelServing.status is roles and stacks.kthena is off: no ModelServing is looked at",
+        ),
+        (
+            {"modelServing.roleEvents": True, "stacks.kthena": False},
+            "modelServing.roleEvents is true and stacks.kthena is off",
+        ),
     ],
 )
 def test_values_that_do_not_fit_together_are_not_installed(values, says):

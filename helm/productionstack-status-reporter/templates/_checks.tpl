@@ -21,6 +21,15 @@
 {{- if and (lt $interval $shortest) (ne (include "status-reporter.scrapeVia" .) "off") -}}
 {{- fail (printf "scrape.intervalSeconds is %d: it must be %d or more, as the longest window is %d s" $interval $shortest $longest) -}}
 {{- end -}}
+{{- if eq (include "status-reporter.stacks" . | fromYaml).kthena "off" -}}
+{{- $status := include "status-reporter.modelServingStatus" . -}}
+{{- if ne $status "off" -}}
+{{- fail (printf "modelServing.status is %s and stacks.kthena is off: no ModelServing is looked at, so none is written" $status) -}}
+{{- end -}}
+{{- if .Values.modelServing.roleEvents -}}
+{{- fail "modelServing.roleEvents is true and stacks.kthena is off: no ModelServing is looked at, so nothing is told of its roles" -}}
+{{- end -}}
+{{- end -}}
 {{- with .Values.controlPlane.weightDownload.metricPort -}}
 {{- if and $.Values.scrape.port (not (has (int $.Values.scrape.port) (list 5000 (int .)))) -}}
 {{- fail (printf "controlPlane.weightDownload.metricPort is %v and scrape.port is %v: they are two names of one port, so set one" . $.Values.scrape.port) -}}

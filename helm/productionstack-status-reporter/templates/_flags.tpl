@@ -4,6 +4,7 @@
 {{- $place := $v.controlPlane -}}
 {{- /* YAML takes `on` and `off` for these. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
+{{- $stacks := include "status-reporter.stacks" . | fromYaml -}}
 {{- $flags := list
   (list "resync-seconds" $v.resyncSeconds)
   (list "startup-grace-seconds" $v.startupGraceSeconds)
@@ -46,6 +47,17 @@
   (list "node-provisioner-name" $place.nodeProvisioner.name)
   (list "node-provisioner-namespace" $place.nodeProvisioner.namespace)
   (list "network-policy-ignored-namespaces" $v.networkPolicyIgnoredNamespaces)
+  (list "stacks" $stacks)
+  (list "kthena-namespace" $place.kthenaNamespace)
+  (list "kthena-deployment" $place.kthenaDeployment)
+  (list "otterscale-namespace" $place.otterscaleNamespace)
+  (list "otterscale-deployment" $place.otterscaleDeployment)
+  (list "kserve-namespace" $place.kserveNamespace)
+  (list "kserve-deployment" $place.kserveDeployment)
+  (list "knative-namespace" $place.knativeNamespace)
+  (list "knative-deployment" $place.knativeDeployment)
+  (list "modelserving-status" (include "status-reporter.modelServingStatus" .))
+  (list "role-events" $v.modelServing.roleEvents)
   (list "metrics-bind-address" (ternary ":8080" "0" $v.metrics.enabled))
   (list "health-probe-bind-address" ":8081")
   (list "report-bind-address" $v.reportBindAddress)

@@ -27,6 +27,7 @@ What it sees, with what is pending, held and suppressed:
 Whether it works, with the permissions that it needs:
   helm -n {{ .Release.Namespace }} test {{ .Release.Name }} --logs
 {{- end }}
+{{- include "status-reporter.stackNotes" . }}
 {{- if .Values.disableReasons }}
 
 It writes no Events for: {{ join ", " .Values.disableReasons }}.
@@ -47,4 +48,5 @@ No roles were made (rbac.create is false). What it may not read it tells as clus
 
 The node provisioner is not looked at: controlPlane.nodeProvisioner.name is empty.
 {{- end }}
+{{- include "status-reporter.modelServingNotes" . }}
 {{- end -}}

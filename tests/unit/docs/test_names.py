@@ -11,6 +11,7 @@ from reporter.catalogue.reasons import BY_NAME
 from reporter.cli.configure import CONFIG_VARIABLE, ProgramSettings, variable_of
 from reporter.cli.main import COMMANDS, main
 from reporter.model.report import Report
+from reporter.model.subject import Layer, SubjectKind
 from reporter.sinks.metrics import Metrics
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 
@@ -73,7 +74,8 @@ def test_environment_variables():
 
 def test_reasons():
     known = BY_NAME.keys() | NO_REASONS
-    named = found(r"\b(?:cluster|modelharness|inferenceset)[A-Z][A-Za-z]*")
+    kinds = "|".join({*SubjectKind, *Layer} - {SubjectKind.NAMESPACE})
+    named = found(rf"\b(?:{kinds})[A-Z][A-Za-z]*")
     assert [each for each in named if each[1] not in known] == []
 
 
@@ -87,6 +89,9 @@ class Idle:
         return ()
 
     def events_waiting(self):
+        return 0
+
+    def statuses_waiting(self):
         return 0
 
     def leading(self):
@@ -121,9 +126,7 @@ def test_lines_of_the_log():
 
 def test_values_of_the_chart():
     values = yaml.safe_load((CHART / "values.yaml").read_text())
-    pattern = (
-        r"`((?:controlPlane|scrape|runtime|leaderElection|prometheusRule|viewer|rbac)\.[A-Za-z.]+)`"
-    )
+    pattern = r"`((?:controlPlane|stacks|modelServing|scrape|runtime|leaderElection|prometheusRule|viewer|rbac)\.[A-Za-z.]+)`"
     assert [each for each in found(pattern) if not _is_value(values, each[1])] == []
 
 

@@ -5,12 +5,14 @@ import re
 import pytest
 import yaml
 
-from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.reasons import BY_NAME, REASONS
 from reporter.catalogue.resources import ALL, CLUSTER_WIDE
 from reporter.cli.configure import ProgramSettings, flag_of
 from reporter.cli.flags import _OTHER_NAMES
 from reporter.kube.informer import Timing
 from reporter.model.report import EventType
+from reporter.model.stack import Stack
+from reporter.model.subject import SubjectKind
 from reporter.probes.cluster.crds import required_crds
 from reporter.settings import EvaluationSettings
 from tests.unit.docs.pages import CHART, code, page, section, table
@@ -39,36 +41,57 @@ def test_default_of_a_flag_that_go_has_too(row):
     assert default == _text(fields[flag].default)
 
 
+OF_KAITO = {SubjectKind.CLUSTER, SubjectKind.NAMESPACE, SubjectKind.INFERENCESET}
+
+
 def test_every_added_reason_is_listed_as_added():
-    """What Go has stands in the table or is a shared Deployment; the rest has been added."""
+    """What Go has stands in the table; the rest has been added, but for those of other stacks."""
     text = section(page("migrating.md"), "## Reasons")
     _, _, added = text.partition("**Added**")
-    of_go = {name for row in table(text, "reason") for name in code(row[0])} | {
-        reason.name
-        for reason in REASONS
-        if reason.name.startswith("cluster") and reason.name.endswith("NotReady")
-    }
+    of_go = {name for row in table(text, "reason") for name in code(row[0])}
+    named = set(code(added))
     assert len(of_go) == 15
-    assert set(code(added)) >= {reason.name for reason in REASONS} - of_go
-    assert not set(code(added)) & of_go
+    assert named >= {each.name for each in REASONS if each.subject_kind in OF_KAITO} - of_go
+    assert not named & of_go
+    prefixes = {kind for kind in SubjectKind if kind not in OF_KAITO}
+    assert prefixes & named, "the page says how the reasons of other stacks are named"
 
 
 def test_normal_reasons_are_named():
     rows = table(section(page("migrating.md"), "## Events"), "")
     row = next(row for row in rows if row[0] == "type")
-    assert set(code(row[2])) == {r.name for r in REASONS if r.type is EventType.NORMAL}
+    normal = {each.name for each in REASONS if each.type is EventType.NORMAL}
+    assert set(code(row[2])) == {name for name in normal if BY_NAME[name].subject_kind in OF_KAITO}
 
 
 def test_permissions_are_those_of_the_chart():
     """The ClusterRole is held to the resource table elsewhere; here the page is."""
     rows = table(section(page("operations.md"), "## Permissions"), "API group")
-    told = {
-        (next(iter(code(group)), ""), plural, verbs)
+    told = [
+        (next(iter(code(group)), ""), plural, "".join(code(where)))
         for group, plurals, verbs, where in rows
-        if where == "ClusterRole"
+        if verbs == "list, watch" and where.startswith("ClusterRole")
         for plural in plurals.split(", ")
-    }
-    assert told == {(each.group, each.plural, "list, watch") for each in CLUSTER_WIDE}
+    ]
+    wanted = [
+        (each.group, each.plural, f"stacks.{each.stack}" if each.stack else "")
+        for each in CLUSTER_WIDE
+    ]
+    assert sorted(told) == sorted(wanted)
+
+
+@pytest.mark.parametrize("stack", Stack)
+def test_permissions_of_a_stack_go_with_it(stack):
+    rows = table(section(page("operations.md"), "## Permissions"), "API group")
+    told = {row[1]: row[3] for row in rows if f"stacks.{stack}" in row[3]}
+    wide = {each.plural for each in CLUSTER_WIDE if each.stack is stack and each.wide}
+    for plurals, where in told.items():
+        when = (
+            f"only with `stacks.{stack}` on"
+            if wide & {*plurals.split(", ")}
+            else f"unless `stacks.{stack}` is off"
+        )
+        assert where == f"ClusterRole, {when}"
 
 
 def test_versions_are_those_of_the_resource_table():
@@ -77,20 +100,41 @@ def test_versions_are_those_of_the_resource_table():
     assert told == {each.crd_name or each.plural: ", ".join(each.versions) for each in ALL}
 
 
-OFF = {"": {}, "KAITO": {"kaito_deployment": ""}, "Istio": {"istiod_deployment": ""}} | {
-    "KEDA": {"keda_namespace": ()},
-    "API keys": {"gateway_auth_deployment": ""},
-}
+WITHOUT = [
+    ("", {}),
+    ("KAITO", {"kaito_deployment": ""}),
+    ("KAITO", {"stacks": "kaito=off"}),
+    ("KAITO", {"stacks": "kaito=auto"}),
+    ("Istio", {"istiod_deployment": ""}),
+    ("KEDA", {"keda_namespace": ()}),
+    ("API keys", {"gateway_auth_deployment": ""}),
+]
+WITH = [("Kthena", "kthena"), ("OtterScale", "otterscale"), ("KServe", "kserve")]
 
 
-@pytest.mark.parametrize("component", OFF)
-def test_required_kinds_and_what_switches_them_off(component):
+def missed() -> dict[str, str]:
+    """When each kind is missed, as the page says."""
     text = section(page("compatibility.md"), "## What is read")
-    told = {kind: unless for kind, _, unless in table(text, "kind") if unless}
-    told["clustertriggerauthentications.keda.sh"] = "unless KEDA is off"
-    wanted = {kind for kind, unless in told.items() if not component or component not in unless}
-    settings = EvaluationSettings(**OFF[component])
-    assert {crd.name for crd in required_crds(settings)} == wanted
+    told = {kind: when for kind, _, when in table(text, "kind") if when}
+    return told | {"clustertriggerauthentications.keda.sh": "unless KEDA is off"}
+
+
+@pytest.mark.parametrize(("component", "settings"), WITHOUT)
+def test_required_kinds_and_what_switches_them_off(component, settings):
+    unless = {kind: when for kind, when in missed().items() if when.startswith("unless ")}
+    wanted = {kind for kind, when in unless.items() if not component or component not in when}
+    assert {crd.name for crd in required_crds(EvaluationSettings(**settings))} == wanted
+
+
+@pytest.mark.parametrize(("name", "stack"), WITH)
+def test_kinds_that_a_stack_requires_that_is_on(name, stack):
+    """They are not missed while it is `auto`."""
+    told = {kind for kind, when in missed().items() if when.startswith(f"if {name} is on")}
+    more = required_crds(EvaluationSettings(stacks=f"{stack}=on"))
+    assert {crd.name for crd in more} - {
+        crd.name for crd in required_crds(EvaluationSettings())
+    } == told
+    assert set(Stack) == {Stack.KAITO, *(each for _, each in WITH)}
 
 
 def test_alerts_are_those_of_the_chart():

@@ -1,0 +1,45 @@
+"""The NetworkPolicy lets the daemon out to the pods that it scrapes, of whatever stack."""
+
+import pytest
+
+from reporter.catalogue.scraped import SCRAPED
+from reporter.model.stack import Stack
+from tests.helm.charts import render
+
+KAITO = [{"key": "inferenceset.kaito.sh/created-by", "operator": "Exists"}]
+
+
+def to_pods(**stacks: str) -> list[dict[str, object]]:
+    """Return the rules of egress that name pods."""
+    values = {"networkPolicy.enabled": True, **{f"stacks.{key}": v for key, v in stacks.items()}}
+    egress = render(values).one("NetworkPolicy")["spec"]["egress"]
+    return [
+        {**peer["podSelector"], "ports": rule.get("ports")}
+        for rule in egress
+        for peer in rule.get("to", ())
+        if peer.get("namespaceSelector") == {}
+    ]
+
+
+@pytest.mark.parametrize("row", SCRAPED, ids=lambda row: row.stack)
+def test_pods_of_each_stack_are_let_out_to(row):
+    """By the labels that the scraper goes by; on any port, as each pod has one of its own."""
+    rule = {
+        "matchLabels": dict(row.labels),
+        "matchExpressions": [{"key": row.label, "operator": "Exists"}],
+        "ports": None,
+    }
+    assert rule in to_pods()
+    assert rule not in to_pods(**{row.stack: "off"})
+
+
+def test_pods_of_inferencesets_are_let_out_to_while_kaito_is_looked_at():
+    rule = {"matchExpressions": KAITO, "ports": [{"port": 5000}]}
+    assert rule in to_pods()
+    assert rule not in to_pods(kaito="off")
+
+
+def test_nothing_else_is():
+    """A stack without vLLM pods of its own has no rule."""
+    assert len(to_pods()) == len(SCRAPED) + 1
+    assert to_pods(**dict.fromkeys(Stack, "off")) == []

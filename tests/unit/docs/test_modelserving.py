@@ -1,0 +1,49 @@
+"""The page on ModelServings has the tables, bounds and reasons that the code has."""
+
+import re
+
+from reporter.catalogue.modelserving import MODELSERVING, READY
+from reporter.derived.modelserving import groups, instances
+from reporter.derived.modelserving.conditions import MAX_ORDINALS
+from reporter.derived.modelserving.role_statuses import MAX_ENTRIES
+from reporter.sinks.role_events.pacing import MOST
+from tests.unit.docs.pages import code, page, section, table
+
+PAGE = page("modelserving.md")
+STATES = section(PAGE, "## States")
+STATUSES = re.compile(r"Creating|Running|Scaling|Deleting|NotFound|not listed")
+
+
+def decided(text: str) -> dict[str, set[str]]:
+    """Return the statuses that a table has for each row."""
+    return {row[0]: set(STATUSES.findall(row[-1])) for row in table(text, "#")}
+
+
+def test_the_rows_of_instances_are_those_that_decide():
+    """I1 is applied where the list is written; I2 is not listed, and Deleting for the rest."""
+    told = decided(STATES)
+    assert told.pop("I1") == {"not listed"}
+    assert told.pop("I2") == {"not listed", "Deleting"}
+    rows = [row for row in instances.ROWS if row.name != "I2"]
+    assert told == {row.name: {row.status.value if row.status else "not listed"} for row in rows}
+
+
+def test_the_rows_of_groups_are_those_that_decide():
+    _, _, rest = STATES.partition("A **ServingGroup**")
+    told = decided(rest)
+    assert told.pop("S1") == set()
+    rows: dict[str, set[str]] = {}
+    for row in groups.ROWS:
+        rows.setdefault(row.name, set()).add(row.status.value)
+    assert told == rows
+
+
+def test_bounds_are_those_of_the_code():
+    assert f"At most {MAX_ENTRIES:,} entries" in PAGE
+    assert f"ordinals of groups, {MAX_ORDINALS} at most" in PAGE
+    assert f"At most {MOST} for one ModelServing and minute" in PAGE
+
+
+def test_reasons_stand_in_the_order_in_which_one_outranks_the_next():
+    named = [code(row[0])[0] for row in table(section(PAGE, "## Reasons"), "reason")]
+    assert named == [*(each.name for each in MODELSERVING), READY]

@@ -1,0 +1,67 @@
+"""The page on stacks says what the catalogue, the settings and the probes say."""
+
+import pytest
+
+from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.render_stacks import FACTS, stacks_page
+from reporter.catalogue.resources import CLUSTER_WIDE, subjects_of
+from reporter.catalogue.scraped import SCRAPED
+from reporter.model.stack import Stack
+from reporter.settings import EvaluationSettings
+from reporter.workload.components import components
+from tests.unit.docs.pages import code, page, section, table
+
+ROWS = {code(row[0])[0]: row for row in table(section(page("stacks.md"), "## The table"), "stack")}
+SETTINGS = EvaluationSettings()
+
+
+def test_the_table_is_rendered():
+    """`make docs` renders it anew."""
+    assert stacks_page(page("stacks.md")) == page("stacks.md")
+    assert ROWS.keys() == set(Stack)
+
+
+@pytest.mark.parametrize("stack", Stack)
+def test_what_is_read_is_what_the_catalogue_reads(stack):
+    read = [each for each in CLUSTER_WIDE if each.stack is stack]
+    labels = {each.label_selector for each in read if each.label_selector}
+    modes = {f"{stack}=on" for each in read if each.wide}
+    assert set(code(ROWS[stack][1])) == {*map(str, read), *labels, *modes}
+
+
+@pytest.mark.parametrize("stack", Stack)
+def test_reasons_are_those_of_the_subjects_and_the_controllers(stack):
+    """No reason is left out, and each stands once; of those from metrics, the first and the last."""
+    kinds = {each.subject_kind for each in subjects_of(stack)}
+    told = [each for each in REASONS if each.subject_kind in kinds]
+    from_metrics = [each.name for each in told if each.window_seconds is not None]
+    of_subjects = [each.name for each in told if each.window_seconds is None]
+    of_controllers = {each.reason for each in components(SETTINGS) if each.stack is stack}
+    assert set(FACTS[stack].controllers) == of_controllers
+    ends = from_metrics[:1] + from_metrics[-1:]
+    assert sorted(code(ROWS[stack][3])) == sorted([*of_subjects, *of_controllers, *ends])
+    assert not from_metrics or f"; {len(from_metrics)} [from metrics]" in ROWS[stack][3]
+
+
+@pytest.mark.parametrize("stack", Stack)
+def test_controllers_that_are_required_are_those_that_are_looked_for(stack):
+    told = set(code(ROWS[stack][4]))
+    assert {each.deployment for each in components(SETTINGS) if each.stack is stack} <= told
+
+
+def test_the_modes_are_the_defaults():
+    default = ",".join(f"{stack}={SETTINGS.stack(stack)}" for stack in Stack)
+    assert f"`--stacks {default}` is the default" in page("stacks.md")
+
+
+def test_pods_that_are_scraped():
+    rows = table(section(page("stacks.md"), "## Metrics"), "pods of")
+    told = {row[0]: (set(code(row[1])), code(row[2])) for row in rows}
+    (settings,) = (row for row in rows if row[0] == "InferenceSets")
+    assert code(settings[1]) == ["--scrape-selector"]
+    for each in SCRAPED:
+        (resource,) = subjects_of(each.stack)
+        marks = {each.label, *(f"{key}={value}" for key, value in each.labels.items())}
+        marks |= {each.container, each.image} - {""}
+        assert told[f"{resource.kind}s"] == (marks, [each.port] if each.port else [])
+    assert len(rows) == len(SCRAPED) + 1
