@@ -15,10 +15,14 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--scenario",
-        choices=("control-plane", "runtime"),
+        choices=("control-plane", "runtime", "modelserving", "modelservice", "inferenceservice"),
         default="control-plane",
         help="control-plane: components, Gateways, nodes and pods; "
-        "runtime: what simulated vLLM pods suffer from (control-plane)",
+        "runtime: what simulated vLLM pods suffer from; "
+        "modelserving: roles of a ModelServing that come and go; "
+        "modelservice: what the phase of a ModelService hides; "
+        "inferenceservice: revisions of InferenceServices, and which of them serves "
+        "(control-plane)",
     )
     parser.add_argument("--fast", action="store_true", help="shorten all waiting")
     parser.add_argument(

@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "sandbox": "the embedded API server alone, preloaded from a dump",
     "demo": "a sample stack in the sandbox, the real daemon, faults and recoveries",
     "status": "what a running daemon sees now",
+    "render": "what OtterScale's operator would create for a ModelService, as manifests",
 }
 
 INTERRUPTED_STATUS: Final = 130

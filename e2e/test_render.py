@@ -1,0 +1,106 @@
+"""Manifests of `status-reporter render`, held to the API server's own dry run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples" / "modelservice").iterdir())
+NAMESPACE = "chat-models"
+
+# Every setting of the operator that changes which objects there are, or how they look.
+OPERATORS = {
+    "istio": ("--provider", "istio"),
+    "gke": ("--provider", "gke"),
+    "none": ("--provider", "none"),
+    "auth off": ("--metrics-endpoint-auth=false",),
+    "no route, no unpacking": ("--default-gateway-name", "", "--kit-image", ""),
+    "traced": ("--tracing-enabled", "--tracing-otel-endpoint", "http://otel-collector:4317"),
+    "versions like numbers": ("--operator-version", "1e3", "--tracing-sampler-arg", "1_0"),
+}
+
+
+@pytest.fixture(name="place")
+async def _place(stage):
+    """The namespace of the examples, with the kinds that they need."""
+    await stage.stack.install_crds()
+    await stage.api.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    )
+    stage.namespaces.append(NAMESPACE)
+    return NAMESPACE
+
+
+def render(*arguments, stdin=None):
+    done = subprocess.run(
+        [sys.executable, "-m", "reporter", "render", *map(str, arguments)],
+        input=stdin, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def applied(kubectl, manifests, *flags):
+    """What the API server makes of manifests; every field must be one that it knows."""
+    out = kubectl(
+        "apply", "--dry-run=server", "--validate=strict", "-o", "json", *flags, "-f", "-",
+        stdin=manifests,
+    )  # fmt: skip
+    return json.loads(out)["items"]
+
+
+def key_of(obj):
+    return obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+async def test_server_accepts_what_is_rendered(place, kubectl, operator, output):
+    files = [each for path in EXAMPLES for each in ("-f", path)]
+    manifests = render(*files, *operator, "-o", output)
+    read = json.loads(manifests)["items"] if output == "json" else [*yaml.safe_load_all(manifests)]
+    found = applied(kubectl, manifests)
+    assert [key_of(each) for each in found] == [key_of(each) for each in read]
+    assert {place, ""} >= {each["metadata"].get("namespace", "") for each in found}
+    assert lost(read, found) == []
+
+
+async def test_server_accepts_the_examples_and_fills_in_the_defaults(place, kubectl):
+    """A ModelService from the API server renders as the file does that it was made from."""
+    for path in EXAMPLES:
+        stored = kubectl("apply", "--dry-run=server", "-o", "json", "-f", str(path))
+        assert json.loads(stored)["metadata"]["namespace"] == place
+        without_owner = render("-f", path, "-o", "json")
+        with_owner = render("-f", "-", "-o", "json", stdin=stored)
+        items = json.loads(with_owner)["items"]
+        owners = [each["metadata"].pop("ownerReferences", None) for each in items]
+        assert items == json.loads(without_owner)["items"]
+        assert [owner is None for owner in owners] == [
+            each["kind"].startswith("Cluster") for each in items
+        ]
+        assert len(applied(kubectl, with_owner)) == len(items)
+
+
+async def test_nothing_differs_once_it_is_applied(place, kubectl):
+    """What the API server stores is what was rendered: `kubectl diff` has nothing to say."""
+    (path,) = (each for each in EXAMPLES if each.stem == "unified")
+    manifests = render("-f", path)
+    kubectl("apply", "-f", "-", stdin=manifests)
+    assert kubectl("diff", "-f", "-", stdin=manifests) == ""
+
+
+def lost(wanted, found, path=""):
+    """Return the paths of what the server dropped or changed."""
+    if isinstance(wanted, dict):
+        held = found if isinstance(found, dict) else {}
+        return [
+            each for key in wanted for each in lost(wanted[key], held.get(key), f"{path}.{key}")
+        ]
+    if isinstance(wanted, list) and isinstance(found, list) and len(found) == len(wanted):
+        pairs = enumerate(zip(wanted, found, strict=True))
+        return [each for at, (one, other) in pairs for each in lost(one, other, f"{path}[{at}]")]
+    # The server writes no zeros and no empty text.
+    return [] if wanted == found or (not wanted and not found) else [path]
