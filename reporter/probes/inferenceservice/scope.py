@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Final
+from typing import Final, Unpack
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
@@ -34,12 +33,12 @@ from reporter.model.kserve import (
 )
 from reporter.model.objects import Condition, Pod
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
-from reporter.model.text import MESSAGE_BYTES, clean, cut, detail
+from reporter.model.text import detail
+from reporter.probes.about import About, FaultFields
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.namespaces import namespace_ref
 from reporter.workload.pod import counts, is_ready
 
-_CAUSE_BYTES: Final = 120
 _TEXT_BYTES: Final = 400
 
 
@@ -192,36 +191,6 @@ def words(condition: Condition | None) -> str:
     return detail(condition.reason, condition.message, _TEXT_BYTES) or "no reason given"
 
 
-def finding_about(
-    view: View,
-    *,
-    reason: str,
-    related: ObjectRef,
-    cause: str,
-    text: str,
-    severity: int = 0,
-    transition: datetime | None = None,
-    created: datetime | None = None,
-    exempt: bool = False,
-    budget: timedelta | None = None,
-    independent: bool = False,
-    sustains: bool = False,
-    lingers: bool = False,
-) -> Finding:
+def finding_about(view: View, **fault: Unpack[FaultFields]) -> Finding:
     """Return a finding whose message names the InferenceService first; `text` follows it."""
-    return Finding(
-        reason=reason,
-        subject=view.subject,
-        involved=view.namespace,
-        related=related,
-        message=cut(clean(f"{view.title}: {text}"), MESSAGE_BYTES),
-        cause=cut(clean(cause), _CAUSE_BYTES),
-        severity=severity,
-        transition=transition,
-        created=created,
-        exempt=exempt,
-        budget=budget,
-        independent=independent,
-        sustains=sustains,
-        lingers=lingers,
-    )
+    return About(view.subject, view.namespace, view.title).finding(**fault)

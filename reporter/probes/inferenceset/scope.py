@@ -1,9 +1,9 @@
 """What belongs to an InferenceSet, and how its findings are put into words."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import wraps
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, Unpack, cast
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
@@ -22,8 +22,8 @@ from reporter.model.objects import (
     Pod,
     Workspace,
 )
-from reporter.model.subject import ObjectRef, Subject
-from reporter.model.text import MESSAGE_BYTES, clean, cut
+from reporter.model.subject import Subject
+from reporter.probes.about import About, FaultFields
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
 
@@ -36,7 +36,6 @@ WORKSPACE: Final = "kaito.sh/workspace"
 _INFERENCESET: Final = "kaito.sh/inferenceset"
 _OWNED_BY: Final = "kaito.sh/owned-by"
 _MODELDEPLOYMENT: Final = "modeldeployment"
-_CAUSE_BYTES: Final = 120
 
 _AnswerT = TypeVar("_AnswerT")
 _Question: TypeAlias = Callable[[InferenceSet, Snapshot], _AnswerT]
@@ -175,38 +174,12 @@ def moved(condition: Condition | None) -> datetime | None:
 
 
 def finding_about(
-    inferenceset: InferenceSet,
-    snapshot: Snapshot,
-    *,
-    reason: str,
-    related: ObjectRef,
-    cause: str,
-    text: str,
-    severity: int = 0,
-    transition: datetime | None = None,
-    created: datetime | None = None,
-    exempt: bool = False,
-    budget: timedelta | None = None,
-    independent: bool = False,
-    lingers: bool = False,
+    inferenceset: InferenceSet, snapshot: Snapshot, **fault: Unpack[FaultFields]
 ) -> Finding:
     """Return a finding whose message names the InferenceSet first; `text` follows it."""
     title = f"InferenceSet {inferenceset.namespace}/{inferenceset.name}"
-    return Finding(
-        reason=reason,
-        subject=subject_of(inferenceset),
-        involved=namespace_ref(snapshot, inferenceset.namespace),
-        related=related,
-        message=cut(clean(f"{title}: {text}"), MESSAGE_BYTES),
-        cause=cut(clean(cause), _CAUSE_BYTES),
-        severity=severity,
-        transition=transition,
-        created=created,
-        exempt=exempt,
-        budget=budget,
-        independent=independent,
-        lingers=lingers,
-    )
+    involved = namespace_ref(snapshot, inferenceset.namespace)
+    return About(subject_of(inferenceset), involved, title).finding(**fault)
 
 
 def _is_going(workspace: Workspace) -> bool:

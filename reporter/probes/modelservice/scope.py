@@ -1,8 +1,7 @@
 """What is seen of a ModelService, and how its findings are put into words."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Unpack
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
@@ -18,14 +17,13 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
 from reporter.model.otterscale import FAIL_OPEN, ModelService
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
-from reporter.model.text import MESSAGE_BYTES, clean, cut
+from reporter.probes.about import About, FaultFields
 from reporter.probes.modelservice.fleet import operator_of
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
 from reporter.workload.pod import counts, is_ready
 
 RECONCILE_ERROR: Final = "ReconcileError"
-_CAUSE_BYTES: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,36 +181,6 @@ def _roles(service: ModelService, snapshot: Snapshot) -> tuple[RoleView, ...]:
     )
 
 
-def finding_about(
-    view: View,
-    *,
-    reason: str,
-    related: ObjectRef,
-    cause: str,
-    text: str,
-    severity: int = 0,
-    transition: datetime | None = None,
-    created: datetime | None = None,
-    exempt: bool = False,
-    budget: timedelta | None = None,
-    independent: bool = False,
-    sustains: bool = False,
-    lingers: bool = False,
-) -> Finding:
+def finding_about(view: View, **fault: Unpack[FaultFields]) -> Finding:
     """Return a finding whose message names the ModelService first; `text` follows it."""
-    return Finding(
-        reason=reason,
-        subject=view.subject,
-        involved=view.involved,
-        related=related,
-        message=cut(clean(f"{view.title}: {text}"), MESSAGE_BYTES),
-        cause=cut(clean(cause), _CAUSE_BYTES),
-        severity=severity,
-        transition=transition,
-        created=created,
-        exempt=exempt,
-        budget=budget,
-        independent=independent,
-        sustains=sustains,
-        lingers=lingers,
-    )
+    return About(view.subject, view.involved, view.title).finding(**fault)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
-from typing import Final
+from typing import Final, Unpack
 
 from reporter.catalogue.resources import MODELSERVINGS, MODELSERVINGS_FORMER, PODGROUPS, PODS
 from reporter.derived.modelserving import GroupState, InstanceState, derive, facts_of
@@ -14,14 +14,12 @@ from reporter.model.finding import Finding
 from reporter.model.kthena import ModelServing
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
-from reporter.model.text import MESSAGE_BYTES, clean, cut
+from reporter.probes.about import About, FaultFields
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
 
 NOT_MADE_BUDGET: Final = timedelta(seconds=300)
 """How long the controller may take to make a pod or a group: several of its tries, with back-off."""
-
-_CAUSE_BYTES: Final = 120
 
 
 @dataclass(frozen=True)
@@ -127,34 +125,6 @@ def place_of(group: GroupState, instance: InstanceState) -> str:
     return f"ServingGroup {group.name}, role {instance.role} instance {instance.id}"
 
 
-def finding_about(
-    view: View,
-    *,
-    reason: str,
-    related: ObjectRef,
-    cause: str,
-    text: str,
-    severity: int = 0,
-    transition: datetime | None = None,
-    created: datetime | None = None,
-    exempt: bool = False,
-    budget: timedelta | None = None,
-    independent: bool = False,
-    lingers: bool = False,
-) -> Finding:
+def finding_about(view: View, **fault: Unpack[FaultFields]) -> Finding:
     """Return a finding whose message names the ModelServing first; `text` follows it."""
-    return Finding(
-        reason=reason,
-        subject=view.subject,
-        involved=view.namespace,
-        related=related,
-        message=cut(clean(f"{view.title}: {text}"), MESSAGE_BYTES),
-        cause=cut(clean(cause), _CAUSE_BYTES),
-        severity=severity,
-        transition=transition,
-        created=created,
-        exempt=exempt,
-        budget=budget,
-        independent=independent,
-        lingers=lingers,
-    )
+    return About(view.subject, view.namespace, view.title).finding(**fault)
