@@ -15,6 +15,7 @@ from e2e.envtest.commands import Command, helm, kubectl
 from e2e.envtest.control_plane import ControlPlane
 from e2e.envtest.release import REPORTER, Release
 from e2e.replica import Installed
+from e2e.serving import Serving
 from e2e.stack.api import Api
 from e2e.stack.stack import Stack
 from e2e.stage import Stage
@@ -69,6 +70,13 @@ async def _stage(plane: ControlPlane, kubectl: Command) -> AsyncIterator[Stage]:
 async def _workload(stage: Stage, request: pytest.FixtureRequest) -> str:
     """A workload namespace of the test's own: two models behind a Gateway."""
     return await stage.workload(_name(request.node.name))
+
+
+@pytest.fixture(name="serving")
+async def _serving(stage: Stage, request: pytest.FixtureRequest) -> AsyncIterator[Serving]:
+    """A namespace of the test's own where Kthena's controller looks after ModelServings."""
+    async with Serving(stage, _name(request.node.name)) as serving:
+        yield serving
 
 
 @pytest.fixture(name="another")

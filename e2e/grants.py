@@ -40,7 +40,13 @@ def _of_role(kubectl: Command, binding: dict[str, Any]) -> Iterator[Grant]:
         for verb, group, plural, name in product(
             rule["verbs"], rule["apiGroups"], rule["resources"], names
         ):
-            yield Grant(verb, f"{plural}.{group}" if group else plural, namespace, name)
+            yield Grant(verb, _named(plural, group), namespace, name)
+
+
+def _named(plural: str, group: str) -> str:
+    """Return a resource as the audit log has it: the group before a subresource."""
+    resource, slash, subresource = plural.partition("/")
+    return f"{resource}.{group}{slash}{subresource}" if group else plural
 
 
 def _items(kubectl: Command, release: str, kinds: str) -> list[dict[str, Any]]:

@@ -42,8 +42,11 @@ async def test_server_serves_every_version_with_a_structural_schema(stage, resou
     assert served == {*resource.versions}
 
 
-@pytest.mark.parametrize("example", ["healthy-stack", "broken-stack"])
-async def test_server_keeps_all_that_an_example_says(stage, workload, example):
+@pytest.mark.parametrize(
+    ("example", "fewest"),
+    [("healthy-stack", 21), ("broken-stack", 21), ("inferenceservice/failing-load", 12)],
+)
+async def test_server_keeps_all_that_an_example_says(stage, workload, example, fewest):
     """Spec and status come back as they were written: nothing is refused, nothing pruned."""
     group_kinds = {(each.group, each.kind) for each in CUSTOM}
     kept = 0
@@ -62,7 +65,7 @@ async def test_server_keeps_all_that_an_example_says(stage, workload, example):
             await stage.api.delete(resource.name, name, namespace=namespace)
         kept += 1
         assert lost({**fresh, "metadata": {}}, stored) == []
-    assert kept > 20
+    assert kept >= fewest
 
 
 def objects(example):

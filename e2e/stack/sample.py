@@ -11,6 +11,7 @@ import yaml
 
 from e2e.stack.controller import controller_of
 from e2e.stack.stateful_sets import INDEX_LABEL, NAME_LABEL
+from reporter.demo.modelserving import load_crd
 from reporter.demo.stack import AGE, load_stack
 from reporter.demo.story import CHAT, CODE, SEARCH
 from reporter.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
@@ -29,8 +30,8 @@ _ORDER: Final = ("Namespace", "Node", "GatewayClass", "Gateway", "InferenceSet",
 
 
 def crds() -> list[Object]:
-    """Return the CustomResourceDefinitions."""
-    return [yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml"))]
+    """Return the CustomResourceDefinitions: ours, and the one that the chart brings."""
+    return [*(yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml"))), load_crd()]
 
 
 def shared() -> list[Object]:

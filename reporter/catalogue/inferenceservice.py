@@ -145,10 +145,11 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
     _row(
         MODEL_LOAD_FAILED,
         "The model server ends with an error while it loads the model.",
-        trigger="kserve-container of a pod of the newest revision ended in Error, or is in a crash "
-        "loop after it; or, where pods cannot be read, transitionStatus is BlockedByFailedLoad.",
-        silent="lastFailureInfo beside a model that is up to date: KServe never clears it. "
-        "OOMKilled and images that cannot be pulled: those are told of the pod.",
+        trigger="kserve-container of a predictor's pod ended in Error, or is in a crash loop after "
+        "it; or, where pods cannot be read, transitionStatus is BlockedByFailedLoad.",
+        silent="lastFailureInfo beside a model that is up to date: KServe never clears it. Crashes "
+        "of transformers and explainers: those are told of the pod, as are "
+        "OOMKilled and images that cannot be pulled.",
         action="kubectl -n <namespace> logs <pod> -c kserve-container --previous",
         reads=_PODS,
         grace_note="Fires at once in a crash loop.",

@@ -36,7 +36,7 @@ addition to it.
 def reason_text(reason: Reason) -> str:
     """Return everything the catalogue says about a reason, for a terminal."""
     lines = [f"{reason.name} ({reason.layer}, {reason.type})", ""]
-    for title, text in _facts(reason):
+    for title, text in facts(reason):
         lines += textwrap.wrap(
             text,
             _WIDTH,
@@ -97,7 +97,7 @@ def reasons_page() -> str:
         for reason in reasons:
             parts.append(f"### {reason.name}\n")
             parts.append(f"{reason.type}. {escape(reason.summary)}\n")
-            rows = [f"| {title} | {escape(text)} |" for title, text in _facts(reason)[1:]]
+            rows = [f"| {title} | {escape(text)} |" for title, text in facts(reason)[1:]]
             parts.append("\n".join(["| | |", "| --- | --- |", *rows]) + "\n")
     return "\n".join(parts)
 
@@ -112,7 +112,7 @@ def _rows_of(reason: Reason) -> list[SuppressionRow]:
     return [row for row in SUPPRESSION if row.upstream == reason.name]
 
 
-def _facts(reason: Reason) -> list[tuple[str, str]]:
+def facts(reason: Reason) -> list[tuple[str, str]]:
     """Return titled sentences, the meaning first; titles without text are left out."""
     upstreams = [
         f"{row.upstream}{f' of {row.crd}' if row.crd else ''}, because {row.why}"
@@ -130,7 +130,7 @@ def _facts(reason: Reason) -> list[tuple[str, str]]:
         for row in SILENCING
         if row.upstream == reason.name
     ]
-    facts = [
+    titled = [
         ("Meaning", reason.summary),
         ("Raised when", reason.trigger),
         ("Not raised by", reason.silent),
@@ -145,8 +145,8 @@ def _facts(reason: Reason) -> list[tuple[str, str]]:
         ("In the chain", "yes" if reason.chain else "no, written in addition"),
     ]
     if reason.says_ready:
-        facts = [fact for fact in facts if fact[0] not in {"Blocks Ready", "In the chain"}]
-    return [(title, text) for title, text in facts if text]
+        titled = [fact for fact in titled if fact[0] not in {"Blocks Ready", "In the chain"}]
+    return [(title, text) for title, text in titled if text]
 
 
 def _grace(reason: Reason) -> str:

@@ -13,22 +13,32 @@ from typing import Final
 
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 from reporter.demo.control_plane import CONTROL_PLANE
+from reporter.demo.inferenceservice import INFERENCESERVICE
 from reporter.demo.models import ModelPods
+from reporter.demo.modelservice import MODELSERVICE
+from reporter.demo.modelserving import MODELSERVING
 from reporter.demo.runtime import RUNTIME
 from reporter.demo.stack import load_stack
-from reporter.demo.story import Cluster, Expected, Pace, Scene, Step, Story
+from reporter.demo.story import Beside, Cluster, Expected, Pace, Scene, Step, Story
 from reporter.demo.stream import EventStream, SeenEvent
 from reporter.model.instant import rfc3339
 from reporter.sandbox.serve import running
 
 _STEP_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = 0.1
+"""Between two looks at what goes on beside a step."""
 
+STORIES: Final[Mapping[str, Story]] = {
+    "control-plane": CONTROL_PLANE,
+    "runtime": RUNTIME,
+    "modelserving": MODELSERVING,
+    "modelservice": MODELSERVICE,
+    "inferenceservice": INFERENCESERVICE,
+}
 
-STORIES: Final[Mapping[str, Story]] = {"control-plane": CONTROL_PLANE, "runtime": RUNTIME}
-
-NORMAL: Final = Pace(grace=4, window=15, quiet=2.0)
-FAST: Final = Pace(grace=1, window=3, quiet=0.3)
+NORMAL: Final = Pace(grace=4, window=15, quiet=2.0, late=65.0)
+FAST: Final = Pace(grace=1, window=3, quiet=0.3, late=0.0)
 
 
 async def run_demo(
@@ -51,9 +61,15 @@ async def run_demo(
             _say(f"# sandbox: {sandbox.url}")
             _say(f"# daemon:  status-reporter run {shlex.join(flags)}\n")
             stream = await stack.enter_async_context(EventStream(sandbox.url))
+            beside = (
+                await stack.enter_async_context(story.beside(sandbox, _say))
+                if story.beside is not None
+                else None
+            )
             await stack.enter_async_context(_daemon(flags, log))
             cluster = Cluster(sandbox, lambda: rfc3339(datetime.now(UTC)))
-            told = await _Telling(stream, pace, log).tell(story, Scene(cluster, pods))
+            scene = Scene(cluster, pods, beside)
+            told = await _Telling(stream, pace, log, beside).tell(story, scene)
             if keep and told:
                 await _stay(kubeconfig)
     return 0 if told else 1
@@ -106,8 +122,11 @@ async def _stay(kubeconfig: Path) -> None:
 class _Telling:
     """Tells the steps of a story one by one and compares what comes with what must come."""
 
-    def __init__(self, stream: EventStream, pace: Pace, log: Path) -> None:
+    def __init__(
+        self, stream: EventStream, pace: Pace, log: Path, beside: Beside | None = None
+    ) -> None:
         self._stream = stream
+        self._beside = beside
         self._pace = pace
         self._log = log
         self._surprises: list[SeenEvent] = []
@@ -121,12 +140,20 @@ class _Telling:
             if not await self._step(number, step, scene):
                 self._explain()
                 return False
+        if self._beside is not None:
+            await self._beside.finish(self._pace.late)
         seconds = asyncio.get_running_loop().time() - began
+        faults = [*self._beside.faults()] if self._beside is not None else []
+        for fault in faults:
+            _say(f"# FAILED: {fault}")
         if self._surprises:
             _say("\n# FAILED: Events that nothing explains:")
             for event in self._surprises:
                 _say(event.line())
+        if faults or self._surprises:
             return False
+        if self._beside is not None and (verdict := self._beside.verdict()):
+            _say(f"# {verdict}")
         _say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
         return True
 
@@ -137,17 +164,25 @@ class _Telling:
             _say(SeenEvent.header())
         self._missing, self._not_over = list(step.expected), list(step.over)
         step.act(scene)
-        deadline = asyncio.get_running_loop().time() + self._pace.window + _STEP_SECONDS
-        while self._missing or self._not_over:
-            event = await self._stream.next(deadline)
-            if event is None:
+        now = asyncio.get_running_loop().time
+        deadline = now() + self._pace.window + _STEP_SECONDS + step.seconds
+        while self._missing or self._not_over or not self._at_rest:
+            event = await self._stream.next(min(deadline, now() + _LOOK_SECONDS))
+            if event is not None:
+                self._take(event)
+            elif now() >= deadline:
                 return False
-            self._take(event)
-        quiet_until = asyncio.get_running_loop().time() + self._pace.quiet
+        quiet_until = now() + self._pace.quiet
         while (event := await self._stream.next(quiet_until)) is not None:
             self._take(event)
+        for line in self._beside.lines() if self._beside is not None else ():
+            _say(line)
         _say("")
         return True
+
+    @property
+    def _at_rest(self) -> bool:
+        return self._beside is None or self._beside.at_rest
 
     def _take(self, event: SeenEvent) -> None:
         """Print an Event and cross it off; one that only ends what was told before is no news."""
@@ -168,6 +203,8 @@ class _Telling:
             _say(f"# FAILED: did not come: {each.reason} for {each.subject} {each.text}".rstrip())
         for each in self._not_over:
             _say(f"# FAILED: did not end: {each.reason} for {each.subject}")
+        if not self._at_rest:
+            _say("# FAILED: the status does not say what there is, or it does not come to rest")
         _say("# The daemon's last log lines:")
         for line in self._log.read_text("utf-8", "replace").splitlines()[-20:]:
             _say(line)

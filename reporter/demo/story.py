@@ -1,8 +1,9 @@
 """What a story of the demo is made of: what is done to the cluster, and the Events that tell it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from reporter.catalogue import reasons as c
 from reporter.demo.models import ModelPods
@@ -35,6 +36,7 @@ class Step:
         act: does it.
         expected: the Events that follow, in any order.
         over: Events whose episode ends.
+        seconds: how much longer than usual it may take.
 
     """
 
@@ -42,6 +44,27 @@ class Step:
     act: Callable[["Scene"], None]
     expected: tuple[Expected, ...] = ()
     over: tuple[Expected, ...] = ()
+    seconds: float = 0.0
+
+
+class Beside(Protocol):
+    """What goes on in the cluster beside what the steps do, and what there is to say of it."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether all that a step brings has happened."""
+
+    def lines(self) -> Iterable[str]:
+        """Return what is printed at the end of a step."""
+
+    async def finish(self, seconds: float) -> None:
+        """Wait so long, after the last step, for what is still to come."""
+
+    def faults(self) -> Iterable[str]:
+        """Return, at the end, what was not as it must be."""
+
+    def verdict(self) -> str:
+        """Return what is said at the end if nothing was; empty for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +75,16 @@ class Story:
         flags: of the daemon, beside those that every story has.
         steps: one after another.
         scrapes: whether there are simulated pods, which the daemon scrapes.
+        beside: what else goes on in the sandbox, given what prints a line.
 
     """
 
     flags: Callable[["Pace"], tuple[str, ...]]
     steps: tuple[Step, ...]
     scrapes: bool = False
+    beside: (
+        Callable[[Sandbox, Callable[[str], None]], AbstractAsyncContextManager[Beside]] | None
+    ) = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +95,14 @@ class Pace:
         grace: the daemon's grace.
         window: how long a fault of a serving pod must last.
         quiet: how long after a step no further Event may come.
+        late: how long to wait after the last step for what a limit of writes holds back.
 
     """
 
     grace: int
     window: int
     quiet: float
+    late: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +111,7 @@ class Scene:
 
     cluster: "Cluster"
     pods: ModelPods
+    beside: Beside | None = None
 
 
 class Cluster:

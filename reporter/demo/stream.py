@@ -8,6 +8,7 @@ from typing import Final, Self
 import aiohttp
 import msgspec
 
+from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
 from reporter.demo.story import Expected
 from reporter.model.objects import Event
@@ -31,19 +32,20 @@ class SeenEvent:
     @property
     def over(self) -> bool:
         """Whether it only says that an episode is over."""
-        return self.record.state is RecordState.OVER and self.record.event.type == "Warning"
+        says_ready = BY_NAME[self.record.event.reason].says_ready
+        return self.record.state is RecordState.OVER and not says_ready
 
     @staticmethod
     def header() -> str:
         """Return the heading of the columns."""
-        return _columns("LAST SEEN", "TYPE", "REASON", "OBJECT") + "MESSAGE"
+        return columns("LAST SEEN", "TYPE", "REASON", "OBJECT") + "MESSAGE"
 
     def line(self) -> str:
         """Return the line that kubectl prints."""
         event = self.record.event
         involved = event.involved_object
         where = f"{involved.kind.lower()}/{involved.name}"
-        return _columns("0s", event.type, event.reason, where) + event.message
+        return columns("0s", event.type, event.reason, where) + event.message
 
     def is_(self, expected: Expected) -> bool:
         """Tell whether this is an expected Event."""
@@ -52,7 +54,8 @@ class SeenEvent:
         return same and expected.text in self.record.event.message
 
 
-def _columns(*cells: str) -> str:
+def columns(*cells: str) -> str:
+    """Return the columns before the message, as wide as they are in every line."""
     return "".join(cell.ljust(width) + " " for cell, width in zip(cells, _WIDTHS, strict=True))
 
 

@@ -44,18 +44,7 @@ class FieldsUndeclared(KubeError):  # noqa: N818 - the API's word says more than
         self.fields = fields
 
 
-class _ManagerEntry(msgspec.Struct, frozen=True):
-    manager: str = ""
-    subresource: str = ""
-    time: str = ""
-
-
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    managed_fields: tuple[_ManagerEntry, ...] | None = None
-
-
 class _Raw(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
     status: dict[str, msgspec.Raw] | None = None
 
 
@@ -65,13 +54,11 @@ class StoredStatus(msgspec.Struct, frozen=True):
     Attributes:
         object: with the fields that are read.
         fields: names of all fields of its status.
-        manager: who else wrote its status last; empty if nobody did.
 
     """
 
     object: ModelServing
     fields: frozenset[str]
-    manager: str = ""
 
 
 class KubeStatuses:
@@ -177,7 +164,7 @@ class KubeStatuses:
         if isinstance(stored, SkippedObject):
             raise NotJson(f"{method} {path}: the answer is no {resource.kind}: {stored.cause}")
         raw = response.decode(_Raw)
-        return StoredStatus(stored, frozenset(raw.status or ()), _other_manager(raw.metadata))
+        return StoredStatus(stored, frozenset(raw.status or ()))
 
 
 def _body(
@@ -195,13 +182,3 @@ def _body(
         "metadata": metadata,
         "status": status,
     }
-
-
-def _other_manager(metadata: _Metadata) -> str:
-    """Return who else wrote the status last, by the times of managedFields."""
-    others = [
-        each
-        for each in metadata.managed_fields or ()
-        if each.subresource == _SUBRESOURCE and each.manager != FIELD_MANAGER
-    ]
-    return max(others, key=lambda each: each.time).manager if others else ""

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from msgspec import field
 
-from reporter.model.objects import Conditioned, KubeObject, Part
+from reporter.model.objects import Conditioned, KubeObject, Metadata, Part
 
 NAME_LABEL: Final = "modelserving.volcano.sh/name"
 GROUP_LABEL: Final = "modelserving.volcano.sh/group-name"
@@ -119,11 +119,36 @@ class ModelServingStatus(Conditioned, frozen=True):
     role_statuses_omitted: int = 0
 
 
+class ManagerEntry(Part, frozen=True):
+    """An entry of `metadata.managedFields`, without the fields.
+
+    Attributes:
+        time: in the API's own form, in which the later one is the larger.
+    """
+
+    manager: str = ""
+    subresource: str = ""
+    time: str = ""
+
+
+class ManagedMetadata(Metadata, frozen=True):
+    """`metadata` with who wrote what."""
+
+    managed_fields: tuple[ManagerEntry, ...] | None = None
+
+
 class ModelServing(KubeObject, frozen=True):
     """workload.serving.volcano.sh/v1alpha1 ModelServing."""
 
+    metadata: ManagedMetadata
     spec: ModelServingSpec = ModelServingSpec()
     status: ModelServingStatus = ModelServingStatus()
+
+    def status_manager_beside(self, own: str) -> str:
+        """Return which field manager beside `own` wrote the status last, empty if none did."""
+        entries = self.metadata.managed_fields or ()
+        others = [each for each in entries if each.subresource == "status" and each.manager != own]
+        return max(others, key=lambda each: each.time).manager if others else ""
 
     @property
     def wanted(self) -> int:

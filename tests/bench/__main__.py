@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import pages, scraping
+from tests.bench import modelservings, pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tell("scraping")
         scraped = asyncio.run(scraping.measure())
         sys.stdout.write(f"{scraping.render(scraped)}\n")
+        owning = asyncio.run(modelservings.measure(tell))
+        sys.stdout.write(f"{modelservings.render(owning)}\n")
         for sets in options.sizes:
             namespaces = -(-sets // SETS_PER_NAMESPACE)
             tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
@@ -47,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json is not None:
         options.json.write_bytes(
             msgspec.json.format(
-                msgspec.json.encode({"sizes": found, "page": reading, "scraping": scraped})
+                msgspec.json.encode(
+                    {"sizes": found, "page": reading, "scraping": scraped, "modelservings": owning}
+                )
             )
         )
     return 0

@@ -1,6 +1,6 @@
 """The real daemon in a process of its own, beside a task that notices when the loop is blocked.
 
-`python -m tests.bench.daemon_process KUBECONFIG METRICS_PORT HEALTH_PORT OUTPUT`; SIGUSR1 begins
+`python -m tests.bench.daemon_process KUBECONFIG METRICS_PORT HEALTH_PORT OUTPUT MODELSERVING_STATUS`; SIGUSR1 begins
 the next phase. The numbers of all phases are written as JSON when it ends.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from reporter.daemon.main import run_daemon
-from reporter.setting_types import ScrapeVia
+from reporter.setting_types import ModelServingStatus, ScrapeVia
 from reporter.settings import DaemonSettings
 
 RESYNC_SECONDS: Final = 3
@@ -96,7 +96,9 @@ def _name(handle: events.Handle) -> str:
     return getattr(callback, "__qualname__", repr(callback))
 
 
-async def run(kubeconfig: Path, metrics_port: int, health_port: int) -> list[Phase]:
+async def run(
+    kubeconfig: Path, metrics_port: int, health_port: int, modelserving_status: str
+) -> list[Phase]:
     """Run the daemon until SIGTERM."""
     settings = DaemonSettings(
         startup_grace_seconds=0,
@@ -105,6 +107,7 @@ async def run(kubeconfig: Path, metrics_port: int, health_port: int) -> list[Pha
         metrics_bind_address=f"127.0.0.1:{metrics_port}",
         health_probe_bind_address=f"127.0.0.1:{health_port}",
         report_bind_address="0",
+        modelserving_status=ModelServingStatus(modelserving_status),
     )
     watchdog = Watchdog()
     watchdog.install()
@@ -116,5 +119,7 @@ async def run(kubeconfig: Path, metrics_port: int, health_port: int) -> list[Pha
 
 
 if __name__ == "__main__":
-    found = asyncio.run(run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    found = asyncio.run(
+        run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), modelserving_status=sys.argv[5])
+    )
     Path(sys.argv[4]).write_bytes(msgspec.json.encode(found))

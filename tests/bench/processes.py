@@ -24,9 +24,9 @@ class BenchError(Exception):
 
 
 @asynccontextmanager
-async def sandbox(sets: int, kubeconfig: Path) -> AsyncIterator[str]:
-    """Run the sandbox and give its URL."""
-    process = await _start("sandbox_process", str(sets), str(kubeconfig), stdout=PIPE)
+async def sandbox(number: int, kubeconfig: Path, what: str = "inferencesets") -> AsyncIterator[str]:
+    """Run the sandbox with so many InferenceSets, or `modelservings`, and give its URL."""
+    process = await _start("sandbox_process", what, str(number), str(kubeconfig), stdout=PIPE)
     try:
         if process.stdout is None:
             raise BenchError("the sandbox has no output")
@@ -82,7 +82,9 @@ class Daemon:
 
 
 @asynccontextmanager
-async def daemon(kubeconfig: Path, folder: Path) -> AsyncIterator[Daemon]:
+async def daemon(
+    kubeconfig: Path, folder: Path, modelserving_status: str = "off"
+) -> AsyncIterator[Daemon]:
     """Run the daemon; when the context is left its `phases` are filled."""
     metrics_port, health_port = _free_port(), _free_port()
     output, log = folder / "phases.json", folder / "daemon.log"
@@ -93,6 +95,7 @@ async def daemon(kubeconfig: Path, folder: Path) -> AsyncIterator[Daemon]:
             str(metrics_port),
             str(health_port),
             str(output),
+            modelserving_status,
             stderr=stderr.fileno(),
         )
     running = Daemon(process, metrics_port, health_port, log)

@@ -1,27 +1,34 @@
 """The sandbox with a cluster of the size given, in a process of its own.
 
-`python -m tests.bench.sandbox_process SETS KUBECONFIG` prints its URL once it is served.
+`python -m tests.bench.sandbox_process WHAT NUMBER KUBECONFIG` prints its URL once it is served; WHAT
+is `inferencesets` or `modelservings`.
 """
 
 import asyncio
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
+from reporter.sandbox.objects import Object
 from reporter.sandbox.serve import running
 from tests.bench.cluster import build
+from tests.bench.modelserving_cluster import build_modelservings
+
+_BUILDERS: Final = {"inferencesets": build, "modelservings": build_modelservings}
 
 
-async def serve(sets: int, kubeconfig: Path) -> None:
+async def serve(documents: Iterable[Object], kubeconfig: Path) -> None:
     """Serve until SIGTERM."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     # Without controllers: nothing may repair what the benchmark breaks.
-    async with running(build(sets), kubeconfig_path=kubeconfig, controllers=False) as sandbox:
+    async with running(documents, kubeconfig_path=kubeconfig, controllers=False) as sandbox:
         sys.stdout.write(f"{sandbox.url}\n")
         sys.stdout.flush()
         await stop.wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), Path(sys.argv[2])))
+    asyncio.run(serve(_BUILDERS[sys.argv[1]](int(sys.argv[2])), Path(sys.argv[3])))

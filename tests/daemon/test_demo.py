@@ -1,4 +1,4 @@
-"""The demo checks itself; here both of its stories are told quickly."""
+"""The demo checks itself; here all of its stories are told quickly."""
 
 import pytest
 

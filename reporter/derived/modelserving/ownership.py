@@ -67,6 +67,7 @@ class Claim:
         version: its resource version in the snapshot.
         stored: the status in the snapshot.
         wanted: the status that it should have, in the shape of the API.
+        manager: who else wrote the status last; empty if nobody did.
 
     """
 
@@ -74,6 +75,7 @@ class Claim:
     version: str
     stored: ModelServingStatus
     wanted: Document
+    manager: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def judge(
     agrees = compared.kept == wanted or _settled(known, found, wanted, left_out)
     if compared is not known.compared:
         known = replace(known, compared=compared)
-    known = _looked_at(known, claim.version, found, now, resync, agrees=agrees)
+    known = _looked_at(known, claim, found, now, resync, agrees=agrees)
     if agrees:
         retry = known.pruning.until - now.boot if left_out else None
         return _quiet(known, now, resync), Verdict(Act.AGREES, retry)
@@ -178,7 +180,6 @@ def _heard(known: Ownership, answer: Answer | None, now: Instant, resync: timede
         planned=_after(known.planned, answer.asked),
         pruned=dropped,
         pruning=pruning if dropped else Backoff(),
-        manager=answer.manager or known.manager,
     )
     if answer.stored is None:
         return known
@@ -216,7 +217,7 @@ def _settled(known: Ownership, found: str, wanted: str, left_out: tuple[str, ...
 
 
 def _looked_at(
-    known: Ownership, version: str, found: str, now: Instant, resync: timedelta, *, agrees: bool
+    known: Ownership, claim: Claim, found: str, now: Instant, resync: timedelta, *, agrees: bool
 ) -> Ownership:
     """Note what is there, and count it where somebody else changed what was ours."""
     if found in known.planned:
@@ -225,9 +226,10 @@ def _looked_at(
     is_foreign = known.ours and found not in {known.seen, known.ours}
     if found != known.seen:
         known = replace(known, seen=found)
-    if not is_foreign or agrees or version == known.counted:
+    if not is_foreign or agrees or claim.version == known.counted:
         return known
-    known = replace(known, counted=version, stirred=now.boot)
+    manager = claim.manager or known.manager
+    known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)
     if now.boot < known.contest.until:
         return known  # Nobody contests what we do not write.
     recent = (*(each for each in known.changes if now.boot - each <= resync), now.boot)

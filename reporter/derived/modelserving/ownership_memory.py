@@ -52,7 +52,6 @@ class Answer:
         asked: digest of what was written.
         left_out: fields that were not written, because they had been dropped before.
         pruned: fields that were written and are not in the answer.
-        manager: who else wrote this status last; empty if nobody did.
 
     """
 
@@ -63,7 +62,6 @@ class Answer:
     asked: str
     left_out: tuple[str, ...] = ()
     pruned: tuple[str, ...] = ()
-    manager: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,9 @@ from reporter.probes.inferenceservice.scope import View, finding_about, is_false
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
-_UNWRITTEN: Final = timedelta(seconds=120)
+UNWRITTEN: Final = timedelta(seconds=120)
+"""How long KServe may take to write a first condition (KServe sheet, section 4: G1)."""
+
 _OF_KSERVE: Final = frozenset(
     {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet", "Stopped"}
 )
@@ -94,7 +96,7 @@ def _whole(view: View, startup: timedelta) -> Iterator[Finding]:
     ready = stored.condition(READY)
     budget: timedelta | None
     if not stored.conditions:
-        cause, text, budget = "no status", "KServe has not written any condition", _UNWRITTEN
+        cause, text, budget = "no status", "KServe has not written any condition", UNWRITTEN
     elif is_true(ready):
         return
     elif is_false(ready):

@@ -9,7 +9,7 @@ from typing import Final
 from reporter.catalogue.inferenceservice import MODEL_LOAD_FAILED, STORAGE_FAILED
 from reporter.catalogue.resources import PODS
 from reporter.derived.inferenceservice.components import Component
-from reporter.derived.inferenceservice.facts import COMPONENT
+from reporter.derived.inferenceservice.facts import COMPONENT, REVISION
 from reporter.derived.inferenceservice.model_status import (
     KSERVE_CONTAINER,
     STORAGE_INITIALIZER,
@@ -43,13 +43,14 @@ def probe_model(view: View, _: Snapshot, __: EvaluationSettings) -> Iterator[Fin
         storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
         serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
         if storage is not None and (has_failed(storage) or _tries_again(storage)):
-            text = f"pod {pod.name}: the model cannot be fetched{_told(failure_of(storage))}"
+            failure = _told(failure_of(storage))
+            text = f"pod {pod.name}: the model cannot be fetched{failure}{_still(view, pod)}"
             yield _about(view, pod, storage, reason=STORAGE_FAILED, text=text)
         elif not _serves_model(pod) or serving is None:
             continue  # the crash of a transformer says nothing of the model
         elif _fails_to_load(serving) or _tries_again(serving):
             what = "the model server, once Ready, fails" if had_been_ready(pod) else _NOT_LOADED
-            text = f"pod {pod.name}: {what}{_told(failure_of(serving))}{_still(view)}"
+            text = f"pod {pod.name}: {what}{_told(failure_of(serving))}{_still(view, pod)}"
             yield _about(view, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
     if view.all_pods is None:
         yield from _by_status(view)
@@ -118,10 +119,12 @@ def _told(failure: FailureInfo) -> str:
     return f"{reason}{code}{message}"
 
 
-def _still(view: View) -> str:
-    """Return which revision serves meanwhile, if one does."""
+def _still(view: View, pod: Pod | None = None) -> str:
+    """Return which revision serves meanwhile, if one does and it is not that of the pod."""
     predictor = view.status_of(Component.PREDICTOR)
     ready = predictor.latest_ready_revision
     if not view.in_knative_mode or not ready or ready == predictor.latest_created_revision:
+        return ""
+    if pod is not None and pod.metadata.label(REVISION) != predictor.latest_created_revision:
         return ""
     return f"; revision {ready} still serves"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from reporter.catalogue.resources import COMPONENT
 from reporter.derived.modelserving.ownership import Act, Claim, Verdict
 from reporter.derived.modelserving.share import (
     ROLE_STATUSES,
@@ -96,6 +97,7 @@ def claims_of(targets: Iterable[Target]) -> tuple[Claim, ...]:
             target.version,
             target.modelserving.status,
             target.derived.status,
+            target.modelserving.status_manager_beside(COMPONENT),
         )
         for target in targets
         if not target.modelserving.deleting

@@ -243,7 +243,6 @@ class StatusWriter:
             asked=write.asked,
             left_out=write.left_out,
             pruned=pruned,
-            manager=stored.manager if stored else "",
         )
         until = asyncio.get_running_loop().time() + BEHIND.total_seconds()
         self._answers[write.object.uid] = answer, until

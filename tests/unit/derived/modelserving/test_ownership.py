@@ -55,7 +55,7 @@ class Play:
 
     def judge(self, second: float, wanted):
         status, version = self.seen
-        claim = Claim("uid", str(version), typed(status), wanted)
+        claim = Claim("uid", str(version), typed(status), wanted, manager="kthena")
         self.memory, verdict = judge(
             self.memory, claim, self.answer, at(second), whole=self.whole, resync=RESYNC
         )
@@ -87,7 +87,6 @@ class Play:
             asked=digest(asked),
             left_out=left_out,
             pruned=tuple(sorted(set(asked) & set(self.drops))),
-            manager="kthena",
         )
         if answer:
             self.answer = self.late

@@ -165,6 +165,21 @@ def test_an_older_revision_that_still_serves_is_named():
     assert found.message.endswith("; revision v2 still serves")
 
 
+def test_a_pod_of_the_older_revision_that_crashes_is_not_said_to_serve():
+    """The newest revision never was ready, and now the one before it fails too."""
+    pod = predictor_pod(of="v2", serving=container("kserve-container", waits("CrashLoopBackOff"), LOST))  # fmt: skip
+    objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
+    assert only(seen(objects | {"pod": pod}), c.MODEL_LOAD_FAILED).message.endswith(": cannot read s3")  # fmt: skip
+
+
+def test_an_older_revision_serves_while_the_newest_cannot_be_fetched():
+    """Whoever is woken up wants to know first whether anything serves."""
+    storage = container("storage-initializer", waits("CrashLoopBackOff"), LOST)
+    objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
+    found = only(seen(objects | {"pod": predictor_pod(of="v3", storage=storage)}), c.STORAGE_FAILED)
+    assert found.message.endswith(": cannot read s3; revision v2 still serves")
+
+
 def test_without_pods_the_status_tells():
     """Only where pods cannot be read."""
     info = {"reason": "ModelLoadFailed", "message": "bad weights", "exitCode": 1}
@@ -172,7 +187,10 @@ def test_without_pods_the_status_tells():
     objects = on_knative({"status": {"modelStatus": model}})
     blocked = {"status": {"modelStatus": model}}
     found = seen(objects, inferenceservice=blocked, unknown=[r.PODS])
-    assert "the model does not load (exit code 1): bad weights" in only(found, c.MODEL_LOAD_FAILED).message
+    assert (
+        "the model does not load (exit code 1): bad weights"
+        in only(found, c.MODEL_LOAD_FAILED).message
+    )
     assert "ModelLoadFailed" not in reasons(seen(objects, inferenceservice=blocked))
 
 

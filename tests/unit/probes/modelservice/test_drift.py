@@ -253,3 +253,13 @@ def test_what_none_has_is_not_missed():
     assert found(docs) == []
     (evidence,) = evaluation(docs).ready
     assert "no route" in evidence.message
+
+
+def test_which_gateway_is_the_default_one_is_not_known():
+    """Two ModelServices whose routes lead to different Gateways: no one says which is right."""
+    elsewhere = {"spec": {"parentRefs": [{"name": "inference", "namespace": "gateways"}]}}
+    accepted = {"conditions": [condition("Accepted", "True"), condition("ResolvedRefs", "True")]}
+    entry = {"parentRef": elsewhere["spec"]["parentRefs"][0], "controllerName": "x", **accepted}
+    for name in (NAME, "llama"):
+        docs = changed(fleet(), "HTTPRoute", name, elsewhere, {"status": {"parents": [entry]}})
+        assert "Drift" not in reasons(docs)

@@ -96,6 +96,7 @@ def broken(patch, ready=0):
     return changed(docs, "ModelService", NAME, {"status": status})
 
 
+NOT_READY = {"status": {"conditions": [condition("Ready", "False", "PartiallyReady")]}}
 YOUNG = {"metadata": {"creationTimestamp": moment(0)}}
 JUST_SCHEDULED = {
     "status": {
@@ -267,3 +268,46 @@ def test_firing_goes_on_when_its_page_leaves_the_memory():
     seen, later = (scraped(answered=each, silent=True, started=0) for each in (True, False))
     told = story((0, restarted(0), seen), (600, restarted(0), later), until=1200)
     assert told == [(0, "firing", "MetricsScrapeFailing")]
+
+
+def test_a_crash_goes_on_while_the_pod_starts_again():
+    """The unpack step that failed runs again: that is no recovery."""
+    failing = broken(crashing("model-unpack"))
+    again = broken(starting(running={"startedAt": moment(300)}))
+    told = story((0, failing), (300, again), until=900)
+    assert told == [(0, "firing", "PodsNotReady")]
+
+
+@pytest.mark.parametrize(
+    ("condition_", "second"),
+    [
+        (condition("ReplicaFailure", "True", "FailedCreate", "quota", since=moment(0)), 60),
+        (condition("Progressing", "True"), SETTINGS.model_startup_budget_seconds),
+    ],
+    ids=["refused", "not made yet"],
+)
+def test_pods_that_are_not_there(condition_, second):
+    """Pods that nobody refuses to make have the time of a start."""
+    status = {**rolled_out(1, 0), "conditions": [condition_]}
+    says = {"phase": "Running", "decodeReady": None}
+    docs = without(healthy(), ("Pod", POD))
+    docs = changed(docs, "Deployment", "qwen3-decode", {"status": status})
+    docs = changed(docs, "ModelService", NAME, {"status": says})
+    docs = changed(docs, "ModelService", NAME, NOT_READY)
+    assert firsts(story((0, docs), until=1900)) == {"PodsNotReady": second}
+
+
+def test_a_container_that_ended_well_is_no_crash():
+    """It was told of for another cause, and that is over."""
+    docs = restarted(300)
+    status = docs_status(docs)
+    status["lastState"] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+    seen = scraped(answered=False)
+    told = story((0, broken(crashing("vllm"))), (300, docs, seen), until=420)
+    assert firsts(told, "clearing") == {"PodsNotReady": 300}
+
+
+def docs_status(docs):
+    """The status of the decode pod's engine."""
+    (found,) = (each for each in docs if each["kind"] == "Pod" and each["metadata"]["name"] == POD)
+    return found["status"]["containerStatuses"][0]

@@ -2,8 +2,10 @@
 
 import pytest
 
+from reporter.manifests.modelservice.operator import OperatorSettings
 from tests.unit.probes.building import DELETING, merged
 from tests.unit.probes.modelservice.otterscale import (
+    children,
     evaluation,
     found,
     healthy,
@@ -88,6 +90,16 @@ def test_the_cluster_role_of_two():
 def test_no_cluster_role_without_a_pool_section():
     docs = pair("b-c", "c", ns=("a", "a-b"), inferencePool=None)
     assert told(docs, "b-c", "a") == {}
+
+
+def test_no_cluster_role_where_metrics_need_no_token():
+    made = children("b-c", "a", OperatorSettings(metrics_endpoint_auth=False))
+    assert told([*pair("b-c", "c", ns=("a", "a-b")), *made], "b-c", "a") == {}
+
+
+def test_two_of_one_namespace_are_told_once():
+    """They share the ClusterRole too, and that is the least of it."""
+    assert told(pair("a.b", "a-b"), "a.b").keys() == {"Invalid"}
 
 
 NIXL = [{"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": "8000"}]

@@ -6,8 +6,9 @@ import pytest
 
 from reporter.probes import Answered, evaluate, evaluate_again
 from reporter.samples.history import History
+from reporter.samples.look import EngineLook, Look
 from reporter.samples.samples import Judged, PodFault, Samples, Verdict
-from tests.unit.probes.building import DELETING, SINCE_AT, merged, snapshot_of
+from tests.unit.probes.building import DELETING, SINCE_AT, at, merged, snapshot_of
 from tests.unit.probes.modelservice.otterscale import (
     EPP,
     NAME,
@@ -20,8 +21,9 @@ from tests.unit.probes.modelservice.otterscale import (
     without,
 )
 from tests.unit.probes.modelservice.pods import crashing
-from tests.unit.probes.runtime.scraped import seconds
+from tests.unit.probes.runtime.scraped import TARGET, seconds
 
+ROUTE = "modelserviceRouteNotReady"
 SCALED = {"spec": {"replicas": 0}}
 CHANGES = {
     "nothing": lambda docs: docs,
@@ -36,8 +38,7 @@ CHANGES = {
     "a monitor": lambda docs: without(docs, ("PodMonitor", "qwen3-prefill")),
     "the picker's monitor": lambda docs: without(docs, ("ServiceMonitor", EPP)),
     "a rule": lambda docs: without(docs, ("DestinationRule", EPP)),
-    "the others' rules": lambda docs: [*without(docs, ("DestinationRule", EPP)), *children("b", "b")],
-    "a rival": lambda docs: [*docs, modelservice(name="qwen-3"), modelservice(name="qwen--3")],
+    "a rival": lambda docs: [*docs, modelservice(name="qwen3.")],
     "the ModelService": lambda docs: changed(docs, "ModelService", NAME, {"metadata": {"generation": 9}}),
     "deletion": lambda docs: changed(docs, "ModelService", NAME, DELETING),
 }  # fmt: skip
@@ -61,6 +62,55 @@ def test_reuse_changes_no_answer(change):
     _, answered = evaluate_again(before, SETTINGS, Answered())
     after = kept(before, CHANGES[change](docs))
     assert evaluate_again(after, SETTINGS, answered)[0] == evaluate(after, SETTINGS)
+
+
+def test_what_others_tell_of_the_operator_asks_again():
+    """The first DestinationRule of any ModelService: all of them should have one."""
+    docs = [*healthy(), modelservice(name="b", ns="b"), *children("b", "b")]
+    without_rules = [each for each in docs if each["kind"] != "DestinationRule"]
+    before = snapshot_of(*copy.deepcopy(without_rules))
+    _, answered = evaluate_again(before, SETTINGS, Answered())
+    after = kept(before, without(docs, ("DestinationRule", EPP)))
+    again = evaluate_again(after, SETTINGS, answered)[0]
+    assert again == evaluate(after, SETTINGS)
+    told = {str(each.subject) for each in again.findings if each.reason == ROUTE}
+    assert told == {f"modelservice/{NS}/{NAME}"}
+
+
+@pytest.mark.parametrize(
+    ("name", "rival", "ns", "reason"),
+    [
+        ("x-epp", "x", "models", "modelserviceInvalid"),
+        ("b-c", "c", "models-b", "modelserviceMisconfigured"),
+    ],
+    ids=["one that deletes its pool", "one with its ClusterRole"],
+)
+def test_a_rival_asks_again(name, rival, ns, reason):
+    docs = [modelservice(name=name)]
+    before = snapshot_of(*copy.deepcopy(docs))
+    _, answered = evaluate_again(before, SETTINGS, Answered())
+    after = kept(before, [*docs, modelservice(name=rival, ns=ns)])
+    again = evaluate_again(after, SETTINGS, answered)[0]
+    assert reason in {each.reason for each in again.findings if each.subject.name == name}
+
+
+def test_an_answer_of_the_engine_asks_again():
+    """Its verdict may be the same."""
+    fault = PodFault(
+        reason="inferencesetMetricsScrapeFailing", cause="c", text="t", severity=0, since=SINCE_AT
+    )
+    verdict = Verdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
+    look = Look(target=TARGET, at=at(0), engines={"0": EngineLook()}, vllm=True)
+    snapshot = snapshot_of(*healthy())
+    place = (NS, "qwen3-decode-0")
+    silent, answered_once = (
+        Samples(scraping=True, pods={place: Judged(History(seconds(15), looks), verdict)})
+        for looks in ((), (look,))
+    )
+    _, answered = evaluate_again(snapshot, SETTINGS, Answered(), silent)
+    assert evaluate_again(snapshot, SETTINGS, answered, answered_once)[0] == (
+        evaluate(snapshot, SETTINGS, answered_once)
+    )
 
 
 def test_what_did_not_change_is_not_asked_again():

@@ -117,7 +117,7 @@ async def test_rest_of_the_status_stays_with_its_controller(owner):
 async def test_controller_that_replaces_the_whole_status_is_not_fought(owner, whole):
     """It does not know our field; we write twice, stand back, and say whom we met.
 
-    A PUT takes over all that it changes, so that afterwards nobody knows whose it was.
+    Who only removes a field of ours owns none, so nobody knows who it was.
     """
     async with owner(whole=whole) as at:
         wanted = roles("Running", replicas=1)

@@ -51,7 +51,7 @@ class Api:
             raise fault
         kept = {name: each for name, each in status.items() if name not in self.drops}
         stored = modelserving(ref.name, f"{version}+", kept)
-        return StoredStatus(stored, frozenset(kept), "kthena")
+        return StoredStatus(stored, frozenset(kept))
 
     @property
     def made(self) -> list[str]:
@@ -93,7 +93,6 @@ async def test_answer_says_what_was_written_over_and_what_is_there_now():
         }
         (answer, _) = answers.values()
         assert answer.stored == answer.asked
-        assert answer.manager == "kthena"
         assert at.outcomes == ["written", "written"]
 
 

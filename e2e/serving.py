@@ -1,0 +1,100 @@
+"""A namespace with ModelServings and Kthena's controller, and what tests ask of their status."""
+
+from types import TracebackType
+from typing import Any, Self
+
+from e2e.stack.controller import Key
+from e2e.stack.kthena import MODELSERVINGS, Kthena
+from e2e.stage import Stage
+from reporter.demo.modelserving import NAME, modelserving
+from reporter.sandbox.objects import Object
+from tests.daemon.replica import until
+
+
+class Serving:
+    """The ModelServing of the demo in a namespace of its own, while entered."""
+
+    def __init__(self, stage: Stage, namespace: str) -> None:
+        self.namespace = namespace
+        self.key = Key(namespace, NAME)
+        self.subject = f"modelserving/{namespace}/{NAME}"
+        self.kthena = Kthena(stage.api)
+        self._stage = stage
+
+    async def __aenter__(self) -> Self:
+        self._stage.namespaces.append(self.namespace)
+        await self._stage.api.apply(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+        )
+        self.kthena.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.kthena.stop()
+
+    async def create(self, **spec: Any) -> Object:
+        """Create the ModelServing and wait until its pods are ready."""
+        wanted = modelserving()
+        wanted["metadata"]["namespace"] = self.namespace
+        wanted["spec"] |= spec
+        made = await self._stage.api.create(wanted)
+        await self.settled()
+        return made
+
+    async def settled(self) -> None:
+        """Wait until Kthena and the kubelets have nothing left to do."""
+
+        async def at_rest() -> bool:
+            self.kthena.check()
+            return await self.kthena.at_rest(self.key)
+
+        await until(at_rest, f"{self.key} is at rest; {self.kthena.trouble}")
+
+    async def get(self) -> Object:
+        """Return the ModelServing."""
+        found = await self._stage.api.get(MODELSERVINGS, NAME, namespace=self.namespace)
+        assert found is not None
+        return found
+
+    async def status(self) -> Object:
+        """Return its status."""
+        return (await self.get()).get("status") or {}
+
+    async def roles(self) -> dict[str, str]:
+        """Return `roleStatuses` in short: `<group>/<role ID>` and the state."""
+        return {
+            f"{each['servingGroupName']}/{each['roleID']}": each["status"]
+            for each in (await self.status()).get("roleStatuses") or ()
+        }
+
+    async def patch(self, **spec: Any) -> None:
+        """Change the spec."""
+        await self._stage.api.patch(MODELSERVINGS, NAME, {"spec": spec}, namespace=self.namespace)
+
+    async def shows(self, roles: dict[str, str]) -> None:
+        """Wait until `roleStatuses` is this."""
+
+        async def as_wanted() -> bool:
+            found = await self.roles()
+            assert found == roles, found
+            return True
+
+        await until(as_wanted, f"roleStatuses are {roles}")
+
+    async def role_events(self) -> list[tuple[str, str]]:
+        """Return reason and message of the Events on it, the oldest first."""
+        found = await self._stage.api.items("events", namespace=self.namespace)
+        own = [each for each in found if each["involvedObject"]["kind"] == "ModelServing"]
+        own.sort(key=lambda each: each["eventTime"])
+        return [(each["reason"], each["message"]) for each in own]
+
+
+def running(groups: int = 2, decode: int = 2) -> dict[str, str]:
+    """Return the roles of that many groups, in order, all Running."""
+    ids = ["prefill-0", *(f"decode-{each}" for each in range(decode))]
+    return {f"{NAME}-{group}/{each}": "Running" for group in range(groups) for each in ids}

@@ -1,0 +1,119 @@
+"""Kthena's controller for ModelServings; what it does next is `reporter.simulation.kthena`'s."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from e2e.stack.api import Api
+from e2e.stack.controller import Controller, Key, controller_of, deleting, key_of, owned_by
+from e2e.stack.errors import StackError
+from e2e.stack.nodes import schedulable
+from e2e.stack.times import now
+from reporter.sandbox.objects import Object, meta, name_of
+from reporter.simulation.kthena import plan
+from reporter.simulation.kthena_objects import NAME
+from reporter.simulation.kthena_signs import is_deleting, is_ready
+from reporter.simulation.kthena_status import whole_status
+from reporter.simulation.kthena_world import World
+
+MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
+POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
+REVISIONS: Final = "controllerrevisions.apps"
+MANAGER: Final = "kthena-controller-manager"
+"""Field manager of what it writes."""
+
+_RESOURCES: Final = {
+    "Pod": "pods",
+    "Service": "services",
+    "PodGroup": POD_GROUPS,
+    "ControllerRevision": REVISIONS,
+}
+
+
+class Kthena(Controller):
+    """Keeps the children of each ModelServing.
+
+    Args:
+        api: the API server.
+        tells: whether it writes the whole status after each pass, as upstream does; without
+            `roleStatuses`, which it does not know.
+    """
+
+    follows = (MODELSERVINGS, *_RESOURCES.values())
+
+    def __init__(self, api: Api, *, tells: bool = False) -> None:
+        super().__init__(api)
+        self.tells = tells
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """A ModelServing by itself, or by its children."""
+        if resource == MODELSERVINGS:
+            return (key_of(obj),) if exists else ()
+        return controller_of(obj, "ModelServing")
+
+    async def reconcile(self, key: Key) -> None:
+        """Make and delete what the plan says."""
+        world = await self.world(key)
+        if world is None:
+            return
+        wanted = plan(world)
+        for each in wanted.delete:
+            await self.api.delete(
+                _RESOURCES[each["kind"]],
+                name_of(each),
+                namespace=key.namespace,
+                uid=meta(each)["uid"],
+            )
+        nodes = schedulable(await self.api.items("nodes")) if wanted.create else []
+        for number, each in enumerate(wanted.create):
+            if each["kind"] == "Pod" and nodes:
+                each["spec"].setdefault("nodeName", nodes[number % len(nodes)])
+            await self.api.create(each)
+        if self.tells:
+            await self.tell(key)
+
+    async def world(self, key: Key) -> World | None:
+        """Return what there is of a ModelServing; None if it is not there, or going."""
+        modelserving = await self.api.get(MODELSERVINGS, key.name, namespace=key.namespace)
+        if modelserving is None or deleting(modelserving):
+            return None
+        served = {each.name for each in await self.api.resources()}
+        children: dict[str, list[Object]] = {}
+        for kind, resource in _RESOURCES.items():
+            found = (
+                await self.api.items(
+                    resource, namespace=key.namespace, selector=f"{NAME}={key.name}"
+                )
+                if resource in served
+                else []
+            )
+            children[kind] = [each for each in found if owned_by(each, meta(modelserving)["uid"])]
+        return World(
+            modelserving,
+            children["Pod"],
+            children["Service"],
+            children["PodGroup"] if POD_GROUPS in served else None,
+            children["ControllerRevision"],
+        )
+
+    async def tell(self, key: Key) -> None:
+        """Put the whole status once, as upstream does it.
+
+        Raises:
+            StackError: there is no such ModelServing.
+        """
+        world = await self.world(key)
+        if world is None:
+            raise StackError(f"there is no ModelServing {'/'.join(key)}")
+        path = (await self.api.resource(MODELSERVINGS)).path(key.namespace, key.name, "status")
+        body = {**world.modelserving, "status": whole_status(world, now())}
+        await self.api.request("PUT", path, body=body, fieldManager=MANAGER)
+
+    async def at_rest(self, key: Key) -> bool:
+        """Tell whether nothing is left to be done and every pod is ready."""
+        world = await self.world(key)
+        return (
+            world is not None
+            and plan(world).is_empty
+            and bool(world.pods)
+            and all(is_ready(pod) and not is_deleting(pod) for pod in world.pods)
+        )

@@ -1,0 +1,216 @@
+"""A namespace with a ModelService and all that OtterScale's operator makes for it."""
+
+from typing import Final
+
+import msgspec
+
+from e2e.stack.api import Api, unless_gone
+from e2e.stack.stack import Stack
+from e2e.stack.times import now
+from reporter.derived.modelservice.observe import observe
+from reporter.manifests.modelservice.operator import OperatorSettings
+from reporter.manifests.modelservice.wanted import wanted
+from reporter.model.objects import Deployment
+from reporter.model.otterscale import ModelService
+from reporter.sandbox.objects import JSON, Object, copy_json, dig, name_of
+from reporter.sandbox.workloads import running_status
+
+NAME: Final = "qwen3"
+MODELSERVICES: Final = "modelservices.model.otterscale.io"
+SYSTEM: Final = "otterscale-system"
+OPERATOR: Final = "model-operator-controller-manager"
+GATEWAY: Final = "entry"
+
+_DEPLOYMENTS: Final = "deployments.apps"
+_ROUTED: Final = (
+    "httproutes.gateway.networking.k8s.io",
+    "inferencepools.inference.networking.k8s.io",
+)
+_GATEWAYS: Final = "gateways.gateway.networking.k8s.io"
+
+
+def modelservice(namespace: str) -> Object:
+    """Return the ModelService: a decode and a prefill pod behind an endpoint picker."""
+    return {
+        "apiVersion": "model.otterscale.io/v1alpha1",
+        "kind": "ModelService",
+        "metadata": {"name": NAME, "namespace": namespace},
+        "spec": {
+            "model": {
+                "name": "Qwen/Qwen3-0.6B",
+                "image": "registry.example.com/models/qwen3-0.6b:v1",
+                "imagePullSecrets": [{"name": "registry"}],
+            },
+            "engine": {},
+            "accelerator": {"type": "nvidia"},
+            "decode": {},
+            "prefill": {},
+            "routingProxy": {},
+            "inferencePool": {"endpointPicker": {}},
+            "httpRoute": {"gatewayRef": {"name": GATEWAY}},
+            "monitoring": {"podMonitor": {"enabled": True}},
+        },
+    }
+
+
+class OtterScale:
+    """Plays the operator, and the gateway's controller, when it is told to."""
+
+    def __init__(self, api: Api, stack: Stack, namespace: str) -> None:
+        self.api = api
+        self.stack = stack
+        self.namespace = namespace
+        self.subject = f"modelservice/{namespace}/{NAME}"
+
+    async def install(self) -> None:
+        """Create ModelService, Gateway and operator, and wait until the pods run."""
+        for each in (self.namespace, SYSTEM):
+            await self.api.apply(
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
+            )
+        await self.api.apply(_operator())
+        await self.api.apply(_gateway(self.namespace))
+        programmed = [_condition(each) for each in ("Accepted", "Programmed")]
+        await self._status(_GATEWAYS, GATEWAY, {"conditions": programmed})
+        await self.api.create(modelservice(self.namespace))
+        await self.reconcile()
+        await self.stack.settled(SYSTEM)
+
+    async def reconcile(self) -> None:
+        """Make everything as it should be, wait until the pods run, and write the status."""
+        service = await self.service()
+        for manifest in wanted(service, OperatorSettings()):
+            await self.api.apply(copy_json(dict(manifest.document)))
+        for resource in _ROUTED:
+            await self.parents(resource, _condition("Accepted"), _condition("ResolvedRefs"))
+        await self.stack.settled(self.namespace)
+        await self.observe()
+
+    async def service(self) -> ModelService:
+        """Return the ModelService."""
+        found = await self.api.get(MODELSERVICES, NAME, namespace=self.namespace)
+        return msgspec.convert(found, ModelService)
+
+    async def observe(self) -> None:
+        """Write the status, from the Deployments alone."""
+        service = await self.service()
+        decode, prefill = [
+            await self._deployment(f"{NAME}-{role}") for role in ("decode", "prefill")
+        ]
+        status = dict(observe(service, decode, prefill))
+        conditions = status["conditions"]
+        if isinstance(conditions, list):
+            status["conditions"] = [{"lastTransitionTime": now(), **each} for each in conditions]
+        counters = ("decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
+        await self._status(MODELSERVICES, NAME, copy_json({**dict.fromkeys(counters), **status}))
+
+    async def _deployment(self, name: str) -> Deployment | None:
+        found = await self.api.get(_DEPLOYMENTS, name, namespace=self.namespace)
+        return None if found is None else msgspec.convert(found, Deployment)
+
+    async def fails(self, error: str) -> None:
+        """Let the operator end in an error."""
+        failed = {**_condition("Ready"), "status": "False", "reason": "ReconcileError"}
+        await self._status(MODELSERVICES, NAME, {"conditions": [{**failed, "message": error}]})
+
+    async def parents(self, resource: str, *conditions: Object) -> None:
+        """Let the Gateway say something of the route or the pool."""
+        reference: JSON = {
+            "group": "gateway.networking.k8s.io", "kind": "Gateway", "name": GATEWAY,
+            "namespace": self.namespace,
+        }  # fmt: skip
+        entry: JSON = {
+            "parentRef": reference,
+            "controllerName": "istio.io/gateway-controller",
+            "conditions": [*conditions],
+        }
+        await self._status(resource, NAME, {"parents": [entry]})
+
+    async def refused(self, resource: str, reason: str, message: str) -> None:
+        """Let the Gateway refuse the route or the pool."""
+        no = {**_condition("Accepted"), "status": "False", "reason": reason, "message": message}
+        await self.parents(resource, no, _condition("ResolvedRefs"))
+
+    async def delete(self, resource: str, name: str) -> None:
+        """Delete an object of the ModelService."""
+        await self.api.delete(resource, name, namespace=self.namespace)
+
+    async def pods(self, role: str) -> list[Object]:
+        """Return the pods of a role, or of the endpoint picker."""
+        found = await self.api.items("pods", namespace=self.namespace)
+        return [pod for pod in found if name_of(pod).startswith(f"{NAME}-{role}-")]
+
+    async def unpack_fails(self, role: str) -> str:
+        """Let a pod of a role fail to unpack its model; return its name."""
+        pod = (await self.pods(role))[0]
+        status = running_status(pod, now=now(), address=str(dig(pod, "status", "podIP")))
+        waits: JSON = {"waiting": {"reason": "PodInitializing"}}
+        ended: JSON = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": now()}}
+        failing: Object = {
+            "name": "model-unpack", "image": "kitops", "imageID": "", "ready": False,
+            "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+            "lastState": ended,
+        }  # fmt: skip
+        status |= {
+            "phase": "Pending",
+            "initContainerStatuses": [failing],
+            "containerStatuses": [
+                {**each, "ready": False, "started": False, "state": waits}
+                for each in status["containerStatuses"]
+            ],
+            "conditions": [
+                {**each, "status": "True" if each["type"] == "PodScheduled" else "False"}
+                for each in status["conditions"]
+            ],
+        }
+        await self._status("pods", name_of(pod), status)
+        return name_of(pod)
+
+    async def runs(self, role: str) -> None:
+        """Let the pods of a role run again."""
+        for pod in await self.pods(role):
+            status = running_status(pod, now=now(), address=str(dig(pod, "status", "podIP")))
+            await self._status("pods", name_of(pod), {**status, "initContainerStatuses": None})
+
+    async def _status(self, resource: str, name: str, status: Object) -> None:
+        await self.stack.status(resource, self.namespace, name, status)
+
+    async def remove(self) -> None:
+        """Remove what is not in the namespace of the ModelService."""
+        for resource in ("clusterroles", "clusterrolebindings"):
+            name = f"{self.namespace}-{NAME}-epp"
+            await unless_gone(self.api.delete(f"{resource}.rbac.authorization.k8s.io", name))
+
+
+def _condition(type_: str) -> Object:
+    return {
+        "type": type_, "status": "True", "reason": type_, "message": "",
+        "lastTransitionTime": now(),
+    }  # fmt: skip
+
+
+def _gateway(namespace: str) -> Object:
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": GATEWAY, "namespace": namespace},
+        "spec": {
+            "gatewayClassName": "istio",
+            "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+        },
+    }
+
+
+def _operator() -> Object:
+    labels: JSON = {"control-plane": "controller-manager"}
+    container: JSON = {"name": "manager", "image": "ghcr.io/otterscale/model-operator:v0.9.0"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": OPERATOR, "namespace": SYSTEM},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }

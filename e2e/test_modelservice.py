@@ -1,0 +1,215 @@
+"""ModelServices on the real API server, with the rights of the chart."""
+
+import json
+
+import pytest
+
+from e2e.stack.otterscale import MODELSERVICES, NAME, OPERATOR, SYSTEM, OtterScale
+from reporter.sandbox.objects import dig, name_of
+from reporter.simulation.phases import Phase
+from reporter.simulation.server import ModelPod
+from tests.daemon.replica import until
+
+DEPLOYMENTS = "deployments.apps"
+ROUTES = "httproutes.gateway.networking.k8s.io"
+POOLS = "inferencepools.inference.networking.k8s.io"
+MONITORS = "podmonitors.monitoring.coreos.com"
+EPP = f"{NAME}-epp"
+OPERATOR_DOWN = ("clusterOtterScaleOperatorNotReady", "cluster")
+
+
+@pytest.fixture(name="otterscale")
+async def _otterscale(stage, request):
+    """A ModelService that serves, in a namespace of the test's own."""
+    name = (
+        request.node.name.partition("[")[0].removeprefix("test_").replace("_", "-")[:40].strip("-")
+    )
+    otterscale = OtterScale(stage.api, stage.stack, name)
+    stage.namespaces += [name, SYSTEM]
+    await otterscale.install()
+    yield otterscale
+    await otterscale.remove()
+
+
+def reason(name):
+    return f"modelservice{name}"
+
+
+async def unpack_fails(otterscale):
+    await otterscale.unpack_fails("decode")
+    await otterscale.stack.settled(otterscale.namespace)
+    await otterscale.observe()
+
+
+async def runs_again(otterscale):
+    await otterscale.runs("decode")
+    await otterscale.reconcile()
+
+
+async def prefill_is_gone(otterscale):
+    await otterscale.delete(DEPLOYMENTS, f"{NAME}-prefill")
+    await otterscale.stack.settled(otterscale.namespace)
+    await otterscale.observe()
+    status = (await otterscale.service()).status
+    assert (status.phase, status.prefill_replicas) == ("Ready", 0)
+
+
+async def picker_is_scaled_to_zero(otterscale):
+    await otterscale.stack.scale(otterscale.namespace, EPP, 0)
+
+
+async def pool_is_gone(otterscale):
+    await otterscale.delete(POOLS, NAME)
+
+
+async def route_is_refused(otterscale):
+    await otterscale.refused(ROUTES, "NotAllowedByListeners", "no listener takes it")
+
+
+async def operator_fails(otterscale):
+    await otterscale.fails('creating PodMonitor qwen3-decode: no matches for kind "PodMonitor"')
+
+
+async def operator_does_not_look(otterscale):
+    patch = {"spec": {"decode": {"replicas": 2}}}
+    await otterscale.api.patch(MODELSERVICES, NAME, patch, namespace=otterscale.namespace)
+
+
+async def reconcile(otterscale):
+    await otterscale.reconcile()
+
+
+FAULTS = (
+    (unpack_fails, runs_again, "PodsNotReady", "init container model-unpack waits in CrashLoopBackOff"),
+    (prefill_is_gone, reconcile, "ObjectMissing", "Deployment qwen3-prefill is missing"),
+    (pool_is_gone, reconcile, "ObjectMissing", "InferencePool qwen3 is missing"),
+    (picker_is_scaled_to_zero, reconcile, "EPPNotReady", "scaled to zero; failureMode is FailOpen"),
+    (route_is_refused, reconcile, "RouteNotReady", "NotAllowedByListeners: no listener takes it"),
+    (operator_fails, reconcile, "ReconcileFailed", "cannot reconcile it: creating PodMonitor"),
+    (operator_does_not_look, reconcile, "NotObserved", "has not taken up generation 2"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("put_in", "mend", "name", "text"), FAULTS, ids=[each[0].__name__ for each in FAULTS]
+)
+async def test_fault_comes_and_goes(stage, otterscale, replica, put_in, mend, name, text):
+    """Told by one Event on its namespace, ended by the same, and Ready before and after."""
+    daemon = await replica()
+    await daemon.ready()
+    first = await stage.told(reason("Ready"), otterscale.subject, state="over")
+    assert "the pods have no probes" in first["message"]
+    assert {key for key in await stage.firing() if key[1] == otterscale.subject} == set()
+    await put_in(otterscale)
+    event = await stage.told(reason(name), otterscale.subject)
+    assert event["type"] == "Warning"
+    assert text in event["message"]
+    assert event["message"].startswith(f"ModelService {otterscale.namespace}/{NAME}: ")
+    assert event["involvedObject"]["kind"] == "Namespace"
+    assert event["involvedObject"]["name"] == otterscale.namespace
+    await mend(otterscale)
+    over = await stage.told(reason(name), otterscale.subject, state="over")
+    assert over["metadata"]["uid"] == event["metadata"]["uid"]
+
+    async def ready_again():
+        return len(await stage.events((reason("Ready"), otterscale.subject))) == 2
+
+    await until(ready_again, "Ready is told again")
+
+
+async def test_drift_is_told_and_does_not_keep_it_from_being_ready(stage, otterscale, replica):
+    """A monitor of another selector and a deleted one, which the operator does not watch."""
+    daemon = await replica()
+    await stage.told(reason("Ready"), otterscale.subject, state="over")
+    patch = {"spec": {"selector": {"matchLabels": {"llm-d.ai/role": "prefill"}}}}
+    await otterscale.api.patch(MONITORS, f"{NAME}-decode", patch, namespace=otterscale.namespace)
+    await otterscale.delete(MONITORS, f"{NAME}-prefill")
+    wanted = (
+        f"ModelService {otterscale.namespace}/{NAME}: PodMonitor qwen3-decode differs: spec.selector "
+        "has llm-d.ai/role=prefill and should have llm-d.ai/role=decode; PodMonitor qwen3-prefill is "
+        "missing"
+    )
+
+    async def told():
+        events = await stage.events((reason("Drift"), otterscale.subject))
+        return [(each["type"], each["message"]) for each in events] == [("Normal", wanted)]
+
+    await until(told, "the drift is told")
+    status, text = await daemon.get("report", "/api/v1/report")
+    assert status == 200
+    assert otterscale.subject in {each["subject"] for each in json.loads(text)["ready"]}
+
+
+async def test_operator_down_explains_what_it_would_mend(stage, otterscale, replica):
+    """And not the endpoint picker, which the Deployment controller runs."""
+    await replica()
+    await stage.told(reason("Ready"), otterscale.subject, state="over")
+    await stage.stack.scale(SYSTEM, OPERATOR, 0)
+    await stage.told(*OPERATOR_DOWN)
+    await otterscale.delete(DEPLOYMENTS, f"{NAME}-prefill")
+    await picker_is_scaled_to_zero(otterscale)
+    await stage.told(reason("EPPNotReady"), otterscale.subject)
+
+    async def suppresses():
+        message = (await stage.told(*OPERATOR_DOWN))["message"]
+        return "(suppressing downstream reasons: modelserviceDrift," in message
+
+    await until(suppresses, "the operator's Event names what it suppresses")
+    assert await stage.events((reason("ObjectMissing"), otterscale.subject)) == []
+
+
+async def test_derived_status_is_in_the_report(stage, otterscale, replica):
+    """What the operator would write, whatever is on record."""
+    daemon = await replica()
+    await otterscale.fails("creating Deployment qwen3-decode: quota")
+    await stage.told(reason("ReconcileFailed"), otterscale.subject)
+    _, text = await daemon.get("report", "/api/v1/report")
+    (status,) = (
+        each["status"]
+        for each in json.loads(text)["derived"]
+        if (each["namespace"], each["name"]) == (otterscale.namespace, NAME)
+    )
+    assert (status["phase"], status["decodeReady"], status["prefillReady"]) == ("Ready", 1, 1)
+
+
+async def test_pages_of_its_pods_are_judged(stage, otterscale, replica):
+    """A fault of the decode pod's engine is told of the ModelService; ports are those of the pods."""
+    (decode,), (prefill,) = [await otterscale.pods(each) for each in ("decode", "prefill")]
+    async with (
+        ModelPod(host="127.0.8.1", port=8200) as one,
+        ModelPod(host="127.0.8.2", port=8000) as two,
+    ):
+        await stage.stack.pod_address(otterscale.namespace, name_of(decode), one.host)
+        await stage.stack.pod_address(otterscale.namespace, name_of(prefill), two.host)
+        for each in (decode, prefill):
+            await _ready_since_long(stage, otterscale.namespace, name_of(each))
+        one.become(Phase.SATURATED)
+        window = "inferencesetKVCacheSaturated=4"
+        await replica(scrape_via="direct", scrape_interval_seconds=1, runtime_window=window)
+        event = await stage.told(reason("KVCacheSaturated"), otterscale.subject)
+        assert f"pod {name_of(decode)}" in event["message"]
+        assert event["related"]["name"] == name_of(decode)
+        assert two.requests > 0
+
+
+async def _ready_since_long(stage, namespace, name):
+    pod = await stage.api.get("pods", name, namespace=namespace)
+    long_ago = "2026-01-01T00:00:00Z"
+    conditions = [
+        {**each, "lastTransitionTime": long_ago} for each in dig(pod, "status", "conditions")
+    ]
+    await stage.stack.status("pods", namespace, name, {"conditions": conditions})
+
+
+async def test_deleted_without_a_word(stage, otterscale, replica):
+    """A ModelService that goes is no subject any more."""
+    daemon = await replica()
+    await picker_is_scaled_to_zero(otterscale)
+    await stage.told(reason("EPPNotReady"), otterscale.subject)
+    await otterscale.delete(MODELSERVICES, NAME)
+    await stage.told(reason("EPPNotReady"), otterscale.subject, state="over")
+    await daemon.passes(2)
+    told = [
+        each["reason"] for each in await stage.events() if otterscale.namespace in each["message"]
+    ]
+    assert told.count(reason("Ready")) <= 1

@@ -1,0 +1,233 @@
+"""The status of ModelServings on the real API server, with what the chart grants."""
+
+import json
+
+import pytest
+
+from e2e.envtest.audit import requests
+from e2e.envtest.release import REPORTER
+from e2e.grants import granted, unused
+from e2e.serving import running
+from e2e.stack.kthena import MODELSERVINGS
+from reporter.catalogue import modelserving as m
+from reporter.demo.modelserving import NAME, modelserving
+from reporter.simulation.kthena import plan
+from reporter.simulation.kthena_world import World
+from tests.daemon.replica import passes, until
+
+STATUS = f"{MODELSERVINGS}/status"
+FORMER = "modelservings.workload.volcano.sh"
+COMPONENT = "productionstack-status-reporter"
+IMAGE = "vllm/vllm-openai:v0.15.0"
+
+
+@pytest.fixture(name="owner")
+def _owner(another, replica):
+    """What starts a replica that owns all of the status, or the roles: `await owner("roles")`."""
+
+    async def start(mode="full", name="replica-a", *, release=None, **settings):
+        if release is None:
+            values = {"modelServing": {"status": mode, "roleEvents": True}}
+            release, _ = await another(f"ms-{mode}", REPORTER, values)
+        daemon = await replica(name, release=release, **settings)
+        await daemon.ready()
+        return daemon, release
+
+    return start
+
+
+@pytest.fixture(name="ours")
+def _ours(plane):
+    """Return what tells the requests that replicas made since, about statuses or of any kind."""
+    start = plane.audit_log.stat().st_size
+
+    def since(resource=STATUS, after=start):
+        return [
+            each
+            for each in requests(plane.audit_log, since=after)
+            if each.pod and each.writes and resource in ("", each.resource)
+        ]
+
+    return since
+
+
+def conditions(status):
+    return {each["type"]: each["status"] for each in status["conditions"]}
+
+
+async def test_full_status_follows_the_groups_with_the_rights_of_the_chart(
+    stage, serving, owner, ours
+):
+    """Scaled, rolled out, and a pod lost: at each rest the status says what there is."""
+    daemon, _ = await owner()
+    await serving.create()
+    await serving.shows(running())
+    found = stage.kubectl(
+        "-n", serving.namespace, "get", MODELSERVINGS, NAME, "-o", "jsonpath={.status.roleStatuses}"
+    )
+    assert [each["roleID"] for each in json.loads(found)] == [
+        "prefill-0",
+        "decode-0",
+        "decode-1",
+    ] * 2
+
+    await serving.patch(replicas=3)
+    await serving.shows(running(3))
+    roles = (await serving.get())["spec"]["template"]["roles"]
+    for each in roles:
+        each["entryTemplate"]["spec"]["containers"][0]["image"] = IMAGE
+    await serving.patch(template={"roles": roles})
+    await serving.settled()
+    await stage.api.delete("pods", f"{NAME}-0-prefill-0-1", namespace=serving.namespace)
+    await serving.settled()
+    await serving.shows(running(3))
+
+    async def complete():
+        modelserving = await serving.get()
+        status = modelserving["status"]
+        assert status["observedGeneration"] == modelserving["metadata"]["generation"]
+        assert status["currentRevision"] == status["updateRevision"]
+        assert conditions(status)["Available"] == "True"
+        names = ("replicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+        return [status[name] for name in names] == [3, 3, 3, 3]
+
+    await until(complete, "the status is complete")
+    await stage.told(m.READY, serving.subject, state="over")
+    assert {each.verb for each in ours()} == {"update"}
+    assert all(each.allowed for each in ours(""))
+    assert await daemon.metric("modelserving_status_writes_total", outcome="written") == len(ours())
+
+
+async def test_changes_of_roles_are_told_on_the_modelserving(stage, serving, owner):
+    """A group comes, a pod of it is unready for a while, and the group goes."""
+    await serving.create(replicas=1)
+    await owner()
+    await serving.shows(running(1))
+    assert await serving.role_events() == [], "what is seen first is no change"
+
+    async def last_told(expected):
+        async def told():
+            found = dict(map(parsed, await serving.role_events()))
+            assert found == expected, found
+            return True
+
+        await until(told, f"the last Events say {expected}")
+
+    group = {f"{NAME}-1/{each}": "Running" for each in ("prefill-0", "decode-0", "decode-1")}
+    decode = f"{NAME}-1/decode-0"
+    await serving.patch(replicas=2)
+    await last_told(group)
+    await stage.stack.pod_waiting(serving.namespace, f"{NAME}-1-decode-0-0", "Restarting", "")
+    await last_told({**group, decode: "Creating"})
+    await stage.stack.pod_ready(serving.namespace, f"{NAME}-1-decode-0-0")
+    await last_told(group)
+    await serving.patch(replicas=1)
+    await last_told(dict.fromkeys(group, "Deleting"))
+
+
+def parsed(event):
+    """Instance and state of a role Event."""
+    reason, message = event
+    words = message.split()
+    assert reason == f"Role{words[7]}", message
+    return f"{words[4]}/{words[1].partition('/')[2]}", words[7]
+
+
+async def test_roles_mode_owns_the_roles_and_leaves_the_rest_alone(stage, serving, owner, ours):
+    await owner("roles")
+    await serving.create(replicas=1)
+    await stage.stack.status(MODELSERVINGS, serving.namespace, NAME, {"availableReplicas": 7})
+    await serving.shows(running(1))
+    await serving.patch(replicas=2)
+    await serving.shows(running(2))
+    modelserving = await serving.get()
+    status = modelserving["status"]
+    assert {*status} == {"availableReplicas", "roleStatuses"}
+    assert status["availableReplicas"] == 7
+    (entry,) = [
+        each for each in modelserving["metadata"]["managedFields"] if each["manager"] == COMPONENT
+    ]
+    assert (entry["operation"], entry["subresource"]) == ("Apply", "status")
+    assert [*entry["fieldsV1"]["f:status"]] == ["f:roleStatuses"]
+    assert {each.verb for each in ours()} == {"patch"}
+
+
+@pytest.mark.parametrize("mode", ["full", "roles"])
+async def test_nothing_is_written_while_nothing_changes(stage, serving, owner, ours, plane, mode):
+    daemon, _ = await owner(mode)
+    await serving.create()
+    await serving.shows(running())
+    await stage.told(m.READY, serving.subject, state="over")
+    await daemon.passes(3)
+    quiet = plane.audit_log.stat().st_size
+    await daemon.passes(6)
+    written = [each for each in ours("", after=quiet) if "leases" not in each.resource]
+    assert written == []
+
+
+async def test_only_the_leader_writes(serving, owner, ours):
+    first, release = await owner()
+    await until(first.leads, "replica-a leads")
+    second, _ = await owner(name="replica-b", release=release)
+    await serving.create(replicas=1)
+    await serving.shows(running(1))
+    await serving.patch(replicas=2)
+    await serving.shows(running())
+    await until(serving.role_events, "roles are told")
+    await passes((first, second))
+    assert {each.pod for each in ours()} == {"replica-a"}
+    told = [each for each in ours("events") if each.namespace == serving.namespace]
+    assert {each.pod for each in told} == {"replica-a"}
+    await first.stop()
+    await until(second.leads, "replica-b leads")
+    before = len(ours())
+    await second.passes(2)
+    assert len(ours()) == before, "who takes over finds the status as it should be"
+    await serving.patch(replicas=1)
+    await serving.shows(running(1))
+    assert {each.pod for each in ours()[before:]} == {"replica-b"}
+
+
+@pytest.mark.parametrize(("mode", "verb"), [("full", "update"), ("roles", "patch")])
+async def test_what_the_chart_grants_on_statuses_is_what_is_used(
+    stage, serving, owner, ours, mode, verb
+):
+    """One verb on the status of both groups that ModelServings may have, and nothing else."""
+    _, release = await owner(mode)
+    await serving.create(replicas=1)
+    await serving.shows(running(1))
+    former = modelserving() | {"apiVersion": f"{FORMER.partition('.')[2]}/v1alpha1"}
+    former["metadata"] = {"name": "former", "namespace": serving.namespace}
+    made = await stage.api.create(former)
+    for each in plan(World(made)).create:
+        await stage.api.create(each)
+
+    async def written():
+        found = await stage.api.get(FORMER, "former", namespace=serving.namespace)
+        return found.get("status", {}).get("roleStatuses")
+
+    await until(written, "roles of the former group are there")
+    grants = {
+        each for each in granted(stage.kubectl, release.name) if "modelservings" in each.resource
+    }
+    statuses = {each for each in grants if each.resource.endswith("/status")}
+    assert {each.verb for each in statuses} == {verb}
+    assert {each.verb for each in grants - statuses} == {"list", "watch"}
+    assert unused(statuses, ours("")) == set()
+    assert all(each.allowed for each in ours(""))
+
+
+async def test_the_chart_brings_the_crd(stage, serving, another, replica):
+    """`modelServing.crd.install`: nobody else has to bring it, and the field is there."""
+    await stage.stack.remove_crd(MODELSERVINGS)
+    values = {"modelServing": {"status": "full", "crd": {"install": True}}}
+    release, notes = await another("ms-crd", REPORTER, values)
+    assert "was installed" in notes
+    try:
+        daemon = await replica(release=release)
+        await daemon.ready()
+        await serving.create(replicas=1)
+        await serving.shows(running(1))
+    finally:
+        # The release leaves it behind; the next test is to find the one of the stack.
+        await stage.stack.remove_crd(MODELSERVINGS)

@@ -1,0 +1,150 @@
+"""The status of a ModelServing, as the daemon writes it to the sandbox."""
+
+import asyncio
+import json
+import os
+import shutil
+
+import pytest
+
+from reporter.demo.kthena import MODELSERVINGS
+from reporter.demo.modelserving import NAME, NAMESPACE, Serving, load_crd, modelserving
+from reporter.simulation.kthena import plan
+from reporter.simulation.kthena_world import World
+from tests.daemon.replica import until
+
+FULL = {"modelserving_status": "full", "role_events": True}
+ROLES = ("prefill-0", "decode-0", "decode-1")
+CRDS = "customresourcedefinitions.apiextensions.k8s.io"
+FORMER = "modelservings.workload.volcano.sh"
+
+
+@pytest.fixture(name="serving")
+async def _serving(stage):
+    """Kthena in the sandbox, its controller in step with what the daemon writes."""
+    async with Serving(stage.sandbox, lambda _line: None) as serving:
+        yield serving
+
+
+def status_of(stage, resource=MODELSERVINGS):
+    return stage.sandbox.get(resource, NAME, namespace=NAMESPACE).get("status") or {}
+
+
+def roles_of(stage):
+    return [
+        (each["servingGroupName"], each["roleID"], each["status"])
+        for each in status_of(stage).get("roleStatuses") or ()
+    ]
+
+
+def running(*groups):
+    return [(f"{NAME}-{group}", role, "Running") for group in groups for role in ROLES]
+
+
+def writes(stage):
+    """How many requests changed, or tried to change, a ModelServing."""
+    verbs = ("update", "patch")
+    return sum(stage.sandbox.request_log.count(verb=verb, resource=MODELSERVINGS) for verb in verbs)
+
+
+def status_is(stage, **fields):
+    """Return whether the status has these fields."""
+    return fields.items() <= status_of(stage).items()
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+async def test_role_statuses_are_there_for_kubectl(stage, serving, inside, tmp_path):
+    await inside(**FULL).start()
+    stage.sandbox.create(modelserving())
+    await until(lambda: roles_of(stage) == running(0, 1), "all roles run")
+    kubectl = await asyncio.create_subprocess_exec(
+        "kubectl", "--kubeconfig", str(stage.kubeconfig), "-n", NAMESPACE, "get", "modelserving",
+        NAME, "-o", "jsonpath={.status.roleStatuses}", stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "HOME": str(tmp_path), "KUBECACHEDIR": str(tmp_path)},
+    )  # fmt: skip
+    found, _ = await kubectl.communicate()
+    assert json.loads(found) == status_of(stage)["roleStatuses"]
+
+
+async def test_status_follows_a_scale_up_and_a_lost_pod_and_then_rests(stage, serving, inside):
+    """Kthena waits for the status at each move, so that it comes to rest only if all was right."""
+    daemon = await inside(**FULL).start()
+    stage.sandbox.create(modelserving())
+    await until(lambda: roles_of(stage) == running(0, 1), "all roles run")
+    stage.sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE)
+    await until(lambda: roles_of(stage) == running(0, 1, 2), "all roles of three groups run")
+    serving.kthena.lose_pod(f"{NAME}-1-prefill-0-1")
+    await until(lambda: serving.at_rest, "the lost pod is made anew")
+    lost = [state for role, state in serving.kthena.history if role.group == f"{NAME}-1"]
+    assert lost[-4:] == ["Creating", "Deleting", "Creating", "Running"]
+    counters = ("replicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+    assert status_is(stage, **dict.fromkeys(counters, 3), observedGeneration=2)
+    before = writes(stage)
+    await daemon.passes(4)
+    assert writes(stage) == before > 0, "nothing is written while nothing changes"
+
+
+async def test_roles_mode_writes_nothing_but_the_roles(stage, inside):
+    await inside(modelserving_status="roles").start()
+    stage.sandbox.load([load_crd(), namespace()])
+    for each in plan(World(stage.sandbox.create(modelserving()))).create:
+        if "prefill" not in each["metadata"]["name"]:
+            stage.sandbox.create(each)
+    await until(lambda: roles_of(stage), "the roles are there")
+    assert {*status_of(stage)} == {"roleStatuses"}
+    states = dict(zip(ROLES, ("NotFound", "Creating", "Creating"), strict=True))
+    assert roles_of(stage) == [
+        (f"{NAME}-{group}", role, state) for group in (0, 1) for role, state in states.items()
+    ]
+
+
+async def test_off_writes_nothing(stage, serving, inside):
+    daemon = await (await inside(role_events=True).start()).ready()
+    stage.sandbox.create(modelserving())
+    await daemon.passes(3)
+    assert writes(stage) == 0
+    assert status_of(stage) == {}
+
+
+async def test_a_new_daemon_finds_the_status_as_it_should_be(stage, serving, inside):
+    first = await inside(**FULL).start()
+    stage.sandbox.create(modelserving())
+    await until(lambda: roles_of(stage) == running(0, 1), "all roles run")
+    await first.passes(2)
+    await first.stop()
+    before, told = writes(stage), role_events(stage)
+    second = await inside("replica-b", **FULL).start()
+    await until(second.leads, "replica-b leads")
+    await second.passes(3)
+    assert writes(stage) == before > 0
+    assert role_events(stage) == told > 0, "what is seen first is no change"
+
+
+async def test_the_kind_is_followed_once_it_is_served(stage, inside):
+    """The CRD comes later, goes, and comes again with another object."""
+    daemon = await inside(**FULL).start()
+    await daemon.ready()
+    for _ in range(2):
+        stage.sandbox.load([load_crd(), namespace()])
+        stage.sandbox.create(modelserving() | {"spec": {**modelserving()["spec"], "replicas": 0}})
+        await until(lambda: status_is(stage, observedGeneration=1), "the status is there")
+        stage.sandbox.delete(CRDS, MODELSERVINGS)
+        await daemon.passes(2)
+
+
+async def test_the_former_group_is_served_instead(stage, inside):
+    """As clusters have it whose Kthena is of before its first release."""
+    crd = load_crd()
+    crd["metadata"]["name"], crd["spec"]["group"] = FORMER, FORMER.partition(".")[2]
+    stage.sandbox.load([crd, namespace()])
+    stage.sandbox.create(modelserving() | {"apiVersion": "workload.volcano.sh/v1alpha1"})
+    await inside(**FULL).start()
+    await until(lambda: status_of(stage, FORMER).get("observedGeneration"), "the status is there")
+
+
+def role_events(stage):
+    return len(stage.sandbox.list("events", namespace=NAMESPACE))
+
+
+def namespace():
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
