@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples" / "modelservice").glob("*.yaml"))
+EXAMPLES = sorted(
+    (Path(__file__).resolve().parent.parent / "examples" / "modelservice").glob("*.yaml")
+)
 NAMESPACE = "chat-models"
 
 # Every setting of the operator that changes which objects there are, or how they look.

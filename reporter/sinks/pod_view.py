@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from reporter.catalogue.runtime import DOWNLOADS, RUNTIME_NAMES
+from reporter.catalogue.runtime import DOWNLOADS, RUNTIME_NAMES, of_kind
 from reporter.model.instant import rfc3339
 from reporter.model.text import clean
 from reporter.samples.look import EngineLook, Look
@@ -49,7 +49,8 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
     """Return what is known of a pod, for a terminal."""
     view = pod_view(judged, settings)
     look = judged.history.newest
-    width = max(map(len, _REASONS))
+    entries = [_reason(name, judged, settings) for name in _REASONS]
+    width = max(len(entry["reason"]) for entry in entries)
     lines = [
         (
             f"Pod {look.target.namespace}/{look.target.name}: scraped {age(now - look.at.wall)} ago,"
@@ -61,10 +62,9 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
     values = list(_values(look))
     lines += [f"  {name:28} {value}" for name, value in values]
     lines += [""] if values else []
-    for name in _REASONS:
-        entry = _reason(name, judged, settings)
+    for entry in entries:
         detail = f"  {entry['detail']}" if entry["detail"] else ""
-        lines.append(f"  {name:{width}}  {entry['verdict']}{detail}")
+        lines.append(f"  {entry['reason']:{width}}  {entry['verdict']}{detail}")
     return "\n".join(lines) + "\n"
 
 
@@ -87,7 +87,8 @@ def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str
         told, detail = "off", ""
     else:
         told, detail = "clear", ""
-    return {"reason": name, "verdict": told, "detail": detail}
+    told_as = of_kind(name, judged.history.newest.target.subject.kind)
+    return {"reason": told_as, "verdict": told, "detail": detail}
 
 
 def _values(look: Look) -> Iterator[tuple[str, float | bool]]:

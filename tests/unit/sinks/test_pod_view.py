@@ -2,15 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.model.subject import Subject, SubjectKind
 from reporter.samples.samples import Judged
 from reporter.samples.scrape import Failure
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
-from tests.unit.probes.runtime.scraped import Scraped, loading, serving
+from tests.unit.probes.runtime.scraped import TARGET, Scraped, loading, serving
 
 FULL = {"kv_usage": 0.98, "waiting": 5, "capacity": 5}
 
@@ -92,6 +94,14 @@ def test_failure_is_the_outcome():
     assert view["outcome"] == "http status 503"
     assert view["values"] == {}
     assert "ago, http status 503;" in text
+
+
+def test_pods_of_other_stacks_have_their_own_names_of_reasons():
+    """The name is the one that the Event would have."""
+    target = replace(TARGET, subject=Subject(SubjectKind.MODELSERVICE, "demo", "qwen"))
+    view, text = seen(lambda at: serving(at, **FULL) | {"target": target}, 300)
+    assert verdicts(view)["modelserviceKVCacheSaturated"][0] == "fault"
+    assert "inferenceset" not in text
 
 
 def test_json_is_the_view():
