@@ -101,7 +101,10 @@ class SkippedObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything one pass decided. Lists are sorted; the same input gives the same report."""
+    """Everything one pass decided. Lists are sorted; the same input gives the same report.
+
+    `subjects` are those that exist; one that is neither ready nor in a finding has no verdict.
+    """
 
     now: datetime
     findings: tuple[ResolvedFinding, ...]
@@ -109,3 +112,4 @@ class Report:
     unknown: tuple[UnknownResource, ...]
     skipped: tuple[SkippedObject, ...]
     derived: tuple[Derived, ...] = ()
+    subjects: tuple[Subject, ...] = ()

@@ -1,0 +1,67 @@
+"""Deployments."""
+
+from reporter.model.objects.base import Conditioned, KubeObject, Labels, Part
+from reporter.model.objects.pods import ContainerPort
+from reporter.model.objects.selectors import LabelSelector
+
+
+class TemplateContainer(Part, frozen=True):
+    """A container of a Deployment's pod template."""
+
+    name: str
+    image: str = ""
+    args: tuple[str, ...] | None = None
+    ports: tuple[ContainerPort, ...] | None = None
+
+
+class TemplateMetadata(Part, frozen=True):
+    """`metadata` of a pod template."""
+
+    labels: Labels | None = None
+    annotations: dict[str, str] | None = None
+
+
+class TemplateSpec(Part, frozen=True):
+    """`spec` of a pod template."""
+
+    init_containers: tuple[TemplateContainer, ...] | None = None
+    containers: tuple[TemplateContainer, ...] | None = None
+
+
+class PodTemplate(Part, frozen=True):
+    """`spec.template` of a Deployment."""
+
+    metadata: TemplateMetadata = TemplateMetadata()
+    spec: TemplateSpec = TemplateSpec()
+
+
+class DeploymentSpec(Part, frozen=True):
+    """`spec` of a Deployment."""
+
+    replicas: int | None = None
+    paused: bool | None = None
+    progress_deadline_seconds: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
+
+
+class DeploymentStatus(Conditioned, frozen=True):
+    """`status` of a Deployment."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+
+
+class Deployment(KubeObject, frozen=True):
+    """apps/v1 Deployment."""
+
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+    @property
+    def wanted(self) -> int:
+        """Replicas asked for; the API's default is 1."""
+        return 1 if self.spec.replicas is None else self.spec.replicas

@@ -1,0 +1,95 @@
+"""Namespaces, Services, Nodes, ConfigMaps and Events of the core group."""
+
+from reporter.model.objects.base import (
+    AnnotatedMetadata,
+    Conditioned,
+    KubeObject,
+    Labels,
+    Part,
+    Timestamp,
+)
+
+
+class Namespace(KubeObject, frozen=True):
+    """v1 Namespace."""
+
+
+class ServicePort(Part, frozen=True):
+    """An entry of `spec.ports` of a Service."""
+
+    name: str = ""
+    port: int = 0
+
+
+class ServiceSpec(Part, frozen=True):
+    """`spec` of a Service."""
+
+    selector: Labels | None = None
+    ports: tuple[ServicePort, ...] | None = None
+
+
+class Service(KubeObject, frozen=True):
+    """v1 Service."""
+
+    spec: ServiceSpec = ServiceSpec()
+
+
+class NodeSpec(Part, frozen=True):
+    """`spec` of a Node."""
+
+    unschedulable: bool | None = None
+
+
+class NodeStatus(Conditioned, frozen=True):
+    """`status` of a Node."""
+
+
+class Node(KubeObject, frozen=True):
+    """v1 Node."""
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+class MeshConfig(Part, frozen=True):
+    """`data` of Istio's ConfigMap."""
+
+    mesh: str | None = None
+
+
+class ConfigMap(KubeObject, frozen=True):
+    """v1 ConfigMap `istio`."""
+
+    data: MeshConfig | None = None
+
+
+class Reference(Part, frozen=True):
+    """`involvedObject` and `related` of an Event."""
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class EventSource(Part, frozen=True):
+    """`source` of an Event."""
+
+    component: str = ""
+
+
+class Event(KubeObject, frozen=True):
+    """v1 Event, as far as our own are read back."""
+
+    metadata: AnnotatedMetadata
+    involved_object: Reference = Reference()
+    related: Reference | None = None
+    reason: str = ""
+    message: str = ""
+    type: str = ""
+    count: int | None = None
+    source: EventSource = EventSource()
+    event_time: Timestamp | None = None
+    first_timestamp: Timestamp | None = None
+    last_timestamp: Timestamp | None = None

@@ -1,0 +1,118 @@
+"""The kinds of the Gateway API and of its Inference Extension."""
+
+from reporter.model.objects.base import Conditioned, KubeObject, Part
+from reporter.model.objects.selectors import LabelSelector
+
+
+class GatewayClassStatus(Conditioned, frozen=True):
+    """`status` of a GatewayClass."""
+
+
+class GatewayClass(KubeObject, frozen=True):
+    """gateway.networking.k8s.io/v1 GatewayClass."""
+
+    status: GatewayClassStatus = GatewayClassStatus()
+
+
+class ListenerStatus(Conditioned, frozen=True):
+    """An entry of `status.listeners` of a Gateway."""
+
+    name: str = ""
+
+
+class GatewaySpec(Part, frozen=True):
+    """`spec` of a Gateway."""
+
+    gateway_class_name: str = ""
+
+
+class GatewayStatus(Conditioned, frozen=True):
+    """`status` of a Gateway."""
+
+    listeners: tuple[ListenerStatus, ...] | None = None
+
+
+class Gateway(KubeObject, frozen=True):
+    """gateway.networking.k8s.io/v1 Gateway."""
+
+    spec: GatewaySpec = GatewaySpec()
+    status: GatewayStatus = GatewayStatus()
+
+
+class ParentReference(Part, frozen=True):
+    """A route's or pool's reference to its parent; a Gateway of the same namespace by default."""
+
+    name: str = ""
+    namespace: str | None = None
+    kind: str | None = None
+    group: str | None = None
+
+
+class ParentStatus(Conditioned, frozen=True):
+    """An entry of `status.parents`."""
+
+    parent_ref: ParentReference = ParentReference()
+    controller_name: str = ""
+
+
+class BackendReference(Part, frozen=True):
+    """A backend of a route's rule."""
+
+    name: str = ""
+    kind: str | None = None
+    group: str | None = None
+
+
+class RouteRule(Part, frozen=True):
+    """A rule of a route."""
+
+    backend_refs: tuple[BackendReference, ...] | None = None
+
+
+class HttpRouteSpec(Part, frozen=True):
+    """`spec` of an HTTPRoute."""
+
+    parent_refs: tuple[ParentReference, ...] | None = None
+    rules: tuple[RouteRule, ...] | None = None
+
+
+class ParentsStatus(Part, frozen=True):
+    """A status that is kept per parent."""
+
+    parents: tuple[ParentStatus, ...] | None = None
+
+
+class HttpRoute(KubeObject, frozen=True):
+    """gateway.networking.k8s.io/v1 HTTPRoute."""
+
+    spec: HttpRouteSpec = HttpRouteSpec()
+    status: ParentsStatus = ParentsStatus()
+
+
+class TargetPort(Part, frozen=True):
+    """An entry of `targetPorts` of an InferencePool, and the port of a reference."""
+
+    number: int = 0
+
+
+class EndpointPickerRef(Part, frozen=True):
+    """`spec.endpointPickerRef` of an InferencePool."""
+
+    name: str = ""
+    port: TargetPort | None = None
+    failure_mode: str | None = None
+
+
+class InferencePoolSpec(Part, frozen=True):
+    """`spec` of an InferencePool."""
+
+    selector: LabelSelector | None = None
+    target_ports: tuple[TargetPort, ...] | None = None
+    endpoint_picker_ref: EndpointPickerRef | None = None
+
+
+class InferencePool(KubeObject, frozen=True):
+    """inference.networking.k8s.io/v1 InferencePool; its conditions sit under `parents`."""
+
+    spec: InferencePoolSpec = InferencePoolSpec()
+    status: ParentsStatus = ParentsStatus()

@@ -1,0 +1,102 @@
+"""Pods."""
+
+import msgspec
+
+from reporter.model.objects.base import Conditioned, KubeObject, Part, Timestamp
+
+
+class Probe(Part, frozen=True):
+    """A container probe; only its time budget is read."""
+
+    initial_delay_seconds: int | None = None
+    period_seconds: int | None = None
+    failure_threshold: int | None = None
+
+    @property
+    def budget_seconds(self) -> int:
+        """Seconds until the probe gives up, with the API's defaults of 10 s and 3 tries."""
+        tries = (self.period_seconds or 10) * (self.failure_threshold or 3)
+        return (self.initial_delay_seconds or 0) + tries
+
+
+class ContainerPort(Part, frozen=True):
+    """An entry of `ports` of a container."""
+
+    container_port: int
+    name: str = ""
+
+
+class Container(Part, frozen=True):
+    """A container of a pod's spec."""
+
+    name: str
+    image: str = ""
+    startup_probe: Probe | None = None
+    ports: tuple[ContainerPort, ...] | None = None
+
+
+class PodSpec(Part, frozen=True):
+    """`spec` of a Pod."""
+
+    node_name: str | None = None
+    containers: tuple[Container, ...] | None = None
+    termination_grace_period_seconds: int | None = None
+
+
+class Waiting(Part, frozen=True):
+    """`state.waiting` of a container."""
+
+    reason: str | None = None
+    message: str | None = None
+
+
+class Running(Part, frozen=True):
+    """`state.running` of a container."""
+
+    started_at: Timestamp | None = None
+
+
+class Terminated(Part, frozen=True):
+    """`state.terminated` or `lastState.terminated` of a container."""
+
+    exit_code: int = 0
+    reason: str | None = None
+    message: str | None = None
+    started_at: Timestamp | None = None
+    finished_at: Timestamp | None = None
+
+
+class ContainerState(Part, frozen=True):
+    """`state` or `lastState` of a container; one member is set at most."""
+
+    waiting: Waiting | None = None
+    running: Running | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Part, frozen=True):
+    """An entry of `containerStatuses` or `initContainerStatuses`."""
+
+    name: str
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState | None = None
+    last_state: ContainerState | None = None
+
+
+class PodStatus(Conditioned, frozen=True):
+    """`status` of a Pod."""
+
+    phase: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    pod_ip: str | None = msgspec.field(name="podIP", default=None)
+    init_container_statuses: tuple[ContainerStatus, ...] | None = None
+    container_statuses: tuple[ContainerStatus, ...] | None = None
+
+
+class Pod(KubeObject, frozen=True):
+    """v1 Pod."""
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
