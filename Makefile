@@ -9,6 +9,7 @@ SCHEMA := $(CHARTS)/productionstack-status-reporter/values.schema.json
 
 .DEFAULT_GOAL := help
 include image/targets.mk
+include tests/browser/targets.mk
 .PHONY: help setup demo test check format lint type contracts docs clean-tree cover bench lock clean
 
 help: ## List the targets
@@ -82,6 +83,10 @@ chaos: envtest ## Faults on a real control plane, and the table of docs/reliabil
 
 cover: setup ## Tests with branch coverage
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+.PHONY: rules
+rules: setup ## Alert rules by promtool: the machine's (Debian: package prometheus), PROMTOOL, or one built once (some minutes)
+	$(BIN)/python -m tests.rules
 
 .PHONY: fuzz
 FUZZ_SECONDS ?= 60

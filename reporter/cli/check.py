@@ -27,17 +27,17 @@ from reporter.sinks.report_json import report_json
 from reporter.sinks.text import report_text
 from reporter.snapshot.documents import DumpError, sources_of
 from reporter.snapshot.snapshot import Snapshot
+from reporter.version import version
 
 NOTHING_FIRES: Final = 0
 SOMETHING_FIRES: Final = 1
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LIVE_SECONDS: Final = 30.0
 _MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
+class Look:
     """What is evaluated, when, and what the reader should know of it."""
 
     snapshot: Snapshot
@@ -66,7 +66,12 @@ def main(argv: Sequence[str]) -> int:
         if arguments.sources
         else _look_at_cluster(arguments, settings)
     )
-    report = _evaluate(look, settings, arguments)
+    report = evaluate_look(
+        look,
+        settings,
+        observed_for=_duration(arguments.observed_for),
+        from_dump=bool(arguments.sources),
+    )
     _print(report, look, settings, arguments.output)
     fires = any(each.disposition is Disposition.FIRING for each in report.findings)
     return SOMETHING_FIRES if fires else NOTHING_FIRES
@@ -103,15 +108,15 @@ def _parser() -> Parser:
     parser.add_argument(
         "-o",
         "--output",
-        choices=("text", "json", "events"),
+        choices=("text", "json", "events", "html"),
         default="text",
-        help="text, json, or what kubectl get events would show (text)",
+        help="text, json, what kubectl get events would show, or a page in one file (text)",
     )
     add_setting_flags(parser, daemon=False)
     return parser
 
 
-def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> _Look:
+def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> Look:
     from reporter.cli.saved_pages import find_pages, read_saved
     from reporter.scrape.targets import find_targets
     from reporter.snapshot.dump import load_dump
@@ -126,7 +131,7 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> _
     now, about = _time_of_dump(arguments, max(times, default=None))
     snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
     targets = find_targets(snapshot, settings) or ()
-    return _Look(
+    return Look(
         snapshot=snapshot,
         now=now,
         about=about,
@@ -146,7 +151,8 @@ def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tup
     return newest, "the newest time in the dump"
 
 
-def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> _Look:
+def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> Look:
+    from reporter.cli.cluster import read_cluster
     from reporter.daemon import logs
     from reporter.kube.errors import KubeError
 
@@ -154,52 +160,40 @@ def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -
     if arguments.complete:
         raise UsageError("--complete is about a dump; name it with --from")
     try:
-        snapshot = asyncio.run(_read_cluster(settings))
+        snapshot = asyncio.run(read_cluster(settings))
     except KubeError as error:
         raise UsageError(f"{error}; use --kubeconfig and --context, or --from a dump") from None
     now = _moment(arguments.now) if arguments.now else datetime.now(UTC)
-    return _Look(snapshot=snapshot, now=now, about="--now" if arguments.now else "the present")
+    return Look(snapshot=snapshot, now=now, about="--now" if arguments.now else "the present")
 
 
-async def _read_cluster(settings: ProgramSettings) -> Snapshot:
-    """Watch the cluster until each kind is listed or declared unknown."""
-    from reporter.kube.client import connect
-    from reporter.kube.live import LiveCluster
+def evaluate_look(
+    look: Look,
+    settings: ProgramSettings,
+    *,
+    observed_for: timedelta | None = None,
+    from_dump: bool = False,
+) -> Report:
+    """Return what one look says; `observed_for` is how long findings without a time last already.
 
-    async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
-        cluster = LiveCluster(client, settings)
-        watching = asyncio.create_task(cluster.run())
-        listed = asyncio.create_task(cluster.wait_listed())
-        try:
-            await asyncio.wait(
-                (watching, listed),
-                timeout=_LIVE_SECONDS,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if watching.done():
-                watching.result()
-            return cluster.snapshot()
-        finally:
-            for task in (watching, listed):
-                task.cancel()
-            await asyncio.gather(watching, listed, return_exceptions=True)
+    Raises:
+        UsageError: nothing can be judged.
 
-
-def _evaluate(look: _Look, settings: ProgramSettings, arguments: argparse.Namespace) -> Report:
+    """
     evaluation = evaluate(look.snapshot, settings, look.samples)
     if not is_judged(evaluation, look.snapshot, settings):
-        raise UsageError(
-            why_nothing_is_judged(look.snapshot, settings, from_dump=bool(arguments.sources))
-        )
+        raise UsageError(why_nothing_is_judged(look.snapshot, settings, from_dump=from_dump))
     # One look needs a boot clock only to measure from.
     now = Instant(look.now, look.now - _EPOCH)
-    one_look = OneLook(_duration(arguments.observed_for))
+    one_look = OneLook(observed_for)
     return resolve(evaluation, look.snapshot, Memory(), now, settings, one_look=one_look).report
 
 
-def _print(report: Report, look: _Look, settings: ProgramSettings, output: str) -> None:
+def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -> None:
     if output == "json":
         sys.stdout.write(report_json(report, settings).decode())
+    elif output == "html":
+        sys.stdout.write(_page(report, look))
     elif output == "events":
         table = event_table(events_of(report, settings), report.now)
         sys.stdout.write(table)
@@ -208,6 +202,16 @@ def _print(report: Report, look: _Look, settings: ProgramSettings, output: str) 
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         sys.stdout.write(report_text(report, about=look.about, notes=look.notes, colour=colour))
+
+
+def _page(report: Report, look: Look) -> str:
+    from reporter.sinks.page.build import page_view
+    from reporter.sinks.page.document import page_html
+    from reporter.sinks.page.history import History
+    from reporter.sinks.page.view import About
+
+    about = About(time=look.about, version=version(), notes=look.notes)
+    return page_html(page_view(report, about, History.of(report)))
 
 
 def _moment(text: str) -> datetime:

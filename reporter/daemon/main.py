@@ -18,6 +18,8 @@ from reporter.daemon import logs
 from reporter.daemon.clock import ServerClock
 from reporter.daemon.evaluation import Pass
 from reporter.daemon.heartbeat import Heartbeat
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.page_routes import with_page
 from reporter.daemon.passes import Passes, nothing_scraped
 from reporter.daemon.samples import SampleStore
 from reporter.daemon.scraping import run_scraper
@@ -78,10 +80,10 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
     """Watch, evaluate, serve and, while leading, write, until `stop` is set."""
     log = structlog.get_logger("daemon")
     instance = instance_name()
-    metrics = Metrics(__version__, commit())
+    clock = ServerClock(real_now, lambda: client.clock_offset_seconds)
+    metrics = Metrics(__version__, commit(), lambda: clock.now().wall)
     client.observe(metrics.requested)
     due = asyncio.Event()
-    clock = ServerClock(real_now, lambda: client.clock_offset_seconds)
     cluster = LiveCluster(client, settings)
     elector = Elector(
         client,
@@ -108,10 +110,12 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
 
     writers = Writers(client, cluster, metrics, may_write, due.set)
     state.writers = writers
+    page = LivePage(state.leading)
     changes = logs.ChangeLog()
 
     def publish(done: Pass) -> None:
         state.passed(done)
+        page.passed(done.report)
         metrics.passed(done.seconds, done.report.now.timestamp())
         changes.note(done.report)
         writers.offer(done)
@@ -142,7 +146,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
     )
     metrics.attach(state)
     async with Servers() as servers:
-        await _listen(servers, settings, metrics, state)
+        await _listen(servers, settings, metrics, state, page)
         log.info(
             "started", version=__version__, commit=commit(), instance=instance, server=client.server
         )
@@ -206,7 +210,11 @@ async def _passes(cluster: LiveCluster, passes: Passes, due: asyncio.Event) -> N
 
 
 async def _listen(
-    servers: Servers, settings: DaemonSettings, metrics: Metrics, state: DaemonState
+    servers: Servers,
+    settings: DaemonSettings,
+    metrics: Metrics,
+    state: DaemonState,
+    page: LivePage,
 ) -> None:
     report_address = Address.parse("report-bind-address", settings.report_bind_address)
     pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
@@ -219,4 +227,6 @@ async def _listen(
         Address.parse("health-probe-bind-address", settings.health_probe_bind_address),
         health_routes(probes),
     )
-    await servers.listen(report_address, report_routes(pages, report_address))
+    routes = with_page(report_routes(pages, report_address), page, report_address)
+    await servers.listen(report_address, routes)
+    servers.before_close(page.close)

@@ -85,6 +85,10 @@ class Servers:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
+    def before_close(self, act: Callable[[], None]) -> None:
+        """Do this before what listens by now is closed, such as to end streams."""
+        self._stack.callback(act)
+
     async def listen(self, address: Address | None, routes: dict[str, Handler]) -> int | None:
         """Serve GET `routes` and return the port.
 
@@ -152,28 +156,28 @@ def report_routes(pages: Pages, address: Address | None) -> dict[str, Handler]:
     """
 
     async def as_json(request: web.Request) -> web.StreamResponse:
-        _check_host(request, address)
+        check_host(request, address)
         body = pages.report_json()
         if body is None:
             return web.json_response({"error": "no pass has ended yet"}, status=503)
         return web.Response(body=body, content_type="application/json")
 
     async def as_text(request: web.Request) -> web.StreamResponse:
-        _check_host(request, address)
+        check_host(request, address)
         text = pages.report_text()
         if text is None:
             return web.Response(status=503, text="No pass has ended yet.\n")
         return web.Response(text=text)
 
     async def pod_as_json(request: web.Request) -> web.StreamResponse:
-        _check_host(request, address)
+        check_host(request, address)
         body = pages.pod_json(_pod_of(request))
         if body is None:
             return web.json_response({"error": _NOT_SCRAPED}, status=404)
         return web.Response(body=body, content_type="application/json")
 
     async def pod_as_text(request: web.Request) -> web.StreamResponse:
-        _check_host(request, address)
+        check_host(request, address)
         text = pages.pod_text(_pod_of(request))
         if text is None:
             return web.Response(status=404, text=f"{_NOT_SCRAPED}\n")
@@ -191,7 +195,13 @@ def _pod_of(request: web.Request) -> PodName:
     return request.match_info["namespace"], request.match_info["name"]
 
 
-def _check_host(request: web.Request, address: Address | None) -> None:
+def check_host(request: web.Request, address: Address | None) -> None:
+    """Refuse a request under a name that is not ours.
+
+    Raises:
+        web.HTTPForbidden: it came under another name than loopback's or that of `address`.
+
+    """
     name = request.host.rsplit(":", 1)[0] if not request.host.endswith("]") else request.host
     allowed = set(_LOCAL_NAMES)
     if address is not None and address.host:

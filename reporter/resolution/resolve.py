@@ -96,6 +96,7 @@ def resolve(
         derived=tuple(
             each.dated(now.wall) for each in sorted(evaluation.derived, key=attrgetter("object"))
         ),
+        subjects=tuple(sorted({each.subject for each in evaluation.subjects})),
     )
     kept = remember(
         candidates,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reporter.catalogue.reasons import BY_NAME, RANK
+from reporter.catalogue.reasons import RANK
 from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Report, ResolvedFinding, SkippedObject
-from reporter.model.subject import Layer
 from reporter.model.text import clean, cut
+from reporter.sinks.action import action_of
 from reporter.sinks.age import age
 
 _WIDTH: Final = 100
@@ -22,7 +22,6 @@ _LISTED: Final = 10
 
 _CAUSE_BYTES: Final = 80
 _NO_BREAK: Final = "\u00a0"
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _COMMAND: Final = re.compile(r"kubectl [^,;]*[^,;. ]")
 _RELATION: Final = {
     Disposition.SUPPRESSED: "suppressed by",
@@ -167,19 +166,8 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _action(finding: ResolvedFinding) -> str:
-    """Return what to do, with the names filled in where the catalogue leaves room for them."""
-    action = BY_NAME[finding.reason].action
-    related = finding.related
-    kind = related.kind.lower()
-    named = related.name
-    known = {f"<{kind}>": named, "<namespace>": related.namespace or finding.subject.namespace}
-    if f"{kind} <name>" in action or finding.layer is Layer.CLUSTER:
-        known["<name>"] = named
-    for room, name in known.items():
-        # What is to be copied into a shell holds nothing but a proper name.
-        action = action.replace(room, name if _NAME.fullmatch(name) else room)
     # A command stays on one line, to be copied.
-    return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action)
+    return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action_of(finding))
 
 
 def _skipped(skipped: SkippedObject) -> str:

@@ -1,6 +1,7 @@
 """Metrics, health and the report, as scrapers, kubelets and browsers meet them."""
 
 import json
+import re
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -10,6 +11,7 @@ from reporter.daemon.state import DaemonState
 from reporter.settings import DaemonSettings
 from tests.daemon.replica import until
 from tests.daemon.stage import KAITO
+from tests.unit.docs.pages import code, page, table
 
 METRICS = {
     "status_reporter_build_info": ("gauge", {"version", "commit"}),
@@ -19,6 +21,7 @@ METRICS = {
     "status_reporter_pass_duration_seconds": ("histogram", {"le"}),
     "status_reporter_last_pass_timestamp_seconds": ("gauge", set()),
     "status_reporter_api_requests": ("counter", {"verb", "resource", "code"}),
+    "status_reporter_event_delay_seconds": ("histogram", {"le"}),
     "status_reporter_event_writes": ("counter", {"purpose", "outcome"}),
     "status_reporter_watch_age_seconds": ("gauge", {"resource"}),
     "status_reporter_watch_confirmed": ("gauge", {"resource"}),
@@ -49,6 +52,33 @@ async def test_metrics_are_those_that_dashboards_rest_on(stage, inside):
         given = {label for sample in found[name].samples for label in sample.labels}
         assert given == labels, name
         assert found[name].documentation, name
+
+
+async def test_metrics_are_those_that_are_documented(stage, inside):
+    """All of a running daemon, and no others."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    _, text = await replica.get("metrics", "/metrics")
+    exported = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
+    documented = {code(row[0])[0] for row in table(page("metrics.md"), "metric")}
+    assert {each for each in exported if not each.endswith("_created")} == documented
+
+
+async def test_an_event_is_counted_with_its_delay_once(stage, inside):
+    """When it is created, not when it is written again."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    before = await replica.metric("event_delay_seconds_count")
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+
+    async def counted() -> bool:
+        return await replica.metric("event_delay_seconds_count") == before + 1
+
+    await until(counted, "the delay is counted")
+    stage.scale_kaito(1)
+    await stage.told(KAITO, "over")
+    assert await replica.metric("event_delay_seconds_count") == before + 1
 
 
 async def test_metrics_tell_what_the_report_tells(stage, inside):

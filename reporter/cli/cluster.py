@@ -1,0 +1,51 @@
+"""The live cluster, for commands that only look."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from reporter.cli.configure import ProgramSettings
+from reporter.kube.client import connect
+from reporter.kube.live import LiveCluster
+from reporter.snapshot.snapshot import Snapshot
+
+_LISTED_SECONDS: Final = 30.0
+
+
+@asynccontextmanager
+async def watched_cluster(settings: ProgramSettings) -> AsyncIterator[LiveCluster]:
+    """Watch the cluster; it is yielded once each kind is listed or declared unknown.
+
+    Raises:
+        KubeError: there is no usable configuration.
+
+    """
+    async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
+        cluster = LiveCluster(client, settings)
+        watching = asyncio.create_task(cluster.run())
+        listed = asyncio.create_task(cluster.wait_listed())
+        try:
+            await asyncio.wait(
+                (watching, listed),
+                timeout=_LISTED_SECONDS,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if watching.done():
+                watching.result()
+            yield cluster
+        finally:
+            for task in (watching, listed):
+                task.cancel()
+            await asyncio.gather(watching, listed, return_exceptions=True)
+
+
+async def read_cluster(settings: ProgramSettings) -> Snapshot:
+    """Return the cluster as it is now.
+
+    Raises:
+        KubeError: there is no usable configuration.
+
+    """
+    async with watched_cluster(settings) as cluster:
+        return cluster.snapshot()

@@ -1,0 +1,129 @@
+"""The page of a running daemon: what it shows, which version that is, and who waits for the next."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from reporter.kube.clock import boot_seconds
+from reporter.model.instant import rfc3339_micro
+from reporter.model.report import Report
+from reporter.sinks.page.build import page_view
+from reporter.sinks.page.document import page_html
+from reporter.sinks.page.filter import filtered
+from reporter.sinks.page.history import History
+from reporter.sinks.page.view import About, PageView
+from reporter.version import version
+
+_TOKEN_BYTES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """All that the page is drawn from."""
+
+    report: Report
+    history: History
+    leading: bool
+    version: str
+
+
+class LivePage:
+    """The newest report as a page.
+
+    A pass costs it a comparison and no drawing: that is done in a thread, when somebody asks, and
+    once for each report.
+    """
+
+    def __init__(self, leading: Callable[[], bool]) -> None:
+        self._leading = leading
+        self._process = secrets.token_hex(_TOKEN_BYTES)
+        self._count = 0
+        self._state: _State | None = None
+        self._passed = 0.0
+        self._changed = asyncio.Event()
+        self._drawing = asyncio.Lock()
+        self._drawn: tuple[_State, PageView, bytes] | None = None
+        self.closed = False
+
+    def passed(self, report: Report) -> None:
+        """Note the report of a pass."""
+        before = self._state
+        history = (before.history if before else History()).after(report)
+        leading = self._leading()
+        self._passed = boot_seconds()
+        same = before is not None and leading == before.leading and _same(report, before.report)
+        self._count += not same
+        self._state = _State(report, history, leading, f"{self._process}-{self._count}")
+        if not same:
+            self._wake()
+
+    @property
+    def version(self) -> str | None:
+        """Which page there is now, None before the first pass."""
+        return self._state.version if self._state else None
+
+    @property
+    def news(self) -> dict[str, object] | None:
+        """What the stream tells: version, time of the newest report, seconds since; None before it.
+
+        The version is another one only where the page says something else; a report that decides
+        the same is the same version at a later time.
+        """
+        if self._state is None:
+            return None
+        return {
+            "version": self._state.version,
+            "now": rfc3339_micro(self._state.report.now),
+            "age": round(boot_seconds() - self._passed, 3),
+        }
+
+    async def changed(self, known: str | None) -> None:
+        """Wait until there is another version than `known`, or the page is closed."""
+        while not self.closed and self.version == known:
+            await self._changed.wait()
+
+    def close(self) -> None:
+        """End all waiting for good."""
+        self.closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def html(self, query: str = "") -> bytes | None:
+        """Return the page, narrowed to what names `query`; None before the first pass."""
+        state = self._state
+        if state is None:
+            return None
+        async with self._drawing:
+            # Whoever waited for the lock finds what the one before has drawn.
+            state = self._state or state
+            if self._drawn is None or self._drawn[0] is not state:
+                self._drawn = await asyncio.to_thread(_draw, state)
+            _, view, html = self._drawn
+            if not query.strip():
+                return html
+            return await asyncio.to_thread(_draw_narrowed, view, query, state.version)
+
+
+def _same(report: Report, other: Report) -> bool:
+    return (
+        report.findings == other.findings
+        and report.unknown == other.unknown
+        and report.skipped == other.skipped
+        and report.subjects == other.subjects
+        and [each.subject for each in report.ready] == [each.subject for each in other.ready]
+    )
+
+
+def _draw(state: _State) -> tuple[_State, PageView, bytes]:
+    about = About(version=version(), leading=state.leading, live=True)
+    view = page_view(state.report, about, state.history)
+    return state, view, page_html(view, version=state.version).encode("utf-8", "replace")
+
+
+def _draw_narrowed(view: PageView, query: str, version_: str) -> bytes:
+    return page_html(filtered(view, query), version=version_).encode("utf-8", "replace")

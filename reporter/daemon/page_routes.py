@@ -1,0 +1,127 @@
+"""The page on the report listener: for browsers at `/`, its files, and the stream of its changes."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from aiohttp import web
+
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.server import Address, Handler, check_host
+from reporter.sinks.page.assets import POLICY, TYPES, asset
+
+MOST_STREAMS: Final = 32
+"""Browsers that may wait for changes at a time; others ask again by themselves."""
+
+ALIVE_SECONDS: Final = 10.0
+"""How often a stream says that it still is one, and how old the newest report is."""
+
+SLOW_SECONDS: Final = 10.0
+"""A browser that takes nothing for so long is dropped."""
+
+_NOTHING_YET: Final = "No pass has ended yet.\n"
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def with_page(
+    routes: Mapping[str, Handler], page: LivePage, address: Address | None
+) -> dict[str, Handler]:
+    """Return the routes of the report listener with the page.
+
+    `/` stays text for who does not ask for HTML by name, such as curl and `status-reporter status`.
+    """
+    as_text = routes["/"]
+
+    async def root(request: web.Request) -> web.StreamResponse:
+        if "text/html" not in request.headers.get("Accept", ""):
+            response = await as_text(request)
+            response.headers["Vary"] = "Accept"
+            return response
+        check_host(request, address)
+        html = await page.html(request.query.get("q", ""))
+        if html is None:
+            return web.Response(status=503, text=_NOTHING_YET, headers=_HEADERS)
+        return web.Response(
+            body=html,
+            content_type="text/html",
+            charset="utf-8",
+            headers={**_HEADERS, "Vary": "Accept"},
+        )
+
+    async def file(request: web.Request, name: str) -> web.StreamResponse:
+        check_host(request, address)
+        return web.Response(
+            text=asset(name), content_type=TYPES[name], charset="utf-8", headers=_HEADERS
+        )
+
+    streams = _Streams(page)
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        check_host(request, address)
+        return await streams.serve(request)
+
+    files = {f"/{name}": partial(file, name=name) for name in TYPES}
+    return {**routes, **files, "/": root, "/live": stream}
+
+
+class _Streams:
+    """Server-sent events: each browser has a coroutine of its own that only ever waits.
+
+    What is sent is the version and not the page, so that a browser that is slow skips versions
+    and nothing is kept for it.
+    """
+
+    def __init__(self, page: LivePage) -> None:
+        self._page = page
+        self._open = 0
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        if self._open >= MOST_STREAMS or self._page.closed:
+            return web.Response(
+                status=503,
+                text="Too many pages are open.\n",
+                headers={**_HEADERS, "Retry-After": "15"},
+            )
+        self._open += 1
+        try:
+            return await self._stream(request)
+        finally:
+            self._open -= 1
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
+        try:
+            async with asyncio.timeout(SLOW_SECONDS):
+                await response.prepare(request)
+            known: str | None = None
+            while True:
+                known = await self._next(known)
+                if self._page.closed:
+                    break
+                news = self._page.news
+                data = f"event: report\ndata: {json.dumps(news)}\n\n" if news else ": waiting\n\n"
+                async with asyncio.timeout(SLOW_SECONDS):
+                    await response.write(data.encode())
+        except (TimeoutError, ConnectionError):
+            # It is slow or gone; it will come back by itself.
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+    async def _next(self, known: str | None) -> str | None:
+        """Wait for another version than `known`, or until it is time to say that all is well."""
+        try:
+            async with asyncio.timeout(ALIVE_SECONDS):
+                await self._page.changed(known)
+        except TimeoutError:
+            pass
+        return self._page.version

@@ -1,0 +1,43 @@
+"""What to do about a finding: the catalogue's words with the names filled in, and kubectl."""
+
+import re
+from typing import Final
+
+from reporter.catalogue.reasons import BY_NAME
+from reporter.model.report import ResolvedFinding
+from reporter.model.subject import Layer, ObjectRef
+
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+
+
+def action_of(finding: ResolvedFinding) -> str:
+    """Return what to do, with the names filled in where the catalogue leaves room for them.
+
+    It is empty for a reason that the catalogue does not have.
+    """
+    reason = BY_NAME.get(finding.reason)
+    if reason is None:
+        return ""
+    action = reason.action
+    related = finding.related
+    kind = related.kind.lower()
+    named = related.name
+    known = {f"<{kind}>": named, "<namespace>": related.namespace or finding.subject.namespace}
+    if f"{kind} <name>" in action or finding.layer is Layer.CLUSTER:
+        known["<name>"] = named
+    for room, name in known.items():
+        # What is to be copied into a shell holds nothing but a proper name.
+        action = action.replace(room, name if _NAME.fullmatch(name) else room)
+    return action
+
+
+def describe_command(ref: ObjectRef) -> str:
+    """Return the kubectl command that shows an object, empty if a part of its name is not proper."""
+    group = ref.api_version.rpartition("/")[0]
+    names = [ref.name, *([ref.namespace] if ref.namespace else []), *([group] if group else [])]
+    if not _KIND.fullmatch(ref.kind) or not all(map(_NAME.fullmatch, names)):
+        return ""
+    kind = f"{ref.kind.lower()}.{group}" if group else ref.kind.lower()
+    place = f"-n {ref.namespace} " if ref.namespace else ""
+    return f"kubectl {place}describe {kind} {ref.name}"

@@ -1,0 +1,105 @@
+"""The stack from top to bottom: layers, kinds of subjects, subjects as tiles. Pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Final
+
+from reporter.model.finding import FindingKey
+from reporter.model.report import Report, ResolvedFinding
+from reporter.model.subject import Layer, Subject, SubjectKind
+from reporter.model.text import clean
+from reporter.sinks.page.marks import READY, UNKNOWN, Mark, mark_of
+from reporter.sinks.page.view import Group, LayerView, Link, Tile
+
+LAYERS: Final = (
+    (Layer.CLUSTER, "Cluster", "the shared control plane"),
+    (Layer.HARNESS, "Model harness", "the entrance of each workload namespace"),
+    (Layer.DEPLOYMENT, "Model deployments", "the models, by stack"),
+)
+"""Layer, its title, and what it is."""
+
+_GROUPS: Final = {
+    SubjectKind.CLUSTER: (Layer.CLUSTER, "Shared control plane"),
+    SubjectKind.NAMESPACE: (Layer.HARNESS, "Namespaces"),
+    SubjectKind.INFERENCESET: (Layer.DEPLOYMENT, "InferenceSets of KAITO"),
+    SubjectKind.MODELSERVING: (Layer.DEPLOYMENT, "ModelServings of Kthena"),
+    SubjectKind.MODELSERVICE: (Layer.DEPLOYMENT, "ModelServices of OtterScale"),
+    SubjectKind.INFERENCESERVICE: (Layer.DEPLOYMENT, "InferenceServices of KServe"),
+}
+
+_ByMark = Counter[Mark]
+
+
+def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView, ...]:
+    """Return every layer, those without subjects too; `ids` are of the findings' elements."""
+    findings: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
+    for finding in report.findings:
+        findings[finding.subject].append(finding)
+    ready = {each.subject for each in report.ready}
+    subjects: dict[SubjectKind, list[Subject]] = defaultdict(list)
+    for subject in sorted({*findings, *ready, *report.subjects}):
+        subjects[subject.kind].append(subject)
+    layers: list[LayerView] = []
+    for layer, title, _ in LAYERS:
+        pairs = [
+            _group(kind, name, subjects[kind], findings, ready, ids)
+            for kind, (of, name) in _GROUPS.items()
+            if of is layer and subjects[kind]
+        ]
+        counts: _ByMark = sum((each for _, each in pairs), Counter())
+        layers.append(
+            LayerView(f"layer-{layer}", title, tuple(group for group, _ in pairs), _sorted(counts))
+        )
+    return tuple(layers)
+
+
+def _group(
+    kind: SubjectKind,
+    title: str,
+    subjects: Iterable[Subject],
+    findings: Mapping[Subject, Sequence[ResolvedFinding]],
+    ready: set[Subject],
+    ids: Mapping[FindingKey, str],
+) -> tuple[Group, _ByMark]:
+    tiles: list[Tile] = []
+    well: list[tuple[str, str]] = []
+    counts: _ByMark = Counter()
+    for subject in subjects:
+        of_subject = findings.get(subject, ())
+        counts.update(map(mark_of, of_subject))
+        if subject in ready:
+            counts[READY] += 1
+        elif not of_subject:
+            counts[UNKNOWN] += 1
+        if subject in ready and not of_subject:
+            well.append((clean(subject.namespace), _name(subject)))
+        else:
+            tiles.append(_tile(subject, of_subject, ids, ready=subject in ready))
+    tiles.sort(key=lambda tile: (tile.mark.rank, tile.namespace, tile.name))
+    return Group(f"group-{kind}", title, tuple(tiles), tuple(well), _sorted(counts)), counts
+
+
+def _tile(
+    subject: Subject,
+    findings: Iterable[ResolvedFinding],
+    ids: Mapping[FindingKey, str],
+    *,
+    ready: bool,
+) -> Tile:
+    lines = sorted(
+        (Link(ids[each.key], mark_of(each), each.reason) for each in findings),
+        key=lambda line: (line.mark.rank, line.reason, line.id),
+    )
+    mark = lines[0].mark if lines else UNKNOWN
+    namespace = clean(subject.namespace) if subject.name else ""
+    id_ = "t-" + sha256(repr(subject).encode()).hexdigest()[:12]
+    return Tile(id_, mark, _name(subject), namespace, ready, tuple(lines))
+
+
+def _name(subject: Subject) -> str:
+    return clean(subject.name or subject.namespace or str(subject))
+
+
+def _sorted(counts: _ByMark) -> tuple[tuple[Mark, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda item: item[0].rank))

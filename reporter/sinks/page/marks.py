@@ -1,0 +1,45 @@
+"""How a state looks: a word and a shape, never a colour alone."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from reporter.model.report import EventType, ResolvedFinding
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A state.
+
+    Attributes:
+        name: of its shape in the style sheet and of its symbol.
+        word: what stands beside the shape.
+        rank: the smaller, the more it asks for attention.
+
+    """
+
+    name: str
+    word: str
+    rank: int
+
+
+FIRING: Final = Mark("firing", "firing", 0)
+NOTICE: Final = Mark("notice", "notice", 1)
+PENDING: Final = Mark("pending", "pending", 2)
+CLEARING: Final = Mark("clearing", "clearing", 3)
+HELD: Final = Mark("held", "held", 4)
+SECONDARY: Final = Mark("secondary", "secondary", 5)
+SUPPRESSED: Final = Mark("suppressed", "suppressed", 6)
+MUTED: Final = Mark("muted", "muted", 7)
+UNKNOWN: Final = Mark("unknown", "no verdict", 8)
+READY: Final = Mark("ready", "ready", 9)
+
+ALL: Final = (
+    FIRING, NOTICE, PENDING, CLEARING, HELD, SECONDARY, SUPPRESSED, MUTED, UNKNOWN, READY,
+)  # fmt: skip
+_BY_DISPOSITION: Final = {mark.name: mark for mark in ALL}
+
+
+def mark_of(finding: ResolvedFinding) -> Mark:
+    """Return the state of a finding."""
+    mark = _BY_DISPOSITION.get(str(finding.disposition), UNKNOWN)
+    return NOTICE if mark is FIRING and finding.type is EventType.NORMAL else mark

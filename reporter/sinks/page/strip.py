@@ -1,0 +1,70 @@
+"""The last hour of episodes. Pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from reporter.catalogue.reasons import RANK
+from reporter.model.report import ResolvedFinding
+from reporter.model.text import clean
+from reporter.sinks.age import age
+from reporter.sinks.page.history import KEPT, Episode, History
+from reporter.sinks.page.marks import mark_of
+from reporter.sinks.page.view import Span, Strip, StripRow
+
+ROWS: Final = 30
+"""Most rows; how many more there are is said."""
+
+_SPANS_TOLD: Final = 5
+
+
+def strip_of(now: datetime, history: History, id_of: Callable[[ResolvedFinding], str]) -> Strip:
+    """Return the hour that ends `now`: what goes on first, then what ended last."""
+    by_finding: dict[str, list[Episode]] = defaultdict(list)
+    for episode in (*history.over, *history.going_on.values()):
+        by_finding[id_of(episode.finding)].append(episode)
+    ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now))
+    rows = tuple(_row(id_, episodes, now) for id_, episodes in ordered[:ROWS])
+    return Strip(now - KEPT, now, history.counts_from, rows, max(0, len(ordered) - ROWS))
+
+
+def _order(episode: Episode, now: datetime) -> tuple[bool, float, int, object]:
+    over = episode.ended is not None
+    ago = (now - episode.ended).total_seconds() if episode.ended else 0.0
+    finding = episode.finding
+    return over, ago, RANK.get(finding.reason, len(RANK)), finding.key
+
+
+def _row(id_: str, episodes: Sequence[Episode], now: datetime) -> StripRow:
+    newest = episodes[-1].finding
+    told = [_told(each, now) for each in episodes[-_SPANS_TOLD:]]
+    if len(episodes) > _SPANS_TOLD:
+        told.insert(0, f"{len(episodes)} episodes, the last of them")
+    return StripRow(
+        id=id_,
+        mark=mark_of(newest),
+        reason=newest.reason,
+        subject=clean(str(newest.subject)),
+        spans=tuple(_span(each, now) for each in episodes),
+        told=", ".join(told),
+    )
+
+
+def _span(episode: Episode, now: datetime) -> Span:
+    left = now - KEPT
+    hour = int(KEPT.total_seconds())
+
+    def seconds(moment: datetime) -> int:
+        return min(hour, max(0, int((moment - left).total_seconds())))
+
+    return Span(seconds(episode.began), seconds(episode.ended or now), episode.ended is None)
+
+
+def _told(episode: Episode, now: datetime) -> str:
+    began = episode.began.astimezone(UTC)
+    form = "%H:%M:%S" if now - began < KEPT * 12 else "%Y-%m-%d %H:%M"
+    if episode.ended is None:
+        return f"since {began.strftime(form)} ({age(now - began)})"
+    ended = episode.ended.astimezone(UTC)
+    return f"{began.strftime(form)} to {ended:%H:%M:%S} ({age(ended - began)})"

@@ -1,0 +1,97 @@
+"""Which finding hangs below which: by the reasons that the report names in `by`."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from reporter.catalogue.reasons import RANK
+from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.subject import Subject, SubjectKind
+
+_LAST = len(RANK)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A finding, and those that are suppressed, held or outranked by it."""
+
+    finding: ResolvedFinding
+    below: tuple["Branch", ...] = ()
+
+    def walk(self) -> Iterator["Branch"]:
+        """Yield this branch and all below it."""
+        yield self
+        for each in self.below:
+            yield from each.walk()
+
+
+def grow(findings: Iterable[ResolvedFinding]) -> tuple[Branch, ...]:
+    """Return every finding once: those with nothing above them, the cause that fires first.
+
+    A finding with several upstreams hangs below the one that comes first in the catalogue.
+    """
+    ordered = sorted(findings, key=_order)
+    by_reason: dict[str, list[ResolvedFinding]] = defaultdict(list)
+    for finding in ordered:
+        by_reason[finding.reason].append(finding)
+    above: dict[int, ResolvedFinding] = {}
+    for finding in ordered:
+        upstream = _upstream(finding, by_reason)
+        if upstream is not None and not _is_below(upstream, finding, above):
+            above[id(finding)] = upstream
+    below: dict[int, list[ResolvedFinding]] = defaultdict(list)
+    for finding in ordered:
+        if id(finding) in above:
+            below[id(above[id(finding)])].append(finding)
+    return tuple(_branch(each, below) for each in ordered if id(each) not in above)
+
+
+def _is_below(
+    finding: ResolvedFinding, other: ResolvedFinding, above: dict[int, ResolvedFinding]
+) -> bool:
+    step: ResolvedFinding | None = finding
+    while step is not None and step is not other:
+        step = above.get(id(step))
+    return step is other
+
+
+def _order(finding: ResolvedFinding) -> tuple[bool, int, object]:
+    fires = finding.disposition is Disposition.FIRING
+    return not fires, RANK.get(finding.reason, _LAST), finding.key
+
+
+def _branch(finding: ResolvedFinding, below: dict[int, list[ResolvedFinding]]) -> Branch:
+    return Branch(finding, tuple(_branch(each, below) for each in below[id(finding)]))
+
+
+def _upstream(
+    finding: ResolvedFinding, by_reason: dict[str, list[ResolvedFinding]]
+) -> ResolvedFinding | None:
+    names = sorted(finding.by, key=lambda name: RANK.get(name, _LAST))
+    for name in names:
+        found = _nearest(finding, by_reason.get(name, ()))
+        if found is not None:
+            return found
+    return None
+
+
+def _nearest(
+    finding: ResolvedFinding, upstreams: Sequence[ResolvedFinding]
+) -> ResolvedFinding | None:
+    """Return the upstream whose subject is nearest, the one that fires before the others."""
+    governing = [each for each in upstreams if _governs(each.subject, finding.subject)]
+    return min(governing, key=lambda each: _distance(each, finding), default=None)
+
+
+def _governs(upstream: Subject, subject: Subject) -> bool:
+    if upstream.kind is SubjectKind.CLUSTER or upstream == subject:
+        return True
+    return upstream.kind is SubjectKind.NAMESPACE and upstream.namespace == subject.namespace
+
+
+def _distance(upstream: ResolvedFinding, finding: ResolvedFinding) -> tuple[bool, bool, bool]:
+    return (
+        upstream.subject != finding.subject,
+        upstream.related != finding.related,
+        upstream.disposition is not Disposition.FIRING,
+    )

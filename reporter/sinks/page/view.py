@@ -1,0 +1,174 @@
+"""What the page shows, as plain values: made from a report, drawn as HTML, decided nowhere else."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from reporter.sinks.page.marks import Mark
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Where a report is from.
+
+    Attributes:
+        time: what its time is, in words, where it is not the present.
+        version: of the program.
+        leading: whether the replica writes; None where nobody does.
+        notes: what else the reader should know, one sentence each.
+        live: a daemon serves the page, so that it can say what changes.
+
+    """
+
+    time: str = ""
+    version: str = ""
+    leading: bool | None = None
+    notes: tuple[str, ...] = ()
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingView:
+    """A finding, ready to be drawn.
+
+    Attributes:
+        id: of its element; the same for the same finding on every page.
+        relation: why it does not fire, such as `suppressed by <reason>`.
+        fires_at: when it fires or its hold ends at the earliest.
+        to_do: what to do, empty where the catalogue does not know its reason.
+        command: kubectl that shows the object at fault, empty where its name is not proper.
+        below: what it suppresses, holds or outranks.
+
+    """
+
+    id: str
+    reason: str
+    mark: Mark
+    subject: str
+    message: str
+    cause: str
+    since: datetime
+    fires_at: datetime | None
+    relation: str
+    stale: bool
+    means: str
+    to_do: str
+    object: str
+    command: str
+    below: tuple["FindingView", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A line of a tile: it leads to a finding."""
+
+    id: str
+    mark: Mark
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A subject about which there is something to say."""
+
+    id: str
+    mark: Mark
+    name: str
+    namespace: str
+    ready: bool
+    lines: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The subjects of one kind, those with something to say before the ready ones."""
+
+    id: str
+    title: str
+    tiles: tuple[Tile, ...]
+    ready: tuple[tuple[str, str], ...]
+    """Namespace and name of each subject that is ready and of which nothing else is said."""
+
+    counts: tuple[tuple[Mark, int], ...]
+    """How many findings are in which state, and how many subjects are ready or without verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerView:
+    """A layer, with a group for each kind of subject in it."""
+
+    id: str
+    title: str
+    groups: tuple[Group, ...]
+    counts: tuple[tuple[Mark, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Part of the strip, in seconds from its left end; open where the episode goes on."""
+
+    begin: int
+    end: int
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StripRow:
+    """The episodes of one reason and subject."""
+
+    id: str
+    mark: Mark
+    reason: str
+    subject: str
+    spans: tuple[Span, ...]
+    told: str
+    """The same in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The last hour; `counts_from` is what it knows of episodes that are over."""
+
+    begin: datetime
+    end: datetime
+    counts_from: datetime | None
+    rows: tuple[StripRow, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the catalogue says of a reason: titled sentences."""
+
+    reason: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageView:
+    """The whole page.
+
+    Attributes:
+        verdict: one sentence.
+        mark: the worst state of all.
+        rest: how many findings are in which other state.
+        causes: what fires, each with what it explains below it.
+        others: what does not fire and has nothing above it on the page.
+        unknown: a resource and why it cannot be read.
+        skipped: an object and what is wrong with it.
+        query: what the page was narrowed to.
+
+    """
+
+    at: datetime
+    about: About
+    verdict: str
+    mark: Mark
+    rest: str
+    causes: tuple[FindingView, ...]
+    others: tuple[FindingView, ...]
+    layers: tuple[LayerView, ...]
+    strip: Strip
+    unknown: tuple[tuple[str, str], ...]
+    skipped: tuple[tuple[str, str], ...]
+    reasons: tuple[Explanation, ...]
+    query: str = ""

@@ -1,0 +1,70 @@
+"""A browser, and the page served to it: by the whole daemon, or from a report that a test makes."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from playwright.async_api import Browser, async_playwright
+
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.page_routes import with_page
+from reporter.daemon.server import Address, Pages, Servers, report_routes
+from tests.browser.missing import chromium
+from tests.daemon.conftest import (  # noqa: F401 - fixtures
+    _impatient,
+    _inside,
+    _no_cluster_around,
+    _replicas,
+    _stage,
+)
+from tests.daemon.replica import free_port
+
+
+@pytest.fixture(name="browser")
+async def _browser() -> AsyncIterator[Browser]:
+    sandboxed = os.geteuid() != 0  # Chromium refuses to run its sandbox as root
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=chromium(), chromium_sandbox=sandboxed
+        )
+        yield browser
+        await browser.close()
+
+
+class Served:
+    """The report listener with reports of a test."""
+
+    def __init__(self) -> None:
+        self.page = LivePage(lambda: True)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/"
+
+    async def start(self) -> "Served":
+        address = Address("report-bind-address", "127.0.0.1", self.port)
+        pages = Pages(lambda: None, lambda: None)
+        self._servers = Servers()
+        await self._servers.listen(
+            address, with_page(report_routes(pages, address), self.page, address)
+        )
+        self._servers.before_close(self.page.close)
+        return self
+
+    async def stop(self) -> None:
+        await self._servers.__aexit__()
+
+
+@pytest.fixture(name="served")
+async def _served() -> AsyncIterator[Callable[..., Served]]:
+    """Return what serves a report: `await served(report)`."""
+    running: list[Served] = []
+
+    async def serve(*reports: object) -> Served:
+        served = await Served().start()
+        running.append(served)
+        for report in reports:
+            served.page.passed(report)
+        return served
+
+    yield serve
+    for each in running:
+        await each.stop()

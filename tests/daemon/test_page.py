@@ -1,0 +1,291 @@
+"""The page of a running daemon, as browsers ask for it."""
+
+import asyncio
+import json
+import socket
+from urllib.parse import quote
+
+import aiohttp
+import pytest
+
+from reporter.daemon import page_routes
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.server import Address, Pages, Servers, report_routes
+from reporter.sinks.page.assets import POLICY
+from tests.daemon.replica import PATIENCE_SECONDS, free_port, until
+from tests.daemon.stage import BBR, KAITO
+from tests.unit.sinks.page.reports import KAITO as KAITO_REASON
+from tests.unit.sinks.page.reports import finding, large, later, report
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+class Stream:
+    """A browser's end of `/live`."""
+
+    def __init__(self, url):
+        self.url = url
+
+    async def __aenter__(self):
+        self.session = await aiohttp.ClientSession().__aenter__()
+        self.answer = await self.session.get(self.url)
+        return self
+
+    async def __aexit__(self, *_):
+        self.answer.close()
+        await self.session.close()
+
+    async def next(self):
+        """Return what the next event says, None at the end of the stream."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            async for line in self.answer.content:
+                if line.startswith(b"data: "):
+                    return json.loads(line[6:])
+        return None
+
+    async def other_than(self, version):
+        """Return the next event of another version."""
+        while (told := await self.next()) is not None and told["version"] == version:
+            pass
+        return told
+
+
+async def page_of(replica, path="/"):
+    status, text = await replica.get("report", path, headers=HTML)
+    assert status == 200
+    return text
+
+
+async def test_a_fault_appears_on_the_page_and_in_the_stream(stage, inside, monkeypatch):
+    """The stream says that something changed as soon as the pass has ended."""
+    monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 2 * PATIENCE_SECONDS)
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    await replica.passes(1)
+    assert "Nothing fires" in await page_of(replica)
+    async with Stream(f"http://127.0.0.1:{replica.ports['report']}/live") as stream:
+        assert stream.answer.headers["Content-Type"] == "text/event-stream"
+        first = await stream.next()
+        stage.scale_kaito(0)
+        second = await stream.other_than(first["version"])
+        assert second["version"] != first["version"]
+        await stage.told(KAITO)
+        text = await page_of(replica)
+        assert "1 cause fires" in text
+        assert f'href="#reason-{KAITO[0]}"' in text
+        stage.scale_kaito(1)
+
+        async def cleared():
+            return "Nothing fires" in await page_of(replica)
+
+        await until(cleared, "the page is clear")
+    strip = (await page_of(replica)).partition('id="hour"')[2]
+    assert KAITO[0] in strip.replace("<wbr>", "")
+    assert 'class="over"' in strip
+
+
+async def test_the_version_stays_while_nothing_changes(stage, inside):
+    """A browser loads the page anew only for what it does not show yet; its time goes on."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    await replica.passes(2)
+    url = f"http://127.0.0.1:{replica.ports['report']}/live"
+
+    async def news():
+        async with Stream(url) as stream:
+            return await stream.next()
+
+    first = await news()
+    await replica.passes(2)
+    second = await news()
+    assert second["version"] == first["version"]
+    assert second["now"] > first["now"]
+    assert 0 <= second["age"] < PATIENCE_SECONDS
+
+
+async def test_the_page_can_be_narrowed_by_its_address(stage, inside):
+    """Also without script, and what was asked for comes back as text."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    for scale, key in ((stage.scale_kaito, KAITO), (stage.scale_bbr, BBR)):
+        scale(0)
+        await stage.told(key)
+    text = await page_of(replica, f"/?q={quote('body-based')}")
+    assert "Deployment kaito-system/body-based-router" in text
+    assert "Deployment kaito-system/kaito-workspace is" not in text
+    odd = "<script>alert(1)</script>"
+    assert odd not in await page_of(replica, f"/?q={quote(odd)}")
+    assert await page_of(replica, "/?q=%ED%A0%80%FF%00")
+
+
+@pytest.mark.parametrize("accept", [{}, {"Accept": "*/*"}, {"Accept": "text/plain"}])
+async def test_who_does_not_ask_for_html_gets_text(served, accept):
+    """Curl and `status-reporter status` go on as they did."""
+    status, headers, text = await served.get("/", **accept)
+    assert (status, text) == (200, "the text")
+    assert headers["Content-Type"].startswith("text/plain")
+    assert headers["Vary"] == "Accept"
+
+
+@pytest.mark.parametrize("path", ["/", "/page.css", "/page.js", "/icon.svg"])
+async def test_every_answer_is_locked_down(served, path):
+    """Policy, type, no cache, no referrer."""
+    status, headers, _ = await served.get(path, **HTML)
+    assert status == 200
+    assert headers["Content-Security-Policy"] == POLICY
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("path", ["/", "/page.css", "/page.js", "/icon.svg", "/live"])
+async def test_nothing_is_served_under_another_name(served, path):
+    """The Host header is checked as for the report."""
+    status, _, text = await served.get(path, **HTML, Host="attacker.example")
+    assert status == 403
+    assert KAITO_REASON not in text
+
+
+async def test_before_the_first_pass_the_page_says_so(serve):
+    """A browser that is too early."""
+    early = await serve(None)
+    status, _, text = await early.get("/", **HTML)
+    assert (status, text) == (503, "No pass has ended yet.\n")
+    async with Stream(early.url + "live") as stream:
+        early.page.passed(report())
+        assert (await stream.next())["version"] == early.page.version
+
+
+async def test_streams_are_bounded_and_their_places_are_given_back(served, monkeypatch):
+    """One browser too many is asked to come again; a place that is left is free."""
+    monkeypatch.setattr(page_routes, "MOST_STREAMS", 2)
+    async with Stream(served.url + "live") as one:
+        await one.next()
+        async with Stream(served.url + "live") as two:
+            await two.next()
+            status, headers, _ = await served.get("/live")
+            assert (status, headers["Retry-After"]) == (503, "15")
+        monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 0.05)
+
+        async def free():
+            async with Stream(served.url + "live") as again:
+                return again.answer.status == 200
+
+        # The place is given back when the next word to the one who left fails.
+        served.page.passed(later(1, finding(KAITO_REASON)))
+        served.page.passed(later(2))
+        await until(free, "a place is free")
+
+
+async def test_a_stream_says_that_it_is_alive(served, monkeypatch):
+    """The same version again, so that one sees how old the page is."""
+    monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 0.05)
+    async with Stream(served.url + "live") as stream:
+        first = await stream.next()
+        second = await stream.next()
+    assert second["version"] == first["version"]
+    assert second["age"] >= first["age"]
+
+
+async def test_streams_end_when_the_daemon_stops(serve):
+    """At once: nobody waits for a browser."""
+    served = await serve(report())
+    async with Stream(served.url + "live") as stream:
+        await stream.next()
+        began = asyncio.get_running_loop().time()
+        await served.stop()
+        assert await stream.next() is None
+    assert asyncio.get_running_loop().time() - began < 0.9
+
+
+async def test_who_takes_nothing_delays_nobody_and_is_dropped(served, monkeypatch):
+    """A browser that never reads: passes go on, and its place is given to another one."""
+    monkeypatch.setattr(page_routes, "MOST_STREAMS", 1)
+    monkeypatch.setattr(page_routes, "SLOW_SECONDS", 0.2)
+    monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 0.0)
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        deaf.connect(("127.0.0.1", served.port))
+        deaf.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+        async def status():
+            async with Stream(served.url + "live") as stream:
+                return stream.answer.status
+
+        async def refused():
+            return await status() == 503
+
+        async def let_in():
+            return await status() == 200
+
+        await until(refused, "the deaf one has the only place")
+        began = asyncio.get_running_loop().time()
+        served.page.passed(later(1))
+        assert asyncio.get_running_loop().time() - began < 0.1
+        await until(let_in, "the deaf one is dropped")
+
+
+async def test_a_page_is_drawn_once_for_all_who_ask(served, monkeypatch):
+    """A thousand subjects, many browsers: the loop goes on and the work is done once."""
+    drawn = []
+    draw = page_routes.LivePage.html.__globals__["_draw"]
+    monkeypatch.setitem(
+        page_routes.LivePage.html.__globals__,
+        "_draw",
+        lambda state: drawn.append(state) or draw(state),
+    )
+    served.page.passed(large(1000, 500))
+    answers = await asyncio.gather(*(served.get("/", **HTML) for _ in range(10)))
+    assert {status for status, _, _ in answers} == {200}
+    assert len({text for _, _, text in answers}) == 1
+    assert len(drawn) == 1
+
+
+class Served:
+    """The report listener with reports of a test."""
+
+    def __init__(self):
+        self.page = LivePage(lambda: True)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self._servers = Servers()
+
+    async def start(self):
+        address = Address("report-bind-address", "127.0.0.1", self.port)
+        pages = Pages(lambda: b"{}", lambda: "the text")
+        routes = report_routes(pages, address)
+        await self._servers.listen(address, page_routes.with_page(routes, self.page, address))
+        self._servers.before_close(self.page.close)
+        return self
+
+    async def stop(self):
+        await self._servers.__aexit__()
+
+    async def get(self, path, **headers):
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(self.url + path[1:], headers=headers) as answer,
+        ):
+            return answer.status, answer.headers, await answer.text()
+
+
+@pytest.fixture(name="serve")
+async def _serve():
+    running = []
+
+    async def serve(first):
+        served = await Served().start()
+        running.append(served)
+        if first is not None:
+            served.page.passed(first)
+        return served
+
+    yield serve
+    for each in running:
+        await each.stop()
+
+
+@pytest.fixture(name="served")
+async def _served(serve):
+    return await serve(report(finding(KAITO_REASON)))

@@ -1,0 +1,236 @@
+"""The page as HTML: escaped, from nowhere else, bounded, well-formed."""
+
+import re
+from datetime import timedelta
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reporter.model.report import Disposition, SkippedObject, UnknownResource
+from reporter.sinks.page.assets import POLICY, TYPES, asset
+from reporter.sinks.page.build import page_view
+from reporter.sinks.page.document import page_html
+from reporter.sinks.page.filter import filtered
+from reporter.sinks.page.history import History
+from reporter.sinks.page.marks import ALL
+from reporter.sinks.page.markup import Markup, breakable, element
+from reporter.sinks.page.symbols import SYMBOLS
+from reporter.sinks.page.view import About
+from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, large, model, report
+
+VOID = {"link", "meta", "input", "wbr", "br"}
+MOST_BYTES = 2_000_000
+
+
+class Tree(HTMLParser):
+    """Elements and attributes of a page; it fails where they are not nested."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.attributes, self.text, self._open = [], [], "", []
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *each) for each in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *each) for each in attrs]
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        if self._open and self._open[-1] not in {"style", "script"}:
+            self.text += data
+
+    def ids(self):
+        return [value for _, name, value in self.attributes if name == "id"]
+
+
+def page(*findings, live=True, query="", **changes):
+    found = report(*findings, **changes)
+    about = About(version="1.2.3", leading=True, live=live)
+    shown = filtered(page_view(found, about, History.of(found)), query)
+    return page_html(shown, version="v-1")
+
+
+def hostile(text):
+    subject = model(text, text)
+    return {
+        "findings": (
+            finding(KAITO, message=text, cause=text),
+            finding(PODS, subject, message=text, cause=text),
+            finding(PODS, model("b"), Disposition.SUPPRESSED, by=(text,), cause=text),
+        ),
+        "ready_ones": [model(text, "c")],
+        "unknown": (UnknownResource(text, text),),
+        "skipped": (SkippedObject(text, text, text, text),),
+    }
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "' onmouseover='alert(1)",
+        "</style><script>",
+        "&lt;b&gt;",
+        "javascript:alert(1)",
+        "]]><!--",
+    ],
+)
+def test_what_the_cluster_says_is_text_wherever_it_stands(text, live):
+    """The same elements and attributes as with plain words, and the text is there as it is."""
+    parts = hostile(text)
+    plain = hostile("plain")
+    drawn = Tree(page(*parts.pop("findings"), live=live, query=text, **parts))
+    usual = Tree(page(*plain.pop("findings"), live=live, query="plain", **plain))
+    names = [each[:2] for each in drawn.attributes]
+    # A command is given only for proper names.
+    assert set(names) <= {each[:2] for each in usual.attributes}
+    assert set(drawn.tags) <= set(usual.tags)
+    assert drawn.tags.count("script") == (1 if live else 0)
+    assert text in drawn.text
+
+
+# A parser of HTML changes these two itself.
+READABLE = st.text(st.characters(exclude_characters="\r\x00", exclude_categories=["Cs"]))
+
+
+@given(READABLE)
+def test_text_and_attributes_come_back_as_they_were(text):
+    """The builder escapes whatever it is given."""
+    tree = Tree(element("p", text, breakable(text), title=text).html)
+    assert set(tree.tags) <= {"p", "wbr"}
+    assert tree.text == text + text
+    assert tree.attributes == [("p", "title", text)]
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_nothing_is_loaded_from_elsewhere(live):
+    """No address outside of the page, no inline script or style attribute or handler."""
+    html = page(finding(KAITO), live=live)
+    tree = Tree(html)
+    places = {
+        value for _, name, value in tree.attributes if name in {"src", "href", "action", "srcset"}
+    }
+    outside = {each for each in places if not each.startswith("#")}
+    assert outside == ({"page.css", "page.js", "icon.svg"} if live else set())
+    assert re.findall(r"https?://|//[a-z]|url\(|@import", html) == []
+    assert not [name for _, name, _ in tree.attributes if name == "style" or name.startswith("on")]
+    assert ("style" in tree.tags) is not live
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_files_name_no_other_place(name):
+    """Neither the style sheet nor the script loads anything from elsewhere."""
+    text = asset(name).replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert re.findall(r"https?:|//[a-z]+\.|url\(|@import|innerHTML|eval\(", text) == []
+
+
+def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere():
+    """Whoever got markup into the page could still run nothing."""
+    assert POLICY.startswith("default-src 'none'; ")
+    assert "unsafe" not in POLICY
+    assert "*" not in POLICY
+    assert "frame-ancestors 'none'" in POLICY
+    assert "base-uri 'none'" in POLICY
+
+
+def test_ids_are_unique_and_every_link_within_the_page_leads_somewhere():
+    """One click from a subject to its finding, and from that to its reason."""
+    found = large(200, 150)
+    tree = Tree(page_html(page_view(found, About(), History.of(found))))
+    ids = tree.ids()
+    assert len(ids) == len(set(ids))
+    targets = {
+        value[1:] for _, name, value in tree.attributes if name == "href" and value[0] == "#"
+    }
+    assert targets <= {*ids, *symbols()}
+    assert f"reason-{KAITO}" in targets
+
+
+def symbols():
+    return re.findall(r'<symbol id="([^"]+)"', SYMBOLS.html)
+
+
+def test_every_state_has_a_shape():
+    """And a word; no two states share either."""
+    assert set(symbols()) == {f"s-{mark.name}" for mark in ALL}
+    assert len({mark.word for mark in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("faulty", [30, 1000])
+def test_a_thousand_subjects_stay_small(faulty):
+    """The page of a large cluster is no burden, whatever is wrong with it."""
+    found = large(1000, faulty)
+    html = page_html(page_view(found, About(), History.of(found)))
+    assert len(html.encode()) < (MOST_BYTES if faulty == 1000 else MOST_BYTES / 10)
+    text = Tree(html).text
+    assert all(f"model-{number:04}" in text for number in range(997))
+
+
+def test_the_same_report_gives_the_same_page():
+    """Byte for byte."""
+    assert page(finding(KAITO), finding(PODS, model("a"))) == page(
+        finding(KAITO), finding(PODS, model("a"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "No cause fires."),
+        ({"unknown": (UnknownResource("pods", "forbidden"),)}, "neither healthy nor at fault"),
+        ({"skipped": (SkippedObject("pods", "n", "a", "odd"),)}, "were left out"),
+        ({"query": "x"}, "No cause fires that names “x”."),
+    ],
+)
+def test_what_is_said_where_nothing_fires(changes, said):
+    """Plain sentences."""
+    assert said in Tree(page(**changes)).text
+
+
+def test_a_stale_finding_says_so():
+    """What it rests on cannot be read."""
+    assert "stale" in Tree(page(finding(KAITO, stale=True))).text
+
+
+@pytest.mark.parametrize(
+    ("disposition", "said"),
+    [
+        (Disposition.PENDING, "0/1 ready, fires in 95s at the earliest"),
+        (Disposition.HELD, f"0/1 ready, held by {KAITO}, held for 95s more at least"),
+    ],
+)
+def test_the_time_left_is_said(disposition, said):
+    """When something fires, or may."""
+    by = (KAITO,) if disposition is Disposition.HELD else ()
+    soon = NOW + timedelta(seconds=95)
+    assert said in Tree(page(finding(PODS, model("a"), disposition, fires_at=soon, by=by))).text
+
+
+def test_times_are_marked_for_the_script():
+    """Ages count up, times left count down."""
+    pending = finding(PODS, model("a"), Disposition.PENDING, fires_at=NOW)
+    tree = Tree(page(finding(KAITO), pending))
+    relations = [value for _, name, value in tree.attributes if name == "data-relation"]
+    assert relations == ["since", "until"]
+
+
+def test_markup_is_no_text():
+    """What is made here and what comes from elsewhere cannot be mixed up."""
+    assert not issubclass(Markup, str)
+    assert element("p", "<b>").html == "<p>&lt;b&gt;</p>"
+    assert element("p", Markup("<b></b>")).html == "<p><b></b></p>"
+    assert element("p", None, hidden=True, title=None, lang=False).html == "<p hidden></p>"

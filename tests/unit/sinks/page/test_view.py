@@ -1,0 +1,299 @@
+"""What the page shows of a report, as values."""
+
+from datetime import timedelta
+
+import pytest
+
+from reporter.model.report import Disposition, EventType, SkippedObject, UnknownResource
+from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
+from reporter.sinks.page.build import page_view
+from reporter.sinks.page.filter import filtered
+from reporter.sinks.page.history import History
+from reporter.sinks.page.view import About
+from tests.unit.sinks.page.reports import (
+    EPP,
+    GATEWAY,
+    INFRA,
+    ISTIO,
+    KAITO,
+    NAMESPACE,
+    NOW,
+    PODS,
+    finding,
+    model,
+    report,
+)
+
+SUPPRESSED, SECONDARY, HELD = Disposition.SUPPRESSED, Disposition.SECONDARY, Disposition.HELD
+PENDING, CLEARING = Disposition.PENDING, Disposition.CLEARING
+STALLED, SLOW = "inferencesetWeightDownloadStalled", "inferencesetWeightDownloadSlow"
+
+
+def view(*findings, **changes):
+    found = report(*findings, **changes)
+    return page_view(found, About(), History.of(found))
+
+
+def outline(findings):
+    """Return reasons with what hangs below them."""
+    return [(each.reason, outline(each.below)) if each.below else each.reason for each in findings]
+
+
+@pytest.mark.parametrize(
+    ("findings", "causes", "others"),
+    [
+        pytest.param((), [], [], id="nothing"),
+        pytest.param(
+            (finding(PODS, model("a")), finding(GATEWAY, NAMESPACE), finding(KAITO)),
+            [KAITO, GATEWAY, PODS],
+            [],
+            id="in the order of the catalogue",
+        ),
+        pytest.param(
+            (finding(KAITO), finding(INFRA, model("a"), SUPPRESSED, by=(KAITO,))),
+            [(KAITO, [INFRA])],
+            [],
+            id="the cluster suppresses what any namespace has",
+        ),
+        pytest.param(
+            (
+                finding(GATEWAY, Subject.of_namespace("other")),
+                finding(EPP, model("a"), SUPPRESSED, by=(GATEWAY,)),
+            ),
+            [GATEWAY],
+            [EPP],
+            id="a namespace explains nothing of another",
+        ),
+        pytest.param(
+            (
+                finding(PODS, model("a")),
+                finding(PODS, model("b")),
+                finding(EPP, model("b"), SECONDARY, by=(PODS,)),
+            ),
+            [PODS, (PODS, [EPP])],
+            [],
+            id="outranked below the finding of its own subject",
+        ),
+        pytest.param(
+            (
+                finding(KAITO),
+                finding(PODS, model("a"), SUPPRESSED, by=(KAITO,)),
+                finding(EPP, model("a"), SECONDARY, by=(PODS,)),
+            ),
+            [(KAITO, [(PODS, [EPP])])],
+            [],
+            id="a chain",
+        ),
+        pytest.param(
+            (
+                finding(ISTIO),
+                finding(KAITO),
+                finding(PODS, model("a"), SUPPRESSED, by=(KAITO, ISTIO)),
+            ),
+            [(ISTIO, [PODS]), KAITO],
+            [],
+            id="once, below the first of several",
+        ),
+        pytest.param(
+            (
+                finding(STALLED, model("a")),
+                finding(SLOW, model("a"), SUPPRESSED, by=(STALLED,)),
+            ),
+            [(STALLED, [SLOW])],
+            [],
+            id="of the same pod, also where it comes later in the catalogue",
+        ),
+        pytest.param(
+            (
+                finding(PODS, model("a"), SUPPRESSED, by=(EPP,)),
+                finding(EPP, model("a"), SUPPRESSED, by=(PODS,)),
+            ),
+            [],
+            [(EPP, [PODS])],
+            id="a circle loses nothing",
+        ),
+        pytest.param(
+            (finding(INFRA, model("a"), HELD, by=(KAITO,)),),
+            [],
+            [INFRA],
+            id="held by what has recovered",
+        ),
+        pytest.param(
+            (finding(KAITO, CLUSTER, PENDING), finding(INFRA, model("a"), HELD, by=(KAITO,))),
+            [],
+            [(KAITO, [INFRA])],
+            id="below what is pending",
+        ),
+        pytest.param(
+            (finding("customFault", CLUSTER),), ["customFault"], [], id="not in the catalogue"
+        ),
+    ],
+)
+def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes, others):
+    """Each finding stands on the page once."""
+    shown = view(*findings)
+    assert (outline(shown.causes), outline(shown.others)) == (causes, others)
+
+
+def test_every_finding_has_an_id_of_its_own_that_stays():
+    """The script finds what is open again, also when other things changed."""
+    one, two = finding(PODS, model("a")), finding(PODS, model("b"))
+    before, after = view(one, two), view(finding(KAITO), two)
+    assert before.causes[0].id != before.causes[1].id
+    assert after.causes[1].id == before.causes[1].id
+
+
+@pytest.mark.parametrize(
+    ("related", "command"),
+    [
+        (
+            ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace"),
+            "kubectl -n kaito-system describe deployment.apps kaito-workspace",
+        ),
+        (ObjectRef("v1", "Pod", "team", "a-0"), "kubectl -n team describe pod a-0"),
+        (ObjectRef("v1", "Node", "", "gpu-1"), "kubectl describe node gpu-1"),
+        (
+            ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "x.keda.sh"),
+            "kubectl describe customresourcedefinition.apiextensions.k8s.io x.keda.sh",
+        ),
+        (ObjectRef("v1", "Pod", "team", "<script>"), ""),
+        (ObjectRef("v1", "Pod", "team", "--all"), ""),
+        (ObjectRef("v1", "Pod", "team; reboot", "a"), ""),
+        (ObjectRef("v1", "Pod", "team", "a\n"), ""),
+        (ObjectRef("v1", "$(reboot)", "team", "a"), ""),
+        (ObjectRef("$(reboot)/v1", "Pod", "team", "a"), ""),
+    ],
+)
+def test_the_command_shows_the_object_and_holds_nothing_but_proper_names(related, command):
+    """It is copied into a shell."""
+    (cause,) = view(finding(KAITO, related=related)).causes
+    assert cause.command == command
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "mark", "rest"),
+    [
+        ({}, "Nothing fires", "ready", ""),
+        ({"ready_ones": [CLUSTER]}, "Nothing fires", "ready", "1 ready"),
+        (
+            {"unknown": (UnknownResource("pods", "forbidden"),)},
+            "Nothing fires, but not everything is known",
+            "unknown",
+            "",
+        ),
+        ({"findings": (finding(KAITO),)}, "1 cause fires", "firing", ""),
+        (
+            {"findings": (finding(KAITO, CLUSTER, PENDING), finding(EPP, model("a"), CLEARING))},
+            "Nothing fires",
+            "pending",
+            "1 pending, 1 clearing",
+        ),
+        (
+            {"findings": (finding(KAITO, type=EventType.NORMAL),)},
+            "1 cause fires",
+            "notice",
+            "1 notice",
+        ),
+    ],
+)
+def test_the_verdict_is_one_sentence(changes, verdict, mark, rest):
+    """Nobody needs to read on where nothing fires; what is not known is not said to be well."""
+    shown = view(*changes.pop("findings", ()), **changes)
+    assert (shown.verdict, shown.mark.name, shown.rest) == (verdict, mark, rest)
+
+
+def test_layers_from_top_to_bottom_with_a_group_for_each_stack():
+    """The worst subject is first; what is ready and nothing else is only counted and named."""
+    shown = view(
+        finding(KAITO),
+        finding(PODS, model("bad")),
+        finding(INFRA, model("hidden"), SUPPRESSED, by=(KAITO,)),
+        ready_ones=[NAMESPACE, model("well"), model("s", kind=SubjectKind.MODELSERVING)],
+        subjects=(model("new"), model("well")),
+    )
+    drawn = [
+        (
+            layer.title,
+            group.title,
+            [(tile.name, tile.mark.word) for tile in group.tiles],
+            list(group.ready),
+        )
+        for layer in shown.layers
+        for group in layer.groups
+    ]
+    assert drawn == [
+        ("Cluster", "Shared control plane", [("cluster", "firing")], []),
+        ("Model harness", "Namespaces", [], [("team", "team")]),
+        (
+            "Model deployments",
+            "InferenceSets of KAITO",
+            [("bad", "firing"), ("hidden", "suppressed"), ("new", "no verdict")],
+            [("team", "well")],
+        ),
+        ("Model deployments", "ModelServings of Kthena", [], [("team", "s")]),
+    ]
+    assert [[(mark.word, n) for mark, n in layer.counts] for layer in shown.layers] == [
+        [("firing", 1)],
+        [("ready", 1)],
+        [("firing", 1), ("suppressed", 1), ("no verdict", 1), ("ready", 2)],
+    ]
+
+
+def test_a_subject_that_is_ready_in_spite_of_a_fault_says_both():
+    """A full cache does not make a model not ready."""
+    shown = view(finding(PODS, model("a")), ready_ones=[model("a")])
+    (tile,) = shown.layers[2].groups[0].tiles
+    assert (tile.ready, [line.reason for line in tile.lines]) == (True, [PODS])
+
+
+def test_what_is_unknown_and_what_was_skipped_is_said():
+    """With its cause, in order."""
+    shown = view(
+        unknown=(UnknownResource("b", "forbidden"), UnknownResource("a", "unreachable")),
+        skipped=(SkippedObject("pods", "team", "odd", "status is not a map"),),
+    )
+    assert shown.unknown == (("a", "unreachable"), ("b", "forbidden"))
+    assert shown.skipped == (("pods team/odd", "status is not a map"),)
+
+
+def test_each_reason_on_the_page_is_explained_once():
+    """From the catalogue, in its order."""
+    shown = view(finding(PODS, model("a")), finding(PODS, model("b")), finding(KAITO))
+    assert [each.reason for each in shown.reasons] == [KAITO, PODS]
+    assert dict(shown.reasons[0].facts)["Meaning"].startswith("The KAITO workspace controller")
+
+
+def test_the_time_left_is_that_of_the_report():
+    """Pending ones say when they fire."""
+    soon = NOW + timedelta(seconds=30)
+    (pending,) = view(finding(PODS, model("a"), PENDING, fires_at=soon)).others
+    assert pending.fires_at == soon
+
+
+@pytest.mark.parametrize(
+    ("query", "causes", "tiles", "ready"),
+    [
+        ("", [KAITO, PODS], ["cluster", "bad", "hidden"], ["well"]),
+        ("  ", [KAITO, PODS], ["cluster", "bad", "hidden"], ["well"]),
+        ("HIDDEN", [KAITO], ["hidden"], []),
+        ("team/well", [], [], ["well"]),
+        ("suppressed", [KAITO], ["hidden"], []),
+        (PODS.lower(), [PODS], ["bad"], []),
+        ("no such thing", [], [], []),
+    ],
+)
+def test_the_page_can_be_narrowed(query, causes, tiles, ready):
+    """A cause stays for the sake of what it explains."""
+    shown = filtered(
+        view(
+            finding(KAITO),
+            finding(PODS, model("bad")),
+            finding(INFRA, model("hidden"), SUPPRESSED, by=(KAITO,)),
+            ready_ones=[model("well")],
+        ),
+        query,
+    )
+    groups = [group for layer in shown.layers for group in layer.groups]
+    assert [each.reason for each in shown.causes] == causes
+    assert [tile.name for group in groups for tile in group.tiles] == tiles
+    assert [name for group in groups for _, name in group.ready] == ready
