@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
@@ -38,9 +38,18 @@ commands:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    return exit_status(lambda: _dispatch(arguments), PROGRAM)
+
+
+def exit_status(command: Callable[[], int], program: str) -> int:
+    """Carry out a command and return its exit status; what it refuses is said under its name."""
     try:
-        status = _dispatch(arguments)
+        status = command()
         sys.stdout.flush()
+    except UsageError as error:
+        return _refuse(str(error), program)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE_STATUS
     except KeyboardInterrupt:
         return INTERRUPTED_STATUS
     except BrokenPipeError:
@@ -66,13 +75,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
         status = import_module(f"reporter.cli.{command}").main(arguments[1:])
     except UsageError as error:
         return _refuse(f"{command}: {error}")
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else USAGE_STATUS
     return int(status)
 
 
-def _refuse(message: str) -> int:
-    sys.stderr.write(f"{PROGRAM}: {message}\n")
+def _refuse(message: str, program: str = PROGRAM) -> int:
+    sys.stderr.write(f"{program}: {message}\n")
     return USAGE_STATUS
 
 

@@ -39,7 +39,12 @@ class Writers:
         self._may_write = may_write
         outdated = partial(cluster.list_anew, EVENTS)
         self.events = EventWriter(
-            KubeEvents(client), may_write, metrics.event_written, changed, outdated
+            KubeEvents(client),
+            may_write,
+            metrics.event_written,
+            changed,
+            outdated,
+            metrics.episode_told,
         )
         self.statuses = StatusWriter(
             KubeStatuses(client), may_write, metrics.status_written, changed, cluster.list_anew

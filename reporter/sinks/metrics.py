@@ -1,7 +1,8 @@
 """The report and the daemon's own state as Prometheus metrics."""
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
@@ -14,6 +15,8 @@ from reporter.sinks.events.plan import Purpose
 from reporter.sinks.scrape_metrics import ScrapeMetrics
 
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+_DELAY_BUCKETS: Final = (1, 2.5, 5, 15, 30, 60, 65, 75, 90, 120, 180, 300, 600, 900, 1800, 3600)
+"""Graces and budgets are part of a delay, so it is the steps right above them that tell."""
 
 
 class WatchHealth(Protocol):
@@ -73,7 +76,14 @@ class Live(Protocol):
 class Metrics:
     """All metrics of the daemon, in a registry of their own."""
 
-    def __init__(self, version: str, commit: str) -> None:
+    def __init__(
+        self,
+        version: str,
+        commit: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Make them; `now` is the API server's time, which the starts of episodes are in."""
+        self._now = now
         self.registry = CollectorRegistry()
         build = Info("status_reporter_build", "Version of the reporter.", registry=self.registry)
         build.info({"version": version, "commit": commit})
@@ -98,6 +108,12 @@ class Metrics:
             "status_reporter_event_writes_total",
             "Writes of Events by what they are for and what became of them.",
             ["purpose", "outcome"],
+            registry=self.registry,
+        )
+        self._delay = Histogram(
+            "status_reporter_event_delay_seconds",
+            "Time from the start of an episode until its Event was created, graces included.",
+            buckets=_DELAY_BUCKETS,
             registry=self.registry,
         )
         self._statuses = Counter(
@@ -138,6 +154,10 @@ class Metrics:
     def event_written(self, purpose: Purpose, outcome: str) -> None:
         """Count a write of an Event."""
         self._events.labels(purpose.name.lower(), outcome).inc()
+
+    def episode_told(self, since: datetime) -> None:
+        """Note that the Event of an episode that began at `since` has been created."""
+        self._delay.observe(max((self._now() - since).total_seconds(), 0.0))
 
 
 class _LiveCollector(Collector):

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
@@ -288,3 +289,18 @@ async def test_plan_older_than_our_own_answer_writes_nothing_twice():
         assert at.api.names == ["a"]
         await asyncio.sleep(121)
         assert not at.writer.written()
+
+
+async def test_the_start_of_an_episode_is_told_when_its_event_was_created():
+    """Not while the API server refuses it, nor for other writes."""
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    async with writing() as at:
+        at.writer._told = (told := []).append
+        at.api.faults = [TooManyRequests("busy", status=429, retry_after=1.0)]
+        first = Write(Purpose.FIRE, "a", {"name": "a"}, since=since)
+        at.writer.offer(plan(first, write("b", "1", Purpose.REFRESH)))
+        await asyncio.sleep(0.5)
+        assert told == []
+        await asyncio.sleep(2)
+        assert at.api.names[1:] == ["a", "b@1"]
+        assert told == [since]

@@ -1,4 +1,4 @@
-"""The alert rules rest on what the daemon exports; the lists of its listeners' test are the measure."""
+"""The alert rules follow the values. When they fire: tests/rules; what they read: test_metric_docs.py."""
 
 import re
 
@@ -9,13 +9,15 @@ from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
 from reporter.setting_types import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.scrape_metrics import OK
-from tests.daemon.test_listeners import METRICS
-from tests.helm.charts import NAMESPACE, render
+from tests.helm.charts import render
 
 ON = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
 GIVEN_BY_PROMETHEUS = {"namespace", "job", "pod"}
-SUFFIX = {"counter": "_total", "gauge": "", "histogram": "_count"}
-EXPORTED = {f"{name}{SUFFIX[type_]}": labels for name, (type_, labels) in METRICS.items()}
+STATUSES = {
+    "StatusReporterStatusesContested",
+    "StatusReporterStatusesRefused",
+    "StatusReporterStatusesWaiting",
+}
 
 
 def alerts(values=None):
@@ -28,8 +30,10 @@ ALERTS = alerts()
 
 
 def test_there_is_an_alert_for_each_way_to_be_blind_or_mute():
-    """Nobody leads, several do, no pass, Events refused or waiting, a resource unknown, no scrapes."""
+    """A cause that lasts; nobody leads, no pass, Events refused, a watch stale, no scrapes."""
     assert set(ALERTS) == {
+        "StatusReporterCauseFires",
+        "StatusReporterWatchStale",
         "StatusReporterNobodyLeads",
         "StatusReporterSeveralLead",
         "StatusReporterPassesLate",
@@ -43,28 +47,11 @@ def test_there_is_an_alert_for_each_way_to_be_blind_or_mute():
 
 
 @pytest.mark.parametrize("name", ALERTS)
-def test_an_alert_reads_metrics_and_labels_that_exist(name):
-    """An expression over a name that nobody exports never fires."""
-    expression = ALERTS[name]["expr"]
-    selectors = re.findall(r"(status_reporter_\w+)\{(.*?)\}", expression)
-    assert len(selectors) == expression.count("status_reporter_")
-    for metric, matchers in selectors:
-        labels = dict(re.findall(r'(\w+)="([^"]*)"', matchers))
-        assert labels.keys() - GIVEN_BY_PROMETHEUS <= EXPORTED[metric]
-        assert labels["namespace"] == NAMESPACE
-        assert labels["job"] == "prod-status-reporter-metrics"
-    grouped = re.findall(r"by \((.*?)\)", expression)
-    known = GIVEN_BY_PROMETHEUS.union(*(EXPORTED[metric] for metric, _ in selectors))
-    assert {label.strip() for each in grouped for label in each.split(",")} <= known
-    assert expression.count("(") == expression.count(")")
-
-
-@pytest.mark.parametrize("name", ALERTS)
 def test_an_alert_says_what_is_wrong_and_what_to_look_at(name):
     """Its labels in the text are labels that its expression keeps."""
     rule = ALERTS[name]
     assert rule["labels"]["severity"] in {"critical", "warning"}
-    assert set(rule["annotations"]) == {"summary", "description"}
+    assert set(rule["annotations"]) == {"summary", "description", "runbook"}
     shown = set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"])))
     assert all(label in rule["expr"] or label in GIVEN_BY_PROMETHEUS for label in shown)
 
@@ -133,3 +120,40 @@ def test_the_service_monitor_selects_the_service_of_the_metrics():
     assert selector.items() <= service["metadata"]["labels"].items()
     (endpoint,) = monitor["spec"]["endpoints"]
     assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
+
+
+def test_statuses_have_alerts_where_they_are_written():
+    """Their metrics stand still otherwise."""
+    for mode in ("roles", "full"):
+        assert set(alerts({"modelServing.status": mode})) - set(ALERTS) == STATUSES
+
+
+def test_the_runbook_is_linked_where_it_can_be_read():
+    """Each alert to its own section."""
+    for name, rule in alerts({"prometheusRule.runbookUrl": "https://d.example/a"}).items():
+        assert rule["annotations"]["runbook_url"] == f"https://d.example/a#{name.lower()}"
+        assert rule["annotations"]["runbook"] == f"docs/alerts.md#{name.lower()}"
+
+
+def test_a_cause_is_an_alert_after_the_time_that_was_asked_for():
+    """And how grave it is, is for the user to say."""
+    values = {"prometheusRule.causes": {"for": "1h", "severity": "page"}}
+    rule = alerts(values)["StatusReporterCauseFires"]
+    assert (rule["for"], rule["labels"]["severity"]) == ("1h", "page")
+    assert "for 1h or longer" in rule["annotations"]["summary"]
+
+
+@pytest.mark.parametrize("nothing", ["", None])
+def test_those_who_read_events_need_no_alert_of_causes(nothing):
+    """An empty time is no alert."""
+    rules = alerts({"prometheusRule.causes.for": nothing})
+    assert set(ALERTS) - set(rules) == {"StatusReporterCauseFires"}
+
+
+def test_reasons_that_are_disabled_are_no_alerts():
+    """They write no Event either."""
+    expression = alerts({"disableReasons": ["clusterBBRNotReady", "clusterStatusUnknown"]})[
+        "StatusReporterCauseFires"
+    ]["expr"]
+    assert 'reason!~"clusterBBRNotReady|clusterStatusUnknown"' in expression
+    assert "reason!~" not in ALERTS["StatusReporterCauseFires"]["expr"]

@@ -101,3 +101,13 @@ app.kubernetes.io/component: status-reporter-test
 {{- define "status-reporter.scrapeSeconds" -}}
 {{- .Values.scrape.intervalSeconds | default (eq (include "status-reporter.scrapeVia" .) "apiserver-proxy" | ternary 60 15) | int -}}
 {{- end -}}
+
+{{/* The annotation that says where an alert is explained, from (list root alert). */}}
+{{- define "status-reporter.runbook" -}}
+{{- $ := first . -}}
+{{- $anchor := last . | lower -}}
+runbook: docs/alerts.md#{{ $anchor }}
+{{- with $.Values.prometheusRule.runbookUrl }}
+runbook_url: {{ printf "%s#%s" . $anchor | quote }}
+{{- end }}
+{{- end -}}

@@ -45,12 +45,16 @@ class Purpose(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One request: a create where `resource_version` is empty, else a merge patch."""
+    """One request: a create where `resource_version` is empty, else a merge patch.
+
+    `since` is the start of the episode that is told for the first time, None for other writes.
+    """
 
     purpose: Purpose
     name: str
     body: Document
     resource_version: str = ""
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ def plan_events(
         record = by_name.get(name)
         if record is None:
             body = finding_event(finding, report.now, instance)
-            writes.append(Write(Purpose.FIRE, name, body))
+            writes.append(Write(Purpose.FIRE, name, body, since=finding.since))
             continue
         purpose, wait = _due(finding, record, report.now, interval)
         if wait > timedelta(0):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
 import structlog
@@ -65,6 +66,7 @@ class EventWriter:
         observe: WriteObserver,
         changed: Callable[[], None],
         outdated: Callable[[], None],
+        told: Callable[[datetime], None] = lambda _since: None,
     ) -> None:
         """Make one.
 
@@ -74,12 +76,14 @@ class EventWriter:
             observe: told of each write.
             changed: called when a new plan is needed.
             outdated: called when the Events that plans are made from are not as they are.
+            told: called with the start of an episode when its Event has been created.
         """
         self._api = api
         self._may_write = may_write
         self._observe = observe
         self._changed = changed
         self._outdated = outdated
+        self._told = told
         self._queue: list[Write] = []
         self._wakeup = asyncio.Event()
         self._written: dict[str, tuple[Written, float]] = {}
@@ -185,6 +189,8 @@ class EventWriter:
             until = asyncio.get_running_loop().time() + _WRITTEN_SECONDS
             self._written[write.name] = (Written(event, write.resource_version), until)
             self._observe(write.purpose, "written")
+            if write.since is not None:
+                self._told(write.since)
 
     def _deny(self, write: Write) -> None:
         """Ask for a new plan; if the last one asked for the same, the watch brings nothing."""

@@ -8,6 +8,7 @@ import yaml
 from prometheus_client import generate_latest
 
 from reporter.catalogue.reasons import BY_NAME
+from reporter.cli import kubectl
 from reporter.cli.configure import CONFIG_VARIABLE, ProgramSettings, variable_of
 from reporter.cli.main import COMMANDS, main
 from reporter.model.report import Report
@@ -36,6 +37,8 @@ def _flags():
         main(["--help"])
         for command in COMMANDS:
             main([command, "--help"])
+        with pytest.raises(SystemExit):
+            kubectl.main(["--help"])
     return set(re.findall(r"--[a-z][a-z-]*", "".join(said)))
 
 
@@ -104,7 +107,8 @@ class Idle:
 def test_metrics():
     metrics = Metrics("0", "0")
     metrics.attach(Idle())
-    exported = set(re.findall(r"# TYPE (\w+)", generate_latest(metrics.registry).decode()))
+    text = generate_latest(metrics.registry).decode()
+    exported = set(re.findall(r"^(?:# TYPE )?(status_reporter_\w+)", text, re.MULTILINE))
     rule = (CHART / "templates" / "prometheusrule.yaml").read_text()
     in_rule = [("PrometheusRule", name) for name in re.findall(r"\bstatus_reporter_\w+", rule)]
     named = [*found(r"\bstatus_reporter_\w+"), *in_rule]

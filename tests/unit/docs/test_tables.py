@@ -15,7 +15,8 @@ from reporter.model.stack import Stack
 from reporter.model.subject import SubjectKind
 from reporter.probes.cluster.crds import required_crds
 from reporter.settings import EvaluationSettings
-from tests.unit.docs.pages import CHART, code, page, section, table
+from tests.rules.cases import alerts
+from tests.unit.docs.pages import CHART, PAGES, anchors, code, page, section, table
 
 
 def _text(value):
@@ -138,11 +139,14 @@ def test_kinds_that_a_stack_requires_that_is_on(name, stack):
 
 
 def test_alerts_are_those_of_the_chart():
-    rule = (CHART / "templates" / "prometheusrule.yaml").read_text()
-    alerts = dict(re.findall(r"alert: (\w+).*?severity: (\w+)", rule, re.DOTALL))
-    text = section(page("operations.md"), "## Alerts")
-    assert {code(row[0])[0]: row[1] for row in table(text, "alert")} == alerts
-    assert set(re.findall(r"^\*\*`(\w+)`\*\*", text, re.MULTILINE)) == alerts.keys()
+    rules = alerts()
+    text = page("alerts.md")
+    told = {code(row[0])[0]: row[1] for row in table(text, "alert")}
+    assert told == {name: rule["labels"]["severity"] for name, rule in rules.items()}
+    assert set(re.findall(r"^## (\w+)$", text, re.MULTILINE)) == rules.keys()
+    for rule in rules.values():
+        where, _, anchor = rule["annotations"]["runbook"].partition("#")
+        assert anchor in anchors(PAGES[where])
 
 
 def test_sizes_are_the_measured_ones():

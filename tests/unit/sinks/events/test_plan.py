@@ -172,3 +172,10 @@ def test_our_own_writes_count_before_the_watch_brings_them(seen, before, expecte
     records = overlay(seen, {answer.event.name: Written(answer.event, before)})
     versions = [record.event.metadata.resource_version for record in records]
     assert versions == (["8"] if expected == "answer" else ["9"])
+
+
+def test_only_a_new_event_tells_the_start_of_its_episode():
+    """What fires again in the same episode had been told when it began."""
+    (new,) = plan_events(report(finding()), [], SETTINGS, "pod").writes
+    (again,) = plan_events(report(finding()), [written(5, state="over")], SETTINGS, "pod").writes
+    assert (new.since, again.since) == (finding().since, None)

@@ -99,7 +99,9 @@ class Owner:
         before = len(self.outcomes)
         self.writer.offer(plan)
         async with asyncio.timeout(20):
-            while (len(self.outcomes) == before and plan.writes) or self.outcomes[-1:] == ["refused"]:
+            while (len(self.outcomes) == before and plan.writes) or self.outcomes[-1:] == [
+                "refused"
+            ]:
                 await self._told.wait()
                 self._told.clear()
         return self.outcomes[before:]

@@ -1,0 +1,237 @@
+"""`kubectl status-reporter`: what is wrong in the cluster of the current context.
+
+kubectl runs the executable `kubectl-status_reporter` that it finds on PATH; it passes on its
+arguments and its environment, and its exit status.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from reporter.cli.check import NOTHING_FIRES, SOMETHING_FIRES, Look, evaluate_look
+from reporter.cli.configure import ProgramSettings, misspelt_variables
+from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.cli.judged import why_nothing_is_judged
+from reporter.cli.main import exit_status
+from reporter.cli.parser import Parser
+from reporter.cli.redraw import Screen
+from reporter.errors import UsageError
+from reporter.model.report import Disposition, EventType, Report
+from reporter.model.subject import Subject, SubjectKind
+from reporter.sinks.event_table import event_table
+from reporter.sinks.events.render import events_of
+from reporter.sinks.finding_table import finding_table
+from reporter.sinks.junit import report_junit
+from reporter.sinks.report_json import report_json
+from reporter.sinks.text import report_text
+from reporter.snapshot.snapshot import Served, Snapshot
+
+PROGRAM: Final = "kubectl status-reporter"
+SHORTEST_SECONDS: Final = 1.0
+"""Evaluations of `--watch` follow each other at most this often."""
+
+_ABOUT: Final = "the present"
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """How a report is shown."""
+
+    output: str
+    namespace: str | None
+    settings: ProgramSettings
+    colour: bool
+
+    def of(self, report: Report) -> Report:
+        """Return the part of a report that was asked for."""
+        return in_namespace(report, self.namespace) if self.namespace else report
+
+    def text(self, report: Report) -> str:
+        """Return a report as it is printed."""
+        return _RENDERED[self.output](report, self)
+
+
+def program() -> int:
+    """Run the plugin with the arguments of the process; the entry point of the executable."""
+    return exit_status(lambda: main(sys.argv[1:]), PROGRAM)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Evaluate and print, once or on every change.
+
+    Returns:
+        1 if a Warning fires, unless `--fail-on none` was given; else 0.
+
+    Raises:
+        UsageError: it could not be evaluated.
+
+    """
+    arguments = _parser().parse(argv)
+    if arguments.explain:
+        from reporter.cli import explain
+
+        return explain.main([arguments.explain])
+    if arguments.watch and arguments.output == "junit":
+        raise UsageError("-o junit is one document; leave out --watch")
+    from reporter.daemon import logs
+    from reporter.kube.errors import KubeError
+
+    for warning in misspelt_variables():
+        sys.stderr.write(f"{PROGRAM}: {warning}\n")
+    settings = settings_from(arguments)
+    logs.configure("error", settings.log_format)
+    view = _View(arguments.output, arguments.namespace, settings, _colour(arguments.output))
+    try:
+        if arguments.watch:
+            return _watch(view)
+        report = view.of(_once(settings))
+    except KubeError as error:
+        raise UsageError(f"{error}; use --kubeconfig and --context") from None
+    sys.stdout.write(view.text(report))
+    fails = arguments.fail_on != "none" and _fires(report)
+    return SOMETHING_FIRES if fails else NOTHING_FIRES
+
+
+def in_namespace(report: Report, namespace: str) -> Report:
+    """Return what a report says of one namespace, and of the cluster, whose faults may be behind it."""
+
+    def is_of(subject: Subject) -> bool:
+        return subject.kind is SubjectKind.CLUSTER or subject.namespace == namespace
+
+    return replace(
+        report,
+        findings=tuple(each for each in report.findings if is_of(each.subject)),
+        ready=tuple(each for each in report.ready if is_of(each.subject)),
+        skipped=tuple(each for each in report.skipped if each.namespace in {"", namespace}),
+        derived=tuple(each for each in report.derived if each.object.namespace == namespace),
+    )
+
+
+def _parser() -> Parser:
+    parser = Parser("", "Say which one fault is behind the others; nothing is written.", EPILOG)
+    parser.prog = PROGRAM
+    parser.usage = f"{PROGRAM} [FLAGS]"
+    parser.add_argument(
+        "-n", "--namespace", help="only this namespace, and the cluster (all namespaces)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=tuple(_RENDERED),
+        default="text",
+        help="text, wide, json, junit, or what kubectl get events would show (text)",
+    )
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="again on every change, until Ctrl-C"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("warning", "none"),
+        default="warning",
+        help="what makes the exit status 1: a Warning that fires, or nothing (warning)",
+    )
+    parser.add_argument("--explain", metavar="REASON", help="what a reason means and what to do")
+    add_setting_flags(parser, daemon=False)
+    return parser
+
+
+def _once(settings: ProgramSettings) -> Report:
+    from reporter.cli.cluster import read_cluster
+
+    return _evaluate(asyncio.run(read_cluster(settings)), settings)
+
+
+def _evaluate(snapshot: Snapshot, settings: ProgramSettings) -> Report:
+    """Judge the cluster as it is now.
+
+    Raises:
+        UsageError: nothing can be judged. Whoever may read nothing learns that, not that the
+            CRDs that discovery shows to everybody are there.
+
+    """
+    if not any(state.served is Served.SERVED for state in snapshot.states.values()):
+        raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=False))
+    return evaluate_look(Look(snapshot=snapshot, now=datetime.now(UTC), about=_ABOUT), settings)
+
+
+def _watch(view: _View) -> int:
+    """Show reports until Ctrl-C."""
+    try:
+        asyncio.run(_show_changes(view))
+    except KeyboardInterrupt:
+        sys.stdout.write("\n" if sys.stdout.isatty() else "")
+    return NOTHING_FIRES
+
+
+async def _show_changes(view: _View) -> None:
+    from reporter.cli.cluster import watched_cluster
+
+    screen = Screen(sys.stdout)
+    due = asyncio.Event()
+    async with watched_cluster(view.settings) as cluster:
+        cluster.on_change(due.set)
+        while True:
+            due.clear()
+            try:
+                snapshot = cluster.snapshot()
+                report = view.of(await asyncio.to_thread(_evaluate, snapshot, view.settings))
+                screen.show(view.text(report), _essence(report))
+            except UsageError as error:
+                screen.show(f"{error}\n", str(error))
+            await asyncio.sleep(SHORTEST_SECONDS)
+            try:
+                async with asyncio.timeout(view.settings.resync_seconds):
+                    await due.wait()
+            except TimeoutError:
+                continue
+
+
+def _essence(report: Report) -> object:
+    """Return what of a report is news; the time and ages are not."""
+    findings = [(each.key, each.disposition, each.message, each.stale) for each in report.findings]
+    return findings, [each.subject for each in report.ready], report.unknown
+
+
+def _fires(report: Report) -> bool:
+    return any(
+        each.disposition is Disposition.FIRING and each.type is EventType.WARNING
+        for each in report.findings
+    )
+
+
+def _colour(output: str) -> bool:
+    return output in {"text", "wide"} and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _text(report: Report, view: _View) -> str:
+    about = f"{_ABOUT}; namespace {view.namespace} and the cluster" if view.namespace else _ABOUT
+    return report_text(report, about=about, colour=view.colour)
+
+
+def _wide(report: Report, view: _View) -> str:
+    return finding_table(report, colour=view.colour) or "No findings.\n"
+
+
+def _json(report: Report, view: _View) -> str:
+    return report_json(report, view.settings).decode()
+
+
+def _junit(report: Report, _: _View) -> str:
+    return report_junit(report)
+
+
+def _events(report: Report, view: _View) -> str:
+    return event_table(events_of(report, view.settings), report.now) or "No Events.\n"
+
+
+_RENDERED: Final[dict[str, Callable[[Report, _View], str]]] = {
+    "text": _text,
+    "wide": _wide,
+    "json": _json,
+    "junit": _junit,
+    "events": _events,
+}

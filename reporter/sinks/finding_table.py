@@ -1,0 +1,64 @@
+"""All findings as a table, as `kubectl get -o wide` would print them."""
+
+from collections.abc import Callable
+from typing import Final
+
+from reporter.catalogue.reasons import RANK
+from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.text import clean
+from reporter.sinks.age import age
+
+_COLUMNS: Final = ("STATE", "REASON", "SUBJECT", "OBJECT", "FOR", "FIRES IN", "BY", "MESSAGE")
+_PADDING: Final = 3
+_NONE: Final = "<none>"
+_COLOURS: Final = {Disposition.FIRING: "\x1b[1;31m", Disposition.PENDING: "\x1b[33m"}
+_ORDER: Final = {disposition: place for place, disposition in enumerate(Disposition)}
+
+
+def finding_table(report: Report, *, colour: bool = False) -> str:
+    """Return a line for each finding, what fires first; empty where there are none.
+
+    Args:
+        report: what a pass decided.
+        colour: use the colours of a terminal.
+
+    """
+    if not report.findings:
+        return ""
+    findings = sorted(
+        report.findings, key=lambda each: (_ORDER[each.disposition], RANK[each.reason], each.key)
+    )
+    rows = [_row(each, report) for each in findings]
+    widths = [max(map(len, column)) + _PADDING for column in zip(_COLUMNS, *rows, strict=True)]
+    lines = [_line(_COLUMNS, widths, str)]
+    for finding, row in zip(findings, rows, strict=True):
+        paint = _painter(finding.disposition if colour else None)
+        lines.append(_line(row, widths, paint))
+    return "".join(lines)
+
+
+def _row(finding: ResolvedFinding, report: Report) -> tuple[str, ...]:
+    involved = finding.involved
+    place = (part for part in (involved.kind.lower(), involved.namespace, involved.name) if part)
+    fires_in = age(finding.fires_at - report.now) if finding.fires_at else _NONE
+    stale = " (stale)" if finding.stale else ""
+    return (
+        f"{finding.disposition}{stale}",
+        finding.reason,
+        clean(str(finding.subject)),
+        clean("/".join(place)),
+        age(report.now - finding.since),
+        fires_in,
+        ",".join(finding.by) or _NONE,
+        clean(finding.message),
+    )
+
+
+def _line(row: tuple[str, ...], widths: list[int], paint: Callable[[str], str]) -> str:
+    cells = [f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)]
+    return f"{paint(cells[0])}{''.join(cells[1:])}".rstrip() + "\n"
+
+
+def _painter(disposition: Disposition | None) -> Callable[[str], str]:
+    start = _COLOURS.get(disposition) if disposition else None
+    return (lambda text: f"{start}{text}\x1b[0m") if start else str

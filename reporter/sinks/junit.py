@@ -1,0 +1,68 @@
+"""The report as JUnit XML, for those whose pipeline shows test results.
+
+A subject that is ready is a test that passed, what fires is a failure, every other finding is
+skipped with what became of it, and what could not be read is an error.
+"""
+
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from reporter.model.instant import rfc3339
+from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.text import clean
+from reporter.sinks.action import action_of
+
+_SUITE: Final = "status-reporter"
+_NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
+"""What XML does not allow, of what a clean text may hold."""
+
+_RESULTS: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def report_junit(report: Report) -> str:
+    """Return the report as one suite of tests; the same report gives the same text."""
+    suite = Element("testsuite", name=_SUITE)
+    for ready in sorted(report.ready, key=lambda each: each.subject):
+        _case(suite, str(ready.subject), ready.reason)
+    for finding in report.findings:
+        _finding(_case(suite, str(finding.subject), _name(finding)), finding)
+    for unknown in sorted(report.unknown):
+        case = _case(suite, "resources", unknown.resource)
+        SubElement(case, "error", message=_text(unknown.cause), type="unknown")
+    counts = {"tests": len(suite), **{key: _count(suite, tag) for key, tag in _RESULTS.items()}}
+    for key, count in counts.items():
+        suite.set(key, str(count))
+    suite.set("time", "0")
+    suite.set("timestamp", rfc3339(report.now).removesuffix("Z"))
+    suites = Element("testsuites")
+    suites.append(suite)
+    indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, encoding="unicode")}\n'
+
+
+def _case(suite: Element, of: str, name: str) -> Element:
+    return SubElement(suite, "testcase", classname=_text(of), name=_text(name), time="0")
+
+
+def _name(finding: ResolvedFinding) -> str:
+    """Return what tells a finding from others of its subject."""
+    involved = finding.involved
+    parts = (involved.kind.lower(), involved.namespace, involved.name)
+    return f"{finding.reason} ({'/'.join(part for part in parts if part)})"
+
+
+def _finding(case: Element, finding: ResolvedFinding) -> None:
+    if finding.disposition is Disposition.FIRING:
+        failure = SubElement(case, "failure", message=_text(finding.cause), type=finding.reason)
+        failure.text = f"{_text(finding.message)}\nTo do: {_text(action_of(finding))}"
+        return
+    by = f" by {', '.join(finding.by)}" if finding.by else ""
+    SubElement(case, "skipped", message=f"{finding.disposition}{by}: {_text(finding.cause)}")
+
+
+def _count(suite: Element, tag: str) -> int:
+    return sum(case.find(tag) is not None for case in suite)
+
+
+def _text(text: str) -> str:
+    return clean(text).translate(_NO_CHARACTERS)

@@ -1,0 +1,217 @@
+"""`kubectl status-reporter`, by kubectl itself where there is one, against the sandbox."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from urllib.request import Request, urlopen
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from tests.unit.cli.conftest import EXAMPLES
+from tests.unit.cli.plugin import Plugin, install, read_until, sandbox
+
+KAITO = "clusterKaitoControllerNotReady"
+
+
+@pytest.fixture(name="bin_", scope="module")
+def _bin(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bin")
+    install(folder)
+    return folder
+
+
+@pytest.fixture(name="on", scope="module")
+def _on(bin_, tmp_path_factory):
+    """The plugin, on the broken or the healthy stack; nobody changes these."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("broken", "healthy")}
+    with (
+        sandbox(EXAMPLES / "broken-stack", folders["broken"]) as broken,
+        sandbox(EXAMPLES / "healthy-stack", folders["healthy"]) as healthy,
+    ):
+        yield {
+            "broken": Plugin(bin_, broken, folders["broken"]),
+            "healthy": Plugin(bin_, healthy, folders["healthy"]),
+        }
+
+
+@pytest.mark.parametrize(
+    ("stack", "flags", "status"),
+    [
+        ("healthy", [], 0),
+        ("broken", [], 1),
+        ("broken", ["--fail-on", "warning"], 1),
+        ("broken", ["--fail-on", "none"], 0),
+        ("broken", ["-n", "search-models"], 1),
+        ("broken", ["--explain", KAITO], 0),
+        ("broken", ["--explain", "nonsense"], 2),
+        ("broken", ["--kubeconfig", "/nowhere"], 2),
+        ("broken", ["--context", "nobody"], 2),
+        ("broken", ["-o", "yaml"], 2),
+        ("broken", ["-o", "junit", "--watch"], 2),
+        ("broken", ["--watchh"], 2),
+    ],
+)
+def test_exit_status(on, stack, flags, status):
+    """1 if a Warning fires, unless that is not to fail; 2 with one line if it could not be told."""
+    done = on[stack](*flags)
+    assert done.returncode == status, done.stderr
+    assert (done.stderr != "") == (status == 2)
+    assert not done.stderr or done.stderr.startswith("kubectl status-reporter: ")
+    assert done.stderr.count("\n") == (status == 2)
+
+
+def test_the_cause_comes_first_and_in_no_colours_where_nobody_sees_them(on):
+    """What is piped is plain text."""
+    text = on["broken"]().stdout
+    assert "4 causes fire" in text
+    assert text.index(KAITO) < text.index("Not causes:")
+    assert "\x1b" not in text
+
+
+def test_wide_is_a_line_for_each_finding_what_fires_first(on):
+    """State, reason, subject, object, since when, by what, and the whole message."""
+    head, *rows = on["broken"]("-o", "wide").stdout.splitlines()
+    assert head.split() == [
+        "STATE",
+        "REASON",
+        "SUBJECT",
+        "OBJECT",
+        "FOR",
+        "FIRES",
+        "IN",
+        "BY",
+        "MESSAGE",
+    ]
+    states = [row.split()[0] for row in rows]
+    assert states == ["firing"] * 4 + ["suppressed"] * 2 + ["secondary"]
+    (pods,) = (row for row in rows if "inferencesetModelPodsNotReady" in row.split()[1])
+    assert "inferenceset/search-models/mistral-7b" in pods
+    assert pods.split()[6] == KAITO
+    assert on["healthy"]("-o", "wide").stdout == "No findings.\n"
+
+
+def test_json_is_the_report_of_check(on):
+    """So that scripts need not know which of the two they have."""
+    report = json.loads(on["broken"]("-o", "json").stdout)
+    assert (report["apiVersion"], report["kind"]) == ("status-reporter/v1", "Report")
+    assert sum(each["disposition"] == "firing" for each in report["findings"]) == 4
+
+
+def test_events_are_those_that_a_daemon_would_write(on):
+    """As kubectl get events has them."""
+    head, *rows = on["broken"]("-o", "events").stdout.splitlines()
+    assert head.split()[:4] == ["LAST", "SEEN", "TYPE", "REASON"]
+    assert any(KAITO in row for row in rows)
+
+
+def test_a_namespace_is_shown_with_the_cluster_that_may_be_behind_it(on):
+    """Not the faults of other namespaces."""
+    findings = json.loads(on["broken"]("-n", "search-models", "-o", "json").stdout)["findings"]
+    subjects = {each["subject"] for each in findings}
+    assert subjects == {"cluster", "inferenceset/search-models/mistral-7b"}
+
+
+ATTRIBUTES = {
+    "testsuites": set(),
+    "testsuite": {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"},
+    "testcase": {"classname", "name", "time"},
+    "failure": {"message", "type"},
+    "error": {"message", "type"},
+    "skipped": {"message"},
+}
+CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"testcase"},
+    "testcase": {"failure", "error", "skipped"},
+}
+"""What the schema of Jenkins' JUnit plugin allows, of what is written here."""
+
+
+def test_junit_is_what_pipelines_read(on):
+    """Elements and attributes of the schema, counts that are right, names that are unique."""
+    root = ET.fromstring(on["broken"]("-o", "junit").stdout)
+    for element in root.iter():
+        assert set(element.keys()) == ATTRIBUTES[element.tag]
+        assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
+    (suite,) = root
+    for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        assert int(suite.get(key)) == len(suite.findall(f"testcase/{tag}"))
+    assert int(suite.get("tests")) == len(suite)
+    assert (suite.get("failures"), suite.get("skipped")) == ("4", "3")
+    names = [(case.get("classname"), case.get("name")) for case in suite]
+    assert len(names) == len(set(names))
+    (skipped,) = suite.findall(
+        "testcase[@classname='inferenceset/search-models/mistral-7b']/skipped"
+    )
+    assert skipped.get("message") == f"suppressed by {KAITO}: ImagePullBackOff"
+
+
+def test_a_reason_is_explained_without_a_cluster(bin_, tmp_path):
+    """The plugin is the whole manual."""
+    plugin = Plugin(bin_, tmp_path / "no-kubeconfig", tmp_path)
+    assert "Raised when:" in plugin("--explain", KAITO.upper()).stdout
+
+
+@pytest.fixture(name="own")
+def _own(bin_, tmp_path):
+    """A healthy stack that a test may break."""
+    with sandbox(EXAMPLES / "healthy-stack", tmp_path) as kubeconfig:
+        yield Plugin(bin_, kubeconfig, tmp_path)
+
+
+def _scale(plugin, replicas):
+    """Scale the KAITO controller by a merge patch."""
+    config = yaml.safe_load(Path(plugin.environment["KUBECONFIG"]).read_text())
+    server = config["clusters"][0]["cluster"]["server"]
+    url = f"{server}/apis/apps/v1/namespaces/kaito-system/deployments/kaito-workspace"
+    body = json.dumps({"spec": {"replicas": replicas}}).encode()
+    headers = {"Content-Type": "application/merge-patch+json"}
+    with urlopen(Request(url, body, headers, method="PATCH")) as answer:
+        assert answer.status == 200
+
+
+def test_watch_tells_each_change_until_it_is_interrupted(own):
+    """Printed anew where there is no terminal; Ctrl-C is how it ends, hence status 0."""
+    with own.running("--watch", output=subprocess.PIPE) as process:
+        first = read_until(process.stdout.fileno(), "Nothing fires")
+        assert KAITO not in first
+        _scale(own, 0)
+        then = read_until(process.stdout.fileno(), f"1 cause fires[^$]*{KAITO}")
+        assert "\x1b" not in first + then
+        _scale(own, 1)
+        read_until(process.stdout.fileno(), "Nothing fires")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+        assert process.stderr.read() == b""
+
+
+def test_watch_redraws_a_terminal_in_colours(own):
+    """In place: the second text begins where the first one did."""
+    terminal, theirs = os.openpty()
+    try:
+        with own.running("-w", output=theirs) as process:
+            first = read_until(terminal, "Nothing fires[^$]*\x1b\\[J")
+            assert first.startswith("\x1b[2J\x1b[H\x1b[1;32mNothing fires")
+            _scale(own, 0)
+            assert read_until(terminal, "1 cause fires").startswith("\x1b[H\x1b[1;31m1 cause")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 0
+    finally:
+        os.close(terminal)
+        os.close(theirs)
+
+
+def test_no_color_is_heeded(own):
+    """https://no-color.org."""
+    terminal, theirs = os.openpty()
+    own.environment["NO_COLOR"] = "1"
+    try:
+        with own.running(output=theirs):
+            assert read_until(terminal, "Nothing fires").startswith("Nothing fires")
+    finally:
+        os.close(terminal)
+        os.close(theirs)

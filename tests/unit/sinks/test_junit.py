@@ -1,0 +1,55 @@
+"""The report as JUnit XML: what each part of it becomes, and that nothing breaks the document."""
+
+from dataclasses import replace
+from datetime import timedelta
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from reporter.model.report import Disposition, Report, UnknownResource
+from reporter.sinks.junit import report_junit
+from tests.unit.sinks.events.test_plan import NOW, finding, ready, report
+
+
+def suite(of: Report):
+    (found,) = ET.fromstring(report_junit(of))
+    return found
+
+
+def test_a_subject_that_is_ready_has_passed():
+    (case,) = suite(replace(report(), ready=(ready(due=False),)))
+    assert list(case) == []
+
+
+def test_what_fires_has_failed_with_what_to_do():
+    (case,) = suite(report(finding()))
+    (failure,) = case
+    assert failure.tag == "failure"
+    assert failure.get("type") == finding().reason
+    assert "\nTo do: " in failure.text
+
+
+@pytest.mark.parametrize("disposition", set(Disposition) - {Disposition.FIRING})
+def test_what_does_not_fire_is_skipped_with_what_became_of_it(disposition):
+    (case,) = suite(report(finding(disposition)))
+    (skipped,) = case
+    assert skipped.tag == "skipped"
+    assert skipped.get("message").startswith(str(disposition))
+
+
+def test_what_could_not_be_read_is_an_error():
+    """Neither well nor a fault."""
+    found = suite(replace(report(), unknown=(UnknownResource("pods", "forbidden"),)))
+    (error,) = found.findall("testcase/error")
+    assert (found.get("errors"), error.get("message")) == ("1", "forbidden")
+
+
+@given(st.text())
+@example("\x00\x1b]]>&\ufffe\uffff")
+def test_no_message_breaks_the_document(text):
+    """Messages are from elsewhere."""
+    of = report(replace(finding(), message=text, cause=text, since=NOW - timedelta(1)))
+    (failure,) = suite(of).findall("testcase/failure")
+    assert not set(failure.get("message") + failure.text) & {"\ufffe", "\uffff", "\x00", "\x1b"}

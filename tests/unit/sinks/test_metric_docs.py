@@ -1,0 +1,171 @@
+"""The metrics that are exported are those that docs/metrics.md describes and that rules and dashboard read."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from reporter.model.report import Disposition, Report, SkippedObject
+from reporter.model.subject import Layer
+from reporter.samples.scrape import Failure
+from reporter.sinks.events.plan import Purpose
+from reporter.sinks.metrics import Metrics
+from reporter.sinks.scrape_metrics import OK
+from reporter.sinks.statuses.plan import Method
+from reporter.snapshot.snapshot import Served
+from tests.helm.dashboard import expressions
+from tests.rules.cases import alerts
+from tests.unit.docs.pages import code, page, table
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SUFFIXES = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}
+DOCUMENTED = {
+    code(name)[0]: (type_, set(code(labels)))
+    for name, type_, labels, _, _ in table(page("metrics.md"), "metric")
+}
+
+
+class Busy:
+    """A daemon of which every metric has a sample."""
+
+    def report(self):
+        skipped = SkippedObject("pods", "a", "b", "no name")
+        return Report(now=NOW, findings=(), ready=(), unknown=(), skipped=(skipped,))
+
+    def watches(self):
+        watch = {"resource": "pods", "state": "served", "confirmed": True, "age_seconds": 1.0}
+        return [SimpleNamespace(**watch, objects=1, relists=1, failures=0)]
+
+    def events_waiting(self):
+        return 0
+
+    def statuses_waiting(self):
+        return 0
+
+    def leading(self):
+        return True
+
+    def clock_offset_seconds(self):
+        return 0.0
+
+
+def metrics(now=lambda: NOW):
+    made = Metrics("1", "abc", now)
+    made.attach(Busy())
+    made.requested("list", "pods", "200")
+    made.event_written(Purpose.FIRE, "written")
+    made.status_written(Method.APPLY, "written")
+    made.role_event_written("written")
+    return made
+
+
+def families(made):
+    """Return type and labels of each metric, by the name that the page gives it."""
+    found = {}
+    for family in text_string_to_metric_families(generate_latest(made.registry).decode()):
+        if family.name.endswith("_created"):
+            continue
+        name = family.name + ("_total" if family.type == "counter" else "")
+        labels = {label for sample in family.samples for label in sample.labels} - {"le"}
+        found[name] = (family.type, labels)
+    return found
+
+
+EXPORTED = families(metrics())
+SERIES = {
+    name.removesuffix("_total") + suffix: labels | ({"le"} if suffix == "_bucket" else set())
+    for name, (type_, labels) in EXPORTED.items()
+    for suffix in SUFFIXES[type_]
+}
+
+
+def test_every_metric_is_documented_with_its_type_and_labels_and_no_other():
+    assert DOCUMENTED == EXPORTED
+
+
+def test_every_documented_metric_has_a_unit_and_a_meaning():
+    for name, _, _, unit, meaning in table(page("metrics.md"), "metric"):
+        assert unit, name
+        assert meaning, name
+
+
+READ = [
+    *((name, rule["expr"]) for name, rule in alerts().items()),
+    *expressions(),
+]
+GIVEN_BY_PROMETHEUS = {"namespace", "job", "pod"}
+
+
+@pytest.mark.parametrize(("where", "expression"), READ)
+def test_rules_and_dashboard_read_what_is_exported(where, expression):
+    """Series by their full names, and only labels that they have."""
+    selectors = re.findall(r"(status_reporter_\w+)\{(.*?)\}", expression)
+    assert len(selectors) == expression.count("status_reporter_") > 0
+    known = set(GIVEN_BY_PROMETHEUS)
+    for name, matchers in selectors:
+        assert name in SERIES
+        assert {label for label, _ in _matchers(matchers)} <= SERIES[name] | GIVEN_BY_PROMETHEUS
+        known |= SERIES[name]
+    grouped = re.findall(r"(?:by|on|without) \((.*?)\)", expression)
+    assert {label.strip() for each in grouped for label in each.split(",")} <= known
+
+
+VALUES = {
+    ("status_reporter_findings", "disposition"): set(Disposition),
+    ("status_reporter_findings", "layer"): set(Layer),
+    ("status_reporter_resource_state", "state"): {each.value for each in Served},
+    ("status_reporter_scrapes_total", "outcome"): {OK, *(each.name.lower() for each in Failure)},
+    ("status_reporter_event_writes_total", "outcome"): {
+        *("written", "repeated", "conflict", "expired", "refused", "failed"),
+    },
+    ("status_reporter_modelserving_status_writes_total", "outcome"): {
+        *("written", "unchanged", "pruned", "conflict", "gone", "refused", "failed"),
+    },
+}
+
+
+@pytest.mark.parametrize(("where", "expression"), READ)
+def test_rules_and_dashboard_ask_for_values_that_labels_have(where, expression):
+    """A value that nobody exports is as silent as a name."""
+    for name, matchers in re.findall(r"(status_reporter_\w+)\{(.*?)\}", expression):
+        for label, value in _matchers(matchers):
+            if (name, label) in VALUES:
+                assert set(value.split("|")) <= VALUES[name, label]
+
+
+def _matchers(text):
+    return re.findall(r'(\w+)(?:=~|!~|!=|=)"([^"]*)"', text)
+
+
+PLAIN = {
+    ("layer",): set(Layer),
+    ("purpose",): {each.name.lower() for each in Purpose},
+    ("state",): {each.value for each in Served},
+    ("method",): set(Method),
+    ("outcome", "of scrapes"): {OK, *(each.name.lower() for each in Failure)},
+}
+
+
+@pytest.mark.parametrize("key", PLAIN)
+def test_values_of_labels_are_those_that_are_told(key):
+    rows = {
+        (code(label)[0], *filter(None, [label.partition("` ")[2]])): values
+        for label, values in table(page("metrics.md"), "label")
+    }
+    told = {each for each in code(rows[key]) if not each.startswith("modelServing")}
+    assert told - {"roles"} == PLAIN[key]
+
+
+def test_a_delay_runs_from_the_start_of_the_episode():
+    """By the clock of the API server; an episode that begins in the future took no time."""
+    made = metrics()
+    for seconds in (62, 1000, -5):
+        made.episode_told(NOW - timedelta(seconds=seconds))
+    text = generate_latest(made.registry).decode()
+    assert "status_reporter_event_delay_seconds_sum 1062.0" in text
+    assert 'status_reporter_event_delay_seconds_bucket{le="60.0"} 1.0' in text
+    assert 'status_reporter_event_delay_seconds_bucket{le="65.0"} 2.0' in text
+    assert "status_reporter_event_delay_seconds_count 3.0" in text
