@@ -13,7 +13,7 @@ from typing import Final
 
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
-from reporter.cli.judged import is_judged, why_nothing_is_judged
+from reporter.cli.judged import is_judged, reads_anything, why_nothing_is_judged
 from reporter.cli.parser import PROGRAM, Parser
 from reporter.errors import UsageError
 from reporter.model.instant import Instant, parse_rfc3339, rfc3339
@@ -181,7 +181,9 @@ def evaluate_look(
 
     """
     evaluation = evaluate(look.snapshot, settings, look.samples)
-    if not is_judged(evaluation, look.snapshot, settings):
+    # Discovery answers everybody: who may read nothing else is not told that nothing fires.
+    blind = not from_dump and not reads_anything(look.snapshot)
+    if blind or not is_judged(evaluation, look.snapshot, settings):
         raise UsageError(why_nothing_is_judged(look.snapshot, settings, from_dump=from_dump))
     # One look needs a boot clock only to measure from.
     now = Instant(look.now, look.now - _EPOCH)

@@ -11,7 +11,7 @@ from reporter.model.resource import Resource
 from reporter.model.subject import Subject, SubjectKind
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import components
 
 _SHORT: Final = {"namespaces": "ns"}
@@ -38,6 +38,11 @@ def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSetting
         for reason in REASONS
         if reason.subject_kind is subject.kind and not reason.says_ready
     )
+
+
+def reads_anything(snapshot: Snapshot) -> bool:
+    """Tell whether objects of any kind could be read."""
+    return any(state.served is Served.SERVED for state in snapshot.states.values())
 
 
 def why_nothing_is_judged(

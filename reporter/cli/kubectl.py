@@ -15,7 +15,6 @@ from typing import Final
 from reporter.cli.check import NOTHING_FIRES, SOMETHING_FIRES, Look, evaluate_look
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
-from reporter.cli.judged import why_nothing_is_judged
 from reporter.cli.main import exit_status
 from reporter.cli.parser import Parser
 from reporter.cli.redraw import Screen
@@ -28,7 +27,7 @@ from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
 from reporter.sinks.text import report_text
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Snapshot
 
 PROGRAM: Final = "kubectl status-reporter"
 SHORTEST_SECONDS: Final = 1.0
@@ -149,12 +148,9 @@ def _evaluate(snapshot: Snapshot, settings: ProgramSettings) -> Report:
     """Judge the cluster as it is now.
 
     Raises:
-        UsageError: nothing can be judged. Whoever may read nothing learns that, not that the
-            CRDs that discovery shows to everybody are there.
+        UsageError: nothing can be judged.
 
     """
-    if not any(state.served is Served.SERVED for state in snapshot.states.values()):
-        raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=False))
     return evaluate_look(Look(snapshot=snapshot, now=datetime.now(UTC), about=_ABOUT), settings)
 
 

@@ -1,13 +1,17 @@
+import asyncio
 import io
 import json
 import shutil
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from datetime import UTC, datetime
 
 import pytest
 
 from reporter.cli import check
+from reporter.sandbox.faults import Fault
+from reporter.sandbox.serve import running
 
 NOW = "2026-11-20T12:00:00Z"
 
@@ -324,3 +328,16 @@ def test_the_live_cluster(broken, tmp_path):
         key for key, value in dispositions(json.loads(done.stdout)).items() if value == "firing"
     }
     assert ("clusterKaitoControllerNotReady", "cluster") in firing
+
+
+async def test_an_account_that_may_read_nothing_is_not_told_that_nothing_fires(tmp_path):
+    """Discovery answers everybody; that says nothing of what runs."""
+    kubeconfig = tmp_path / "kubeconfig"
+    async with running((), kubeconfig_path=kubeconfig) as sandbox:
+        sandbox.faults.add(Fault(action="forbidden", verbs=("list", "watch")))
+        command = [sys.executable, "-m", "reporter", "check", "--kubeconfig", str(kubeconfig)]
+        process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
+        out, said = await process.communicate()
+    assert (process.returncode, out) == (2, b"")
+    assert b"nothing can be judged" in said
+    assert b"pods: list" in said
