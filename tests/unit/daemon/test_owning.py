@@ -1,0 +1,89 @@
+"""When the status of ModelServings is written and their roles are told: modes, standbys, doubt."""
+
+from dataclasses import replace
+
+import pytest
+
+from reporter.catalogue.modelserving import STATUS_NOT_OWNED
+from reporter.catalogue.resources import PODS
+from reporter.daemon.owning import Owning, own
+from reporter.derived.modelserving.ownership_memory import Answer
+from reporter.settings import DaemonSettings
+from reporter.sinks.statuses.plan import Method
+from tests.unit.probes.building import at, snapshot_of
+from tests.unit.probes.modelserving.kthena import evaluated, stack, waits
+
+LOST = {"Pod m-0-decode-0-0": waits("Error")}
+
+
+def owned(changes=(), *, before=None, second=0, leading=True, confirmed=True, answers=(), **flags):
+    """A pass over a ModelServing that runs, with changes."""
+    objects = stack(dict(changes))
+    seen = snapshot_of(*objects.values())
+    if not confirmed:
+        state = replace(seen.state(PODS), confirmed=False)
+        seen = replace(seen, states={**seen.states, PODS: state})
+    derived = evaluated(objects).derived
+    settings = DaemonSettings(**flags)
+    before = before or Owning()
+    return own(
+        derived, seen, before, dict(answers), at(second), settings, "replica-a", leading=leading
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "methods"), [("off", None), ("roles", [Method.APPLY]), ("full", [Method.REPLACE])]
+)
+def test_how_much_is_written_is_a_setting(mode, methods):
+    plan = owned(modelserving_status=mode).statuses
+    assert (None if plan is None else [each.method for each in plan.writes]) == methods
+
+
+def test_a_standby_writes_nothing_and_remembers_nothing_of_the_leaders_writes():
+    """It would take the leader's first write for somebody else's."""
+    led = owned(modelserving_status="full")
+    assert led.after.ownership
+    standby = owned(before=led.after, leading=False, modelserving_status="full")
+    assert (standby.statuses, standby.after.ownership) == (None, {})
+
+
+def test_nothing_is_written_on_unconfirmed_data():
+    """A lost connection may have hidden a pod; what is remembered stays."""
+    led = owned(modelserving_status="full")
+    doubted = owned(LOST, before=led.after, confirmed=False, modelserving_status="full")
+    assert doubted.statuses is None
+    assert doubted.after == led.after
+
+
+def test_a_field_that_is_dropped_becomes_a_finding():
+    """The answer to the write says so."""
+    led = owned(modelserving_status="roles")
+    (write,) = led.statuses.writes
+    answer = Answer(
+        number=1, before=write.version, version=write.version, stored=None, asked=write.asked,
+        pruned=("roleStatuses",),
+    )  # fmt: skip
+    told = owned(
+        before=led.after, second=1, answers={write.object.uid: answer}, modelserving_status="roles"
+    )
+    (finding,) = told.findings
+    assert finding.reason == STATUS_NOT_OWNED
+    assert "lacks status.roleStatuses" in finding.message
+    assert told.statuses.writes == ()
+
+
+def test_roles_are_told_once_they_change_and_only_by_the_leader():
+    """What is seen first is no news; a standby looks on, so that it does not tell old news later."""
+    first = owned(role_events=True)
+    assert first.role_events == ()
+    change = owned(LOST, before=first.after, second=1, role_events=True)
+    assert [each["reason"] for each in change.role_events] == ["RoleCreating"]
+    standby = owned(LOST, before=first.after, second=1, leading=False, role_events=True)
+    assert standby.role_events == ()
+    later = owned(LOST, before=standby.after, second=2, role_events=True)
+    assert later.role_events == ()
+
+
+def test_without_role_events_nothing_is_told():
+    first = owned()
+    assert owned(LOST, before=first.after, second=1).role_events == ()
