@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.async_api import Browser, async_playwright
 
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.page_routes import with_page
@@ -19,9 +19,15 @@ from tests.daemon.conftest import (  # noqa: F401 - fixtures
 )
 from tests.daemon.replica import free_port
 
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
 
 @pytest.fixture(name="browser")
-async def _browser() -> AsyncIterator[Browser]:
+async def _browser() -> "AsyncIterator[Browser]":
+    # Not at the top: `make test` imports this file, and has no Playwright.
+    from playwright.async_api import async_playwright
+
     sandboxed = os.geteuid() != 0  # Chromium refuses to run its sandbox as root
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(

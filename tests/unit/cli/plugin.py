@@ -17,6 +17,13 @@ ROOT = Path(__file__).parents[3]
 NAME = "kubectl-status_reporter"
 SECONDS = 60.0
 
+_INTERRUPTIBLE = (
+    "import os, signal, sys\n"
+    "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+    "os.execv(sys.argv[1], sys.argv[1:])\n"
+)
+"""A shell starts what it runs in the background with interrupts ignored, and so its children."""
+
 
 def entry_point() -> tuple[str, str]:
     """Return module and function that the package registers for the executable."""
@@ -74,8 +81,9 @@ class Plugin:
 
     @contextmanager
     def running(self, *flags: str, output: int) -> Iterator[subprocess.Popen]:
+        command = [sys.executable, "-c", _INTERRUPTIBLE, *self.command, *flags]
         with subprocess.Popen(
-            [*self.command, *flags], env=self.environment, stdout=output, stderr=subprocess.PIPE
+            command, env=self.environment, stdout=output, stderr=subprocess.PIPE
         ) as process:
             try:
                 yield process
