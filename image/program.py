@@ -9,7 +9,14 @@ from tempfile import TemporaryDirectory
 
 from image.pip import BUILD_REQUIREMENTS, from_folder, pip
 
-_SOURCES = ("LICENSE", "README.md", "pyproject.toml", "reporter", "examples/healthy-stack")
+_SOURCES = (
+    "LICENSE",
+    "README.md",
+    "pyproject.toml",
+    "reporter",
+    "examples/healthy-stack",
+    "helm/productionstack-status-reporter/files/crds",
+)
 
 
 def build_program(commit: str, wheels: Path) -> None:
