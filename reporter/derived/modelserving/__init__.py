@@ -5,7 +5,6 @@
 
 from dataclasses import dataclass
 
-from reporter.derived.modelserving.comparing import differs, roles_differ
 from reporter.derived.modelserving.facts import Facts, facts_of
 from reporter.derived.modelserving.observed import (
     GroupState,
@@ -26,10 +25,8 @@ __all__ = [
     "InstanceState",
     "InstanceStatus",
     "derive",
-    "differs",
     "facts_of",
     "observe",
-    "roles_differ",
     "wanted_status",
 ]
 

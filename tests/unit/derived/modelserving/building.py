@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from reporter.derived.modelserving import Derivation, Facts, derive
+from reporter.derived.modelserving.share import digest, our_share, status_document
 from reporter.model.derived import Derived
 from reporter.model.kthena import (
     ENTRY_LABEL,
@@ -20,6 +21,7 @@ from reporter.model.kthena import (
     ROLE_LABEL,
     ControllerRevision,
     ModelServing,
+    ModelServingStatus,
     PodGroup,
 )
 from reporter.model.objects import Pod, Service
@@ -246,6 +248,14 @@ def facts(serving: Document, *documents: Document, pod_groups: bool = True) -> F
 
 def derived(serving: Document, *documents: Document, pod_groups: bool = True) -> Derivation:
     return derive(facts(serving, *documents, pod_groups=pod_groups))
+
+
+def differs(on_record: ModelServingStatus, wanted: Document, *, whole: bool = True) -> bool:
+    """Whether a write would be made, of all of a status or of the roles only."""
+    one, other = (
+        digest(our_share(each, whole=whole)) for each in (status_document(on_record), wanted)
+    )
+    return one != other
 
 
 def stored(serving: Document, status: Document, *patches: Document) -> Document:

@@ -5,7 +5,7 @@ from itertools import permutations
 import msgspec
 import pytest
 
-from reporter.derived.modelserving import derive, differs
+from reporter.derived.modelserving import derive
 from tests.unit.derived.modelserving.building import (
     DECODE,
     PREFILL,
@@ -14,6 +14,7 @@ from tests.unit.derived.modelserving.building import (
     controller_revision,
     counters,
     derived,
+    differs,
     facts,
     group,
     instance,
