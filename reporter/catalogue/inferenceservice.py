@@ -5,13 +5,13 @@ cannot be fetched or loaded, pods, the newest revision, its rollout and traffic,
 ingress, and the whole where nothing else says why.
 """
 
+from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reason import Reason
-from reporter.model.objects import KubeObject
+from reporter.catalogue.rows import beside, row
 from reporter.model.report import EventType
-from reporter.model.resource import Resource
 from reporter.model.subject import Layer
 
 KNATIVE_MISSING: Final = "inferenceserviceKnativeMissing"
@@ -44,59 +44,7 @@ _KNATIVE: Final = (*_ITSELF, r.KNATIVE_SERVICES)
 _BOTH: Final = (*_KNATIVE, r.DEPLOYMENTS)
 _DESCRIBE: Final = "kubectl -n <namespace> describe inferenceservice <name>"
 
-
-def _row(
-    name: str,
-    summary: str,
-    *,
-    trigger: str,
-    silent: str = "",
-    action: str,
-    reads: tuple[Resource[KubeObject], ...] = _ITSELF,
-    grace_seconds: int | None = None,
-    grace_note: str = "",
-) -> Reason:
-    return Reason(
-        name=name,
-        layer=Layer.DEPLOYMENT,
-        summary=summary,
-        trigger=trigger,
-        silent=silent,
-        action=action,
-        reads=reads,
-        grace_seconds=grace_seconds,
-        grace_note=grace_note,
-    )
-
-
-def _beside(
-    name: str,
-    summary: str,
-    *,
-    type_: EventType = EventType.WARNING,
-    trigger: str,
-    silent: str = "",
-    action: str,
-    reads: tuple[Resource[KubeObject], ...] = _ITSELF,
-    grace_seconds: int | None = None,
-    grace_note: str = "",
-) -> Reason:
-    """Return a row outside of the chain: it does not keep the model from serving."""
-    return Reason(
-        name=name,
-        layer=Layer.DEPLOYMENT,
-        type=type_,
-        summary=summary,
-        trigger=trigger,
-        silent=silent,
-        action=action,
-        reads=reads,
-        chain=False,
-        grace_seconds=grace_seconds,
-        grace_note=grace_note,
-        blocks_ready=False,
-    )
-
+_row = partial(row, reads=_ITSELF)
 
 INFERENCESERVICE: Final[tuple[Reason, ...]] = (
     _row(
@@ -238,49 +186,59 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
         reads=(*_BOTH, r.PODS),
         grace_note="Unknown, and pods that start: --model-startup-budget-seconds.",
     ),
-    _beside(
-        STATUS_STALE,
-        "The status of the InferenceService is not what its objects say.",
-        trigger="Fields of the status differ from what KServe would write now from the Knative "
-        "Services, Deployments and pods.",
-        silent="InferenceServices that are frozen while Ready (disable-auto-update), what KServe "
-        "words otherwise in other versions, readiness of pods, which KServe does not follow.",
-        action="Look at the log of kserve-controller-manager; believe the objects until then.",
-        reads=(*_BOTH, r.PODS),
-        grace_seconds=120,
+    beside(
+        _row(
+            STATUS_STALE,
+            "The status of the InferenceService is not what its objects say.",
+            trigger="Fields of the status differ from what KServe would write now from the Knative "
+            "Services, Deployments and pods.",
+            silent="InferenceServices that are frozen while Ready (disable-auto-update), what KServe "
+            "words otherwise in other versions, readiness of pods, which KServe does not follow.",
+            action="Look at the log of kserve-controller-manager; believe the objects until then.",
+            reads=(*_BOTH, r.PODS),
+            grace_seconds=120,
+        )
     ),
-    _beside(
-        CANARY_NOT_READY,
-        "A canary of the InferenceService is not ready (Standard mode).",
-        trigger="CanaryPredictorReady is False with CanariesNotReady.",
-        action="Look at the Deployment of the canary that the message names, and at its pods.",
-        grace_note="Its budget is --model-startup-budget-seconds.",
+    beside(
+        _row(
+            CANARY_NOT_READY,
+            "A canary of the InferenceService is not ready (Standard mode).",
+            trigger="CanaryPredictorReady is False with CanariesNotReady.",
+            action="Look at the Deployment of the canary that the message names, and at its pods.",
+            grace_note="Its budget is --model-startup-budget-seconds.",
+        )
     ),
-    _beside(
-        ROLLED_BACK,
-        "A component is rolled back: its newest revision is ready and gets no requests.",
-        type_=EventType.NORMAL,
-        trigger="The latest entry of the route has 0 percent, and the latest and the previous "
-        "rolled-out revision are the same.",
-        silent="A new revision that is held at 0 percent.",
-        action="Nothing, if it is meant. To promote it again, remove canaryTrafficPercent.",
-        reads=_KNATIVE,
+    beside(
+        _row(
+            ROLLED_BACK,
+            "A component is rolled back: its newest revision is ready and gets no requests.",
+            trigger="The latest entry of the route has 0 percent, and the latest and the previous "
+            "rolled-out revision are the same.",
+            silent="A new revision that is held at 0 percent.",
+            action="Nothing, if it is meant. To promote it again, remove canaryTrafficPercent.",
+            reads=_KNATIVE,
+        ),
+        EventType.NORMAL,
     ),
-    _beside(
-        CANARY_IN_PROGRESS,
-        "A part of the requests goes to a newer revision.",
-        type_=EventType.NORMAL,
-        trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready and "
-        "not rolled out.",
-        action="Nothing, if it is meant. To promote it, remove canaryTrafficPercent.",
-        reads=_KNATIVE,
+    beside(
+        _row(
+            CANARY_IN_PROGRESS,
+            "A part of the requests goes to a newer revision.",
+            trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready and "
+            "not rolled out.",
+            action="Nothing, if it is meant. To promote it, remove canaryTrafficPercent.",
+            reads=_KNATIVE,
+        ),
+        EventType.NORMAL,
     ),
-    _beside(
-        STOPPED,
-        "The InferenceService is switched off.",
-        type_=EventType.NORMAL,
-        trigger="The annotation serving.kserve.io/stop is true. Nothing else is told of it then.",
-        action="Nothing, if it is meant. KServe has forgotten which revisions were rolled out.",
+    beside(
+        _row(
+            STOPPED,
+            "The InferenceService is switched off.",
+            trigger="The annotation serving.kserve.io/stop is true. Nothing else is told of it then.",
+            action="Nothing, if it is meant. KServe has forgotten which revisions were rolled out.",
+        ),
+        EventType.NORMAL,
     ),
 )
 """All but Ready; the warnings in the order of the priority chain."""

@@ -8,9 +8,8 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reason import Reason
-from reporter.model.objects import KubeObject
+from reporter.catalogue.rows import beside, row
 from reporter.model.report import EventType
-from reporter.model.resource import Resource
 from reporter.model.subject import Layer
 
 INVALID: Final = "modelserviceInvalid"
@@ -37,61 +36,8 @@ _OPERATOR_LOG: Final = (
 )
 
 
-def _row(
-    name: str,
-    summary: str,
-    *,
-    trigger: str,
-    silent: str = "",
-    action: str,
-    reads: tuple[Resource[KubeObject], ...],
-    grace_seconds: int | None = None,
-    grace_note: str = "",
-) -> Reason:
-    return Reason(
-        name=name,
-        layer=Layer.DEPLOYMENT,
-        summary=summary,
-        trigger=trigger,
-        silent=silent,
-        action=action,
-        reads=reads,
-        grace_seconds=grace_seconds,
-        grace_note=grace_note,
-    )
-
-
-def _note(
-    name: str,
-    summary: str,
-    *,
-    type_: EventType,
-    trigger: str,
-    silent: str,
-    action: str,
-    reads: tuple[Resource[KubeObject], ...],
-    grace_seconds: int | None = None,
-    grace_note: str = "",
-) -> Reason:
-    """Return the row of what is worth knowing and does not keep the model from serving."""
-    return Reason(
-        name=name,
-        layer=Layer.DEPLOYMENT,
-        type=type_,
-        summary=summary,
-        trigger=trigger,
-        silent=silent,
-        action=action,
-        reads=reads,
-        chain=False,
-        blocks_ready=False,
-        grace_seconds=grace_seconds,
-        grace_note=grace_note,
-    )
-
-
 MODELSERVICE: Final[tuple[Reason, ...]] = (
-    _row(
+    row(
         INVALID,
         "The ModelService can never work as it is named.",
         trigger="Its name is too long for labels (63) or for the Service of its endpoint picker (59 "
@@ -102,7 +48,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         reads=_ITSELF,
         grace_note="Fires at once: it is static.",
     ),
-    _row(
+    row(
         NOT_OBSERVED,
         "The operator has not taken up the ModelService as it is now.",
         trigger="status.observedGeneration is not there or behind metadata.generation.",
@@ -111,7 +57,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         reads=_ITSELF,
         grace_seconds=APPEARS_SECONDS,
     ),
-    _row(
+    row(
         RECONCILE_FAILED,
         "The operator cannot make what the ModelService needs.",
         trigger="Ready is False with reason ReconcileError. Phase and counters are old then, also a "
@@ -121,7 +67,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         "are not installed, quotas and admission are the usual causes.",
         reads=_ITSELF,
     ),
-    _row(
+    row(
         OBJECT_MISSING,
         "An object that requests need does not exist.",
         trigger="The decode, prefill or endpoint picker's Deployment, the endpoint picker's Service, "
@@ -139,7 +85,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
-    _row(
+    row(
         PODS,
         "Decode or prefill pods do not run.",
         trigger="A pod's container waits or ended in an error (unpacking the model, pulling images, "
@@ -154,7 +100,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
         "has --model-startup-budget-seconds.",
     ),
-    _row(
+    row(
         ROLLOUT_STALLED,
         "A rollout of decode or prefill pods does not go on.",
         trigger="The role's Deployment has Progressing False with reason ProgressDeadlineExceeded.",
@@ -163,7 +109,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         reads=_SERVING,
         grace_note="What --model-startup-budget-seconds is longer than the Deployment's deadline.",
     ),
-    _row(
+    row(
         EPP,
         "The endpoint picker of the ModelService is not available.",
         trigger="Its Deployment is scaled to zero or has no ready pod; its Service selects no ready "
@@ -181,7 +127,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
-    _row(
+    row(
         ROUTE,
         "Requests for the ModelService do not reach its pods.",
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, or "
@@ -202,51 +148,57 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
-    _note(
-        MISCONFIGURED,
-        "Settings of the ModelService do not go together.",
-        type_=EventType.WARNING,
-        trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one port "
-        "(routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); or a ClusterRole "
-        "whose name another ModelService's has too (<namespace>-<name>-epp).",
-        silent="ClusterRoles where metrics need no token.",
-        action="Correct the field that the message names, or rename one of the two ModelServices.",
-        reads=(r.MODELSERVICES, r.DEPLOYMENTS),
-        grace_note="Fires at once: it is static.",
-    ),
-    _note(
-        STATUS_STALE,
-        "The status of the ModelService is not what the operator's own rules make of it.",
-        type_=EventType.NORMAL,
-        trigger="Phase, counters or Ready differ from what follows from the Deployments, or from "
-        "each other.",
-        silent="A status that a reconcile error keeps as it was, or of an older generation.",
-        action=f"Believe the report (its derived status) and not the phase; look at {_OPERATOR_LOG}.",
-        reads=(r.MODELSERVICES, r.DEPLOYMENTS),
-        grace_seconds=APPEARS_SECONDS,
-    ),
-    _note(
-        DRIFT,
-        "Objects of the ModelService are not as the operator makes them.",
-        type_=EventType.NORMAL,
-        trigger="An object that only monitoring or the endpoint picker's start needs is missing, one "
-        "that should not exist does, or a selector, a port or a reference differs. The operator's "
-        "settings are recovered from what it made.",
-        silent="Images, arguments, replicas, tracing, labels; Secrets and RBAC objects, which are "
-        "never read; kinds that are not installed.",
-        action="status-reporter render prints what should exist. The operator watches neither "
-        "monitors nor DestinationRules: a change of the ModelService makes it mend them.",
-        reads=(
-            r.MODELSERVICES,
-            r.DEPLOYMENTS,
-            r.SERVICES,
-            r.INFERENCEPOOLS,
-            r.HTTPROUTES,
-            r.DESTINATIONRULES,
-            r.PODMONITORS,
-            r.SERVICEMONITORS,
+    beside(
+        row(
+            MISCONFIGURED,
+            "Settings of the ModelService do not go together.",
+            trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one port "
+            "(routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); or a ClusterRole "
+            "whose name another ModelService's has too (<namespace>-<name>-epp).",
+            silent="ClusterRoles where metrics need no token.",
+            action="Correct the field that the message names, or rename one of the two ModelServices.",
+            reads=(r.MODELSERVICES, r.DEPLOYMENTS),
+            grace_note="Fires at once: it is static.",
         ),
-        grace_seconds=APPEARS_SECONDS,
+        EventType.WARNING,
+    ),
+    beside(
+        row(
+            STATUS_STALE,
+            "The status of the ModelService is not what the operator's own rules make of it.",
+            trigger="Phase, counters or Ready differ from what follows from the Deployments, or from "
+            "each other.",
+            silent="A status that a reconcile error keeps as it was, or of an older generation.",
+            action=f"Believe the report (its derived status) and not the phase; look at {_OPERATOR_LOG}.",
+            reads=(r.MODELSERVICES, r.DEPLOYMENTS),
+            grace_seconds=APPEARS_SECONDS,
+        ),
+        EventType.NORMAL,
+    ),
+    beside(
+        row(
+            DRIFT,
+            "Objects of the ModelService are not as the operator makes them.",
+            trigger="An object that only monitoring or the endpoint picker's start needs is missing, one "
+            "that should not exist does, or a selector, a port or a reference differs. The operator's "
+            "settings are recovered from what it made.",
+            silent="Images, arguments, replicas, tracing, labels; Secrets and RBAC objects, which are "
+            "never read; kinds that are not installed.",
+            action="status-reporter render prints what should exist. The operator watches neither "
+            "monitors nor DestinationRules: a change of the ModelService makes it mend them.",
+            reads=(
+                r.MODELSERVICES,
+                r.DEPLOYMENTS,
+                r.SERVICES,
+                r.INFERENCEPOOLS,
+                r.HTTPROUTES,
+                r.DESTINATIONRULES,
+                r.PODMONITORS,
+                r.SERVICEMONITORS,
+            ),
+            grace_seconds=APPEARS_SECONDS,
+        ),
+        EventType.NORMAL,
     ),
 )
 """The faults, in the order of the priority chain, and what stands outside of it."""

@@ -4,13 +4,13 @@ The order is from cause to symptom: a wrong spec, pods that no node has room for
 start, pods that do not go, a rollout that waits for them, a group that is not ready for all of it.
 """
 
+from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reason import Reason
-from reporter.model.objects import KubeObject
+from reporter.catalogue.rows import row
 from reporter.model.report import EventType
-from reporter.model.resource import Resource
 from reporter.model.subject import Layer
 
 INVALID_SPEC: Final = "modelservingInvalidSpec"
@@ -26,28 +26,7 @@ _THEMSELVES: Final = (r.MODELSERVINGS,)
 _PODS: Final = (*_THEMSELVES, r.PODS)
 _DESCRIBE: Final = "kubectl -n <namespace> describe modelserving <name>"
 
-
-def _row(
-    name: str,
-    summary: str,
-    *,
-    trigger: str,
-    silent: str = "",
-    action: str,
-    reads: tuple[Resource[KubeObject], ...] = _PODS,
-    grace_note: str = "",
-) -> Reason:
-    return Reason(
-        name=name,
-        layer=Layer.DEPLOYMENT,
-        summary=summary,
-        trigger=trigger,
-        silent=silent,
-        action=action,
-        reads=reads,
-        grace_note=grace_note,
-    )
-
+_row = partial(row, reads=_PODS)
 
 MODELSERVING: Final[tuple[Reason, ...]] = (
     _row(
