@@ -1,14 +1,12 @@
 """The story of InferenceServices: a canary promoted, a rollback, and a model that does not load."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 
 from reporter.catalogue import inferenceservice as k
 from reporter.demo.kserve import INFERENCESERVICES, KServe, controllers, kinds
-from reporter.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story
-from reporter.model.instant import rfc3339
+from reporter.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
 from reporter.sandbox.objects import Object, dig, name_of
 from reporter.sandbox.sandbox import Sandbox
 from reporter.simulation.kserve_fates import load_fails
@@ -47,14 +45,13 @@ class Revisions:
     at_rest = True
 
     def __init__(self, sandbox: Sandbox, _say: Callable[[str], None]) -> None:
-        now: Callable[[], str] = lambda: rfc3339(datetime.now(UTC))  # noqa: E731
         nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
         namespaces = [_namespace(each) for each in (NAMESPACE, "kserve", "knative-serving")]
         sandbox.load([*kinds(), *namespaces])
         for each in controllers():
             sandbox.create(each)
         self.sandbox = sandbox
-        self.kserve = KServe(sandbox, node=nodes[0], now=now)
+        self.kserve = KServe(sandbox, node=nodes[0], now=present)
 
     async def __aenter__(self) -> Self:
         return self

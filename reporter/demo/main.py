@@ -19,9 +19,8 @@ from reporter.demo.modelservice import MODELSERVICE
 from reporter.demo.modelserving import MODELSERVING
 from reporter.demo.runtime import RUNTIME
 from reporter.demo.stack import load_stack
-from reporter.demo.story import Beside, Cluster, Expected, Pace, Scene, Step, Story
+from reporter.demo.story import Beside, Cluster, Expected, Pace, Scene, Step, Story, present
 from reporter.demo.stream import EventStream, SeenEvent
-from reporter.model.instant import rfc3339
 from reporter.sandbox.serve import running
 
 _STEP_SECONDS: Final = 20.0
@@ -67,7 +66,7 @@ async def run_demo(
                 else None
             )
             await stack.enter_async_context(_daemon(flags, log))
-            cluster = Cluster(sandbox, lambda: rfc3339(datetime.now(UTC)))
+            cluster = Cluster(sandbox, present)
             scene = Scene(cluster, pods, beside)
             told = await _Telling(stream, pace, log, beside).tell(story, scene)
             if keep and told:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -14,8 +13,7 @@ import yaml
 from reporter.catalogue import modelserving as m
 from reporter.demo.kthena import MODELSERVINGS, Kthena, Role
 from reporter.demo.role_events import RoleEvents
-from reporter.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story
-from reporter.model.instant import rfc3339
+from reporter.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
 from reporter.sandbox.objects import Object, copy_json, dig, name_of
 from reporter.sandbox.sandbox import Sandbox
 
@@ -84,12 +82,11 @@ class Serving:
     """A cluster with Kthena, its controller, and the Events about roles, while entered."""
 
     def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
-        now: Callable[[], str] = lambda: rfc3339(datetime.now(UTC))  # noqa: E731
         nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
         sandbox.load([load_crd(), _namespace(NAMESPACE), _namespace("kthena-system")])
         sandbox.create(_controller())
         self.sandbox = sandbox
-        self.kthena = Kthena(sandbox, NAMESPACE, NAME, node=nodes[0], now=now, tell=self._show)
+        self.kthena = Kthena(sandbox, NAMESPACE, NAME, node=nodes[0], now=present, tell=self._show)
         self._say = say
         self._events = RoleEvents(sandbox.url, NAMESPACE, say)
         self._stack = AsyncExitStack()

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from reporter.catalogue import reasons as c
 from reporter.demo.models import ModelPods
+from reporter.model.instant import rfc3339
 from reporter.sandbox.objects import JSON
 from reporter.sandbox.sandbox import Sandbox
 
@@ -16,6 +18,11 @@ SEARCH: Final = "search-models"
 
 _READY_CONDITIONS: Final = ("Ready", "ContainersReady")
 _KEPT_METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
+
+
+def present() -> str:
+    """Return the time as the API writes it."""
+    return rfc3339(datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from reporter.model.kserve import InferenceService
 
 STOP: Final = "serving.kserve.io/stop"
 FREEZE: Final = "serving.kserve.io/disable-auto-update"
-TAG_ROUTING: Final = "serving.kserve.io/enable-tag-routing"
 DEPLOYMENT_MODE: Final = "serving.kserve.io/deploymentMode"
 
 
@@ -50,8 +49,3 @@ def is_frozen(inferenceservice: InferenceService) -> bool:
         return False
     ready = inferenceservice.status.condition("Ready")
     return ready is not None and ready.status == "True"
-
-
-def tags_latest(inferenceservice: InferenceService) -> bool:
-    """Tell whether the latest traffic entry gets the tag `latest`."""
-    return inferenceservice.metadata.annotation(TAG_ROUTING) == "true"
