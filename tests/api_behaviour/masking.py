@@ -30,24 +30,26 @@ class Masks:
         self._names = names
         self._seen: dict[str, dict[str, str]] = {"uid": {}, "version": {}}
 
-    def body(self, value: Any, key: str = "", *, collective: bool = False) -> Any:
+    def body(
+        self, value: Any, key: str = "", *, collective: bool = False, bookmark: bool = False
+    ) -> Any:
         """A decoded body."""
         if isinstance(value, dict):
+            bookmark = bookmark or value.get("type") == "BOOKMARK"
             # The version of a list moves with every write of anybody, that of an object with its own.
             if key != "metadata":
                 collective = bool(_COLLECTIONS & value.keys()) or (key == "object" and collective)
-                collective = collective or value.get("type") == "BOOKMARK"
             return {
-                name: self.body(item, name, collective=collective)
+                name: self.body(item, name, collective=collective, bookmark=bookmark)
                 for name, item in value.items()
                 if name not in _LEFT_OUT
             }
         if isinstance(value, list):
-            items = [self.body(item, key) for item in value]
+            items = [self.body(item, key, bookmark=bookmark) for item in value]
             # Their order depends on whether two writes fell into the same second.
             return sorted(items, key=_manager) if key == "managedFields" else items
         if isinstance(value, str):
-            return self._string(value, key, collective=collective)
+            return self._string(value, key, collective=collective or bookmark)
         # Some servers spread clients over a second or two.
         return "<seconds>" if key == "retryAfterSeconds" else value
 
