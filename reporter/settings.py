@@ -12,7 +12,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from reporter.catalogue.reason import Threshold
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.runtime import (
     DOWNLOAD_SLOW,
@@ -21,6 +21,8 @@ from reporter.catalogue.runtime import (
     RUNTIME_NAMES,
     STALLED_IDLE,
 )
+from reporter.model.catalogue import Catalogue
+from reporter.model.reason import Threshold
 from reporter.model.stack import Stack
 from reporter.samples.history import MOST_LOOKS
 from reporter.setting_types import (
@@ -211,6 +213,11 @@ class EvaluationSettings(BaseSettings):
 
     release_namespace: Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The reasons that there are."""
+        return BUILT_IN
 
     def stack(self, stack: Stack) -> StackMode:
         """Return whether a stack is looked at."""

@@ -9,9 +9,8 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reason import Reason
 from reporter.catalogue.rows import beside, row
-from reporter.model.report import EventType
+from reporter.model.reason import EventType, Reason
 from reporter.model.subject import Layer
 
 KNATIVE_MISSING: Final = "inferenceserviceKnativeMissing"

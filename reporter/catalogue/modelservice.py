@@ -7,9 +7,8 @@ on, what it should have made, the pods, their rollout, the endpoint picker, the 
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reason import Reason
 from reporter.catalogue.rows import beside, row
-from reporter.model.report import EventType
+from reporter.model.reason import EventType, Reason
 from reporter.model.subject import Layer
 
 INVALID: Final = "modelserviceInvalid"

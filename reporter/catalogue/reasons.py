@@ -11,9 +11,8 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.inferenceservice import INFERENCESERVICE, INFERENCESERVICE_READY
 from reporter.catalogue.modelservice import MODELSERVICE, MODELSERVICE_READY
 from reporter.catalogue.modelserving import MODELSERVING, MODELSERVING_READY
-from reporter.catalogue.reason import Reason
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME, rows_of
-from reporter.model.report import EventType
+from reporter.model.reason import EventType, Reason
 from reporter.model.subject import Layer, SubjectKind
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"

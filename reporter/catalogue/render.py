@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from reporter.catalogue.reason import Reason, Threshold
-from reporter.catalogue.reasons import REASONS
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.silencing import SILENCING, silencers_of
-from reporter.catalogue.suppression import SUPPRESSION, SuppressionRow, upstreams_of
+from reporter.model.catalogue import Catalogue, SuppressionRow
+from reporter.model.reason import Reason, Threshold
 from reporter.model.subject import SubjectKind
 
 _WIDTH: Final = 100
@@ -33,10 +33,10 @@ addition to it.
 """
 
 
-def reason_text(reason: Reason) -> str:
+def reason_text(reason: Reason, catalogue: Catalogue = BUILT_IN) -> str:
     """Return everything the catalogue says about a reason, for a terminal."""
     lines = [f"{reason.name} ({reason.layer}, {reason.type})", ""]
-    for title, text in facts(reason):
+    for title, text in facts(reason, catalogue):
         lines += textwrap.wrap(
             text,
             _WIDTH,
@@ -48,17 +48,17 @@ def reason_text(reason: Reason) -> str:
     return "\n".join(lines) + "\n"
 
 
-def reason_table() -> str:
+def reason_table(catalogue: Catalogue = BUILT_IN) -> str:
     """Return one line for each reason, by layer."""
-    width = max(len(reason.name) for reason in REASONS)
+    width = max(len(reason.name) for reason in catalogue)
     lines: list[str] = []
-    for title, reasons in _by_subject():
+    for title, reasons in _by_subject(catalogue):
         lines += ["", title]
         lines += [f"  {reason.name:{width}}  {reason.summary}" for reason in reasons]
     return "\n".join(lines[1:]) + "\n"
 
 
-def reason_document(reason: Reason) -> dict[str, object]:
+def reason_document(reason: Reason, catalogue: Catalogue = BUILT_IN) -> dict[str, object]:
     """Return everything the catalogue says about a reason, for JSON."""
     return {
         "reason": reason.name,
@@ -77,14 +77,14 @@ def reason_document(reason: Reason) -> dict[str, object]:
         "reads": [str(resource) for resource in reason.reads],
         "suppressedBy": [
             {"reason": row.upstream, "crd": row.crd, "why": row.why}
-            for row in upstreams_of(reason.name)
+            for row in catalogue.upstreams_of(reason.name)
         ],
         "silencedBy": [
             {"reason": row.upstream, "why": row.why} for row in silencers_of(reason.name)
         ],
         "suppresses": [
             {"reasons": list(row.downstream), "crd": row.crd, "why": row.why}
-            for row in _rows_of(reason)
+            for row in _rows_of(reason, catalogue)
         ],
     }
 
@@ -92,38 +92,38 @@ def reason_document(reason: Reason) -> dict[str, object]:
 def reasons_page() -> str:
     """Return `docs/reasons.md`."""
     parts = [_MARKDOWN_HEAD]
-    for title, reasons in _by_subject():
+    for title, reasons in _by_subject(BUILT_IN):
         parts.append(f"## {title}\n")
         for reason in reasons:
             parts.append(f"### {reason.name}\n")
             parts.append(f"{reason.type}. {escape(reason.summary)}\n")
-            rows = [f"| {title} | {escape(text)} |" for title, text in facts(reason)[1:]]
+            rows = [f"| {title} | {escape(text)} |" for title, text in facts(reason, BUILT_IN)[1:]]
             parts.append("\n".join(["| | |", "| --- | --- |", *rows]) + "\n")
     return "\n".join(parts)
 
 
-def _by_subject() -> Iterator[tuple[str, list[Reason]]]:
-    for kind, reasons in groupby(REASONS, key=lambda reason: reason.subject_kind):
+def _by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
+    for kind, reasons in groupby(catalogue, key=lambda reason: reason.subject_kind):
         of_kind = list(reasons)
         yield f"{of_kind[0].layer}: {_SUBJECTS[kind]}", of_kind
 
 
-def _rows_of(reason: Reason) -> list[SuppressionRow]:
-    return [row for row in SUPPRESSION if row.upstream == reason.name]
+def _rows_of(reason: Reason, catalogue: Catalogue) -> list[SuppressionRow]:
+    return [row for row in catalogue.suppression if row.upstream == reason.name]
 
 
-def facts(reason: Reason) -> list[tuple[str, str]]:
+def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
     """Return titled sentences, the meaning first; titles without text are left out."""
     upstreams = [
         f"{row.upstream}{f' of {row.crd}' if row.crd else ''}, because {row.why}"
-        for row in upstreams_of(reason.name)
+        for row in catalogue.upstreams_of(reason.name)
     ]
     upstreams += [
         f"{row.upstream} of the same pod, because {row.why}" for row in silencers_of(reason.name)
     ]
     downstream = [
         f"{f'({row.crd}) ' if row.crd else ''}{', '.join(row.downstream)}"
-        for row in _rows_of(reason)
+        for row in _rows_of(reason, catalogue)
     ]
     downstream += [
         f"(of the same pod) {', '.join(row.downstream)}"

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reporter.catalogue.parts import with_parts
-from reporter.catalogue.reason import Reason
 from reporter.catalogue.render import escape
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOADS, RUNTIME
 from reporter.catalogue.silencing import SILENCING
+from reporter.model.reason import Reason
 from reporter.model.subject import SubjectKind
 
 

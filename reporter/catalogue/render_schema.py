@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reporter.catalogue.reason import Threshold
 from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.runtime import FROM_METRICS, RUNTIME_NAMES, THRESHOLDS
+from reporter.model.reason import Threshold
 from reporter.model.stack import Stack
 
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from reporter.catalogue import reasons as c
 from reporter.catalogue.parts import with_parts
-from reporter.catalogue.reason import Reason
 from reporter.catalogue.resources import CLUSTER_WIDE, subjects_of
 from reporter.model.objects import KubeObject
+from reporter.model.reason import Reason
 from reporter.model.resource import Resource
 from reporter.model.stack import Stack
 

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from reporter.catalogue.reason import Reason
 from reporter.model.objects import KubeObject
-from reporter.model.report import EventType
+from reporter.model.reason import EventType, Reason
 from reporter.model.resource import Resource
 from reporter.model.subject import Layer
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reason import Reason, Threshold
 from reporter.catalogue.scraped import SCRAPED
+from reporter.model.reason import Reason, Threshold
 from reporter.model.subject import Layer, SubjectKind
 
 DOWNLOAD_SLOW: Final = "inferencesetWeightDownloadSlow"

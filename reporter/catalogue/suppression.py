@@ -4,7 +4,6 @@ A row needs evidence that the downstream check has no valid input while the upst
 (sections 2.1 and 2.2 of the KAITO sheet).
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from reporter.catalogue import reasons as c
@@ -12,22 +11,10 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.inferenceservice import NEEDS_KNATIVE, NEEDS_KSERVE
 from reporter.catalogue.modelservice import NEEDS_OPERATOR, ROUTE
 from reporter.catalogue.modelserving import NEEDS_CONTROLLER
+from reporter.model.catalogue import SuppressionRow
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import SubjectKind
-
-
-@dataclass(frozen=True, slots=True)
-class SuppressionRow:
-    """While `upstream` fires, `downstream` is suppressed.
-
-    `crd` narrows a row of `clusterCRDMissing` to one CustomResourceDefinition.
-    """
-
-    upstream: str
-    downstream: tuple[str, ...]
-    why: str
-    crd: str = ""
 
 
 def _warnings_of(kind: SubjectKind) -> tuple[str, ...]:
@@ -113,8 +100,3 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     _crd(r.HTTPROUTES, ROUTE),
     _crd(r.INFERENCEPOOLS, ROUTE),
 )
-
-
-def upstreams_of(downstream: str) -> tuple[SuppressionRow, ...]:
-    """Return the rows that can suppress a reason."""
-    return tuple(row for row in SUPPRESSION if downstream in row.downstream)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reasons import REASONS
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -35,7 +34,7 @@ def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSetting
         )
     return any(
         all(snapshot.known(resource) for resource in reason.reads)
-        for reason in REASONS
+        for reason in settings.catalogue
         if reason.subject_kind is subject.kind and not reason.says_ready
     )
 
@@ -67,7 +66,7 @@ def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
     """
     read = [
         each
-        for each in r.CLUSTER_WIDE
+        for each in settings.catalogue.resources
         if not each.stack or settings.stack(each.stack) is not StackMode.OFF
     ]
     selectors = dict.fromkeys(each.label_selector for each in read)

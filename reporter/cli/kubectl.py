@@ -19,7 +19,8 @@ from reporter.cli.main import exit_status
 from reporter.cli.parser import Parser
 from reporter.cli.redraw import Screen
 from reporter.errors import UsageError
-from reporter.model.report import Disposition, EventType, Report
+from reporter.model.reason import EventType
+from reporter.model.report import Disposition, Report
 from reporter.model.subject import Subject, SubjectKind
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of

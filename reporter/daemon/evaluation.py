@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import EVENTS
 from reporter.daemon.owning import Owning, own
 from reporter.derived.modelserving.ownership_memory import Answer
+from reporter.model.catalogue import Catalogue
 from reporter.model.instant import Instant
 from reporter.model.report import Report
 from reporter.probes import Answered, evaluate_again
@@ -122,7 +122,7 @@ def run_pass(
     records = overlay(records_of(snapshot), lately.events)
     plan = _NOTHING
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
-        may_tell = _confirmed_in(snapshot)
+        may_tell = _confirmed_in(snapshot, settings.catalogue)
         plan = plan_events(resolution.report, records, settings, instance, may_tell)
     waits = (resolution.wake_in, plan.next_in, owned.next_in)
     return Pass(
@@ -136,7 +136,7 @@ def run_pass(
     )
 
 
-def _confirmed_in(snapshot: Snapshot) -> Callable[[str], bool]:
+def _confirmed_in(snapshot: Snapshot, catalogue: Catalogue) -> Callable[[str], bool]:
     """Return what tells whether a verdict on a reason rests on confirmed data.
 
     Resolution starts no verdict without that. This is about those whose Event was not written
@@ -144,9 +144,9 @@ def _confirmed_in(snapshot: Snapshot) -> Callable[[str], bool]:
     """
 
     def is_confirmed(reason: str) -> bool:
-        row = BY_NAME[reason]
+        row = catalogue[reason]
         if row.says_ready:
-            return ready_confirmed(row.subject_kind, snapshot)
-        return confirmed(reason, snapshot)
+            return ready_confirmed(row.subject_kind, snapshot, catalogue)
+        return confirmed(reason, snapshot, catalogue)
 
     return is_confirmed

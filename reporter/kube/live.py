@@ -9,7 +9,6 @@ from typing import Final
 
 from reporter.catalogue.resources import (
     BY_PLACE,
-    CLUSTER_WIDE,
     CONFIGMAPS,
     DEPLOYMENTS,
     EVENT_NAMESPACE,
@@ -149,7 +148,7 @@ class LiveCluster:
 
     def _read(self) -> Iterator[Resource[KubeObject]]:
         """Yield what is read over the whole cluster, without the stacks that are switched off."""
-        for resource in CLUSTER_WIDE:
+        for resource in self._settings.catalogue.resources:
             mode = self._settings.stack(resource.stack) if resource.stack else StackMode.ON
             if mode is StackMode.ON or (mode is StackMode.AUTO and not resource.wide):
                 yield resource

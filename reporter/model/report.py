@@ -4,16 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from reporter.model.catalogue import Catalogue
 from reporter.model.derived import Derived
 from reporter.model.finding import FindingKey
+from reporter.model.reason import EventType
 from reporter.model.subject import Layer, ObjectRef, Subject
-
-
-class EventType(StrEnum):
-    """The `type` of an Event."""
-
-    WARNING = "Warning"
-    NORMAL = "Normal"
 
 
 class Disposition(StrEnum):
@@ -103,9 +98,11 @@ class SkippedObject:
 class Report:
     """Everything one pass decided. Lists are sorted; the same input gives the same report.
 
-    `subjects` are those that exist; one that is neither ready nor in a finding has no verdict.
+    `catalogue` says what the reasons mean. `subjects` are those that exist; one that is neither
+    ready nor in a finding has no verdict.
     """
 
+    catalogue: Catalogue
     now: datetime
     findings: tuple[ResolvedFinding, ...]
     ready: tuple[ReadySubject, ...]

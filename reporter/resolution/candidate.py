@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from reporter.catalogue.reason import Reason
-from reporter.catalogue.reasons import BY_NAME
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
+from reporter.model.reason import Reason
 from reporter.model.report import Disposition
 from reporter.resolution.grace import Fault, severity_key
 from reporter.resolution.memory import Episode
@@ -19,6 +18,7 @@ class Candidate:
     """The faults of one key that are seen now, and what has been decided of them so far.
 
     Attributes:
+        reason: the catalogue's row.
         faults: the worst first; never empty.
         episode: what is remembered of the key.
         disposition: None until a step decides it.
@@ -29,17 +29,13 @@ class Candidate:
     """
 
     key: FindingKey
+    reason: Reason
     faults: tuple[Fault, ...]
     episode: Episode | None
     disposition: Disposition | None = None
     by: tuple[str, ...] = ()
     holds_until: timedelta | None = None
     told: tuple[Fault, ...] = field(default=())
-
-    @cached_property
-    def reason(self) -> Reason:
-        """The catalogue's row."""
-        return BY_NAME[self.key.reason]
 
     @cached_property
     def ripe(self) -> tuple[Fault, ...]:

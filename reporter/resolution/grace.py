@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from reporter.catalogue.reasons import BY_NAME
 from reporter.model.finding import Finding
 from reporter.model.instant import Instant
 from reporter.model.subject import ObjectRef
@@ -72,7 +71,7 @@ def grace_of(reason: str, settings: EvaluationSettings, *, exempt: bool = False)
     chosen = settings.grace.get(reason)
     if chosen is not None:
         return timedelta(seconds=chosen)
-    own = BY_NAME[reason].grace_seconds
+    own = settings.catalogue[reason].grace_seconds
     if settings.startup_grace_seconds == 0 or own is None:
         return global_grace(settings)
     return timedelta(seconds=own)

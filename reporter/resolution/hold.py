@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from reporter.catalogue.suppression import SUPPRESSION, SuppressionRow, upstreams_of
+from reporter.model.catalogue import Catalogue, SuppressionRow
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition
@@ -12,8 +12,6 @@ from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import global_grace
 from reporter.resolution.memory import Episode, Memory, UpstreamKey
 from reporter.settings import EvaluationSettings
-
-UPSTREAM_REASONS = frozenset(row.upstream for row in SUPPRESSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,9 @@ def survey(
     pending: set[UpstreamKey] = set()
     recorded: set[UpstreamKey] = set()
     unknown = {upstream_key(key) for key in stale}
+    can_suppress = settings.catalogue.upstream_reasons
     for candidate in candidates:
-        if candidate.key.reason not in UPSTREAM_REASONS:
+        if candidate.key.reason not in can_suppress:
             continue
         waits = candidate.disposition is Disposition.PENDING
         if not waits and any(fault.says.governs for fault in candidate.ripe):
@@ -63,7 +62,7 @@ def survey(
         elif any(fault.says.governs for fault in candidate.faults):
             pending.add(upstream_key(candidate.key))
     for key, episode in unseen.items():
-        if key.reason not in UPSTREAM_REASONS or key in stale:
+        if key.reason not in can_suppress or key in stale:
             continue
         if upstream_key(key) in memory.governing:
             (recorded if _is_recorded(episode) else firing).add(upstream_key(key))
@@ -89,17 +88,17 @@ def _governs(episode: Episode) -> bool:
     return any(fault.finding and fault.finding.governs for fault in episode.faults.values())
 
 
-def judge(candidate: Candidate, upstreams: Upstreams) -> Candidate:
+def judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> Candidate:
     """Return the candidate suppressed, held, or untouched.
 
     One that may not start to fire because its data is unconfirmed is suppressed and held the same.
     """
+    rows = catalogue.upstreams_of(candidate.key.reason)
     if not candidate.ripe:
-        return _wait_for_hold(candidate, upstreams)
+        return _wait_for_hold(candidate, upstreams, rows)
     explained = [fault for fault in candidate.ripe if not fault.says.independent]
     if not explained:
         return candidate
-    rows = upstreams_of(candidate.key.reason)
     by = _matching(rows, upstreams.firing)
     if by:
         return _leave(candidate, Disposition.SUPPRESSED, by, None)
@@ -121,9 +120,11 @@ def _leave(
     return replace(candidate, disposition=disposition, by=by, holds_until=until)
 
 
-def _wait_for_hold(candidate: Candidate, upstreams: Upstreams) -> Candidate:
+def _wait_for_hold(
+    candidate: Candidate, upstreams: Upstreams, rows: Iterable[SuppressionRow]
+) -> Candidate:
     """Return a pending candidate that knows of a hold which outlasts its grace."""
-    _, until = _holders(upstreams_of(candidate.key.reason), upstreams)
+    _, until = _holders(rows, upstreams)
     return replace(candidate, holds_until=until)
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from reporter.catalogue.suppression import SUPPRESSION
+from reporter.model.catalogue import SuppressionRow
 from reporter.model.report import Disposition
 from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
 from reporter.resolution.candidate import Candidate
@@ -47,7 +47,9 @@ def _also(candidate: Candidate, others: Iterable[Candidate]) -> str:
     return f" (also: {', '.join(named)})"
 
 
-def suppression_suffixes(candidates: Iterable[Candidate]) -> dict[UpstreamKey, str]:
+def suppression_suffixes(
+    candidates: Iterable[Candidate], table: Iterable[SuppressionRow]
+) -> dict[UpstreamKey, str]:
     """Return, per upstream, the suffix that says what it suppresses in this pass.
 
     The whole row of the table is named once one of its reasons is being suppressed; the count is
@@ -60,7 +62,7 @@ def suppression_suffixes(candidates: Iterable[Candidate]) -> dict[UpstreamKey, s
             namespaces[candidate.key.reason].add(candidate.key.subject.namespace)
             by[candidate.key.reason].update(candidate.by)
     rows: dict[UpstreamKey, tuple[set[str], set[str]]] = {}
-    for row in SUPPRESSION:
+    for row in table:
         hit = [name for name in row.downstream if row.upstream in by[name]]
         if hit:
             names, places = rows.setdefault((row.upstream, row.crd), (set(), set()))

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reporter.catalogue.reason import Reason
-from reporter.catalogue.reasons import BY_NAME, REASONS
 from reporter.catalogue.resources import EVENTS
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant, rfc3339_micro
-from reporter.model.report import EventType, ReadySubject, ResolvedFinding
-from reporter.model.subject import Subject, SubjectKind
+from reporter.model.reason import EventType, Reason
+from reporter.model.report import ReadySubject, ResolvedFinding
+from reporter.model.subject import Layer, Subject, SubjectKind
 from reporter.resolution.memory import Memory, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.unknown import confirmed, reads_unknown, records_known
@@ -35,19 +35,20 @@ def find_ready(
     snapshot: Snapshot,
     memory: Memory,
     now: Instant,
+    catalogue: Catalogue,
 ) -> Readiness:
     """Return which subjects are ready and whether their Event is due."""
-    blocked = {finding.subject for finding in findings if BY_NAME[finding.reason].blocks_ready}
+    blocked = {finding.subject for finding in findings if catalogue[finding.reason].blocks_ready}
     known = {each.subject: each for each in evaluation.subjects}
-    on_record = _on_record(records, known)
-    blind = {kind: _blind(kind, snapshot) for kind in SubjectKind}
+    on_record = _on_record(records, known, catalogue)
+    blind = {kind: _blind(kind, snapshot, catalogue) for kind in SubjectKind}
     told = {subject: answered for subject, answered in memory.told.items() if subject in known}
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=lambda each: each.subject):
         subject = evidence.subject
         if subject in blocked or subject not in known or blind[subject.kind]:
             continue
-        if subject not in told and not ready_confirmed(subject.kind, snapshot):
+        if subject not in told and not ready_confirmed(subject.kind, snapshot, catalogue):
             continue
         own = on_record[subject]
         answered = told.get(subject)
@@ -55,7 +56,8 @@ def find_ready(
         due = records_known(snapshot) and _is_due(known[subject], newest, answered, now)
         if records_known(snapshot) and not due:
             told[subject] = frozenset(map(_writing, own))
-        ready.append(_ready(evidence, _episode(known[subject], newest), due=due))
+        layer = catalogue[evidence.reason].layer
+        ready.append(_ready(evidence, layer, _episode(known[subject], newest), due=due))
     return Readiness(tuple(ready), told)
 
 
@@ -73,7 +75,7 @@ def _is_due(
 
 
 def _on_record(
-    records: Iterable[Record], known: Mapping[Subject, KnownSubject]
+    records: Iterable[Record], known: Mapping[Subject, KnownSubject], catalogue: Catalogue
 ) -> dict[Subject, list[Record]]:
     """Return the Events of each subject that speak for or against its being ready.
 
@@ -82,7 +84,7 @@ def _on_record(
     found: dict[Subject, list[Record]] = {subject: [] for subject in known}
     for record in records:
         subject = known.get(record.key.subject)
-        if subject is None or not _speaks_of_ready(record):
+        if subject is None or not _speaks_of_ready(record, catalogue):
             continue
         if subject.created is None or record.written >= subject.created:
             found[subject.subject].append(record)
@@ -108,27 +110,29 @@ def _recency(record: Record) -> tuple[datetime, bool, str]:
     return (record.written, record.event.type == EventType.NORMAL, record.event.name)
 
 
-def _speaks_of_ready(record: Record) -> bool:
-    reason = BY_NAME[record.key.reason]
+def _speaks_of_ready(record: Record, catalogue: Catalogue) -> bool:
+    if record.key.reason not in catalogue:
+        return False
+    reason = catalogue[record.key.reason]
     return reason.blocks_ready or reason.says_ready
 
 
-def _blind(kind: SubjectKind, snapshot: Snapshot) -> bool:
-    return any(reads_unknown(reason.name, snapshot) for reason in _of(kind))
+def _blind(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
+    return any(reads_unknown(reason, snapshot) for reason in _of(kind, catalogue))
 
 
-def ready_confirmed(kind: SubjectKind, snapshot: Snapshot) -> bool:
+def ready_confirmed(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether everything that decides about a kind of subject being ready is confirmed."""
     return snapshot.state(EVENTS).confirmed and all(
-        confirmed(reason.name, snapshot) for reason in _of(kind)
+        confirmed(reason.name, snapshot, catalogue) for reason in _of(kind, catalogue)
     )
 
 
-def _of(kind: SubjectKind) -> tuple[Reason, ...]:
+def _of(kind: SubjectKind, catalogue: Catalogue) -> tuple[Reason, ...]:
     """Return the reasons that decide whether subjects of a kind are ready."""
     return tuple(
         reason
-        for reason in REASONS
+        for reason in catalogue
         if reason.subject_kind is kind and (reason.blocks_ready or reason.says_ready)
     )
 
@@ -140,10 +144,10 @@ def _episode(subject: KnownSubject, record: Record | None) -> str:
     return rfc3339_micro(subject.created) if subject.created else "first"
 
 
-def _ready(evidence: ReadyEvidence, episode: str, *, due: bool) -> ReadySubject:
+def _ready(evidence: ReadyEvidence, layer: Layer, episode: str, *, due: bool) -> ReadySubject:
     return ReadySubject(
         reason=evidence.reason,
-        layer=BY_NAME[evidence.reason].layer,
+        layer=layer,
         subject=evidence.subject,
         involved=evidence.involved,
         related=evidence.related,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import COMPONENT, EVENTS, LABEL_PREFIX
 from reporter.model.finding import FindingKey
 from reporter.model.instant import parse_rfc3339
@@ -62,7 +61,7 @@ def _records(events: Iterable[Event]) -> Iterable[Record]:
 def record_of(event: Event) -> Record | None:
     """Read an Event back, None unless it is one of ours."""
     meta = event.metadata
-    if event.source.component != COMPONENT or event.reason not in BY_NAME:
+    if event.source.component != COMPONENT:
         return None
     if meta.label(f"{LABEL_PREFIX}reason") != event.reason:
         return None

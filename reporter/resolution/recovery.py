@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from reporter.catalogue.reasons import BY_NAME
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
+from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import CLUSTER
 from reporter.resolution.grace import recovery_time
-from reporter.resolution.hold import UPSTREAM_REASONS, upstream_key
+from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import Episode, FaultMemory, Memory
 from reporter.resolution.records import Record, RecordState
 from reporter.resolution.unknown import confirmed, existence_known, verdict_unknown
@@ -55,6 +56,7 @@ def take_up(
     evaluation: Evaluation,
     snapshot: Snapshot,
     now: Instant,
+    catalogue: Catalogue,
 ) -> Memory:
     """Return the memory with the episodes that our Events on record say are firing.
 
@@ -71,7 +73,7 @@ def take_up(
     agreed: set[FindingKey] = set()
     for record in sorted(records, key=lambda each: each.since):
         key = record.key
-        if not record.live or (key, record.since) in memory.ended:
+        if not record.live or (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
         born = created.get(key.subject)
         if key.subject not in created and existence_known(key.subject, snapshot):
@@ -84,8 +86,8 @@ def take_up(
                 episodes[key] = _begun(known, record.since)
                 agreed.add(key)
             continue
-        episodes[key] = _from_record(record, known, now)
-        if key.reason in UPSTREAM_REASONS:
+        episodes[key] = _from_record(record, known, now, catalogue[key.reason])
+        if key.reason in catalogue.upstream_reasons:
             governing.add(upstream_key(key))
     return replace(memory, episodes=episodes, governing=frozenset(governing))
 
@@ -96,9 +98,8 @@ def _begun(episode: Episode, since: datetime) -> Episode:
     return replace(episode, since=since, shown=replace(episode.shown, since=since))
 
 
-def _from_record(record: Record, known: Episode | None, now: Instant) -> Episode:
+def _from_record(record: Record, known: Episode | None, now: Instant, reason: Reason) -> Episode:
     key, related = record.key, record.related
-    reason = BY_NAME[key.reason]
     fault = FaultMemory(
         since=record.since,
         first_seen=now.boot_of(record.since),
@@ -153,11 +154,11 @@ def look_for_absence(
         if gone and existence_known(key.subject, snapshot):
             ended.add(key)
             continue
-        if gone or verdict_unknown(key, snapshot):
+        if gone or verdict_unknown(key, snapshot, settings.catalogue):
             stale.add(key)
             after = _as_stale(episode, now)
             ends = (after.stale_since or now.boot) + STALE_LIFETIME
-        elif not confirmed(key.reason, snapshot):
+        elif not confirmed(key.reason, snapshot, settings.catalogue):
             kept[key] = episode
             continue
         else:

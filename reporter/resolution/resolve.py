@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import attrgetter
 
-from reporter.catalogue.reasons import BY_NAME, RANK
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation, Finding, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, Report, ResolvedFinding
@@ -27,7 +27,7 @@ from reporter.resolution.grace import (
 from reporter.resolution.hold import Upstreams, judge, survey
 from reporter.resolution.memory import Episode, FaultKey, Memory, fault_key
 from reporter.resolution.message import compose, suppression_suffixes
-from reporter.resolution.priority import outrank, rank_key
+from reporter.resolution.priority import outrank
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
 from reporter.resolution.recovery import Absence, look_for_absence, take_up
@@ -65,8 +65,9 @@ def resolve(
     one_look: OneLook | None = None,
 ) -> Resolution:
     """Decide what becomes of each finding (design section 5)."""
+    catalogue = settings.catalogue
     records = records_of(snapshot)
-    memory = take_up(records, memory, evaluation, snapshot, now)
+    memory = take_up(records, memory, evaluation, snapshot, now, catalogue)
     findings_seen = (*evaluation.findings, *sustaining(evaluation.undecided, memory.episodes))
     merged = _merge(findings_seen, memory.episodes, now, settings, one_look)
     candidates = [each for each in merged if not each.under_an_episode]
@@ -78,16 +79,17 @@ def resolve(
         absence = Absence(ended=frozenset(unseen))
         memory = replace(memory, governing=frozenset())
     undercurrents, surfaced = _beneath(merged, absence)
-    candidates = [_in_time(candidate, snapshot) for candidate in candidates + surfaced]
+    candidates = [_in_time(candidate, snapshot, catalogue) for candidate in candidates + surfaced]
     upstreams = survey(
         [*candidates, *undercurrents], absence.kept, absence.stale, memory, now, settings
     )
-    candidates = [judge(candidate, upstreams) for candidate in candidates]
+    candidates = [judge(candidate, upstreams, catalogue) for candidate in candidates]
     candidates = silence(candidates, absence.kept)
     candidates = _by_priority(candidates, absence.outranking, settings)
-    findings = _render(candidates, absence.listed, now)
-    readiness = find_ready(evaluation, findings, records, snapshot, memory, now)
+    findings = _render(candidates, absence.listed, now, catalogue)
+    readiness = find_ready(evaluation, findings, records, snapshot, memory, now, catalogue)
     report = Report(
+        catalogue=catalogue,
         now=now.wall,
         findings=findings,
         ready=readiness.ready,
@@ -130,7 +132,8 @@ def _merge(
         episode = known.get(key)
         faults = _faults(groups[key], episode, now, settings, one_look)
         if faults:
-            candidates.append(Candidate(key, worst_first(faults), episode))
+            reason = settings.catalogue[key.reason]
+            candidates.append(Candidate(key, reason, worst_first(faults), episode))
     return candidates
 
 
@@ -191,9 +194,9 @@ def _beneath(
     return hidden, surfaced
 
 
-def _in_time(candidate: Candidate, snapshot: Snapshot) -> Candidate:
+def _in_time(candidate: Candidate, snapshot: Snapshot, catalogue: Catalogue) -> Candidate:
     """Mark a candidate pending that is in grace, or that may not start to fire yet."""
-    waits = not candidate.was_active and not confirmed(candidate.key.reason, snapshot)
+    waits = not candidate.was_active and not confirmed(candidate.key.reason, snapshot, catalogue)
     if not candidate.ripe or waits:
         return replace(candidate, disposition=Disposition.PENDING)
     return candidate
@@ -213,35 +216,38 @@ def _by_priority(
     for key in going_on:
         clearing[key.subject].append(key)
     for subject, group in active.items():
-        decided += outrank(group, clearing[subject], settings.emit)
+        decided += outrank(group, clearing[subject], settings.emit, settings.catalogue)
     return sorted(decided, key=lambda candidate: candidate.key)
 
 
 def _render(
-    candidates: Sequence[Candidate], unseen: Mapping[FindingKey, ResolvedFinding], now: Instant
+    candidates: Sequence[Candidate],
+    unseen: Mapping[FindingKey, ResolvedFinding],
+    now: Instant,
+    catalogue: Catalogue,
 ) -> tuple[ResolvedFinding, ...]:
-    suffixes = suppression_suffixes(candidates)
+    suffixes = suppression_suffixes(candidates, catalogue.suppression)
     by_subject: dict[Subject, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         by_subject[candidate.key.subject].append(candidate)
     findings = list(unseen.values())
     for group in by_subject.values():
         firing = [each for each in group if each.disposition is Disposition.FIRING]
-        primary = min(firing, key=rank_key, default=None)
+        primary = min(
+            firing, key=lambda each: (catalogue.priority(each.key.reason), each.key), default=None
+        )
         for candidate in group:
             message = compose(candidate, group, suffixes)
             findings.append(_resolved(candidate, message, now, primary=candidate is primary))
-    return tuple(sorted(findings, key=_report_order))
-
-
-def _report_order(finding: ResolvedFinding) -> tuple[Subject, int, FindingKey]:
-    return (finding.subject, RANK[finding.reason], finding.key)
+    return tuple(
+        sorted(findings, key=lambda each: (each.subject, catalogue.rank(each.reason), each.key))
+    )
 
 
 def _resolved(
     candidate: Candidate, message: str, now: Instant, *, primary: bool
 ) -> ResolvedFinding:
-    reason = BY_NAME[candidate.key.reason]
+    reason = candidate.reason
     worst = candidate.worst.says
     wait = _fires_in(candidate, now)
     return ResolvedFinding(

@@ -1,14 +1,10 @@
 """Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data (design 3)."""
 
-from functools import lru_cache
-
-from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import EVENTS, NAMESPACES, of_subject
-from reporter.catalogue.suppression import upstreams_of
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
-from reporter.model.objects import KubeObject
+from reporter.model.reason import Reason
 from reporter.model.report import UnknownResource
-from reporter.model.resource import Resource
 from reporter.model.subject import Subject, SubjectKind
 from reporter.snapshot.snapshot import Served, Snapshot
 
@@ -25,33 +21,25 @@ def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
     return tuple(sorted(set(unknown)))
 
 
-def verdict_unknown(key: FindingKey, snapshot: Snapshot) -> bool:
+def verdict_unknown(key: FindingKey, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether something that this key's reason reads is unknown."""
     if key.involved.kind == "CustomResourceDefinition":
         return snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
-    return reads_unknown(key.reason, snapshot)
+    return reads_unknown(catalogue[key.reason], snapshot)
 
 
-def reads_unknown(reason: str, snapshot: Snapshot) -> bool:
+def reads_unknown(reason: Reason, snapshot: Snapshot) -> bool:
     """Tell whether something that a reason reads is unknown."""
-    return not all(snapshot.known(resource) for resource in BY_NAME[reason].reads)
+    return not all(snapshot.known(resource) for resource in reason.reads)
 
 
-def confirmed(reason: str, snapshot: Snapshot) -> bool:
+def confirmed(reason: str, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether a verdict on a reason may change.
 
     Besides what it reads, what its upstreams read has to be confirmed: else a symptom could be
     told before its cause.
     """
-    return all(snapshot.state(resource).confirmed for resource in _rests_on(reason))
-
-
-@lru_cache(maxsize=256)
-def _rests_on(reason: str) -> frozenset[Resource[KubeObject]]:
-    reads = set(BY_NAME[reason].reads)
-    for row in upstreams_of(reason):
-        reads.update(BY_NAME[row.upstream].reads)
-    return frozenset(reads)
+    return all(snapshot.state(resource).confirmed for resource in catalogue.rests_on(reason))
 
 
 def records_known(snapshot: Snapshot) -> bool:

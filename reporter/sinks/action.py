@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from reporter.catalogue.reasons import BY_NAME
+from reporter.model.catalogue import Catalogue
 from reporter.model.report import ResolvedFinding
 from reporter.model.subject import Layer, ObjectRef
 
@@ -11,15 +11,14 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
-def action_of(finding: ResolvedFinding) -> str:
+def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
     """Return what to do, with the names filled in where the catalogue leaves room for them.
 
     It is empty for a reason that the catalogue does not have.
     """
-    reason = BY_NAME.get(finding.reason)
-    if reason is None:
+    if finding.reason not in catalogue:
         return ""
-    action = reason.action
+    action = catalogue[finding.reason].action
     related = finding.related
     kind = related.kind.lower()
     named = related.name

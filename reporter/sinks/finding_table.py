@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Final
 
-from reporter.catalogue.reasons import RANK
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.age import age
@@ -26,7 +25,8 @@ def finding_table(report: Report, *, colour: bool = False) -> str:
     if not report.findings:
         return ""
     findings = sorted(
-        report.findings, key=lambda each: (_ORDER[each.disposition], RANK[each.reason], each.key)
+        report.findings,
+        key=lambda each: (_ORDER[each.disposition], report.catalogue.rank(each.reason), each.key),
     )
     rows = [_row(each, report) for each in findings]
     widths = [max(map(len, column)) + _PADDING for column in zip(_COLUMNS, *rows, strict=True)]

@@ -7,6 +7,7 @@ skipped with what became of it, and what could not be read is an error.
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from reporter.model.catalogue import Catalogue
 from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
@@ -25,7 +26,7 @@ def report_junit(report: Report) -> str:
     for ready in sorted(report.ready, key=lambda each: each.subject):
         _case(suite, str(ready.subject), ready.reason)
     for finding in report.findings:
-        _finding(_case(suite, str(finding.subject), _name(finding)), finding)
+        _finding(_case(suite, str(finding.subject), _name(finding)), finding, report.catalogue)
     for unknown in sorted(report.unknown):
         case = _case(suite, "resources", unknown.resource)
         SubElement(case, "error", message=_text(unknown.cause), type="unknown")
@@ -51,10 +52,11 @@ def _name(finding: ResolvedFinding) -> str:
     return f"{finding.reason} ({'/'.join(part for part in parts if part)})"
 
 
-def _finding(case: Element, finding: ResolvedFinding) -> None:
+def _finding(case: Element, finding: ResolvedFinding, catalogue: Catalogue) -> None:
     if finding.disposition is Disposition.FIRING:
         failure = SubElement(case, "failure", message=_text(finding.cause), type=finding.reason)
-        failure.text = f"{_text(finding.message)}\nTo do: {_text(action_of(finding))}"
+        to_do = action_of(finding, catalogue)
+        failure.text = f"{_text(finding.message)}\nTo do: {_text(to_do)}"
         return
     by = f" by {', '.join(finding.by)}" if finding.by else ""
     SubElement(case, "skipped", message=f"{finding.disposition}{by}: {_text(finding.cause)}")

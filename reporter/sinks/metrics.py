@@ -9,7 +9,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from reporter.catalogue.reasons import REASONS
 from reporter.model.report import Disposition, Report
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.scrape_metrics import ScrapeMetrics
@@ -224,7 +223,7 @@ def _findings(report: Report) -> Iterator[Metric]:
         "Findings of the last pass.",
         labels=["reason", "layer", "disposition"],
     )
-    for reason in REASONS:
+    for reason in report.catalogue:
         if reason.says_ready:
             continue
         for disposition in Disposition:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reporter.catalogue.reasons import RANK
 from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Report, ResolvedFinding, SkippedObject
 from reporter.model.text import clean, cut
@@ -95,7 +94,7 @@ class _Page:
             yield ""
             yield f"{head}  for {self._age(finding)}{'  (stale)' if finding.stale else ''}"
             yield from _wrapped(clean(finding.message))
-            yield from _wrapped(f"To do: {_action(finding)}")
+            yield from _wrapped(f"To do: {self._action(finding)}")
 
     def others(self) -> Iterator[str]:
         """Yield in one line each what is not a cause, and why."""
@@ -138,10 +137,15 @@ class _Page:
 
     def _with(self, *dispositions: Disposition) -> list[ResolvedFinding]:
         found = (each for each in self.report.findings if each.disposition in dispositions)
-        return sorted(found, key=lambda each: (RANK[each.reason], each.key))
+        return sorted(found, key=lambda each: (self.report.catalogue.rank(each.reason), each.key))
 
     def _age(self, finding: ResolvedFinding) -> str:
         return age(self.report.now - finding.since)
+
+    def _action(self, finding: ResolvedFinding) -> str:
+        # A command stays on one line, to be copied.
+        action = action_of(finding, self.report.catalogue)
+        return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action)
 
     def _why(self, finding: ResolvedFinding) -> str:
         cause = cut(clean(finding.cause), _CAUSE_BYTES)
@@ -163,11 +167,6 @@ def _wrapped(text: str) -> list[str]:
         break_on_hyphens=False,
     )
     return [line.replace(_NO_BREAK, " ") for line in lines]
-
-
-def _action(finding: ResolvedFinding) -> str:
-    # A command stays on one line, to be copied.
-    return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action_of(finding))
 
 
 def _skipped(skipped: SkippedObject) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
 
-from reporter.catalogue.reasons import RANK
+from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.resolution.records import Record, RecordState
 from reporter.settings import EvaluationSettings
@@ -109,7 +109,7 @@ def plan_events(
         if name not in by_name and confirmed(ready.reason):
             body = ready_event(ready, report.now, instance)
             writes.append(Write(Purpose.READY, name, body))
-    writes.sort(key=_order)
+    writes.sort(key=lambda write: _order(write, report.catalogue))
     return Plan(tuple(writes), min(waits, default=None))
 
 
@@ -161,7 +161,7 @@ def _patch(purpose: Purpose, record: Record, body: Document) -> Write:
     return Write(purpose, record.event.name, body, record.event.metadata.resource_version)
 
 
-def _order(write: Write) -> tuple[Purpose, int, str]:
+def _order(write: Write, catalogue: Catalogue) -> tuple[Purpose, int, str]:
     reason = write.body.get("reason")
-    rank = RANK[reason] if isinstance(reason, str) else len(RANK)
+    rank = catalogue.rank(reason if isinstance(reason, str) else "")
     return (write.purpose, rank, write.name)

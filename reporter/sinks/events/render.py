@@ -6,9 +6,9 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
 from reporter.model.instant import rfc3339, rfc3339_micro
+from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
-    EventType,
     ReadySubject,
     Report,
     ResolvedFinding,

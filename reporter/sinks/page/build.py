@@ -1,12 +1,11 @@
 """From a report to what the page shows. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
-from reporter.catalogue.reasons import BY_NAME, RANK
 from reporter.catalogue.render import facts
+from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.model.text import clean
@@ -27,9 +26,9 @@ _RELATION: Final = {
 
 def page_view(report: Report, about: About, history: History) -> PageView:
     """Return what the page shows of a report; the same input gives the same page."""
-    branches = grow(report.findings)
+    branches = grow(report.findings, report.catalogue)
     ids = {each.key: finding_id(each) for each in report.findings}
-    causes = tuple(_finding(each) for each in branches if _fires(each.finding))
+    causes = tuple(_finding(each, report.catalogue) for each in branches if _fires(each.finding))
     return PageView(
         at=report.now,
         about=about,
@@ -37,9 +36,11 @@ def page_view(report: Report, about: About, history: History) -> PageView:
         mark=_worst(report),
         rest=_rest(report),
         causes=causes,
-        others=tuple(_finding(each) for each in branches if not _fires(each.finding)),
+        others=tuple(
+            _finding(each, report.catalogue) for each in branches if not _fires(each.finding)
+        ),
         layers=layers_of(report, ids),
-        strip=strip_of(report.now, history, finding_id),
+        strip=strip_of(report.now, history, finding_id, report.catalogue),
         unknown=tuple((each.resource, clean(each.cause)) for each in sorted(report.unknown)),
         skipped=tuple(
             (
@@ -48,7 +49,7 @@ def page_view(report: Report, about: About, history: History) -> PageView:
             )
             for each in sorted(report.skipped)
         ),
-        reasons=_explanations(report.findings),
+        reasons=_explanations(report),
     )
 
 
@@ -96,9 +97,9 @@ def _rest(report: Report) -> str:
     return ", ".join(told)
 
 
-def _finding(branch: Branch) -> FindingView:
+def _finding(branch: Branch, catalogue: Catalogue) -> FindingView:
     finding = branch.finding
-    reason = BY_NAME.get(finding.reason)
+    known = finding.reason in catalogue
     relation = ""
     if finding.by:
         relation = f"{_RELATION.get(finding.disposition, 'by')} {', '.join(finding.by)}"
@@ -113,16 +114,19 @@ def _finding(branch: Branch) -> FindingView:
         fires_at=finding.fires_at,
         relation=relation,
         stale=finding.stale,
-        means=reason.summary if reason else "",
-        to_do=action_of(finding),
+        means=catalogue[finding.reason].summary if known else "",
+        to_do=action_of(finding, catalogue),
         object=clean(str(finding.related)),
         command=describe_command(finding.related),
-        below=tuple(map(_finding, branch.below)),
+        below=tuple(_finding(each, catalogue) for each in branch.below),
     )
 
 
-def _explanations(findings: Iterable[ResolvedFinding]) -> tuple[Explanation, ...]:
-    names = sorted(
-        {each.reason for each in findings if each.reason in BY_NAME}, key=lambda name: RANK[name]
+def _explanations(report: Report) -> tuple[Explanation, ...]:
+    catalogue = report.catalogue
+    named = {each.reason for each in report.findings}
+    return tuple(
+        Explanation(each.name, tuple(facts(each, catalogue)))
+        for each in catalogue
+        if each.name in named
     )
-    return tuple(Explanation(name, tuple(facts(BY_NAME[name]))) for name in names)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from reporter.model.report import EventType, ResolvedFinding
+from reporter.model.reason import EventType
+from reporter.model.report import ResolvedFinding
 
 
 @dataclass(frozen=True, slots=True)

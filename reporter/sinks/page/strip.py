@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from reporter.catalogue.reasons import RANK
+from reporter.model.catalogue import Catalogue
 from reporter.model.report import ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.age import age
@@ -19,21 +19,28 @@ ROWS: Final = 30
 _SPANS_TOLD: Final = 5
 
 
-def strip_of(now: datetime, history: History, id_of: Callable[[ResolvedFinding], str]) -> Strip:
+def strip_of(
+    now: datetime,
+    history: History,
+    id_of: Callable[[ResolvedFinding], str],
+    catalogue: Catalogue,
+) -> Strip:
     """Return the hour that ends `now`: what goes on first, then what ended last."""
     by_finding: dict[str, list[Episode]] = defaultdict(list)
     for episode in (*history.over, *history.going_on.values()):
         by_finding[id_of(episode.finding)].append(episode)
-    ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now))
+    ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now, catalogue))
     rows = tuple(_row(id_, episodes, now) for id_, episodes in ordered[:ROWS])
     return Strip(now - KEPT, now, history.counts_from, rows, max(0, len(ordered) - ROWS))
 
 
-def _order(episode: Episode, now: datetime) -> tuple[bool, float, int, object]:
+def _order(
+    episode: Episode, now: datetime, catalogue: Catalogue
+) -> tuple[bool, float, int, object]:
     over = episode.ended is not None
     ago = (now - episode.ended).total_seconds() if episode.ended else 0.0
     finding = episode.finding
-    return over, ago, RANK.get(finding.reason, len(RANK)), finding.key
+    return over, ago, catalogue.rank(finding.reason), finding.key
 
 
 def _row(id_: str, episodes: Sequence[Episode], now: datetime) -> StripRow:

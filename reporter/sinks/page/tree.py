@@ -4,11 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reporter.catalogue.reasons import RANK
+from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Subject, SubjectKind
-
-_LAST = len(RANK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +23,18 @@ class Branch:
             yield from each.walk()
 
 
-def grow(findings: Iterable[ResolvedFinding]) -> tuple[Branch, ...]:
+def grow(findings: Iterable[ResolvedFinding], catalogue: Catalogue) -> tuple[Branch, ...]:
     """Return every finding once: those with nothing above them, the cause that fires first.
 
     A finding with several upstreams hangs below the one that comes first in the catalogue.
     """
-    ordered = sorted(findings, key=_order)
+    ordered = sorted(findings, key=lambda each: _order(each, catalogue))
     by_reason: dict[str, list[ResolvedFinding]] = defaultdict(list)
     for finding in ordered:
         by_reason[finding.reason].append(finding)
     above: dict[int, ResolvedFinding] = {}
     for finding in ordered:
-        upstream = _upstream(finding, by_reason)
+        upstream = _upstream(finding, by_reason, catalogue)
         if upstream is not None and not _is_below(upstream, finding, above):
             above[id(finding)] = upstream
     below: dict[int, list[ResolvedFinding]] = defaultdict(list)
@@ -55,9 +53,9 @@ def _is_below(
     return step is other
 
 
-def _order(finding: ResolvedFinding) -> tuple[bool, int, object]:
+def _order(finding: ResolvedFinding, catalogue: Catalogue) -> tuple[bool, int, object]:
     fires = finding.disposition is Disposition.FIRING
-    return not fires, RANK.get(finding.reason, _LAST), finding.key
+    return not fires, catalogue.rank(finding.reason), finding.key
 
 
 def _branch(finding: ResolvedFinding, below: dict[int, list[ResolvedFinding]]) -> Branch:
@@ -65,10 +63,11 @@ def _branch(finding: ResolvedFinding, below: dict[int, list[ResolvedFinding]]) -
 
 
 def _upstream(
-    finding: ResolvedFinding, by_reason: dict[str, list[ResolvedFinding]]
+    finding: ResolvedFinding,
+    by_reason: dict[str, list[ResolvedFinding]],
+    catalogue: Catalogue,
 ) -> ResolvedFinding | None:
-    names = sorted(finding.by, key=lambda name: RANK.get(name, _LAST))
-    for name in names:
+    for name in sorted(finding.by, key=catalogue.rank):
         found = _nearest(finding, by_reason.get(name, ()))
         if found is not None:
             return found

@@ -9,7 +9,7 @@ from typing import Final
 from reporter.catalogue.resources import COMPONENT
 from reporter.derived.modelserving.role_changes import RoleChange
 from reporter.model.instant import rfc3339, rfc3339_micro
-from reporter.model.report import EventType
+from reporter.model.reason import EventType
 from reporter.model.text import clean, with_suffix
 from reporter.sinks.events.render import Document
 from reporter.sinks.role_events.pacing import Telling

@@ -11,7 +11,7 @@ from reporter.catalogue.runtime import FROM_METRICS, KINDS, of_kind
 from reporter.catalogue.scraped import SCRAPED
 from reporter.catalogue.silencing import SILENCING
 from reporter.catalogue.suppression import SUPPRESSION
-from reporter.model.report import EventType
+from reporter.model.reason import EventType
 from reporter.model.stack import Stack
 from reporter.model.subject import Layer, SubjectKind
 

@@ -2,7 +2,7 @@
 
 from reporter.catalogue import inferenceservice as c
 from reporter.demo.main import STORIES
-from reporter.model.report import EventType
+from reporter.model.reason import EventType
 from reporter.probes.inferenceservice.conditions import UNWRITTEN
 from reporter.settings import EvaluationSettings
 from tests.unit.docs.pages import code, page, section, table

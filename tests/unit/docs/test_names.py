@@ -7,6 +7,7 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME
 from reporter.cli import kubectl
 from reporter.cli.configure import CONFIG_VARIABLE, ProgramSettings, variable_of
@@ -86,7 +87,7 @@ class Idle:
     """A daemon of which everything can be asked."""
 
     def report(self):
-        return Report(now=NOW, findings=(), ready=(), unknown=(), skipped=())
+        return Report(catalogue=BUILT_IN, now=NOW, findings=(), ready=(), unknown=(), skipped=())
 
     def watches(self):
         return ()

@@ -10,7 +10,7 @@ from reporter.catalogue.resources import ALL, CLUSTER_WIDE
 from reporter.cli.configure import ProgramSettings, flag_of
 from reporter.cli.flags import _OTHER_NAMES
 from reporter.kube.informer import Timing
-from reporter.model.report import EventType
+from reporter.model.reason import EventType
 from reporter.model.stack import Stack
 from reporter.model.subject import SubjectKind
 from reporter.probes.cluster.crds import required_crds

@@ -7,7 +7,7 @@ from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.resources import subjects_of
 from reporter.catalogue.scraped import SCRAPED
 from reporter.model.finding import KnownSubject, ReadyEvidence
-from reporter.model.report import EventType
+from reporter.model.reason import EventType
 from reporter.model.stack import Stack
 from reporter.model.subject import Subject
 from tests.unit.resolution.building import NOON, Resolver, finding, namespace, seconds, snapshot

@@ -8,6 +8,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.model.report import Disposition, Report, SkippedObject
 from reporter.model.subject import Layer
 from reporter.samples.scrape import Failure
@@ -33,7 +34,9 @@ class Busy:
 
     def report(self):
         skipped = SkippedObject("pods", "a", "b", "no name")
-        return Report(now=NOW, findings=(), ready=(), unknown=(), skipped=(skipped,))
+        return Report(
+            catalogue=BUILT_IN, now=NOW, findings=(), ready=(), unknown=(), skipped=(skipped,)
+        )
 
     def watches(self):
         watch = {"resource": "pods", "state": "served", "confirmed": True, "age_seconds": 1.0}

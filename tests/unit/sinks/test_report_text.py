@@ -2,9 +2,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from reporter.catalogue.built_in import BUILT_IN
+from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
-    EventType,
     ReadySubject,
     Report,
     ResolvedFinding,
@@ -36,7 +37,7 @@ def finding(**changes):
 
 def report(*findings, **changes):
     fields = {"now": NOW, "findings": findings, "ready": (), "unknown": (), "skipped": ()}
-    return Report(**{**fields, **changes})
+    return Report(catalogue=BUILT_IN, **{**fields, **changes})
 
 
 def test_an_empty_report_is_one_line():

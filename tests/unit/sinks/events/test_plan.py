@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME, MODEL_EPP, MODEL_READY
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
@@ -41,7 +42,9 @@ def finding(disposition=Disposition.FIRING, **changes):
 
 
 def report(*findings, ready=(), at=NOW):
-    return Report(now=at, findings=findings, ready=ready, unknown=(), skipped=())
+    return Report(
+        catalogue=BUILT_IN, now=at, findings=findings, ready=ready, unknown=(), skipped=()
+    )
 
 
 def stored(body, *, version="7", state="firing", count=1):

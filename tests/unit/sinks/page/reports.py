@@ -3,10 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME
+from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
-    EventType,
     ReadySubject,
     Report,
     ResolvedFinding,
@@ -67,7 +68,7 @@ def report(*findings, ready_ones=(), **changes):
         "unknown": (),
         "skipped": (),
     }
-    return Report(**{**fields, **changes})
+    return Report(catalogue=BUILT_IN, **{**fields, **changes})
 
 
 def later(seconds, *findings, **changes):

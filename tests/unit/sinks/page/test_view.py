@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.model.report import Disposition, EventType, SkippedObject, UnknownResource
+from reporter.model.reason import EventType
+from reporter.model.report import Disposition, SkippedObject, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.filter import filtered

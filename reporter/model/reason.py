@@ -1,11 +1,18 @@
 """What one row of the catalogue says."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from reporter.model.objects import KubeObject
-from reporter.model.report import EventType
 from reporter.model.resource import Resource
 from reporter.model.subject import Layer, SubjectKind
+
+
+class EventType(StrEnum):
+    """The `type` of an Event."""
+
+    WARNING = "Warning"
+    NORMAL = "Normal"
 
 
 @dataclass(frozen=True, slots=True)
