@@ -70,7 +70,7 @@ def _needed(grant: Grant, request: Request) -> bool:
 
 
 def _verbs(request: Request) -> tuple[str, ...]:
-    """A PUT that finds nothing creates, and needs both verbs."""
-    if request.verb == "update" and request.code == _CREATED:
-        return ("update", "create")
+    """A PUT, or an apply, that finds nothing creates, and needs both verbs."""
+    if request.verb in ("update", "patch") and request.code == _CREATED:
+        return (request.verb, "create")
     return (request.verb,)

@@ -307,6 +307,9 @@ class DaemonSettings(EvaluationSettings):
     role_events: bool = False
     """Tell changes of the roles of a ModelServing as Events on it, in its namespace."""
 
+    mirror_to_workload: bool = False
+    """Write each Event about a model once more on the object itself, in its namespace."""
+
     metrics_bind_address: Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
 

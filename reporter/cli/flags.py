@@ -46,7 +46,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "scrape_path",
         ),
     ),
-    ("events", ("emit", "disable_reasons", "release_namespace")),
+    ("events", ("emit", "disable_reasons", "release_namespace", "mirror_to_workload")),
     (
         "components; an empty name switches one off",
         (

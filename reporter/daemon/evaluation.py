@@ -21,6 +21,7 @@ from reporter.samples.samples import NONE, Samples
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import Plan, plan_events
 from reporter.sinks.events.written import Written, overlay
+from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.sinks.statuses.plan import StatusPlan
 from reporter.snapshot.snapshot import Snapshot
 
@@ -50,11 +51,13 @@ class Lately:
     Attributes:
         events: our Events by name.
         statuses: the last answer for each ModelServing by uid.
+        mirrors: the mirrors by name, as they were written since we lead.
 
     """
 
     events: Mapping[str, Written] = field(default_factory=dict)
     statuses: Mapping[str, Answer] = field(default_factory=dict)
+    mirrors: Mapping[str, Applied] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Pass:
         plan: the Events to write.
         statuses: the statuses of ModelServings to write; None where nothing can be said of them.
         role_events: Events on ModelServings to write.
+        mirrors: the mirrors to write; None where nothing can be said of them.
         next_in: time until the next pass is due without a change, None for the resync only.
         seconds: how long it took.
 
@@ -77,6 +81,7 @@ class Pass:
     plan: Plan
     statuses: StatusPlan | None
     role_events: tuple[dict[str, object], ...]
+    mirrors: MirrorPlan | None
     next_in: timedelta | None
     seconds: float
 
@@ -124,16 +129,30 @@ def run_pass(
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
         may_tell = _confirmed_in(snapshot, settings.catalogue)
         plan = plan_events(resolution.report, records, settings, instance, may_tell)
-    waits = (resolution.wake_in, plan.next_in, owned.next_in)
+    mirrors = None
+    if settings.mirror_to_workload and leading and _records_confirmed(snapshot):
+        mirrors = plan_mirrors(records, lately.mirrors, snapshot, settings.catalogue, now)
+    waits = (
+        resolution.wake_in,
+        plan.next_in,
+        owned.next_in,
+        mirrors.next_in if mirrors is not None else None,
+    )
     return Pass(
         report=resolution.report,
         after=Before(resolution.memory, answered, owned.after),
         plan=plan,
         statuses=owned.statuses,
         role_events=owned.role_events,
+        mirrors=mirrors,
         next_in=min((wait for wait in waits if wait is not None), default=None),
         seconds=time.perf_counter() - began,
     )
+
+
+def _records_confirmed(snapshot: Snapshot) -> bool:
+    """Tell whether an Event that is not on record is not there."""
+    return snapshot.known(EVENTS) and snapshot.state(EVENTS).confirmed
 
 
 def _confirmed_in(snapshot: Snapshot, catalogue: Catalogue) -> Callable[[str], bool]:

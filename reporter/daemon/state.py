@@ -53,6 +53,14 @@ class Queue(Protocol):
         """How many writes wait."""
 
 
+class MirrorQueue(Queue, Protocol):
+    """What is asked of the writer of mirrors."""
+
+    @property
+    def refusing(self) -> int:
+        """How many namespaces refused the last write there."""
+
+
 class Writing(Protocol):
     """What is asked of the writers."""
 
@@ -63,6 +71,10 @@ class Writing(Protocol):
     @property
     def statuses(self) -> Queue:
         """Of the statuses of ModelServings."""
+
+    @property
+    def mirrors(self) -> MirrorQueue:
+        """Of the mirrors of our Events."""
 
 
 class DaemonState:
@@ -107,6 +119,14 @@ class DaemonState:
     def statuses_waiting(self) -> int:
         """Return how many statuses of ModelServings wait to be written."""
         return self.writers.statuses.waiting if self.writers else 0
+
+    def mirrors_waiting(self) -> int:
+        """Return how many mirrors wait to be written."""
+        return self.writers.mirrors.waiting if self.writers else 0
+
+    def mirrors_refusing(self) -> int:
+        """Return how many namespaces refuse mirrors."""
+        return self.writers.mirrors.refusing if self.writers else 0
 
     def clock_offset_seconds(self) -> float:
         """Return how far the API server's clock is ahead of ours."""

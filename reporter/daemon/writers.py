@@ -1,4 +1,4 @@
-"""The three writers of a daemon as one: Events, statuses of ModelServings, changes of roles."""
+"""The writers of a daemon as one: Events, their mirrors, statuses of ModelServings, changes of roles."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,10 +8,13 @@ from reporter.catalogue.resources import EVENTS
 from reporter.daemon.evaluation import Lately, Pass
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
+from reporter.kube.mirrors import KubeMirrors
 from reporter.kube.statuses import KubeStatuses
 from reporter.kube.writes import KubeEvents
+from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
+from reporter.sinks.mirror.writer import MirrorWriter
 from reporter.sinks.role_events.writer import RoleEventWriter
 from reporter.sinks.statuses.writer import StatusWriter
 
@@ -37,11 +40,14 @@ class Writers:
             changed: called when a new pass is needed.
         """
         self._may_write = may_write
+        self._changed = changed
+        self._metrics = metrics
+        self._mirroring = False
         outdated = partial(cluster.list_anew, EVENTS)
         self.events = EventWriter(
             KubeEvents(client),
             may_write,
-            metrics.event_written,
+            self._event_written,
             changed,
             outdated,
             metrics.episode_told,
@@ -52,10 +58,19 @@ class Writers:
         self.role_events = RoleEventWriter(
             partial(_create_event, client), may_write, metrics.role_event_written
         )
+        self.mirrors = MirrorWriter(
+            KubeMirrors(client), may_write, metrics.mirror_written, lambda: self.events.urgent
+        )
+
+    def _event_written(self, purpose: Purpose, outcome: str) -> None:
+        """Count a write of an Event, and have it mirrored: our own Events ask for no pass."""
+        self._metrics.event_written(purpose, outcome)
+        if self._mirroring and outcome == "written" and purpose is not Purpose.REFRESH:
+            self._changed()
 
     def lately(self) -> Lately:
         """Return what was written lately."""
-        return Lately(self.events.written(), self.statuses.answers())
+        return Lately(self.events.written(), self.statuses.answers(), self.mirrors.applied())
 
     def offer(self, done: Pass) -> None:
         """Write what a pass planned, if we lead."""
@@ -65,17 +80,22 @@ class Writers:
         self.role_events.offer(done.role_events)
         if done.statuses is not None:
             self.statuses.offer(done.statuses)
+        self._mirroring = done.mirrors is not None
+        if done.mirrors is not None:
+            self.mirrors.offer(done.mirrors)
 
     def drop(self) -> None:
         """Forget what waits: what it rests on is not to be trusted any more."""
         self.events.drop()
         self.statuses.drop()
         self.role_events.drop()
+        self.mirrors.drop()
 
     def forget(self) -> None:
         """Forget what waits and what was written: somebody else may lead by now."""
         self.drop()
         self.statuses.forget()
+        self.mirrors.forget()
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -83,6 +103,7 @@ class Writers:
             tasks.create_task(self.events.run(), name="events")
             tasks.create_task(self.statuses.run(), name="statuses")
             tasks.create_task(self.role_events.run(), name="role events")
+            tasks.create_task(self.mirrors.run(), name="mirrors")
 
 
 def _create_event(

@@ -116,9 +116,8 @@ def _conflict(conflicts: list[tuple[Manager, list[Path]]]) -> ApiError:
     for manager, paths in conflicts:
         version = manager.api_version
         subresource = f' with subresource "{manager.subresource}"' if manager.subresource else ""
-        when = f" at {manager.time}" if manager.time else ""
-        since = f" using {version}{when}" if manager.operation == "Update" else ""
-        who = f'"{manager.name}"{subresource}{since}'
+        using = f" using {version}" if manager.operation == "Update" else ""
+        who = f'"{manager.name}"{subresource}{using}'
         fields = [readable(path) for path in paths]
         causes += [
             {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field}

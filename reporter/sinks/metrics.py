@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from reporter.model.report import Disposition, Report
 from reporter.sinks.events.plan import Purpose
+from reporter.sinks.mirror.plan import MirrorPurpose
 from reporter.sinks.scrape_metrics import ScrapeMetrics
 
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
@@ -64,6 +65,12 @@ class Live(Protocol):
 
     def statuses_waiting(self) -> int:
         """Return how many statuses of ModelServings wait to be written."""
+
+    def mirrors_waiting(self) -> int:
+        """Return how many mirrors wait to be written."""
+
+    def mirrors_refusing(self) -> int:
+        """Return how many namespaces refuse mirrors."""
 
     def leading(self) -> bool:
         """Tell whether this replica writes."""
@@ -127,6 +134,12 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
+        self._mirrors = Counter(
+            "status_reporter_mirror_writes_total",
+            "Writes of mirrors by what they are for and what became of them.",
+            ["purpose", "outcome"],
+            registry=self.registry,
+        )
         self.scrapes = ScrapeMetrics(self.registry)
 
     def attach(self, live: Live) -> None:
@@ -140,6 +153,10 @@ class Metrics:
     def role_event_written(self, outcome: str) -> None:
         """Count an Event about a role."""
         self._role_events.labels(outcome).inc()
+
+    def mirror_written(self, purpose: MirrorPurpose, outcome: str) -> None:
+        """Count a write of a mirror."""
+        self._mirrors.labels(purpose.name.lower(), outcome).inc()
 
     def passed(self, seconds: float, at: float) -> None:
         """Note a pass."""
@@ -174,6 +191,12 @@ class _LiveCollector(Collector):
             "modelserving_statuses_waiting",
             "Statuses of ModelServings that wait to be written.",
             live.statuses_waiting(),
+        )
+        yield _gauge("mirrors_waiting", "Mirrors that wait to be written.", live.mirrors_waiting())
+        yield _gauge(
+            "mirror_namespaces_refusing",
+            "Namespaces that refused the last mirror written there.",
+            live.mirrors_refusing(),
         )
         yield _gauge(
             "clock_offset_seconds",

@@ -34,6 +34,7 @@ STATUS_RULE = {
     "resources": [f"{MODELSERVINGS.plural}/status"],
 }
 ROLE_EVENTS_RULE = {"apiGroups": [""], "resources": [EVENTS.plural], "verbs": ["create"]}
+MIRROR_RULE = {"apiGroups": [""], "resources": [EVENTS.plural], "verbs": ["create", "patch"]}
 LEASE_RULE = {
     "apiGroups": ["coordination.k8s.io"],
     "resources": ["leases"],
@@ -127,6 +128,9 @@ WRITES = [
     ({"modelServing.status": "roles"}, [{**STATUS_RULE, "verbs": ["patch"]}]),
     ({"modelServing.status": "full"}, [{**STATUS_RULE, "verbs": ["update"]}]),
     ({"modelServing.roleEvents": True}, [ROLE_EVENTS_RULE]),
+    ({"mirrorToWorkload": False}, []),
+    ({"mirrorToWorkload": None}, []),
+    ({"mirrorToWorkload": True}, [MIRROR_RULE]),
     (
         {"modelServing.status": "full", "modelServing.roleEvents": True},
         [{**STATUS_RULE, "verbs": ["update"]}, ROLE_EVENTS_RULE],

@@ -29,6 +29,7 @@
   (list "scrape-path" $v.scrape.path)
   (list "emit" $v.emit)
   (list "disable-reasons" $v.disableReasons)
+  (list "mirror-to-workload" $v.mirrorToWorkload)
   (list "release-namespace" .Release.Namespace)
   (list "istio-namespace" $place.istioNamespace)
   (list "istiod-deployment" $place.istiodDeployment)

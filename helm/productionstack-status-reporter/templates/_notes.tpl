@@ -9,6 +9,11 @@ What is wrong now:
 
 Everything it told in the last hour:
   kubectl -n kube-system get events --field-selector source=productionstack-status-reporter
+{{- if .Values.mirrorToWorkload }}
+
+It writes Events about models once more on the models themselves (mirrorToWorkload), and may create and patch Events in every namespace:
+  kubectl -n <namespace> describe inferenceset <name>
+{{- end }}
 {{- if .Values.leaderElection.enabled }}
 
 Who leads:

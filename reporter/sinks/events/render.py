@@ -122,7 +122,7 @@ def repeat_patch(finding: ResolvedFinding, count: int, now: datetime) -> Documen
             }
         },
         "message": finding.message,
-        "related": _reference(finding.related),
+        "related": reference(finding.related),
         "count": count,
         "lastTimestamp": rfc3339(now),
     }
@@ -168,8 +168,8 @@ def _event(
         "reason": reason,
         "message": cut(clean(message), MESSAGE_BYTES),
         "action": ACTION,
-        "involvedObject": _reference(involved),
-        "related": _reference(related),
+        "involvedObject": reference(involved),
+        "related": reference(related),
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "reportingInstance": cut(instance, _INSTANCE_BYTES),
@@ -180,7 +180,8 @@ def _event(
     }
 
 
-def _reference(ref: ObjectRef) -> Document:
+def reference(ref: ObjectRef) -> Document:
+    """Return a reference as it is in an Event; what is not known is left out."""
     fields = {
         "apiVersion": ref.api_version,
         "kind": ref.kind,

@@ -101,6 +101,11 @@ class EventWriter:
         """How many writes wait."""
         return len(self._queue)
 
+    @property
+    def urgent(self) -> bool:
+        """Whether a write waits that says something new."""
+        return bool(self._queue) and self._queue[0].purpose is not Purpose.REFRESH
+
     def written(self) -> Mapping[str, Written]:
         """Return the recent writes that the watch may not have brought back yet."""
         now = asyncio.get_running_loop().time()

@@ -98,6 +98,12 @@ class Idle:
     def statuses_waiting(self):
         return 0
 
+    def mirrors_waiting(self):
+        return 0
+
+    def mirrors_refusing(self):
+        return 0
+
     def leading(self):
         return True
 

@@ -14,6 +14,7 @@ from reporter.model.subject import Layer
 from reporter.samples.scrape import Failure
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.metrics import Metrics
+from reporter.sinks.mirror.plan import MirrorPurpose
 from reporter.sinks.scrape_metrics import OK
 from reporter.sinks.statuses.plan import Method
 from reporter.snapshot.snapshot import Served
@@ -48,6 +49,12 @@ class Busy:
     def statuses_waiting(self):
         return 0
 
+    def mirrors_waiting(self):
+        return 0
+
+    def mirrors_refusing(self):
+        return 0
+
     def leading(self):
         return True
 
@@ -62,6 +69,7 @@ def metrics(now=lambda: NOW):
     made.event_written(Purpose.FIRE, "written")
     made.status_written(Method.APPLY, "written")
     made.role_event_written("written")
+    made.mirror_written(MirrorPurpose.TELL, "written")
     return made
 
 
@@ -146,6 +154,7 @@ def _matchers(text):
 PLAIN = {
     ("layer",): set(Layer),
     ("purpose",): {each.name.lower() for each in Purpose},
+    ("purpose", "of mirrors"): {each.name.lower() for each in MirrorPurpose},
     ("state",): {each.value for each in Served},
     ("method",): set(Method),
     ("outcome", "of scrapes"): {OK, *(each.name.lower() for each in Failure)},

@@ -1,0 +1,259 @@
+"""Our Events on the objects of workloads, on the real API server, with what the chart grants."""
+
+import dataclasses
+import signal
+
+import pytest
+
+from e2e.envtest.audit import requests
+from e2e.envtest.release import REPORTER
+from e2e.grants import Grant, granted, unused
+from e2e.stack.errors import ApiError
+from tests.daemon.replica import Program, until
+
+LABEL = "status-reporter.io/mirror"
+MODEL = "llama-3-1-8b"
+POD = f"{MODEL}-9t7dl-0"
+PULL = "inferencesetModelPodsNotReady"
+READY = "inferencesetReady"
+CODES = {"Forbidden": 403, "Invalid": 422}
+"""By the reason that a policy refuses with."""
+
+
+@pytest.fixture(name="mirroring")
+def _mirroring(another, replica):
+    """What starts a replica that mirrors, with the rights of the chart: `await mirroring("a")`."""
+    releases = []
+
+    async def start(name="replica-a", **settings):
+        if not releases:
+            releases.append((await another("mirror", REPORTER, {"mirrorToWorkload": True}))[0])
+        daemon = await replica(name, release=releases[0], **settings)
+        return await daemon.ready(), releases[0]
+
+    return start
+
+
+@pytest.fixture(name="mirrors")
+def _mirrors(stage):
+    """Return what lists the mirrors on a model: of a reason, in a state, or all."""
+
+    async def find(namespace, reason="", state=""):
+        found = await stage.api.items("events", namespace=namespace, selector=LABEL)
+        return [
+            each
+            for each in found
+            if reason in ("", each["reason"])
+            and each["involvedObject"]["name"] == MODEL
+            and state in ("", each["metadata"]["labels"][LABEL])
+        ]
+
+    return find
+
+
+@pytest.fixture(name="asked")
+def _asked(plane):
+    """Return what tells what replicas asked for about Events outside of kube-system since."""
+    start = plane.audit_log.stat().st_size
+
+    def since(after=start):
+        return [
+            each
+            for each in requests(plane.audit_log, since=after)
+            if each.user.startswith("system:serviceaccount:")
+            and each.resource == "events"
+            and each.namespace != "kube-system"
+        ]
+
+    return since
+
+
+def pull(stage, namespace, *, fails=True):
+    return stage.stack.image_pull(namespace, POD, fails=fails)
+
+
+async def told(stage, namespace):
+    return await stage.told(PULL, f"inferenceset/{namespace}/{MODEL}")
+
+
+async def mirrored(mirrors, namespace, reason, state="firing"):
+    (found,) = await until(lambda: mirrors(namespace, reason, state), f"{reason} is mirrored")
+    return found
+
+
+async def test_kubectl_describe_tells_the_owner_of_a_model(
+    stage, workload, mirroring, mirrors, asked, plane, kubectl
+):
+    """The chart grants `create` and `patch`; both are needed, and no Event is read."""
+    start = plane.audit_log.stat().st_size
+    daemon, release = await mirroring()
+    await pull(stage, workload)
+    event = await told(stage, workload)
+    mirror = await mirrored(mirrors, workload, PULL)
+    same = ("type", "reason", "message", "source", "reportingComponent", "eventTime", "action")
+    assert [mirror[each] for each in same] == [event[each] for each in same]
+
+    shown = kubectl("describe", "inferenceset", MODEL, "-n", workload).partition("\nEvents:")[2]
+    (line,) = [each for each in shown.splitlines() if PULL in each]
+    assert line.split()[0] == "Warning"
+    assert "productionstack-status-reporter" in line
+    assert event["message"] in line
+
+    await pull(stage, workload, fails=False)
+    over = await mirrored(mirrors, workload, PULL, "over")
+    assert over["metadata"]["uid"] == mirror["metadata"]["uid"]
+    await until(lambda: mirrors(workload, READY), "ready again")
+    assert {each.verb for each in asked()} == {"patch"}
+    assert all(each.allowed and each.code < 300 for each in asked())
+    assert await daemon.metric("mirror_writes_total", outcome="written") == len(asked())
+    user = f"system:serviceaccount:{release.namespace}:{(await release.container()).account}"
+    everywhere = {Grant(verb, "events", "", "") for verb in ("create", "patch")}
+    assert everywhere <= granted(kubectl, release.name)
+    assert unused(everywhere, requests(plane.audit_log, user, since=start)) == set()
+
+
+async def test_a_quiet_cluster_is_left_alone(stage, workload, mirroring, mirrors, asked, plane):
+    """The Event is refreshed at each resync, its mirror is not."""
+    daemon, _ = await mirroring()
+    await pull(stage, workload)
+    event = await told(stage, workload)
+    await mirrored(mirrors, workload, PULL)
+    quiet = plane.audit_log.stat().st_size
+
+    async def counted_on():
+        return (await told(stage, workload))["count"] >= event["count"] + 5
+
+    await until(counted_on, "the Event is refreshed")
+    await daemon.passes(2)
+    assert asked(quiet) == []
+
+
+async def test_the_next_leader_applies_each_once(stage, workload, mirroring, mirrors, asked, plane):
+    """What ended meanwhile is over, nothing is doubled, and the standby wrote nothing."""
+    first, _ = await mirroring()
+    await until(first.leads, "replica-a leads")
+    second, _ = await mirroring("replica-b")
+    await pull(stage, workload)
+    mirror = await mirrored(mirrors, workload, PULL)
+    assert {each.pod for each in asked()} == {"replica-a"}
+    first.send(signal.SIGKILL)
+    await first.ended()
+    after = plane.audit_log.stat().st_size
+    await pull(stage, workload, fails=False)
+    await until(second.leads, "replica-b leads")
+    over = await mirrored(mirrors, workload, PULL, "over")
+    assert over["metadata"]["uid"] == mirror["metadata"]["uid"]
+    await until(lambda: mirrors(workload, READY), "ready again")
+    await second.passes(3)
+    of_warning = [each for each in asked(after) if each.name == mirror["metadata"]["name"]]
+    assert 1 <= len(of_warning) <= 2, "applied once, and marked as over"
+    others = [each.name for each in asked(after) if each not in of_warning]
+    assert len(others) == len(set(others))
+
+
+@pytest.fixture(name="policy")
+async def _policy(stage, workload):
+    """What lets a policy of the cluster refuse Events of the workload: `await policy("Invalid")`."""
+    made = []
+
+    async def create(kind, spec):
+        head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind}
+        await stage.api.create({**head, "metadata": {"name": "no-events"}, "spec": spec})
+        made.append(f"{kind.lower()}s".replace("policys", "policies"))
+
+    async def refuse(reason):
+        events = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["events"]}
+        rules = [{**events, "operations": ["CREATE", "UPDATE"]}]
+        message = "no Events here"
+        await create(
+            "ValidatingAdmissionPolicy",
+            {
+                "matchConstraints": {"resourceRules": rules},
+                "validations": [{"expression": "false", "reason": reason, "message": message}],
+            },
+        )
+        selector = {"matchLabels": {"kubernetes.io/metadata.name": workload}}
+        await create(
+            "ValidatingAdmissionPolicyBinding",
+            {
+                "policyName": "no-events",
+                "validationActions": ["Deny"],
+                "matchResources": {"namespaceSelector": selector},
+            },
+        )
+
+        async def is_in_force():
+            probe = {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"generateName": "x", "namespace": workload},
+            }
+            probe["involvedObject"] = {"kind": "Pod", "namespace": workload}
+            try:
+                await stage.api.create(probe)
+            except ApiError as error:
+                return error.code == CODES[reason]
+            return False
+
+        await until(is_in_force, "the policy is in force")
+
+    yield refuse
+    for plural in reversed(made):
+        await stage.api.delete(f"{plural}.admissionregistration.k8s.io", "no-events")
+
+
+@pytest.mark.parametrize("reason", CODES)
+async def test_a_namespace_that_takes_no_events_costs_nobody_else_anything(
+    stage, workload, mirroring, mirrors, asked, policy, reason
+):
+    """It is said once; Events in kube-system, and mirrors elsewhere, are told all the same."""
+    roomy = await stage.workload(f"{workload[:30]}-roomy")
+    await policy(reason)
+    daemon, _ = await mirroring(f"refused-{reason.lower()}")
+    for namespace in (workload, roomy):
+        await pull(stage, namespace)
+        await told(stage, namespace)
+    await mirrored(mirrors, roomy, PULL)
+
+    async def refused():
+        return await daemon.metric("mirror_writes_total", outcome="refused")
+
+    await until(refused, "the policy refuses")
+    (line,) = daemon.lines("mirror_not_written")
+    assert line["namespace"] == workload
+    assert "no Events here" in line["error"]
+    assert await mirrors(workload) == []
+    tries = [each for each in asked() if each.namespace == workload]
+    assert len(tries) <= 3
+    assert {each.code for each in tries} == {CODES[reason]}
+
+
+@pytest.fixture(name="powerless")
+async def _powerless(release, kubectl, tmp_path):
+    """What starts a replica with the rights that the chart grants where mirrors are off."""
+    account = (await release.container()).account
+    token = kubectl("create", "token", account, "-n", release.namespace).strip()
+    access = dataclasses.replace(release.admin, token=token)
+    program = Program(
+        access.write_kubeconfig(tmp_path / "powerless.yaml"), "powerless", mirror_to_workload=True
+    )
+    yield program
+    await program.stop()
+
+
+async def test_without_the_right_it_says_what_is_missing(
+    stage, workload, powerless, mirrors, asked
+):
+    """Clearly, once for each namespace, and without asking again and again."""
+    await pull(stage, workload)
+    await (await powerless.start()).ready()
+    await told(stage, workload)
+    (line,) = await until(lambda: powerless.lines("mirrors_forbidden"), "it is said")
+    assert (line["level"], line["namespace"]) == ("error", workload)
+    assert 'cannot patch resource "events"' in line["error"]
+    assert "mirrorToWorkload=true" in line["hint"]
+    await powerless.passes(4)
+    assert len(powerless.lines("mirrors_forbidden")) == 1
+    assert await mirrors(workload) == []
+    assert len(asked()) <= 3
+    assert await powerless.metric("mirror_namespaces_refusing") == 1

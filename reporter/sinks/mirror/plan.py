@@ -1,0 +1,178 @@
+"""What has to be written so that the mirrors say what our Events on record say. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import IntEnum
+from typing import Final
+
+from reporter.model.catalogue import Catalogue
+from reporter.model.instant import Instant
+from reporter.resolution.records import Record
+from reporter.sinks.events.plan import REFRESH_LONGEST, REWRITE_INTERVAL
+from reporter.sinks.mirror.render import Mirror, mirror_of
+from reporter.sinks.mirror.targets import may_be_there, target_of
+from reporter.snapshot.snapshot import Snapshot
+
+REFRESH_INTERVAL: Final = REFRESH_LONGEST
+"""Time between two writes of a mirror that says the same: well below the lifetime of an Event."""
+
+NEWS: Final = timedelta(seconds=60)
+"""An Event that is older was most likely mirrored before we began to lead, and can wait."""
+
+
+class MirrorPurpose(IntEnum):
+    """Why a mirror is written; the smaller goes first."""
+
+    CLOSE = 0
+    """Its episode is over."""
+
+    TELL = 1
+    """It is news."""
+
+    CHANGE = 2
+    """It says something else than before."""
+
+    ASSURE = 3
+    """We do not know whether an earlier leader wrote it so."""
+
+    REFRESH = 4
+    """Time and count are old, and the API server would forget it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A mirror as we last wrote it.
+
+    Attributes:
+        mirror: what was written.
+        at: when that was planned, on the boot clock.
+        sure: whether the API server said so; where the answer was lost, either may be there.
+
+    """
+
+    mirror: Mirror
+    at: timedelta
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorWrite:
+    """One request: an apply where the mirror is to be there, else a patch that says it is over."""
+
+    purpose: MirrorPurpose
+    mirror: Mirror
+    planned: timedelta
+
+    @property
+    def applies(self) -> bool:
+        """Whether the mirror is created where it is not there."""
+        return self.mirror.told
+
+    @property
+    def applied(self) -> Applied:
+        """What is remembered once it was made."""
+        return Applied(self.mirror, self.planned)
+
+    @property
+    def doubted(self) -> Applied:
+        """What is remembered if nobody knows whether it was made."""
+        return Applied(replace(self.mirror, live=True), self.planned, sure=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPlan:
+    """Writes in the order to be made.
+
+    Attributes:
+        writes: what to write.
+        names: the mirrors that must be remembered; all others can be forgotten.
+        next_in: how long until a deferred write is due.
+
+    """
+
+    writes: tuple[MirrorWrite, ...] = ()
+    names: frozenset[str] = frozenset()
+    next_in: timedelta | None = None
+
+
+def plan_mirrors(
+    records: Iterable[Record],
+    applied: Mapping[str, Applied],
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    now: Instant,
+) -> MirrorPlan:
+    """Compare what should be mirrored with what we wrote.
+
+    Only Events that are on record are mirrored: whatever is told in kube-system is told there
+    first, and what is muted, disabled or over there is so here.
+
+    Args:
+        records: our Events in kube-system.
+        applied: what we wrote since we lead, by name.
+        snapshot: where the objects are looked up.
+        catalogue: which reasons say that a subject is ready.
+        now: the time of the pass.
+
+    """
+    wanted: dict[str, Mirror] = {}
+    kept: set[str] = set()
+    for record in records:
+        target = target_of(record, snapshot)
+        if target is not None:
+            mirror = mirror_of(record, target, says_ready=_says_ready(record, catalogue))
+            wanted[mirror.name] = mirror
+        elif record.live and may_be_there(record, snapshot):
+            kept.add(record.event.name)
+    writes: list[MirrorWrite] = []
+    waits: list[timedelta] = []
+    for mirror in wanted.values():
+        before = applied.get(mirror.name)
+        due = _due(mirror, before, now)
+        if due is None:
+            continue
+        purpose, wait = due
+        if wait > timedelta(0):
+            waits.append(wait)
+        else:
+            writes.append(MirrorWrite(purpose, mirror, now.boot))
+    left = [
+        each.mirror
+        for name, each in applied.items()
+        if each.mirror.live and name not in wanted and each.mirror.of not in kept
+    ]
+    writes += (
+        MirrorWrite(MirrorPurpose.CLOSE, replace(mirror, live=False), now.boot) for mirror in left
+    )
+    writes.sort(
+        key=lambda each: (each.purpose, catalogue.rank(each.mirror.reason), each.mirror.name)
+    )
+    names = {name for name, each in applied.items() if each.mirror.of in kept}
+    names.update(wanted, (mirror.name for mirror in left))
+    return MirrorPlan(tuple(writes), frozenset(names), min(waits, default=None))
+
+
+def _due(
+    mirror: Mirror, before: Applied | None, now: Instant
+) -> tuple[MirrorPurpose, timedelta] | None:
+    """Return why a mirror is written next and how long until then; None if it need not be."""
+    at_once = timedelta(0)
+    if before is None or not before.sure:
+        news = mirror.told and now.wall - mirror.began < NEWS
+        return MirrorPurpose.TELL if news else MirrorPurpose.ASSURE, at_once
+    if before.mirror.live != mirror.live:
+        return MirrorPurpose.TELL if mirror.live else MirrorPurpose.CLOSE, at_once
+    age = now.boot - before.at
+    if not mirror.told:
+        return None
+    if not mirror.says_as(before.mirror):
+        return MirrorPurpose.CHANGE, REWRITE_INTERVAL - age
+    if not mirror.is_fresh_as(before.mirror):
+        return MirrorPurpose.REFRESH, REFRESH_INTERVAL - age
+    return None
+
+
+def _says_ready(record: Record, catalogue: Catalogue) -> bool:
+    reason = record.event.reason
+    return reason in catalogue and catalogue[reason].says_ready

@@ -1,0 +1,103 @@
+"""Who refuses mirrors now, the API server or a namespace, and how long each is left alone."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from reporter.kube.errors import (
+    ApiStatusError,
+    ConnectionFailed,
+    KubeError,
+    TooManyRequests,
+    Unauthorized,
+)
+
+FIRST_SECONDS: Final = 5.0
+"""After a namespace's first refusal: an API server that starts refuses until it has read its roles."""
+
+LONGER: Final = 4
+"""Each further refusal in a row multiplies the time by this."""
+
+LONGEST_SECONDS: Final = 1800.0
+"""Longest time after a refusal."""
+
+UNREACHED_SECONDS: Final = 60.0
+"""The same where there was no answer: a webhook that hangs, or the API server itself."""
+
+PAUSE_FIRST: Final = 0.5
+PAUSE_LONGEST: Final = 60.0
+"""The pause after a failure doubles from the first to the longest while none succeeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    until: float
+    refusals: int
+
+
+class Refusals:
+    """What is remembered of refusals; times are those of the event loop.
+
+    A namespace that refuses does not hold up those that are known to take mirrors. All others wait
+    longer after each failure, so that a right that is missing everywhere costs a request a minute.
+    """
+
+    def __init__(self) -> None:
+        self._left: dict[str, _Left] = {}
+        self._good: set[str] = set()
+        self._resume_at = 0.0
+        self._doubt_until = 0.0
+        self._in_a_row = 0
+        self._failure = ""
+
+    def __len__(self) -> int:
+        """How many namespaces refused the last write."""
+        return len(self._left)
+
+    def __contains__(self, namespace: str) -> bool:
+        """Tell whether a namespace refused the last write."""
+        return namespace in self._left
+
+    def until(self, namespace: str) -> float:
+        """Return until when nothing is written to a namespace; the past where it may be."""
+        left = self._left.get(namespace)
+        until = max(self._resume_at, left.until if left is not None else 0.0)
+        return until if namespace in self._good else max(until, self._doubt_until)
+
+    def note(self, namespace: str, error: KubeError, now: float) -> bool:
+        """Note a failure; tell whether it is news."""
+        pause = min(PAUSE_FIRST * 2.0**self._in_a_row, PAUSE_LONGEST)
+        self._in_a_row += 1
+        asked = error.retry_after if isinstance(error, ApiStatusError) else None
+        of_server = isinstance(error, TooManyRequests | Unauthorized)
+        if of_server or isinstance(error, ConnectionFailed):
+            self._resume_at = now + max(pause, asked or 0.0)
+        else:
+            self._resume_at = now + max(PAUSE_FIRST, asked or 0.0)
+            self._doubt_until = now + pause
+        if of_server:
+            news = str(error) != self._failure
+            self._failure = str(error)
+            return news
+        return self._leave(namespace, error, now)
+
+    def _leave(self, namespace: str, error: KubeError, now: float) -> bool:
+        before = self._left.get(namespace)
+        refusals = before.refusals if before is not None else 0
+        longest = UNREACHED_SECONDS if isinstance(error, ConnectionFailed) else LONGEST_SECONDS
+        seconds = min(FIRST_SECONDS * LONGER**refusals, longest)
+        self._left[namespace] = _Left(now + seconds, refusals + 1)
+        self._good.discard(namespace)
+        return before is None
+
+    def forgive(self, namespace: str) -> None:
+        """Note that a namespace took a write."""
+        self._left.pop(namespace, None)
+        self._good.add(namespace)
+        self._in_a_row = 0
+        self._failure = ""
+
+    def keep(self, wanted: Collection[str], known: Collection[str]) -> None:
+        """Forget the namespaces where nothing waits, and those where nothing is."""
+        self._left = {name: each for name, each in self._left.items() if name in wanted}
+        self._good &= set(known)

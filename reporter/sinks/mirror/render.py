@@ -1,0 +1,152 @@
+"""A mirror: what an Event of ours says, as an Event on an object of the workload's namespace."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Final
+
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
+from reporter.model.instant import rfc3339, rfc3339_micro
+from reporter.model.subject import ObjectRef
+from reporter.resolution.records import Record
+from reporter.sinks.events.render import ACTION, Document, reference
+
+MIRROR_LABEL: Final = f"{LABEL_PREFIX}mirror"
+"""Its value is `firing` or `over`. It is the only label: no selector of our Events finds a mirror."""
+
+MIRROR_OF_ANNOTATION: Final = f"{LABEL_PREFIX}mirror-of"
+
+FIRING: Final = "firing"
+OVER: Final = "over"
+
+_HASH_DIGITS: Final = 16
+_NAMES_KEPT: Final = 8192
+"""Every pass asks for the same names again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """One mirror as it should be.
+
+    Attributes:
+        name: its own, which no Event that it is a mirror of has.
+        of: name of our Event in kube-system.
+        object: what it is told about; its namespace is the mirror's.
+        related: the object at fault.
+        type: Warning or Normal.
+        reason: as in our Event.
+        message: as in our Event.
+        began: when our Event was first written.
+        last: when our Event was last written as seen.
+        count: how often our Event was written.
+        live: whether the episode goes on.
+        marks: whether it marks a moment (a subject is ready), and is told though nothing goes on.
+
+    """
+
+    name: str
+    of: str
+    object: ObjectRef
+    related: ObjectRef
+    type: str
+    reason: str
+    message: str
+    began: datetime
+    last: datetime
+    count: int
+    live: bool
+    marks: bool = False
+
+    @property
+    def namespace(self) -> str:
+        """Where it is written."""
+        return self.object.namespace
+
+    @property
+    def told(self) -> bool:
+        """Whether it is to be there; one that is over need only be marked so where it is."""
+        return self.live or self.marks
+
+    def says_as(self, other: "Mirror") -> bool:
+        """Tell whether a reader of both would learn the same."""
+        return (self.message, self.related, self.live) == (
+            other.message,
+            other.related,
+            other.live,
+        )
+
+    def is_fresh_as(self, other: "Mirror") -> bool:
+        """Tell whether the other one was not seen later."""
+        return (self.last, self.count) == (other.last, other.count)
+
+
+def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
+    """Return the mirror of an Event on record.
+
+    Args:
+        record: our Event.
+        target: the object that the mirror is told about, with its uid.
+        says_ready: whether its reason says that a subject is ready.
+
+    """
+    event = record.event
+    began = event.event_time or event.first_timestamp or record.since
+    return Mirror(
+        name=mirror_name(event.name, target.uid),
+        of=event.name,
+        object=target,
+        related=record.related,
+        type=event.type,
+        reason=event.reason,
+        message=event.message,
+        began=began,
+        last=event.last_timestamp or began,
+        count=event.count or 1,
+        live=record.live,
+        marks=says_ready,
+    )
+
+
+@lru_cache(maxsize=_NAMES_KEPT)
+def mirror_name(of: str, uid: str) -> str:
+    """Return the name of the mirror of an Event on the object with this uid.
+
+    It has the readable parts of the Event's, and another hash: the workload may be in kube-system
+    too. An object that is made anew has a mirror of its own.
+    """
+    digest = hashlib.sha256(json.dumps(["mirror", of, uid]).encode()).hexdigest()
+    return f"{of.rpartition('.')[0]}.{digest[:_HASH_DIGITS]}"
+
+
+def document(mirror: Mirror) -> Document:
+    """Return what is applied: all of the Event, so that every replica applies the same."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": mirror.name,
+            "namespace": mirror.namespace,
+            **state_patch(live=mirror.live)["metadata"],
+            "annotations": {MIRROR_OF_ANNOTATION: f"{EVENT_NAMESPACE}/{mirror.of}"},
+        },
+        "type": mirror.type,
+        "reason": mirror.reason,
+        "message": mirror.message,
+        "action": ACTION,
+        "involvedObject": reference(mirror.object),
+        "related": reference(mirror.related),
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": COMPONENT,
+        "eventTime": rfc3339_micro(mirror.began),
+        "firstTimestamp": rfc3339(mirror.began),
+        "lastTimestamp": rfc3339(mirror.last),
+        "count": mirror.count,
+    }
+
+
+def state_patch(*, live: bool) -> dict[str, dict[str, object]]:
+    """Return the merge patch that says whether the episode goes on, and nothing else."""
+    return {"metadata": {"labels": {MIRROR_LABEL: FIRING if live else OVER}}}

@@ -1,0 +1,244 @@
+"""Writes the planned mirrors: after our Events, each namespace for itself, never without the lease."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import structlog
+
+from reporter.kube.errors import (
+    ApiStatusError,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    ServerError,
+)
+from reporter.sinks.events.plan import REFRESH_PER_SECOND
+from reporter.sinks.events.render import Document
+from reporter.sinks.mirror.plan import Applied, MirrorPlan, MirrorPurpose, MirrorWrite
+from reporter.sinks.mirror.refusals import LONGEST_SECONDS, Refusals
+from reporter.sinks.mirror.render import document, state_patch
+
+YIELD_SECONDS: Final = 0.1
+"""How soon it is asked again whether Events still wait."""
+
+_SHORTEST_SLEEP: Final = 0.001
+"""Less is due now: a clock need not tell two moments apart that are so close."""
+
+_NO_RIGHT: Final = 'resource "events" in API group ""'
+"""RBAC says this; a quota, an admission plugin or a namespace that goes do not."""
+
+_HINT: Final = (
+    "grant create and patch on events in this namespace or in all (the chart does so with "
+    "mirrorToWorkload=true), or leave --mirror-to-workload out"
+)
+
+
+class MirrorApi(Protocol):
+    """The two requests that mirrors need."""
+
+    async def apply_mirror(self, namespace: str, name: str, body: Document) -> None:
+        """Make an Event be as `body`."""
+
+    async def patch_mirror(self, namespace: str, name: str, patch: Document) -> None:
+        """Merge-patch an Event that is there."""
+
+
+class MirrorObserver(Protocol):
+    """Is told of each write, for metrics."""
+
+    def __call__(self, purpose: MirrorPurpose, outcome: str) -> None:
+        """Count a write; `outcome` is written, gone, refused or failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Invalid:
+    """A mirror that breaks a rule, and until when it is left alone while it says the same."""
+
+    namespace: str
+    message: str
+    until: float
+
+
+class MirrorWriter:
+    """Works through the latest plan, and remembers what it wrote.
+
+    A new plan replaces the old one. A namespace that refuses is left alone, longer each time, and
+    costs the others nothing.
+    """
+
+    def __init__(
+        self,
+        api: MirrorApi,
+        may_write: Callable[[], bool],
+        observe: MirrorObserver,
+        events_wait: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Make one.
+
+        Args:
+            api: makes the requests.
+            may_write: asked before each request.
+            observe: told of each write.
+            events_wait: whether Events wait in kube-system; they go first.
+        """
+        self._api = api
+        self._may_write = may_write
+        self._observe = observe
+        self._events_wait = events_wait
+        self._queue: list[MirrorWrite] = []
+        self._applied: dict[str, Applied] = {}
+        self._refusals = Refusals()
+        self._invalid: dict[str, _Invalid] = {}
+        self._wakeup = asyncio.Event()
+        self._slow_at = 0.0
+        self._log = structlog.get_logger("mirrors")
+
+    @property
+    def waiting(self) -> int:
+        """How many writes wait."""
+        return len(self._queue)
+
+    @property
+    def refusing(self) -> int:
+        """How many namespaces refused the last write there."""
+        return len(self._refusals)
+
+    def applied(self) -> Mapping[str, Applied]:
+        """Return what was written since we lead, by name."""
+        return dict(self._applied)
+
+    def offer(self, plan: MirrorPlan) -> None:
+        """Replace the writes that wait by those of a new plan."""
+        self._applied = {name: each for name, each in self._applied.items() if name in plan.names}
+        self._invalid = {name: each for name, each in self._invalid.items() if name in plan.names}
+        self._refusals.keep(
+            {each.mirror.namespace for each in plan.writes},
+            {each.mirror.namespace for each in self._applied.values()},
+        )
+        self._queue = list(plan.writes)
+        self._wakeup.set()
+
+    def drop(self) -> None:
+        """Forget the writes that wait: what they rest on is not to be trusted any more."""
+        self._queue = []
+
+    def forget(self) -> None:
+        """Forget what waits and what was written: somebody else may lead by now."""
+        self.drop()
+        self._applied = {}
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._wakeup.clear()
+            write, delay = self._next(loop.time())
+            if write is None:
+                await self._sleep(delay)
+                continue
+            if self._events_wait():
+                await asyncio.sleep(YIELD_SECONDS)
+                continue
+            if not self._may_write():
+                self.drop()
+                continue
+            # A plan that comes meanwhile replaces the queue.
+            queue = self._queue
+            if await self._make(write, loop.time()):
+                queue.remove(write)
+
+    def _next(self, now: float) -> tuple[MirrorWrite | None, float | None]:
+        """Return the write to make now, else the seconds until one may be made.
+
+        Namespaces that refused are tried last, lest they keep others from being tried at all.
+        """
+        self._queue = [each for each in self._queue if not self._is_made(each)]
+        refused: MirrorWrite | None = None
+        first: float | None = None
+        for write in self._queue:
+            due = self._due(write)
+            if due > now + _SHORTEST_SLEEP:
+                first = due if first is None else min(first, due)
+            elif write.mirror.namespace not in self._refusals:
+                return write, 0.0
+            else:
+                refused = refused or write
+        return refused, None if first is None else first - now
+
+    def _due(self, write: MirrorWrite) -> float:
+        due = self._refusals.until(write.mirror.namespace)
+        invalid = self._invalid.get(write.mirror.name)
+        if invalid is not None and invalid.message == write.mirror.message:
+            due = max(due, invalid.until)
+        if write.purpose >= MirrorPurpose.ASSURE:
+            due = max(due, self._slow_at)
+        return due
+
+    def _is_made(self, write: MirrorWrite) -> bool:
+        """Tell whether a plan older than our last write asks for the same again."""
+        before = self._applied.get(write.mirror.name)
+        return before is not None and before.sure and before.mirror == write.mirror
+
+    async def _sleep(self, delay: float | None) -> None:
+        try:
+            async with asyncio.timeout(delay):
+                await self._wakeup.wait()
+        except TimeoutError:
+            pass
+
+    async def _make(self, write: MirrorWrite, now: float) -> bool:
+        """Make a write and note what became of it; tell whether it is done with."""
+        if write.purpose >= MirrorPurpose.ASSURE:
+            self._slow_at = now + 1 / REFRESH_PER_SECOND
+        outcome = "written"
+        try:
+            await self._send(write)
+        except KubeError as error:
+            if write.applies or not isinstance(error, NotFound):
+                self._note(write, error)
+                return False
+            # What is not there need not be marked as over.
+            outcome = "gone"
+        self._refusals.forgive(write.mirror.namespace)
+        self._invalid.pop(write.mirror.name, None)
+        self._applied[write.mirror.name] = write.applied
+        self._observe(write.purpose, outcome)
+        return True
+
+    async def _send(self, write: MirrorWrite) -> None:
+        mirror = write.mirror
+        if write.applies:
+            await self._api.apply_mirror(mirror.namespace, mirror.name, document(mirror))
+        else:
+            patch: Document = {**state_patch(live=False)}
+            await self._api.patch_mirror(mirror.namespace, mirror.name, patch)
+
+    def _note(self, write: MirrorWrite, error: KubeError) -> None:
+        """Note a failure; the write stays in its queue."""
+        now = asyncio.get_running_loop().time()
+        name, namespace = write.mirror.name, write.mirror.namespace
+        if isinstance(error, Invalid):
+            news = all(each.namespace != namespace for each in self._invalid.values())
+            self._invalid[name] = _Invalid(namespace, write.mirror.message, now + LONGEST_SECONDS)
+        else:
+            news = self._refusals.note(namespace, error, now)
+        if not _is_definite(error):
+            self._applied[name] = write.doubted
+        if news:
+            self._tell(namespace, error)
+        refused = isinstance(error, Invalid | Forbidden | NotFound)
+        self._observe(write.purpose, "refused" if refused else "failed")
+
+    def _tell(self, namespace: str, error: KubeError) -> None:
+        if isinstance(error, Forbidden) and _NO_RIGHT in str(error):
+            self._log.error("mirrors_forbidden", namespace=namespace, error=str(error), hint=_HINT)
+        else:
+            self._log.warning("mirror_not_written", namespace=namespace, error=str(error))
+
+
+def _is_definite(error: KubeError) -> bool:
+    """Tell whether an error says that nothing was written."""
+    return isinstance(error, ApiStatusError) and not isinstance(error, ServerError)

@@ -1,0 +1,303 @@
+"""Our Events once more on the objects of workloads, as the daemon writes them to the sandbox."""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections import Counter
+
+import pytest
+from structlog.testing import capture_logs
+
+from reporter.sandbox import Fault
+from reporter.sandbox.access import Rule
+from reporter.sinks.mirror import plan, refusals, writer
+from tests.daemon.replica import until
+from tests.daemon.stage import CHAT, CODE, GATEWAY, INFRA, KAITO, PODS, READY, SEARCH
+
+MIRRORING = {"mirror_to_workload": True}
+LABEL = "status-reporter.io/mirror"
+PULL = "inferencesetModelPodsNotReady"
+MISTRAL = ("InferenceSet", "mistral-7b")
+MODELS = {subject.partition("/")[2] for _, subject in READY if subject.startswith("inferenceset/")}
+LEASE = {
+    "lease_duration_seconds": 2.0,
+    "renew_deadline_seconds": 1.6,
+    "retry_period_seconds": 0.3,
+}
+
+
+def mirrors(stage, reason="", *, state="", namespace=None):
+    """Return the mirrors, of a reason or in a state, or all."""
+    return [
+        event
+        for event in stage.sandbox.list("events", namespace=namespace)
+        if LABEL in (event["metadata"].get("labels") or {})
+        and reason in ("", event["reason"])
+        and state in ("", event["metadata"]["labels"][LABEL])
+    ]
+
+
+def models(events):
+    """Return the objects that mirrors are on, as `<namespace>/<name>`."""
+    return [f"{e['involvedObject']['namespace']}/{e['involvedObject']['name']}" for e in events]
+
+
+def writes(stage):
+    """Return how many requests wrote, or tried to write, an Event in a workload namespace."""
+    return sum(
+        each.resource == "events" and each.verb in ("create", "patch", "update")
+        for each in stage.sandbox.request_log.recent
+        if each.namespace != "kube-system"
+    )
+
+
+async def mirrored(stage, reason, state="firing"):
+    """Wait for a mirror; there must be only one of the reason."""
+    (found,) = await until(lambda: mirrors(stage, reason, state=state), f"{reason} is mirrored")
+    assert len(mirrors(stage, reason)) == 1
+    return found
+
+
+async def all_mirrored(stage):
+    await until(lambda: set(models(mirrors(stage))) >= MODELS, "each model's Ready is mirrored")
+
+
+def fail_pull(stage, *, fails=True):
+    stage.cluster.image_pull(SEARCH, "mistral-7b", fails=fails)
+
+
+async def test_an_event_about_a_model_is_told_on_the_model(stage, inside):
+    """With the same words, and over when the Event is."""
+    await inside(**MIRRORING).start()
+    await all_mirrored(stage)
+    fail_pull(stage)
+    event = await stage.told(PODS)
+    mirror = await mirrored(stage, PULL)
+    model = stage.sandbox.get("inferencesets.kaito.sh", "mistral-7b", namespace=SEARCH)
+    assert mirror["involvedObject"]["uid"] == model["metadata"]["uid"]
+    assert mirror["metadata"]["namespace"] == SEARCH
+    same = ("type", "reason", "message", "source", "reportingComponent", "eventTime")
+    assert [mirror[each] for each in same] == [event[each] for each in same]
+    fail_pull(stage, fails=False)
+    await stage.told(PODS, "over")
+    await mirrored(stage, PULL, "over")
+    await until(lambda: Counter(models(mirrors(stage)))[f"{SEARCH}/mistral-7b"] == 3, "ready again")
+
+
+async def test_a_mirror_follows_its_event_at_once(stage, inside):
+    """Not at the next resync."""
+    await inside(**MIRRORING, resync_seconds=120).start()
+    await all_mirrored(stage)
+    fail_pull(stage)
+    await mirrored(stage, PULL)
+    fail_pull(stage, fails=False)
+    await mirrored(stage, PULL, "over")
+
+
+async def test_an_event_about_a_namespace_is_told_on_the_object_at_fault(stage, inside):
+    """Those about the cluster, and that a namespace is ready, are told in kube-system only."""
+    replica = await inside(**MIRRORING).start()
+    await all_mirrored(stage)
+    stage.scale_kaito(0)
+    stage.cluster.condition(
+        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", "Programmed", "False",
+        "AddressNotUsable", "the Service is gone",
+    )  # fmt: skip
+    await stage.told(KAITO)
+    await stage.told(GATEWAY)
+    mirror = await mirrored(stage, GATEWAY[0])
+    assert mirror["involvedObject"]["kind"] == "Gateway"
+    await replica.passes(3)
+    assert Counter(each["reason"] for each in mirrors(stage)) == {
+        "inferencesetReady": len(MODELS),
+        GATEWAY[0]: 1,
+    }
+    assert not mirrors(stage, namespace="kube-system")
+
+
+async def test_off_writes_nothing_where_workloads_are(stage, inside):
+    """It is off unless asked for."""
+    replica = await inside().start()
+    fail_pull(stage)
+    await stage.told(PODS)
+    await replica.passes(3)
+    assert mirrors(stage) == []
+    assert writes(stage) == 0
+    assert await replica.metric("mirror_writes_total") == 0
+
+
+async def test_the_steady_state_writes_nothing_until_a_refresh(stage, inside, monkeypatch):
+    """The Event in kube-system is refreshed once per resync, its mirror much less often."""
+    replica = await inside(**MIRRORING).start()
+    await all_mirrored(stage)
+    fail_pull(stage)
+    await stage.told(PODS)
+    first = await mirrored(stage, PULL)
+    before = writes(stage)
+    count = stage.events(PODS)[0]["count"]
+    await until(lambda: stage.events(PODS)[0]["count"] >= count + 4, "the Event is refreshed")
+    assert writes(stage) == before == len(MODELS) + 1
+    assert mirrors(stage, PULL) == [first]
+    monkeypatch.setattr(plan, "REFRESH_INTERVAL", plan.REWRITE_INTERVAL / 100)
+    await until(lambda: mirrors(stage, PULL)[0]["count"] > count, "the mirror is refreshed")
+    last = mirrors(stage, PULL)[0]
+    assert last["firstTimestamp"] == first["firstTimestamp"]
+    assert last["lastTimestamp"] >= first["lastTimestamp"]
+    assert await replica.metric("mirror_writes_total", purpose="refresh", outcome="written") >= 1
+
+
+@pytest.mark.parametrize("closed", ["while nobody leads", "by the next leader"])
+async def test_a_failover_doubles_no_mirror_and_leaves_none_open(stage, program, closed):
+    """Each is applied once by the next leader, and no Event of a workload namespace is read."""
+    leader = await program("replica-a", **MIRRORING, **LEASE).start()
+    await all_mirrored(stage)
+    fail_pull(stage)
+    mirror = await mirrored(stage, PULL)
+    leader.send(signal.SIGKILL)
+    await leader.ended()
+    if closed == "while nobody leads":
+        # As a leader leaves it that ends between the two writes.
+        (event,) = stage.events(PODS)
+        over = {"metadata": {"labels": {"status-reporter.io/state": "over"}}}
+        stage.sandbox.patch("events", event["metadata"]["name"], over, namespace="kube-system")
+    fail_pull(stage, fails=False)
+    before = writes(stage)
+    following = await program("replica-b", **MIRRORING, **LEASE).start()
+    await until(following.leads, "the next one leads")
+    closing = await mirrored(stage, PULL, "over")
+    assert closing["metadata"]["uid"] == mirror["metadata"]["uid"]
+    await until(lambda: Counter(models(mirrors(stage)))[f"{SEARCH}/mistral-7b"] == 3, "ready again")
+    await following.passes(3)
+    # Each Ready of before once, the one of now, and the end of the Warning, perhaps after it was applied.
+    assert len(MODELS) + 2 <= writes(stage) - before <= len(MODELS) + 3
+    reads = [
+        each
+        for each in stage.sandbox.request_log.recent
+        if each.resource == "events" and each.verb in ("get", "list", "watch")
+    ]
+    assert {each.namespace for each in reads} == {"kube-system"}
+
+
+@pytest.fixture(name="_quick")
+def _quick(monkeypatch):
+    monkeypatch.setattr(refusals, "FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(refusals, "LONGER", 1)
+
+
+@pytest.mark.usefixtures("_quick")
+@pytest.mark.parametrize("verb", ["create", "patch"])
+async def test_a_right_that_is_missing_is_said_and_disturbs_nothing(stage, inside, verb):
+    """Which namespace, what to grant; Events in kube-system are told as ever."""
+    tenants = (CHAT, CODE, SEARCH)
+    stage.sandbox.access.deny(Rule(resources=("events",), verbs=(verb,), namespaces=tenants))
+    with capture_logs() as lines:
+        replica = await inside(**MIRRORING).start()
+        fail_pull(stage)
+        await stage.told(PODS)
+
+        async def all_refuse():
+            return await replica.metric("mirror_namespaces_refusing") == len(tenants)
+
+        await until(all_refuse, "each namespace refuses")
+    said = [line for line in lines if line["event"] == "mirrors_forbidden"]
+    assert sorted(line["namespace"] for line in said) == sorted(tenants)
+    assert {line["log_level"] for line in said} == {"error"}
+    assert "mirrorToWorkload=true" in said[0]["hint"]
+    assert await replica.metric("mirror_writes_total", outcome="refused") >= len(tenants)
+    assert mirrors(stage) == []
+    stage.sandbox.access.reset()
+    await mirrored(stage, PULL)
+    await until(
+        lambda: (
+            set(models(mirrors(stage, "inferencesetReady"))) | {f"{SEARCH}/mistral-7b"} == MODELS
+        ),
+        "all are there",
+    )
+
+
+@pytest.mark.usefixtures("_quick")
+async def test_a_namespace_that_refuses_costs_the_others_nothing(stage, inside):
+    """A quota, an admission plugin, a namespace that goes: 403."""
+    refuse = Fault(action="forbidden", resources=("events",), namespaces=(SEARCH,))
+    number = stage.sandbox.faults.add(refuse)
+    await inside(**MIRRORING).start()
+    fail_pull(stage)
+    elsewhere = {each for each in MODELS if not each.startswith(SEARCH)}
+    await until(lambda: set(models(mirrors(stage))) == elsewhere, "the others are mirrored")
+    assert not mirrors(stage, namespace=SEARCH)
+    stage.sandbox.faults.remove(number)
+    await mirrored(stage, PULL)
+
+
+async def test_without_its_own_events_nothing_is_mirrored(stage, inside):
+    """What is told follows from them; clusterStatusUnknown says what is missing."""
+    stage.sandbox.access.deny(Rule(resources=("events",), verbs=("list", "watch")))
+    fail_pull(stage)
+    replica = await inside(**MIRRORING).start()
+    await stage.told(PODS)
+    await replica.passes(3)
+    assert writes(stage) == 0
+    stage.sandbox.access.reset()
+    await mirrored(stage, PULL)
+
+
+async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkeypatch):
+    """A webhook that does not answer in one namespace."""
+    hang = Fault(action="hang", resources=("events",), namespaces=(SEARCH,))
+    stage.sandbox.faults.add(hang)
+    await inside(**MIRRORING).start()
+    await stage.all_ready()
+    stage.cluster.condition(
+        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "False",
+        "SubscriptionQuotaReached", "quota",
+    )  # fmt: skip
+    await stage.told(INFRA)
+    monkeypatch.setattr(writer, "YIELD_SECONDS", 0.01)
+    await mirrored(stage, INFRA[0])
+
+
+async def test_a_workload_in_kube_system_has_a_mirror_beside_the_event(stage, inside):
+    """They have different names, and the mirror is not read back as an Event of ours."""
+    replica = await inside(**MIRRORING).start()
+    await all_mirrored(stage)
+    managed = {"metadata": {"labels": {"productionstack.kaito.sh/managed-by": "modelharness"}}}
+    stage.sandbox.patch("namespaces", "kube-system", managed)
+    model = stage.sandbox.get("inferencesets.kaito.sh", "mistral-7b", namespace=SEARCH)
+    metadata = {**model["metadata"], "name": "own", "namespace": "kube-system"}
+    for each in ("uid", "resourceVersion"):
+        del metadata[each]
+    stage.sandbox.create({**model, "metadata": metadata})
+
+    def own():
+        found = stage.sandbox.list("events", namespace="kube-system")
+        about = [each for each in found if "inferenceset/kube-system/own" in str(each["metadata"])]
+        return about, mirrors(stage, namespace="kube-system")
+
+    await until(lambda: own()[0] and len(own()[0]) == len(own()[1]), "what is told is mirrored")
+    _, earlier = own()
+    await replica.passes(4)
+    told, mirrored_here = own()
+    assert len(told) == len(mirrored_here) > 0
+    assert {each["metadata"]["annotations"][f"{LABEL}-of"] for each in mirrored_here} == {
+        f"kube-system/{each['metadata']['name']}" for each in told
+    }
+    assert {each["involvedObject"]["name"] for each in mirrored_here} == {"own"}
+    assert mirrored_here == earlier
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+async def test_kubectl_describe_shows_it(stage, inside, tmp_path):
+    """What a tenant does."""
+    await inside(**MIRRORING).start()
+    fail_pull(stage)
+    await mirrored(stage, PULL)
+    kubectl = await asyncio.create_subprocess_exec(
+        "kubectl", "--kubeconfig", str(stage.kubeconfig), "-n", SEARCH, "describe", "inferenceset",
+        "mistral-7b", stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "HOME": str(tmp_path), "KUBECACHEDIR": str(tmp_path)},
+    )  # fmt: skip
+    found, _ = await kubectl.communicate()
+    shown = found.decode().partition("\nEvents:")[2]
+    assert PULL in shown
+    assert "productionstack-status-reporter" in shown

@@ -1,0 +1,97 @@
+"""Our Events on record, and the objects that they are mirrored on."""
+
+from datetime import timedelta
+
+import msgspec
+
+from reporter.catalogue.built_in import BUILT_IN
+from reporter.catalogue.reasons import BY_NAME, HARNESS_GATEWAY_PROGRAMMING, MODEL_EPP, MODEL_READY
+from reporter.model.objects import Event
+from reporter.model.report import Disposition, ReadySubject, ResolvedFinding
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.resolution.records import record_of
+from reporter.sinks.events.render import finding_event, ready_event
+from reporter.sinks.mirror.plan import plan_mirrors
+from tests.unit.probes.building import NOW, at, document, namespace, snapshot_of
+
+SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-chat")
+MODEL = Subject.of_inferenceset("chat", "llama")
+HARNESS = Subject.of_namespace("chat")
+EPP = ObjectRef("apps/v1", "Deployment", "chat", "llama-epp", "uid-llama-epp")
+GATEWAY = ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "chat", "gateway", "uid-gateway")
+LLAMA = document("InferenceSet", "llama", "chat")
+OBJECTS = (namespace("chat"), LLAMA, document("Gateway", "gateway", "chat"))
+
+
+def fired(
+    subject=MODEL,
+    *,
+    related=EPP,
+    message="the endpoint picker is down",
+    state="firing",
+    ago=5.0,
+    first=120.0,
+    count=1,
+    reason=None,
+):
+    """The record of a Warning that was first written so many seconds before noon, and last later."""
+    reason = reason or {MODEL: MODEL_EPP, HARNESS: HARNESS_GATEWAY_PROGRAMMING}.get(
+        subject, "clusterBBRNotReady"
+    )
+    row = BY_NAME[reason]
+    finding = ResolvedFinding(
+        reason=reason,
+        layer=row.layer,
+        type=row.type,
+        subject=subject,
+        involved=SPACE,
+        related=related,
+        disposition=Disposition.FIRING,
+        message=message,
+        cause="scaled to zero",
+        since=NOW - timedelta(minutes=9),
+        primary=True,
+    )
+    body = finding_event(finding, NOW - timedelta(seconds=first), "pod")
+    return _stored(body, state, count=count, last=NOW - timedelta(seconds=ago))
+
+
+def ready(*, ago=5.0, subject=MODEL, reason=MODEL_READY):
+    """The record of a recovery."""
+    told = ReadySubject(
+        reason=reason,
+        layer=BY_NAME[reason].layer,
+        subject=subject,
+        involved=SPACE,
+        related=SPACE,
+        message="ready",
+        due=True,
+        episode="first",
+    )
+    moment = NOW - timedelta(seconds=ago)
+    return _stored(ready_event(told, moment, "pod"), "over", count=1, last=moment)
+
+
+def _stored(body, state, *, count, last):
+    labels = {**body["metadata"]["labels"], "status-reporter.io/state": state}
+    metadata = {**body["metadata"], "labels": labels, "resourceVersion": "7"}
+    told = {**body, "metadata": metadata, "count": count, "lastTimestamp": f"{last:%FT%TZ}"}
+    record = record_of(msgspec.json.decode(msgspec.json.encode(told), type=Event))
+    assert record is not None
+    return record
+
+
+def planned(*records, applied=None, snapshot=None, after=0.0):
+    """The plan so many seconds after noon."""
+    snapshot = snapshot or snapshot_of(*OBJECTS)
+    return plan_mirrors(records, applied or {}, snapshot, BUILT_IN, at(after))
+
+
+def made(plan):
+    """What is remembered after all writes of a plan."""
+    return {each.mirror.name: each.applied for each in plan.writes}
+
+
+__all__ = [
+    "CLUSTER", "EPP", "GATEWAY", "HARNESS", "LLAMA", "MODEL", "OBJECTS", "fired", "made", "planned", "ready",
+]  # fmt: skip

@@ -1,0 +1,246 @@
+"""Which mirrors are written, when, and when nothing is."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reporter.catalogue.reasons import HARNESS_READY, MODEL_EPP
+from reporter.catalogue.resources import INFERENCESETS
+from reporter.sinks.mirror.plan import MirrorPurpose as Why
+from tests.unit.probes.building import DELETING, FORBIDDEN, document, namespace, snapshot_of
+from tests.unit.sinks.mirror.building import (
+    CLUSTER,
+    EPP,
+    GATEWAY,
+    HARNESS,
+    LLAMA,
+    OBJECTS,
+    fired,
+    made,
+    planned,
+    ready,
+)
+
+
+def purposes(plan):
+    return [each.purpose for each in plan.writes]
+
+
+@pytest.mark.parametrize(
+    ("record", "target"),
+    [
+        pytest.param(fired(), ("InferenceSet", "llama", "uid-llama"), id="a model"),
+        pytest.param(ready(), ("InferenceSet", "llama", "uid-llama"), id="a model is ready"),
+        pytest.param(
+            fired(HARNESS, related=GATEWAY), ("Gateway", "gateway", "uid-gateway"), id="at fault"
+        ),
+        pytest.param(fired(HARNESS, related=replace(GATEWAY, name="x")), None, id="it is missing"),
+        pytest.param(
+            fired(HARNESS, related=replace(GATEWAY, namespace="istio")), None, id="it is elsewhere"
+        ),
+        pytest.param(
+            fired(HARNESS, related=replace(GATEWAY, kind="Widget", api_version="x.io/v1")),
+            ("Widget", "gateway", "uid-gateway"),
+            id="of a kind that is not read, with a uid",
+        ),
+        pytest.param(
+            fired(HARNESS, related=replace(GATEWAY, kind="Widget", api_version="x.io/v1", uid="")),
+            None,
+            id="of a kind that is not read, without",
+        ),
+        pytest.param(ready(subject=HARNESS, reason=HARNESS_READY), None, id="a namespace is ready"),
+        pytest.param(fired(CLUSTER), None, id="the cluster"),
+    ],
+)
+def test_on_which_object_an_event_is_mirrored(record, target):
+    """In the object's own namespace, with its uid: else kubectl describe does not find it."""
+    found = [
+        (each.mirror.object.kind, each.mirror.object.name, each.mirror.object.uid)
+        for each in planned(record).writes
+    ]
+    assert found == ([target] if target else [])
+
+
+@pytest.mark.parametrize(
+    ("record", "purpose"),
+    [
+        pytest.param(fired(first=5), Why.TELL, id="just told"),
+        pytest.param(fired(first=120), Why.ASSURE, id="told before we led, perhaps"),
+        pytest.param(fired(state="stale"), Why.ASSURE, id="stale goes on"),
+        pytest.param(fired(state="over"), Why.ASSURE, id="closed while nobody led, perhaps"),
+        pytest.param(ready(ago=5), Why.TELL, id="just ready"),
+        pytest.param(ready(ago=1200), Why.ASSURE, id="ready since a while"),
+    ],
+)
+def test_what_nobody_remembers_is_written_once(record, purpose):
+    """Also after a restart and after a failover."""
+    plan = planned(record)
+    assert purposes(plan) == [purpose]
+    again = planned(record, applied=made(plan))
+    assert (purposes(again), again.next_in) == ([], None)
+
+
+def test_one_that_is_over_and_unknown_is_not_made():
+    """A switch that is turned on tells no history of Warnings."""
+    (over,) = planned(fired(state="over")).writes
+    (moment,) = planned(ready()).writes
+    assert (over.applies, moment.applies) == (False, True)
+
+
+WAS = made(planned(fired()))
+WAS_OVER = made(planned(fired(state="over")))
+
+
+@pytest.mark.parametrize(
+    ("record", "applied", "after", "purpose"),
+    [
+        pytest.param(fired(state="over"), WAS, 1, Why.CLOSE, id="over"),
+        pytest.param(fired(), WAS_OVER, 1, Why.TELL, id="again in the same episode"),
+        pytest.param(fired(message="x"), WAS, 9, None, id="changed within ten seconds"),
+        pytest.param(fired(message="x"), WAS, 10, Why.CHANGE, id="changed"),
+        pytest.param(fired(related=GATEWAY), WAS, 10, Why.CHANGE, id="another object at fault"),
+        pytest.param(fired(ago=0, count=9), WAS, 599, None, id="seen again"),
+        pytest.param(fired(ago=0, count=9), WAS, 600, Why.REFRESH, id="refresh"),
+        pytest.param(fired(), WAS, 6000, None, id="not seen since"),
+        pytest.param(fired(state="stale"), WAS, 6000, None, id="stale is not refreshed"),
+    ],
+)
+def test_only_what_differs_is_written(record, applied, after, purpose):
+    """And one that was seen again only every ten minutes, well before the API server forgets it."""
+    plan = planned(record, applied=applied, after=after)
+    assert purposes(plan) == ([purpose] if purpose is not None else [])
+
+
+def test_a_deferred_write_is_due_when_it_says():
+    """The pass is woken for it."""
+    waits = planned(fired(message="x"), applied=WAS, after=4)
+    assert waits.next_in is not None
+    later = planned(fired(message="x"), applied=WAS, after=4 + waits.next_in.total_seconds())
+    assert purposes(later) == [Why.CHANGE]
+
+
+def test_an_event_that_is_not_on_record_any_more_is_over():
+    """Muted, disabled, expired: what is not told in kube-system is not told here."""
+    plan = planned(applied=WAS)
+    assert [(each.purpose, each.mirror.live, each.applies) for each in plan.writes] == [
+        (Why.CLOSE, False, False)
+    ]
+    rest = planned(applied=made(plan))
+    assert (rest.writes, rest.names) == ((), frozenset())
+
+
+def test_an_object_that_is_made_anew_has_a_mirror_of_its_own():
+    """The one on the former object is over."""
+    anew = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", NEW_UID))
+    plan = planned(fired(), applied=WAS, snapshot=anew)
+    assert [(each.purpose, each.mirror.object.uid) for each in plan.writes] == [
+        (Why.CLOSE, "uid-llama"),
+        (Why.ASSURE, "uid-new"),
+    ]
+    assert len({each.mirror.name for each in plan.writes}) == 2
+
+
+NEW_UID = {"metadata": {"uid": "uid-new"}}
+
+
+def test_while_objects_cannot_be_read_their_mirrors_stay():
+    """What is not known is neither told nor taken back."""
+    blind = snapshot_of(*OBJECTS, unknown={INFERENCESETS: FORBIDDEN})
+    plan = planned(fired(), applied=WAS, snapshot=blind)
+    assert plan.writes == ()
+    assert plan.names == WAS.keys()
+    seen = planned(fired(), applied=WAS)
+    assert seen.writes == ()
+
+
+def test_a_namespace_that_goes_gets_nothing_new():
+    """The API server would refuse it."""
+    going = snapshot_of(namespace("chat", DELETING), LLAMA)
+    assert planned(fired(), snapshot=going).writes == ()
+
+
+def test_what_is_over_goes_first_and_what_can_wait_last():
+    """Among equals by the rank of the reason."""
+    plan = planned(
+        fired(HARNESS, related=GATEWAY, state="over"),
+        ready(ago=5),
+        fired(first=5),
+        fired(message="known", reason="inferencesetModelPodsNotReady"),
+    )
+    closing = planned(fired(state="over", reason="inferencesetRouteNotReady"), applied={})
+    assert closing
+    assert [(each.purpose, each.mirror.reason) for each in plan.writes] == [
+        (Why.TELL, MODEL_EPP),
+        (Why.TELL, "inferencesetReady"),
+        (Why.ASSURE, "modelharnessGatewayProgrammingFailed"),
+        (Why.ASSURE, "inferencesetModelPodsNotReady"),
+    ]
+
+
+class Server:
+    """What the API server has of mirrors: an apply makes, a patch finds or does not."""
+
+    def __init__(self):
+        self.mirrors = {}
+
+    def take(self, write):
+        if write.applies or write.mirror.name in self.mirrors:
+            self.mirrors[write.mirror.name] = write.mirror
+
+
+states = st.sampled_from(["none", "firing", "stale", "over"])
+steps = st.lists(
+    st.tuples(
+        states,
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["uid-llama", "uid-new", None]),
+        st.sampled_from(["all made", "lost before", "lost after", "failover"]),
+    ),
+    max_size=12,
+)
+
+
+@given(steps)
+def test_whatever_is_lost_the_mirrors_end_as_the_events_are(steps):
+    """Nothing is doubled, and nothing goes on for ever, without ever being read."""
+    server, applied, clock = Server(), {}, 0.0
+    steps = [*steps, ("over", "a", "uid-llama", "all made")]
+    for state, message, uid, fate in steps:
+        clock += 20
+        records = [fired(state=state, message=message, first=5)] if state != "none" else []
+        objects = (
+            [document("InferenceSet", "llama", "chat", {"metadata": {"uid": uid}})] if uid else []
+        )
+        snapshot = snapshot_of(namespace("chat"), *objects)
+        plan = planned(*records, applied=applied, snapshot=snapshot, after=clock)
+        applied = {name: each for name, each in applied.items() if name in plan.names}
+        if fate != "lost before":
+            for write in plan.writes:
+                server.take(write)
+        if fate.startswith("lost"):
+            applied |= {each.mirror.name: each.doubted for each in plan.writes}
+        if fate == "all made":
+            applied |= made(plan)
+            if state == "none":
+                continue  # Without memory and without a record a mirror is left to expire.
+            goes_on = state in ("firing", "stale") and uid is not None
+            live = [
+                each for each in server.mirrors.values() if each.live and each.object.uid == uid
+            ]
+            assert len(live) == goes_on
+            assert all(each.message == message for each in live)
+        elif fate == "failover":
+            applied = {}
+    assert len(server.mirrors) <= 2, "one for each object"
+    assert not [
+        each for each in server.mirrors.values() if each.live and each.object.uid == "uid-llama"
+    ]
+
+
+def test_related_of_a_model_may_be_anywhere():
+    """Only the object that the mirror is on must be in the namespace."""
+    (write,) = planned(fired(related=replace(EPP, namespace="kaito-system"))).writes
+    assert write.mirror.related.namespace == "kaito-system"
+    assert write.mirror.namespace == "chat"

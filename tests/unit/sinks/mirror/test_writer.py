@@ -1,0 +1,283 @@
+"""The writer on virtual time: after our Events, each namespace for itself, and nobody is hammered."""
+
+import asyncio
+import itertools
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from structlog.testing import capture_logs
+
+from reporter.kube.errors import (
+    ConnectionFailed,
+    Forbidden,
+    Invalid,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+)
+from reporter.sinks.mirror.plan import MirrorPlan, MirrorPurpose, MirrorWrite
+from reporter.sinks.mirror.writer import MirrorWriter
+from tests.unit.sinks.mirror.building import fired, planned
+
+pytestmark = pytest.mark.looptime
+
+QUOTA = Forbidden('events "x" is forbidden: exceeded quota: count', status=403)
+NO_RIGHT = Forbidden(
+    'events "x" is forbidden: User "u" cannot patch resource "events" in API group "" in the '
+    'namespace "a"',
+    status=403,
+)
+GONE = NotFound('namespaces "a" not found', status=404)
+(SAMPLE,) = planned(fired()).writes
+
+
+def write(name, namespace="a", purpose=MirrorPurpose.TELL, message="m", *, live=True):
+    ref = replace(SAMPLE.mirror.object, namespace=namespace)
+    mirror = replace(SAMPLE.mirror, name=name, object=ref, message=message, live=live)
+    return MirrorWrite(purpose, mirror, SAMPLE.planned)
+
+
+def plan(*writes, also=()):
+    return MirrorPlan(writes, frozenset((*(each.mirror.name for each in writes), *also)))
+
+
+@asynccontextmanager
+async def writing():
+    """A writer; `faults` holds what the next requests meet, `refusing` what namespaces answer."""
+    at = SimpleNamespace(
+        leads=True, events=False, outcomes=[], made=[], faults=[], refusing={}, seconds=0.01
+    )
+
+    async def answer(verb, namespace, name):
+        at.made.append((round(asyncio.get_running_loop().time(), 1), f"{verb} {namespace}/{name}"))
+        await asyncio.sleep(at.seconds)
+        fault = at.faults.pop(0) if at.faults else at.refusing.get(namespace)
+        if fault is not None:
+            raise fault
+
+    class Api:
+        async def apply_mirror(self, namespace, name, body):
+            assert body["metadata"]["name"] == name
+            await answer("apply", namespace, name)
+
+        async def patch_mirror(self, namespace, name, patch):
+            assert patch == {"metadata": {"labels": {"status-reporter.io/mirror": "over"}}}
+            await answer("patch", namespace, name)
+
+    at.writer = MirrorWriter(
+        Api(),
+        lambda: at.leads,
+        lambda purpose, outcome: at.outcomes.append(f"{purpose.name.lower()} {outcome}"),
+        lambda: at.events,
+    )
+    task = asyncio.create_task(at.writer.run())
+    with capture_logs() as at.logs:
+        yield at
+    assert not task.done(), task
+    task.cancel()
+
+
+def requests(at):
+    return [request for _, request in at.made]
+
+
+def times(at):
+    return [time for time, _ in at.made]
+
+
+async def test_mirrors_are_written_in_the_order_of_the_plan_and_remembered():
+    """One that is over is patched: it need not be made."""
+    async with writing() as at:
+        at.writer.offer(plan(write("x", purpose=MirrorPurpose.CLOSE, live=False), write("y", "b")))
+        assert at.writer.waiting == 2
+        await asyncio.sleep(1)
+        assert requests(at) == ["patch a/x", "apply b/y"]
+        assert at.outcomes == ["close written", "tell written"]
+        assert {name: each.mirror.live for name, each in at.writer.applied().items()} == {
+            "x": False,
+            "y": True,
+        }
+        at.writer.offer(plan(also=["y"]))
+        assert set(at.writer.applied()) == {"y"}, "what no plan names is forgotten"
+
+
+async def test_a_plan_that_is_older_than_the_last_write_repeats_nothing():
+    """A pass that ran meanwhile could not know of it."""
+    async with writing() as at:
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(0)
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(1)
+        assert requests(at) == ["apply a/x"]
+        assert at.writer.waiting == 0
+
+
+async def test_events_in_kube_system_go_first():
+    """A mirror waits as long as any of them does."""
+    async with writing() as at:
+        at.events = True
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(30)
+        assert not at.made
+        at.events = False
+        await asyncio.sleep(1)
+        assert requests(at) == ["apply a/x"]
+
+
+async def test_nothing_is_written_without_the_lease():
+    """Who leads next writes what is wanted."""
+    async with writing() as at:
+        at.leads = False
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(1)
+        assert (at.made, at.writer.waiting) == ([], 0)
+        at.leads = True
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(1)
+        at.writer.forget()
+        assert at.writer.applied() == {}, "somebody else may have written since"
+
+
+async def test_what_can_wait_is_paced_and_news_passes_it():
+    """A new leader applies thousands once; nobody waits for that."""
+    async with writing() as at:
+        known = [write(f"k{number}", purpose=MirrorPurpose.ASSURE) for number in range(3)]
+        at.writer.offer(plan(*known))
+        await asyncio.sleep(0.15)
+        at.writer.offer(plan(write("n"), *known))
+        await asyncio.sleep(2)
+        assert requests(at) == ["apply a/k0", "apply a/n", "apply a/k1", "apply a/k2"]
+        assert times(at)[2:] == pytest.approx([0.2, 0.4], abs=0.05)
+
+
+@pytest.mark.parametrize("error", [QUOTA, NO_RIGHT, GONE, ServerError("webhook", status=500)])
+async def test_a_namespace_that_refuses_is_left_alone_longer_each_time(error):
+    """The others are written, it is told once, and once it takes them again all is well."""
+    async with writing() as at:
+        at.refusing = {"a": error}
+        at.writer.offer(plan(write("x"), write("y"), write("z", "b")))
+        await asyncio.sleep(3600)
+        refused = [time for time, request in at.made if " a/" in request]
+        gaps = [round(later - former) for former, later in itertools.pairwise(refused)]
+        assert gaps[:5] == [5, 20, 80, 320, 1280]
+        assert [request for request in requests(at) if " b/" in request] == ["apply b/z"]
+        assert at.writer.refusing == 1
+        assert len(at.logs) == 1
+        assert at.logs[0]["namespace"] == "a"
+        at.refusing = {}
+        await asyncio.sleep(1800)
+        assert at.writer.refusing == 0
+        assert at.writer.waiting == 0
+
+
+async def test_a_right_that_is_missing_everywhere_costs_a_request_a_minute():
+    """However many namespaces there are; each is named once, with what to grant."""
+    async with writing() as at:
+        at.refusing = {f"n{number}": NO_RIGHT for number in range(100)}
+        at.writer.offer(plan(*(write(f"x{n}", f"n{n}") for n in range(100))))
+        await asyncio.sleep(600)
+        assert len(at.made) <= 17
+        late = [time for time in times(at) if time > 300]
+        assert len(late) <= 6
+        assert {line["event"] for line in at.logs} == {"mirrors_forbidden"}
+        assert "create and patch on events" in at.logs[0]["hint"]
+        assert len(at.logs) == len({line["namespace"] for line in at.logs})
+
+
+async def test_who_takes_mirrors_does_not_wait_for_those_who_refuse():
+    """Also after many refusals, with nothing written in between."""
+    async with writing() as at:
+        at.writer.offer(plan(write("x", "good")))
+        await asyncio.sleep(1)
+        bad = {f"n{number}": QUOTA for number in range(20)}
+        at.refusing = bad
+        at.writer.offer(plan(*(write(f"x{n}", n) for n in bad), also=["x"]))
+        await asyncio.sleep(300)
+        news = write("y", "good")
+        at.writer.offer(plan(*(write(f"x{n}", n) for n in bad), news, also=["x"]))
+        before = len(at.made)
+        await asyncio.sleep(1.5)
+        assert "apply good/y" in requests(at)[before:]
+
+
+async def test_who_was_not_tried_yet_goes_before_those_who_refused():
+    """Else a few that refuse again and again would keep it from ever being tried."""
+    async with writing() as at:
+        at.refusing = {f"n{number}": QUOTA for number in range(5)}
+        at.writer.offer(plan(*(write(f"x{n}", n) for n in at.refusing), write("y", "good")))
+        await asyncio.sleep(20)
+        assert requests(at)[5] == "apply good/y"
+
+
+async def test_what_is_not_there_need_not_be_closed():
+    """It has expired, or never was."""
+    async with writing() as at:
+        at.faults = [NotFound('events "x" not found', status=404)]
+        at.writer.offer(plan(write("x", purpose=MirrorPurpose.ASSURE, live=False), write("y")))
+        await asyncio.sleep(1)
+        assert at.outcomes == ["assure gone", "tell written"]
+        assert at.writer.refusing == 0
+
+
+async def test_retry_after_is_honoured():
+    """No namespace is to blame: the same write is made again."""
+    async with writing() as at:
+        at.faults = [TooManyRequests("busy", status=429, retry_after=7.0)]
+        at.writer.offer(plan(write("x"), write("y", "b")))
+        await asyncio.sleep(20)
+        assert at.made[0] == (0.0, "apply a/x")
+        assert at.made[1] == (pytest.approx(7, abs=0.1), "apply a/x")
+        assert at.outcomes == ["tell failed", "tell written", "tell written"]
+
+
+async def test_a_server_that_does_not_answer_is_asked_less_and_less():
+    """And each namespace again within a minute of its return."""
+    async with writing() as at:
+        at.refusing = dict.fromkeys("ab", ConnectionFailed("away"))
+        at.writer.offer(plan(write("x"), write("y", "b")))
+        await asyncio.sleep(900)
+        assert len(at.made) <= 40
+        at.refusing = {}
+        await asyncio.sleep(121)
+        assert at.outcomes[-2:] == ["tell written", "tell written"]
+
+
+@pytest.mark.parametrize("error", [ConnectionFailed("lost"), ServerError("late", status=504)])
+async def test_after_a_lost_answer_either_may_be_there(error):
+    """So that the next plan makes sure, whatever it wants."""
+    async with writing() as at:
+        at.faults = [error]
+        at.writer.offer(plan(write("x", purpose=MirrorPurpose.CLOSE, live=False)))
+        await asyncio.sleep(0.1)
+        doubted = at.writer.applied()["x"]
+        assert (doubted.sure, doubted.mirror.live) == (False, True)
+        await asyncio.sleep(10)
+        made = at.writer.applied()["x"]
+        assert (made.sure, made.mirror.live) == (True, False)
+
+
+@pytest.mark.parametrize("error", [QUOTA, GONE, TooManyRequests("busy", status=429)])
+async def test_after_a_refusal_nothing_was_written(error):
+    """What was there is what is remembered."""
+    async with writing() as at:
+        at.faults = [error]
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(0.1)
+        assert at.writer.applied() == {}
+
+
+async def test_one_that_breaks_a_rule_is_left_alone_until_it_says_something_else():
+    """The namespace takes the others."""
+    async with writing() as at:
+        at.faults = [Invalid("no", status=422)]
+        at.writer.offer(plan(write("x"), write("y")))
+        await asyncio.sleep(60)
+        at.writer.offer(plan(write("x"), also=["y"]))
+        await asyncio.sleep(60)
+        at.writer.offer(plan(write("x", message="other"), also=["y"]))
+        await asyncio.sleep(60)
+        assert requests(at) == ["apply a/x", "apply a/y", "apply a/x"]
+        assert at.outcomes == ["tell refused", "tell written", "tell written"]
+        assert [line["event"] for line in at.logs] == ["mirror_not_written"]
