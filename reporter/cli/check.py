@@ -207,13 +207,18 @@ def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -
 
 
 def _page(report: Report, look: Look) -> str:
+    from reporter.catalogue.resources import EVENTS
+    from reporter.resolution.records import records_of
     from reporter.sinks.page.build import page_view
     from reporter.sinks.page.document import page_html
     from reporter.sinks.page.history import History
     from reporter.sinks.page.view import About
 
     about = About(time=look.about, version=version(), notes=look.notes)
-    return page_html(page_view(report, about, History.of(report)))
+    history = History.of(report)
+    if look.snapshot.known(EVENTS):
+        history = history.with_records(records_of(look.snapshot), report.catalogue, report.now)
+    return page_html(page_view(report, about, history))
 
 
 def _moment(text: str) -> datetime:

@@ -21,7 +21,7 @@ from reporter.cli.redraw import Screen
 from reporter.errors import UsageError
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report
-from reporter.model.subject import Subject, SubjectKind
+from reporter.model.subject import ObjectRef, Subject, SubjectKind
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.finding_table import finding_table
@@ -102,12 +102,20 @@ def in_namespace(report: Report, namespace: str) -> Report:
     def is_of(subject: Subject) -> bool:
         return subject.kind is SubjectKind.CLUSTER or subject.namespace == namespace
 
+    def is_in(ref: ObjectRef) -> bool:
+        place = ref.name if ref.kind == "Namespace" else ref.namespace
+        return place in {"", namespace}
+
+    findings = tuple(each for each in report.findings if is_of(each.subject))
+    muting = {mute for each in findings for mute in each.mutes}
     return replace(
         report,
-        findings=tuple(each for each in report.findings if is_of(each.subject)),
+        findings=findings,
         ready=tuple(each for each in report.ready if is_of(each.subject)),
         skipped=tuple(each for each in report.skipped if each.namespace in {"", namespace}),
         derived=tuple(each for each in report.derived if each.object.namespace == namespace),
+        mutes=tuple(each for each in report.mutes if each in muting or is_in(each.object)),
+        mute_faults=tuple(each for each in report.mute_faults if is_in(each.object)),
     )
 
 
@@ -190,7 +198,8 @@ async def _show_changes(view: _View) -> None:
 def _essence(report: Report) -> object:
     """Return what of a report is news; the time and ages are not."""
     findings = [(each.key, each.disposition, each.message, each.stale) for each in report.findings]
-    return findings, [each.subject for each in report.ready], report.unknown
+    mutes = (report.mutes, report.mute_faults)
+    return findings, [each.subject for each in report.ready], report.unknown, mutes
 
 
 def _fires(report: Report) -> bool:

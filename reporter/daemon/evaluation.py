@@ -15,7 +15,7 @@ from reporter.model.report import Report
 from reporter.probes import Answered, evaluate_again
 from reporter.resolution import Memory, resolve
 from reporter.resolution.ready import ready_confirmed
-from reporter.resolution.records import records_of
+from reporter.resolution.records import Record, records_of
 from reporter.resolution.unknown import confirmed
 from reporter.samples.samples import NONE, Samples
 from reporter.settings import DaemonSettings
@@ -66,6 +66,7 @@ class Pass:
 
     Attributes:
         report: what every sink renders.
+        records: our Events on record; None where they cannot be read.
         after: what the next pass is given.
         plan: the Events to write.
         statuses: the statuses of ModelServings to write; None where nothing can be said of them.
@@ -77,6 +78,7 @@ class Pass:
     """
 
     report: Report
+    records: tuple[Record, ...] | None
     after: Before
     plan: Plan
     statuses: StatusPlan | None
@@ -140,6 +142,7 @@ def run_pass(
     )
     return Pass(
         report=resolution.report,
+        records=records if snapshot.known(EVENTS) else None,
         after=Before(resolution.memory, answered, owned.after),
         plan=plan,
         statuses=owned.statuses,

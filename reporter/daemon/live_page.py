@@ -2,13 +2,14 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report
+from reporter.resolution.records import Record
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.filter import filtered
@@ -25,6 +26,7 @@ class _State:
 
     report: Report
     history: History
+    records: Sequence[Record] | None
     leading: bool
     version: str
 
@@ -47,15 +49,16 @@ class LivePage:
         self._drawn: tuple[_State, PageView, bytes] | None = None
         self.closed = False
 
-    def passed(self, report: Report) -> None:
-        """Note the report of a pass."""
+    def passed(self, report: Report, records: Sequence[Record] | None = None) -> None:
+        """Note the report of a pass, and our Events on record, None where they are unknown."""
         before = self._state
         history = (before.history if before else History()).after(report)
         leading = self._leading()
         self._passed = boot_seconds()
         same = before is not None and leading == before.leading and _same(report, before.report)
         self._count += not same
-        self._state = _State(report, history, leading, f"{self._process}-{self._count}")
+        this_one = f"{self._process}-{self._count}"
+        self._state = _State(report, history, records, leading, this_one)
         if not same:
             self._wake()
 
@@ -115,13 +118,18 @@ def _same(report: Report, other: Report) -> bool:
         and report.unknown == other.unknown
         and report.skipped == other.skipped
         and report.subjects == other.subjects
+        and report.mutes == other.mutes
+        and report.mute_faults == other.mute_faults
         and [each.subject for each in report.ready] == [each.subject for each in other.ready]
     )
 
 
 def _draw(state: _State) -> tuple[_State, PageView, bytes]:
     about = About(version=version(), leading=state.leading, live=True)
-    view = page_view(state.report, about, state.history)
+    history = state.history
+    if state.records is not None:
+        history = history.with_records(state.records, state.report.catalogue, state.report.now)
+    view = page_view(state.report, about, history)
     return state, view, page_html(view, version=state.version).encode("utf-8", "replace")
 
 

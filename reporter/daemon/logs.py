@@ -10,6 +10,7 @@ from reporter.model.text import redact
 from reporter.samples.scrape import Scrape
 from reporter.samples.target import Target
 from reporter.setting_types import LogFormat
+from reporter.sinks.muted import mute_place
 
 
 def configure(level: str, format_: LogFormat) -> None:
@@ -51,6 +52,7 @@ class ChangeLog:
         self._ready: dict[object, ReadySubject] = {}
         self._unknown: frozenset[object] = frozenset()
         self._skipped: frozenset[object] = frozenset()
+        self._mute_faults: frozenset[object] = frozenset()
 
     def note(self, report: Report) -> None:
         """Log what is different from the report before."""
@@ -82,6 +84,7 @@ class ChangeLog:
             was=str(before.disposition) if before else "none",
             stale=finding.stale,
             by=list(finding.by),
+            mutes=[mute_place(each) for each in finding.mutes],
             message=finding.message,
         )
 
@@ -106,12 +109,15 @@ class ChangeLog:
                 object_name=skipped.name,
                 cause=skipped.cause,
             )
+        for fault in set(report.mute_faults) - self._mute_faults:
+            self._log.warning("mute_faulty", object=str(fault.object), cause=fault.text)
+        self._mute_faults = frozenset(report.mute_faults)
         self._unknown = frozenset(report.unknown)
         self._skipped = frozenset(report.skipped)
 
 
 def _told(finding: ResolvedFinding) -> tuple[object, ...]:
-    return (finding.disposition, finding.stale, finding.by)
+    return (finding.disposition, finding.stale, finding.by, finding.mutes)
 
 
 def note_scrape(target: Target, scrape: Scrape) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ from reporter.daemon.samples import SampleStore
 from reporter.daemon.scraping import run_scraper
 from reporter.daemon.server import (
     Address,
+    Handler,
     Pages,
     Probes,
     Servers,
@@ -115,7 +117,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
 
     def publish(done: Pass) -> None:
         state.passed(done)
-        page.passed(done.report)
+        page.passed(done.report, done.records)
         metrics.passed(done.seconds, done.report.now.timestamp())
         changes.note(done.report)
         writers.offer(done)
@@ -218,15 +220,23 @@ async def _listen(
 ) -> None:
     report_address = Address.parse("report-bind-address", settings.report_bind_address)
     pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
+    log = structlog.get_logger("daemon")
+
+    async def listen(address: Address | None, routes: dict[str, Handler]) -> None:
+        port = await servers.listen(address, routes)
+        if address is not None and port is not None:
+            # The port is the system's choice where the setting says 0.
+            log.info("listening", setting=address.setting, address=str(replace(address, port=port)))
+
     probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
-    await servers.listen(
+    await listen(
         Address.parse("metrics-bind-address", settings.metrics_bind_address),
         metrics_routes(metrics),
     )
-    await servers.listen(
+    await listen(
         Address.parse("health-probe-bind-address", settings.health_probe_bind_address),
         health_routes(probes),
     )
     routes = with_page(report_routes(pages, report_address), page, report_address)
-    await servers.listen(report_address, routes)
+    await listen(report_address, routes)
     servers.before_close(page.close)

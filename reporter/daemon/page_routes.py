@@ -49,7 +49,8 @@ def with_page(
         check_host(request, address)
         html = await page.html(request.query.get("q", ""))
         if html is None:
-            return web.Response(status=503, text=_NOTHING_YET, headers=_HEADERS)
+            # A browser asks again by itself.
+            return web.Response(status=503, text=_NOTHING_YET, headers={**_HEADERS, "Refresh": "1"})
         return web.Response(
             body=html,
             content_type="text/html",

@@ -3,13 +3,14 @@
 from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from reporter.model.objects import (
-    AnnotatedMetadata,
+    Annotations,
     Condition,
     Conditioned,
     KubeObject,
+    Metadata,
     Part,
 )
 
@@ -224,9 +225,25 @@ class InferenceServiceStatus(KnativeConditioned, frozen=True):
     cluster_serving_runtime_name: str = ""
 
 
+class SwitchAnnotations(Annotations, frozen=True):
+    """The switches of an InferenceService (KServe sheet 1.1)."""
+
+    deployment_mode: str | None = field(name="serving.kserve.io/deploymentMode", default=None)
+    stop: str | None = field(name="serving.kserve.io/stop", default=None)
+    disable_auto_update: str | None = field(
+        name="serving.kserve.io/disable-auto-update", default=None
+    )
+
+
+class SwitchedMetadata(Metadata, frozen=True):
+    """`metadata` of an InferenceService."""
+
+    annotations: SwitchAnnotations | None = None
+
+
 class InferenceService(KubeObject, frozen=True):
     """serving.kserve.io/v1beta1 InferenceService."""
 
-    metadata: AnnotatedMetadata
+    metadata: SwitchedMetadata
     spec: InferenceServiceSpec = InferenceServiceSpec()
     status: InferenceServiceStatus = InferenceServiceStatus()

@@ -20,6 +20,31 @@ class Disposition(StrEnum):
     SUPPRESSED = "suppressed"
     SECONDARY = "secondary"
     CLEARING = "clearing"
+    MUTED = "muted"
+
+
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """Reasons that somebody does not want to be told.
+
+    Attributes:
+        object: carries the annotation; what is muted is its own, or below it.
+        reasons: names of the catalogue, sorted.
+        until: when it ends; None until the annotation is taken away.
+
+    """
+
+    object: ObjectRef
+    reasons: tuple[str, ...]
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MuteFault:
+    """What is wrong with a mute annotation, in words."""
+
+    object: ObjectRef
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +58,8 @@ class ResolvedFinding:
         since: start of the episode.
         fires_at: when it fires or its hold ends at the earliest; None where neither runs.
         by: reasons that hold, suppress or outrank it, sorted.
+        mutes: what mutes it. Of one that fires: what mutes others of its faults, of which its
+            message does not speak.
         primary: the one to look at first for its subject.
 
     """
@@ -49,6 +76,7 @@ class ResolvedFinding:
     since: datetime
     fires_at: datetime | None = None
     by: tuple[str, ...] = ()
+    mutes: tuple[Mute, ...] = ()
     primary: bool = False
     stale: bool = False
 
@@ -100,6 +128,7 @@ class Report:
 
     `catalogue` says what the reasons mean. `subjects` are those that exist; one that is neither
     ready nor in a finding has no verdict.
+    `mutes` are those that count now, also where they mute nothing; `mute_faults` says which annotations are wrong.
     """
 
     catalogue: Catalogue
@@ -110,3 +139,5 @@ class Report:
     skipped: tuple[SkippedObject, ...]
     derived: tuple[Derived, ...] = ()
     subjects: tuple[Subject, ...] = ()
+    mutes: tuple[Mute, ...] = ()
+    mute_faults: tuple[MuteFault, ...] = ()

@@ -8,7 +8,7 @@ from functools import cached_property
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
-from reporter.model.report import Disposition
+from reporter.model.report import Disposition, Mute
 from reporter.resolution.grace import Fault, severity_key
 from reporter.resolution.memory import Episode
 
@@ -24,7 +24,9 @@ class Candidate:
         disposition: None until a step decides it.
         by: who holds, suppresses or outranks it.
         holds_until: end of the hold, where one runs.
-        told: the faults its message speaks of; an upstream leaves those it does not explain.
+        told: the faults its message speaks of; an upstream leaves those it does not explain, and
+            a mute those that it is not about.
+        mutes: what mutes it, or others of its faults.
 
     """
 
@@ -36,6 +38,7 @@ class Candidate:
     by: tuple[str, ...] = ()
     holds_until: timedelta | None = None
     told: tuple[Fault, ...] = field(default=())
+    mutes: tuple[Mute, ...] = ()
 
     @cached_property
     def ripe(self) -> tuple[Fault, ...]:
@@ -63,11 +66,16 @@ class Candidate:
         return (self.told or self.ripe or self.faults)[0]
 
     def since(self, now: Instant) -> datetime:
-        """Return the start of the episode; it is fixed once it has fired."""
+        """Return the start of the episode; it is fixed once it has fired.
+
+        Where all of its faults were muted and another one is told now, that one begins it.
+        """
         if self.ripe:
-            if self.episode is not None and self.episode.fired:
+            was_muted = self.episode is not None and self.episode.muted
+            heard = self.told if self.mutes and self.disposition is not Disposition.MUTED else ()
+            if self.episode is not None and self.episode.fired and not (heard and was_muted):
                 return self.episode.since
-            return min(fault.since for fault in self.ripe)
+            return min(fault.since for fault in heard or self.ripe)
         first = min(self.faults, key=lambda fault: (fault.remaining, fault.since))
         return min(first.since, now.wall)
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from reporter.model.finding import Finding, FindingKey
-from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.report import Disposition, Mute, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 
 UpstreamKey: TypeAlias = tuple[str, str]
@@ -62,7 +62,7 @@ class Episode:
     Attributes:
         since: start of the episode; fixed when it fires, for the Event's name contains it.
         last_seen: when a fault of it that is past its grace was seen last, on the boot clock.
-        fired: whether it has fired in this episode.
+        fired: whether it has fired in this episode, or would have if it were not muted.
         listed: whether the report lists it; one that has not fired is remembered for a while
             after it is gone, without being listed.
         shown: its last form in a report.
@@ -83,12 +83,18 @@ class Episode:
 
     @property
     def active(self) -> bool:
-        """Whether it fired, openly or outranked, when it was last looked at."""
+        """Whether it fired, openly, outranked or muted, when it was last looked at."""
         return self.shown.disposition in (
             Disposition.FIRING,
             Disposition.SECONDARY,
             Disposition.CLEARING,
+            Disposition.MUTED,
         )
+
+    @property
+    def muted(self) -> bool:
+        """Whether it was muted when it was last looked at."""
+        return self.shown.disposition is Disposition.MUTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,7 @@ class Memory:
         released: until when, on the boot clock, an upstream that recovered still holds.
         told: of a subject that was found ready without a Ready being due, the records that it then
             had; none of them calls for another Ready.
+        mutes: those that counted; one whose object cannot be read any more goes on.
 
     """
 
@@ -112,3 +119,4 @@ class Memory:
     governing: frozenset[UpstreamKey] = frozenset()
     released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
     told: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)
+    mutes: tuple[Mute, ...] = ()

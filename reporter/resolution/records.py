@@ -14,6 +14,7 @@ from reporter.snapshot.snapshot import Snapshot
 
 SINCE_ANNOTATION = f"{LABEL_PREFIX}since"
 SUBJECT_ANNOTATION = f"{LABEL_PREFIX}subject"
+MUTED_ANNOTATION = f"{LABEL_PREFIX}muted"
 
 
 class RecordState(StrEnum):
@@ -26,18 +27,27 @@ class RecordState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One Event of ours as it stands in the cluster."""
+    """One Event of ours as it stands in the cluster.
+
+    `muted` says that it is over for a mute only: its episode goes on without being told.
+    """
 
     event: Event
     key: FindingKey
     since: datetime
     state: RecordState
     related: ObjectRef
+    muted: bool = False
 
     @property
     def live(self) -> bool:
-        """Whether the record says that its episode goes on."""
+        """Whether the record says that the fault goes on."""
         return self.state is not RecordState.OVER
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its episode goes on, told or muted."""
+        return self.live or self.muted
 
     @property
     def written(self) -> datetime:
@@ -81,6 +91,7 @@ def record_of(event: Event) -> Record | None:
         since=began,
         state=RecordState(state),
         related=_ref(event.related) if event.related else involved,
+        muted=state == RecordState.OVER and meta.annotation(MUTED_ANNOTATION) == "true",
     )
 
 

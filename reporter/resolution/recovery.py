@@ -47,7 +47,9 @@ class Absence:
     @property
     def outranking(self) -> tuple[FindingKey, ...]:
         """Those that still outrank others of their subject."""
-        return tuple(key for key, each in self.kept.items() if each.active and each.listed)
+        return tuple(
+            key for key, each in self.kept.items() if each.active and each.listed and not each.muted
+        )
 
 
 def take_up(
@@ -58,7 +60,7 @@ def take_up(
     now: Instant,
     catalogue: Catalogue,
 ) -> Memory:
-    """Return the memory with the episodes that our Events on record say are firing.
+    """Return the memory with the episodes that our Events on record say are firing, or muted.
 
     So a restart, a standby that takes over and a leader that lost its memory go on with the same
     episode, also of a subject that cannot be read now. An upstream taken up counts as having
@@ -73,7 +75,7 @@ def take_up(
     agreed: set[FindingKey] = set()
     for record in sorted(records, key=lambda each: each.since):
         key = record.key
-        if not record.live or (key, record.since) in memory.ended or key.reason not in catalogue:
+        if not record.goes_on or (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
         born = created.get(key.subject)
         if key.subject not in created and existence_known(key.subject, snapshot):
@@ -82,7 +84,7 @@ def take_up(
             continue
         known = memory.episodes.get(key)
         if known is not None and known.fired:
-            if key not in agreed:
+            if record.live and key not in agreed:
                 episodes[key] = _begun(known, record.since)
                 agreed.add(key)
             continue
@@ -121,7 +123,7 @@ def _from_record(record: Record, known: Episode | None, now: Instant, reason: Re
             subject=key.subject,
             involved=key.involved,
             related=related,
-            disposition=Disposition.FIRING,
+            disposition=Disposition.MUTED if record.muted else Disposition.FIRING,
             message=record.event.message,
             cause="",
             since=record.since,
@@ -181,11 +183,15 @@ def _as_stale(episode: Episode, now: Instant) -> Episode:
 def _as_clearing(episode: Episode) -> Episode:
     """Return the episode clearing if it fires, else remembered without being listed.
 
+    A muted one stays listed as muted: its subject is no better for that.
+
     One that never fired is remembered too: a pod that is ready and not ready by turns would else
     begin its grace anew with each turn.
     """
     shown = replace(episode.shown, stale=False, fires_at=None)
     if shown.disposition in (Disposition.FIRING, Disposition.CLEARING):
         shown = replace(shown, disposition=Disposition.CLEARING, primary=False, by=())
+        return replace(episode, shown=shown, listed=True, stale_since=None)
+    if episode.muted:
         return replace(episode, shown=shown, listed=True, stale_since=None)
     return replace(episode, shown=shown, listed=False, stale_since=None)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
-from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.report import Disposition, Mute, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
@@ -30,6 +30,7 @@ def remember(
     known: Memory,
     records: Iterable[Record],
     told: Mapping[Subject, frozenset[Writing]],
+    mutes: tuple[Mute, ...],
     now: Instant,
     settings: EvaluationSettings,
 ) -> Memory:
@@ -52,6 +53,7 @@ def remember(
         governing=upstreams.governing,
         released=upstreams.released,
         told=told,
+        mutes=mutes,
     )
 
 
@@ -68,7 +70,7 @@ def _episode(
     return Episode(
         since=since,
         last_seen=last_seen,
-        fired=fired_before or shown.disposition is Disposition.FIRING,
+        fired=fired_before or shown.disposition in {Disposition.FIRING, Disposition.MUTED},
         listed=True,
         shown=shown,
         faults=_faults(candidate, now, settings),
@@ -108,9 +110,11 @@ def _ended(
     records: Iterable[Record],
     now: Instant,
 ) -> dict[tuple[FindingKey, datetime], timedelta]:
-    live = {(record.key, record.since) for record in records if record.live}
+    going_on = {(record.key, record.since) for record in records if record.goes_on}
     ended = {
-        each: at for each, at in known.ended.items() if each in live or now.boot - at < _IN_FLIGHT
+        each: at
+        for each, at in known.ended.items()
+        if each in going_on or now.boot - at < _IN_FLIGHT
     }
     for key in absence.ended:
         episode = known.episodes[key]

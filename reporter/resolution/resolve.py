@@ -1,4 +1,4 @@
-"""Findings + memory + now → report: grace, hold, suppression, priority, recovery, Ready.
+"""Findings + memory + now → report: grace, hold, suppression, mutes, priority, recovery, Ready.
 
 Every finding leaves with exactly one disposition. The same input gives the same report, in
 whatever order it comes.
@@ -27,6 +27,8 @@ from reporter.resolution.grace import (
 from reporter.resolution.hold import Upstreams, judge, survey
 from reporter.resolution.memory import Episode, FaultKey, Memory, fault_key
 from reporter.resolution.message import compose, suppression_suffixes
+from reporter.resolution.mute import mute
+from reporter.resolution.mutes import Mutes, find_mutes
 from reporter.resolution.priority import outrank
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
@@ -85,6 +87,8 @@ def resolve(
     )
     candidates = [judge(candidate, upstreams, catalogue) for candidate in candidates]
     candidates = silence(candidates, absence.kept)
+    mutes = find_mutes(snapshot, memory.mutes, now.wall, catalogue)
+    candidates = [mute(candidate, mutes) for candidate in candidates]
     candidates = _by_priority(candidates, absence.outranking, settings)
     findings = _render(candidates, absence.listed, now, catalogue)
     readiness = find_ready(evaluation, findings, records, snapshot, memory, now, catalogue)
@@ -99,6 +103,8 @@ def resolve(
             each.dated(now.wall) for each in sorted(evaluation.derived, key=attrgetter("object"))
         ),
         subjects=tuple(sorted({each.subject for each in evaluation.subjects})),
+        mutes=mutes.all,
+        mute_faults=mutes.faults,
     )
     kept = remember(
         candidates,
@@ -109,10 +115,11 @@ def resolve(
         memory,
         records,
         readiness.told,
+        mutes.all,
         now,
         settings,
     )
-    changes = _changes(candidates + undercurrents, absence, upstreams, now)
+    changes = _changes(candidates + undercurrents, absence, upstreams, mutes, now)
     return Resolution(report, kept, min(changes, default=None))
 
 
@@ -263,6 +270,7 @@ def _resolved(
         since=candidate.since(now),
         fires_at=None if wait is None else now.wall + wait,
         by=candidate.by,
+        mutes=candidate.mutes,
         primary=primary,
     )
 
@@ -281,7 +289,11 @@ def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
 
 
 def _changes(
-    candidates: Iterable[Candidate], absence: Absence, upstreams: Upstreams, now: Instant
+    candidates: Iterable[Candidate],
+    absence: Absence,
+    upstreams: Upstreams,
+    mutes: Mutes,
+    now: Instant,
 ) -> Iterator[timedelta]:
     """Yield the times after which something changes without the cluster changing."""
     for candidate in candidates:
@@ -292,3 +304,5 @@ def _changes(
         yield until - now.boot
     if absence.wake_in is not None:
         yield absence.wake_in
+    if mutes.next_in is not None:
+        yield mutes.next_in

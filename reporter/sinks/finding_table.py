@@ -6,6 +6,7 @@ from typing import Final
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.age import age
+from reporter.sinks.muted import where_muted
 
 _COLUMNS: Final = ("STATE", "REASON", "SUBJECT", "OBJECT", "FOR", "FIRES IN", "BY", "MESSAGE")
 _PADDING: Final = 3
@@ -49,7 +50,7 @@ def _row(finding: ResolvedFinding, report: Report) -> tuple[str, ...]:
         clean("/".join(place)),
         age(report.now - finding.since),
         fires_in,
-        ",".join(finding.by) or _NONE,
+        ",".join(finding.by) or where_muted(finding) or _NONE,
         clean(finding.message),
     )
 

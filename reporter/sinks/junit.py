@@ -12,6 +12,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.action import action_of
+from reporter.sinks.muted import where_muted
 
 _SUITE: Final = "status-reporter"
 _NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
@@ -57,9 +58,12 @@ def _finding(case: Element, finding: ResolvedFinding, catalogue: Catalogue) -> N
         failure = SubElement(case, "failure", message=_text(finding.cause), type=finding.reason)
         to_do = action_of(finding, catalogue)
         failure.text = f"{_text(finding.message)}\nTo do: {_text(to_do)}"
+        if finding.mutes:
+            failure.text += f"\nNot told here: {_text(where_muted(finding))}"
         return
     by = f" by {', '.join(finding.by)}" if finding.by else ""
-    SubElement(case, "skipped", message=f"{finding.disposition}{by}: {_text(finding.cause)}")
+    became = where_muted(finding) or f"{finding.disposition}{by}"
+    SubElement(case, "skipped", message=f"{became}: {_text(finding.cause)}")
 
 
 def _count(suite: Element, tag: str) -> int:

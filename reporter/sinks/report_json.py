@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from reporter.model.derived import Derived
 from reporter.model.instant import rfc3339
-from reporter.model.report import Report, ResolvedFinding
+from reporter.model.report import Mute, Report, ResolvedFinding
 from reporter.model.subject import ObjectRef
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import events_of
@@ -54,6 +54,10 @@ def report_document(report: Report, settings: EvaluationSettings) -> Document:
             }
             for each in sorted(report.skipped)
         ],
+        "mutes": [{**_mute(each), "reasons": list(each.reasons)} for each in report.mutes],
+        "muteFaults": [
+            {"object": _reference(each.object), "text": each.text} for each in report.mute_faults
+        ],
         "derived": [_derived(each) for each in report.derived],
         "events": sorted(events_of(report, settings), key=_event_name),
     }
@@ -74,7 +78,13 @@ def _finding(finding: ResolvedFinding) -> Document:
         "since": rfc3339(finding.since),
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
         "by": list(finding.by),
+        "mutes": [_mute(each) for each in finding.mutes],
     }
+
+
+def _mute(mute: Mute) -> Document:
+    until = rfc3339(mute.until) if mute.until else None
+    return {"object": _reference(mute.object), "until": until}
 
 
 def _derived(derived: Derived) -> Document:

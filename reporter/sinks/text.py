@@ -1,4 +1,4 @@
-"""The report for people: the verdict first, then each cause and what to do, then the rest."""
+"""The report for people: the verdict first, then each cause and what to do, then notices and the rest."""
 
 import re
 import textwrap
@@ -13,6 +13,8 @@ from reporter.model.report import Disposition, Report, ResolvedFinding, SkippedO
 from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
+from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
+from reporter.sinks.verdict import is_cause, is_notice, verdict
 
 _WIDTH: Final = 100
 _INDENT: Final = "    "
@@ -48,10 +50,12 @@ def report_text(
 
     """
     page = _Page(report, _coloured if colour else _plain)
-    lines = [page.verdict(about), *page.causes(), *page.others(), *page.ready()]
+    lines = [page.verdict(about), *page.causes(), *page.notices(), *page.others(), *page.ready()]
     unknown = [f"{each.resource}: {each.cause}" for each in report.unknown]
     lines += page.section("Unknown", unknown)
     lines += page.section("Skipped as malformed", [_skipped(each) for each in report.skipped])
+    lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
+    lines += page.section("Faults of mutes", mute_fault_lines(report.mute_faults))
     lines += page.section("Notes", notes)
     return "\n".join(lines) + "\n"
 
@@ -71,13 +75,11 @@ class _Page:
     paint: Callable[[str, _Style], str]
 
     def verdict(self, about: str) -> str:
-        """Return the first line: how many causes fire, and the time that was used."""
-        firing = len(self._with(Disposition.FIRING))
-        if firing:
-            words = "1 cause fires" if firing == 1 else f"{firing} causes fire"
-            said = self.paint(words, _Style.BAD)
-        else:
-            said = self.paint("Nothing fires", _Style.GOOD)
+        """Return the first line: how much fires, and the time that was used."""
+        firing = self._with(Disposition.FIRING)
+        bad = any(map(is_cause, firing))
+        style = _Style.BAD if bad else _Style.HEAD if firing else _Style.GOOD
+        said = self.paint(verdict(self.report), style)
         counts = Counter(each.disposition for each in self.report.findings)
         rest = ", ".join(
             f"{counts[each]} {each}"
@@ -88,13 +90,28 @@ class _Page:
         return f"{said} {time}" + (f"; {rest}." if rest else ".")
 
     def causes(self) -> Iterator[str]:
-        """Yield what fires, in the order of the catalogue: the cluster first."""
-        for finding in self._with(Disposition.FIRING):
-            head = f"{self.paint(finding.reason, _Style.BAD)}  {clean(str(finding.subject))}"
+        """Yield the faults that fire, in the order of the catalogue: the cluster first."""
+        for finding in filter(is_cause, self._with(Disposition.FIRING)):
             yield ""
-            yield f"{head}  for {self._age(finding)}{'  (stale)' if finding.stale else ''}"
-            yield from _wrapped(clean(finding.message))
-            yield from _wrapped(f"To do: {self._action(finding)}")
+            yield from self._firing(finding, _Style.BAD)
+
+    def notices(self) -> Iterator[str]:
+        """Yield what fires and is no fault."""
+        notices = [*filter(is_notice, self._with(Disposition.FIRING))]
+        if notices:
+            yield from self._title("Notices, which are no faults")
+        for number, finding in enumerate(notices):
+            if number:
+                yield ""
+            yield from self._firing(finding, _Style.HEAD)
+
+    def _firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
+        head = f"{self.paint(finding.reason, style)}  {clean(str(finding.subject))}"
+        yield f"{head}  for {self._age(finding)}{'  (stale)' if finding.stale else ''}"
+        yield from _wrapped(clean(finding.message))
+        if finding.mutes:
+            yield from _wrapped(f"Not told here: {where_muted(finding)}")
+        yield from _wrapped(f"To do: {self._action(finding)}")
 
     def others(self) -> Iterator[str]:
         """Yield in one line each what is not a cause, and why."""
@@ -150,6 +167,8 @@ class _Page:
     def _why(self, finding: ResolvedFinding) -> str:
         cause = cut(clean(finding.cause), _CAUSE_BYTES)
         stale = " (stale)" if finding.stale else ""
+        if finding.mutes:
+            return f"{cause}{stale}, {where_muted(finding)}"
         if finding.by:
             return f"{cause}{stale}, {_RELATION.get(finding.disposition, 'by')} {', '.join(finding.by)}"
         if finding.fires_at:

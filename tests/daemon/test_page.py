@@ -11,6 +11,8 @@ import pytest
 from reporter.daemon import page_routes
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import Address, Pages, Servers, report_routes
+from reporter.model.report import Mute, MuteFault, UnknownResource
+from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.sinks.page.assets import POLICY
 from tests.daemon.replica import PATIENCE_SECONDS, free_port, until
 from tests.daemon.stage import BBR, KAITO
@@ -84,6 +86,22 @@ async def test_a_fault_appears_on_the_page_and_in_the_stream(stage, inside, monk
     assert 'class="over"' in strip
 
 
+async def test_a_restart_does_not_empty_the_last_hour(stage, inside):
+    """Our Events on record tell what the process before has seen."""
+    first = await (await inside().start()).ready()
+    await stage.all_ready()
+    stage.scale_kaito(0)
+    await stage.told(KAITO)
+    stage.scale_kaito(1)
+    await stage.told(KAITO, "over")
+    await first.stop()
+    second = await (await inside().start()).ready()
+    await second.passes(1)
+    strip = (await page_of(second)).partition('id="hour"')[2].replace("<wbr>", "")
+    assert KAITO[0] in strip
+    assert " to about " in strip
+
+
 async def test_the_version_stays_while_nothing_changes(stage, inside):
     """A browser loads the page anew only for what it does not show yet; its time goes on."""
     replica = await (await inside().start()).ready()
@@ -150,8 +168,9 @@ async def test_nothing_is_served_under_another_name(served, path):
 async def test_before_the_first_pass_the_page_says_so(serve):
     """A browser that is too early."""
     early = await serve(None)
-    status, _, text = await early.get("/", **HTML)
+    status, headers, text = await early.get("/", **HTML)
     assert (status, text) == (503, "No pass has ended yet.\n")
+    assert headers["Refresh"] == "1"
     async with Stream(early.url + "live") as stream:
         early.page.passed(report())
         assert (await stream.next())["version"] == early.page.version
@@ -186,6 +205,26 @@ async def test_a_stream_says_that_it_is_alive(served, monkeypatch):
         second = await stream.next()
     assert second["version"] == first["version"]
     assert second["age"] >= first["age"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mutes": (Mute(ObjectRef("v1", "Namespace", "", "team"), (KAITO_REASON,)),)},
+        {"mute_faults": (MuteFault(ObjectRef("v1", "Namespace", "", "team"), "no reason"),)},
+        {"unknown": (UnknownResource("pods", "forbidden"),)},
+        {"ready_ones": [CLUSTER]},
+        {"subjects": (CLUSTER,)},
+    ],
+)
+async def test_what_else_the_page_says_makes_another_version(serve, changes):
+    """An open page shows it without being asked."""
+    served = await serve(report())
+    first = served.page.version
+    served.page.passed(later(1))
+    assert served.page.version == first
+    served.page.passed(later(2, **changes))
+    assert served.page.version != first
 
 
 async def test_streams_end_when_the_daemon_stops(serve):

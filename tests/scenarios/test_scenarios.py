@@ -18,6 +18,7 @@ RESYNC = timedelta(seconds=60)
 _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
+    "muted_on", "mute_faults",
 }  # fmt: skip
 _CASE = {"id", "why", "base", "settings", "replicas", "steps"}
 
@@ -122,6 +123,11 @@ def _found(run: Run, step) -> dict[str, object]:
         },
         "stale": sorted(line for line, each in findings.items() if each.stale),
         "primary": sorted(line for line, each in findings.items() if each.primary),
+        "muted_on": {
+            name: [str(mute.object) for mute in of(name, "mutes") or ()]
+            for name in step.get("muted_on", {})
+        },
+        "mute_faults": [f"{each.object}: {each.text}" for each in run.report.mute_faults],
         "ready": sorted(str(each.subject) for each in run.report.ready),
         "events": run.world.told(),
         "creations": {name: run.world.creations.count(name) for name in step.get("creations", {})},

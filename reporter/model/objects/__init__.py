@@ -30,7 +30,9 @@ from reporter.model.objects.apps import (
     TemplateSpec,
 )
 from reporter.model.objects.base import (
-    AnnotatedMetadata,
+    MUTE,
+    MUTE_UNTIL,
+    Annotations,
     Condition,
     Conditioned,
     Conditions,
@@ -102,7 +104,9 @@ from reporter.model.objects.selectors import (
 )
 
 __all__ = [
-    "AnnotatedMetadata",
+    "MUTE",
+    "MUTE_UNTIL",
+    "Annotations",
     "ApiKey",
     "ApiKeyStatus",
     "AuthorizationPolicy",
@@ -112,6 +116,8 @@ __all__ = [
     "CiliumNetworkPolicySpec",
     "Condition",
     "Conditioned",
+    "ConditionedObject",
+    "ConditionedStatus",
     "Conditions",
     "ConfigMap",
     "Container",

@@ -1,9 +1,17 @@
 """What all objects have: metadata and conditions."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, TypeAlias
+from functools import cache
+from typing import Annotated, Final, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
+
+MUTE: Final = "status-reporter.io/mute"
+"""Annotation with the reasons that are not to be told of an object."""
+
+MUTE_UNTIL: Final = "status-reporter.io/mute-until"
+"""Annotation with the time at which that ends."""
 
 Timestamp: TypeAlias = Annotated[datetime, Meta(tz=True)]
 Labels: TypeAlias = dict[str, str]
@@ -22,8 +30,39 @@ class OwnerReference(Part, frozen=True):
     controller: bool | None = None
 
 
+class Annotations(Struct, frozen=True, gc=False):
+    """The annotations that are read of every object.
+
+    Others are large and of no use: they are skipped while an object is decoded. A kind of which
+    more are read names them in a subclass.
+    """
+
+    mute: str | None = field(name=MUTE, default=None)
+    mute_until: str | None = field(name=MUTE_UNTIL, default=None)
+
+    @property
+    def mutes(self) -> bool:
+        """Whether one of those about muting is set."""
+        return self.mute is not None or self.mute_until is not None
+
+    def get(self, key: str) -> str | None:
+        """Return the value of an annotation, None where it is not set.
+
+        Raises:
+            KeyError: the struct does not name it, so that it was not read.
+
+        """
+        value: str | None = getattr(self, _attributes(type(self))[key])
+        return value
+
+
+@cache
+def _attributes(type_: type[Annotations]) -> Mapping[str, str]:
+    return dict(zip(type_.__struct_encode_fields__, type_.__struct_fields__, strict=True))
+
+
 class Metadata(Part, frozen=True):
-    """`metadata` without annotations, which are large and of use for a few kinds only."""
+    """`metadata`, with the annotations that are read."""
 
     name: str
     namespace: str = ""
@@ -34,24 +73,19 @@ class Metadata(Part, frozen=True):
     deletion_timestamp: Timestamp | None = None
     labels: Labels | None = None
     owner_references: tuple[OwnerReference, ...] | None = None
+    annotations: Annotations | None = None
 
     def label(self, key: str) -> str | None:
         """Return the value of a label, None where it is not set."""
         return self.labels.get(key) if self.labels else None
 
+    def annotation(self, key: str) -> str | None:
+        """Return the value of an annotation that is read of this kind, None where it is not set."""
+        return self.annotations.get(key) if self.annotations else None
+
     def owned_by(self, uid: str) -> bool:
         """Tell whether an owner reference names the object with this uid."""
         return any(owner.uid == uid for owner in self.owner_references or ())
-
-
-class AnnotatedMetadata(Metadata, frozen=True):
-    """`metadata` with annotations."""
-
-    annotations: dict[str, str] | None = None
-
-    def annotation(self, key: str) -> str | None:
-        """Return the value of an annotation, None where it is not set."""
-        return self.annotations.get(key) if self.annotations else None
 
 
 class Condition(Part, frozen=True):

@@ -1,10 +1,13 @@
 """Namespaces, Services, Nodes, ConfigMaps and Events of the core group."""
 
+from msgspec import field
+
 from reporter.model.objects.base import (
-    AnnotatedMetadata,
+    Annotations,
     Conditioned,
     KubeObject,
     Labels,
+    Metadata,
     Part,
     Timestamp,
 )
@@ -79,10 +82,24 @@ class EventSource(Part, frozen=True):
     component: str = ""
 
 
+class EventAnnotations(Annotations, frozen=True):
+    """What our Events say of themselves."""
+
+    since: str | None = field(name="status-reporter.io/since", default=None)
+    subject: str | None = field(name="status-reporter.io/subject", default=None)
+    muted: str | None = field(name="status-reporter.io/muted", default=None)
+
+
+class EventMetadata(Metadata, frozen=True):
+    """`metadata` of an Event."""
+
+    annotations: EventAnnotations | None = None
+
+
 class Event(KubeObject, frozen=True):
     """v1 Event, as far as our own are read back."""
 
-    metadata: AnnotatedMetadata
+    metadata: EventMetadata
     involved_object: Reference = Reference()
     related: Reference | None = None
     reason: str = ""

@@ -1,6 +1,8 @@
 """The kinds of KAITO."""
 
-from reporter.model.objects.base import AnnotatedMetadata, Conditioned, KubeObject, Part
+from msgspec import field
+
+from reporter.model.objects.base import Annotations, Conditioned, KubeObject, Metadata, Part
 
 
 class InferenceSetSpec(Part, frozen=True):
@@ -17,10 +19,35 @@ class InferenceSetStatus(Conditioned, frozen=True):
     ready_replicas: int | None = None
 
 
+class ScalingAnnotations(Annotations, frozen=True):
+    """What the scaler reads of an InferenceSet (KAITO sheet 7.6)."""
+
+    auto_provision: str | None = field(name="scaledobject.kaito.sh/auto-provision", default=None)
+    metrics: str | None = field(name="scaledobject.kaito.sh/metrics", default=None)
+    min_replicas: str | None = field(name="scaledobject.kaito.sh/min-replicas", default=None)
+    max_replicas: str | None = field(name="scaledobject.kaito.sh/max-replicas", default=None)
+    evaluation_window: str | None = field(
+        name="scaledobject.kaito.sh/evaluationwindow", default=None
+    )
+    scale_up_cooldown: str | None = field(
+        name="scaledobject.kaito.sh/scaleupcooldown", default=None
+    )
+    scale_down_cooldown: str | None = field(
+        name="scaledobject.kaito.sh/scaledowncooldown", default=None
+    )
+    combine_policy: str | None = field(name="scaledobject.kaito.sh/combinepolicy", default=None)
+
+
+class ScaledMetadata(Metadata, frozen=True):
+    """`metadata` of an InferenceSet."""
+
+    annotations: ScalingAnnotations | None = None
+
+
 class InferenceSet(KubeObject, frozen=True):
     """kaito.sh InferenceSet (v1beta1, v1alpha1)."""
 
-    metadata: AnnotatedMetadata
+    metadata: ScaledMetadata
     spec: InferenceSetSpec = InferenceSetSpec()
     status: InferenceSetStatus = InferenceSetStatus()
 
@@ -40,7 +67,6 @@ class WorkspaceStatus(Conditioned, frozen=True):
 class Workspace(KubeObject, frozen=True):
     """kaito.sh Workspace (v1beta1)."""
 
-    metadata: AnnotatedMetadata
     status: WorkspaceStatus = WorkspaceStatus()
 
 

@@ -1,6 +1,6 @@
 """What has to be written so that our Events say what the report says. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -15,6 +15,7 @@ from reporter.sinks.events.render import (
     Document,
     finding_event,
     is_told,
+    over_patch,
     primary_flag,
     ready_event,
     repeat_patch,
@@ -100,10 +101,15 @@ def plan_events(
             waits.append(wait)
         else:
             count = (record.event.count or 1) + 1
-            patch = repeat_patch(finding, count, report.now)
+            patch = repeat_patch(finding, count, report.now, unmute=record.muted)
             writes.append(_patch(purpose, record, patch))
+    muted = {
+        event_name(finding.key, finding.since)
+        for finding in report.findings
+        if finding.disposition is Disposition.MUTED
+    }
     for record in by_name.values():
-        writes += _close_or_mark(record, told, kept)
+        writes += _close_or_mark(record, told, kept, muted)
     for ready in told_ready(report, settings):
         name = ready_name(ready)
         if name not in by_name and confirmed(ready.reason):
@@ -144,13 +150,23 @@ def _due(
 
 
 def _close_or_mark(
-    record: Record, told: Mapping[str, ResolvedFinding], kept: Mapping[str, ResolvedFinding]
+    record: Record,
+    told: Mapping[str, ResolvedFinding],
+    kept: Mapping[str, ResolvedFinding],
+    muted: Collection[str],
 ) -> list[Write]:
+    """Return what brings an Event that is not told to its state.
+
+    Of one that is muted it is noted that its episode goes on, for those who start later.
+    """
     name = record.event.name
-    if not record.live or name in told:
+    if not record.goes_on or name in told:
+        return []
+    if record.muted and (name in muted or name in kept):
         return []
     if name not in kept:
-        return [_patch(Purpose.CLOSE, record, state_patch(RecordState.OVER))]
+        patch = over_patch(muted=name in muted, unmute=record.muted)
+        return [_patch(Purpose.CLOSE, record, patch)]
     wanted = RecordState.STALE if kept[name].stale else RecordState.FIRING
     if record.state is wanted:
         return []

@@ -7,15 +7,15 @@ from typing import Final, TypeAlias
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
 from reporter.model.instant import rfc3339, rfc3339_micro
 from reporter.model.reason import EventType
-from reporter.model.report import (
-    Disposition,
-    ReadySubject,
-    Report,
-    ResolvedFinding,
-)
+from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import ObjectRef
 from reporter.model.text import MESSAGE_BYTES, clean, cut
-from reporter.resolution.records import SINCE_ANNOTATION, SUBJECT_ANNOTATION, RecordState
+from reporter.resolution.records import (
+    MUTED_ANNOTATION,
+    SINCE_ANNOTATION,
+    SUBJECT_ANNOTATION,
+    RecordState,
+)
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.naming import event_name, label_value, ready_name
 
@@ -112,14 +112,20 @@ def ready_event(ready: ReadySubject, now: datetime, instance: str) -> Document:
     )
 
 
-def repeat_patch(finding: ResolvedFinding, count: int, now: datetime) -> Document:
-    """Return the merge patch that says a finding fires still, or again in the same episode."""
+def repeat_patch(
+    finding: ResolvedFinding, count: int, now: datetime, *, unmute: bool = False
+) -> Document:
+    """Return the merge patch that says a finding fires still, or again in the same episode.
+
+    `unmute` takes away the note that it is muted.
+    """
     return {
         "metadata": {
             "labels": {
                 STATE_LABEL: str(RecordState.FIRING),
                 PRIMARY_LABEL: _flag(finding.primary),
-            }
+            },
+            **({"annotations": {MUTED_ANNOTATION: None}} if unmute else {}),
         },
         "message": finding.message,
         "related": reference(finding.related),
@@ -131,6 +137,17 @@ def repeat_patch(finding: ResolvedFinding, count: int, now: datetime) -> Documen
 def state_patch(state: RecordState) -> Document:
     """Return the merge patch that changes the state label and nothing else."""
     return {"metadata": {"labels": {STATE_LABEL: str(state)}}}
+
+
+def over_patch(*, muted: bool, unmute: bool) -> Document:
+    """Return the merge patch that ends an Event.
+
+    `muted` notes that its episode goes on, `unmute` takes that note away.
+    """
+    labels = {"labels": {STATE_LABEL: str(RecordState.OVER)}}
+    if not (muted or unmute):
+        return {"metadata": labels}
+    return {"metadata": {**labels, "annotations": {MUTED_ANNOTATION: "true" if muted else None}}}
 
 
 def primary_flag(finding: ResolvedFinding) -> str:

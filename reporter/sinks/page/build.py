@@ -1,21 +1,25 @@
 """From a report to what the page shows. Pure."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Final
 
 from reporter.catalogue.render import facts
 from reporter.model.catalogue import Catalogue
+from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.model.text import clean
 from reporter.sinks.action import action_of, describe_command
+from reporter.sinks.muted import mute_place, where_muted
 from reporter.sinks.page.history import History
 from reporter.sinks.page.layers import layers_of
-from reporter.sinks.page.marks import FIRING, READY, UNKNOWN, Mark, mark_of
+from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.strip import strip_of
 from reporter.sinks.page.tree import Branch, grow
-from reporter.sinks.page.view import About, Explanation, FindingView, PageView
+from reporter.sinks.page.view import About, Explanation, FindingView, LayerView, PageView
+from reporter.sinks.verdict import is_cause, is_notice, verdict
 
 _RELATION: Final = {
     Disposition.SUPPRESSED: "suppressed by",
@@ -27,19 +31,19 @@ _RELATION: Final = {
 def page_view(report: Report, about: About, history: History) -> PageView:
     """Return what the page shows of a report; the same input gives the same page."""
     branches = grow(report.findings, report.catalogue)
-    ids = {each.key: finding_id(each) for each in report.findings}
-    causes = tuple(_finding(each, report.catalogue) for each in branches if _fires(each.finding))
+    ids = {each.key: finding_id(each.key) for each in report.findings}
+    layers = layers_of(report, ids)
+    marks = _marks(report, layers)
     return PageView(
         at=report.now,
         about=about,
         verdict=_verdict(report),
-        mark=_worst(report),
-        rest=_rest(report),
-        causes=causes,
-        others=tuple(
-            _finding(each, report.catalogue) for each in branches if not _fires(each.finding)
-        ),
-        layers=layers_of(report, ids),
+        mark=min(marks, key=lambda mark: mark.rank, default=UNKNOWN),
+        rest=_rest(marks),
+        causes=_findings(branches, is_cause, report.catalogue),
+        notices=_findings(branches, is_notice, report.catalogue),
+        others=_by_state(_findings(branches, _is_quiet, report.catalogue)),
+        layers=layers,
         strip=strip_of(report.now, history, finding_id, report.catalogue),
         unknown=tuple((each.resource, clean(each.cause)) for each in sorted(report.unknown)),
         skipped=tuple(
@@ -49,13 +53,17 @@ def page_view(report: Report, about: About, history: History) -> PageView:
             )
             for each in sorted(report.skipped)
         ),
+        mutes=tuple((mute_place(each), ", ".join(each.reasons)) for each in report.mutes),
+        mute_faults=tuple(
+            (clean(str(each.object)), clean(each.text)) for each in report.mute_faults
+        ),
         reasons=_explanations(report),
     )
 
 
-def finding_id(finding: ResolvedFinding) -> str:
+def finding_id(key: FindingKey) -> str:
     """Return the id of a finding's element: of its key, so that it outlives changes of the rest."""
-    return "f-" + sha256(repr(finding.key).encode()).hexdigest()[:12]
+    return "f-" + sha256(repr(key).encode()).hexdigest()[:12]
 
 
 def subject_text(subject: Subject) -> str:
@@ -67,44 +75,56 @@ def _place(namespace: str, name: str) -> str:
     return "/".join(part for part in (namespace, name) if part)
 
 
-def _fires(finding: ResolvedFinding) -> bool:
-    return finding.disposition is Disposition.FIRING
+def _is_quiet(finding: ResolvedFinding) -> bool:
+    return finding.disposition is not Disposition.FIRING
+
+
+def _findings(
+    branches: Iterable[Branch], wanted: Callable[[ResolvedFinding], bool], catalogue: Catalogue
+) -> tuple[FindingView, ...]:
+    return tuple(_finding(each, catalogue) for each in branches if wanted(each.finding))
 
 
 def _verdict(report: Report) -> str:
-    firing = sum(map(_fires, report.findings))
-    if firing:
-        return "1 cause fires" if firing == 1 else f"{firing} causes fire"
-    return "Nothing fires, but not everything is known" if report.unknown else "Nothing fires"
+    blind = bool(report.unknown) and not any(map(is_cause, report.findings))
+    return f"{verdict(report)}{', but not everything is known' if blind else ''}"
 
 
-def _worst(report: Report) -> Mark:
-    marks = [mark_of(each) for each in report.findings]
+def _marks(report: Report, layers: Iterable[LayerView]) -> Counter[Mark]:
+    """Return how many findings are in which state, and how many subjects ready or without verdict.
+
+    What cannot be read is without verdict too, though there is no number of that: a page without
+    a fault looks well only where all is known and something is ready.
+    """
+    marks: Counter[Mark] = Counter()
+    for layer in layers:
+        marks.update(dict(layer.counts))
     if report.unknown:
-        marks.append(UNKNOWN)
-    return min(marks, key=lambda mark: mark.rank, default=READY)
+        marks[UNKNOWN] += 0
+    return marks
 
 
-def _rest(report: Report) -> str:
-    counts = Counter(mark_of(each) for each in report.findings)
-    told = [
-        f"{counts[mark]} {mark.word}"
-        for mark in sorted(counts, key=lambda mark: mark.rank)
-        if mark is not FIRING
-    ]
-    if report.ready:
-        told.append(f"{len(report.ready)} ready")
-    return ", ".join(told)
+def _rest(marks: Counter[Mark]) -> str:
+    quiet = sorted(set(marks) - {FIRING, NOTICE}, key=lambda mark: mark.rank)
+    return ", ".join(f"{marks[mark]} {mark.word}" for mark in quiet if marks[mark])
+
+
+def _by_state(findings: Iterable[FindingView]) -> tuple[FindingView, ...]:
+    """Return what is about to fire before what is muted."""
+    return tuple(sorted(findings, key=lambda each: each.mark.rank))
 
 
 def _finding(branch: Branch, catalogue: Catalogue) -> FindingView:
     finding = branch.finding
     known = finding.reason in catalogue
-    relation = ""
+    relation = where_muted(finding)
     if finding.by:
         relation = f"{_RELATION.get(finding.disposition, 'by')} {', '.join(finding.by)}"
+    elif finding.disposition is Disposition.CLEARING:
+        # Its cause is the last one seen.
+        relation = "not seen any more"
     return FindingView(
-        id=finding_id(finding),
+        id=finding_id(finding.key),
         reason=finding.reason,
         mark=mark_of(finding),
         subject=subject_text(finding.subject),

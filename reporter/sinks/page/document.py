@@ -111,7 +111,14 @@ def _sections(view: PageView) -> Iterator[Markup]:
         if view.causes
         else element("p", f"No cause fires{narrowed}.", class_="quiet")
     )
-    others = None
+    notices = others = None
+    if view.notices:
+        notices = element(
+            "section",
+            element("h3", "Notices, which are no faults"),
+            findings.cards(view.notices, view.at),
+            id="notices",
+        )
     if view.others:
         others = element(
             "section",
@@ -119,25 +126,38 @@ def _sections(view: PageView) -> Iterator[Markup]:
             findings.rows(view.others, view.at),
             id="others",
         )
-    yield _section("causes", "What is wrong", causes, others)
+    yield _section("causes", "What is wrong", causes, notices, others)
     yield _section("stack", "Stack", *map(stack.layer, view.layers))
     yield _section("hour", "Last hour", stack.hour(view.strip))
     if view.unknown:
         lead = "These cannot be read. What rests on them is neither healthy nor at fault."
         yield _section(
-            "unknown", "Unknown", element("p", lead, class_="quiet"), _pairs(view.unknown)
+            "unknown", "Unknown", element("p", lead, class_="quiet lead"), _pairs(view.unknown)
         )
     if view.skipped:
         lead = "These objects are malformed and were left out."
         yield _section(
-            "skipped", "Skipped", element("p", lead, class_="quiet"), _pairs(view.skipped)
+            "skipped", "Skipped", element("p", lead, class_="quiet lead"), _pairs(view.skipped)
         )
+    if view.mutes or view.mute_faults:
+        yield _section("mutes", "Mutes", *_mutes(view))
     if view.reasons:
         reasons = element("div", *map(_explanation, view.reasons), class_="columns")
         yield _section("reasons", "Reasons on this page", reasons)
     if view.about.notes:
         notes = [element("li", each) for each in view.about.notes]
         yield _section("notes", "Notes", element("ul", *notes))
+
+
+def _mutes(view: PageView) -> Iterator[Child]:
+    if view.mutes:
+        lead = "Annotations on these objects keep these reasons from being told."
+        yield element("p", lead, class_="quiet lead")
+        yield _pairs(view.mutes)
+    if view.mute_faults:
+        lead = "These annotations are not right. What is wrong in them mutes nothing."
+        yield element("p", lead, class_="quiet lead")
+        yield _pairs(view.mute_faults)
 
 
 def _section(id_: str, title: str, *children: Child) -> Markup:

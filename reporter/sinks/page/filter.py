@@ -26,6 +26,7 @@ def filtered(view: PageView, query: str) -> PageView:
         view,
         query=query,
         causes=tuple(each for each in view.causes if _in_finding(wanted, each)),
+        notices=tuple(each for each in view.notices if _in_finding(wanted, each)),
         others=tuple(each for each in view.others if _in_finding(wanted, each)),
         layers=layers,
     )

@@ -61,6 +61,8 @@ def _card(finding: FindingView, now: datetime) -> Markup:
 def _state(finding: FindingView, now: datetime) -> Iterable[Child]:
     yield element("strong", finding.subject)
     yield join((" · ", finding.mark.word, " for ", since(finding.since, now)))
+    if finding.relation:
+        yield f" · {finding.relation}"
     if finding.stale:
         yield " · stale: what it rests on cannot be read now"
 

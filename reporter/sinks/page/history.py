@@ -1,12 +1,16 @@
-"""Which episodes there were lately, from one report to the next."""
+"""Which episodes there were lately, from one report to the next, and from our Events on record."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
-from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.reason import EventType
+from reporter.model.report import Disposition, Report
+from reporter.resolution.records import Record
+from reporter.sinks.page.marks import FIRING, NOTICE, Mark, mark_of
 
 KEPT: Final = timedelta(hours=1)
 """How long an episode that is over is kept."""
@@ -19,11 +23,22 @@ _FIRES: Final = frozenset({Disposition.FIRING, Disposition.CLEARING})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """A finding that fired; `ended` is None while it does, or clears."""
+    """The time that a finding fired.
 
-    finding: ResolvedFinding
+    Attributes:
+        key: of the finding.
+        mark: how it looks.
+        began: its start, as the report or its Event says it.
+        ended: None while it fires or clears.
+        about: the end is when its Event said last that it fires, so at most a refresh too early.
+
+    """
+
+    key: FindingKey
+    mark: Mark
     began: datetime
     ended: datetime | None = None
+    about: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +46,18 @@ class History:
     """The episodes that go on, and those that ended within `KEPT`.
 
     Attributes:
-        counts_from: time of the first report, None before it. What had ended by then is not here.
+        counts_from: time of the first report, None where there is only one. What had ended by then
+            is known from Events, if at all.
         going_on: by key.
         over: the one that ended last comes last.
+        recorded: Events were looked at.
 
     """
 
     counts_from: datetime | None = None
     going_on: Mapping[FindingKey, Episode] = field(default_factory=dict)
     over: tuple[Episode, ...] = ()
+    recorded: bool = False
 
     @classmethod
     def of(cls, report: Report) -> "History":
@@ -52,16 +70,58 @@ class History:
         ended: list[Episode] = []
         for finding in report.findings:
             if finding.disposition in _FIRES:
-                before = self.going_on.get(finding.key)
+                key = finding.key
+                before = self.going_on.get(key)
                 if before is not None and before.began != finding.since:
                     # It ended and began anew between two reports.
                     ended.append(replace(before, ended=finding.since))
-                going_on[finding.key] = Episode(finding=finding, began=finding.since)
+                going_on[key] = Episode(key=key, mark=mark_of(finding), began=finding.since)
         for key, episode in self.going_on.items():
             if key not in going_on:
                 ended.append(replace(episode, ended=report.now))
-        oldest = report.now - KEPT
-        over = tuple(
-            each for each in (*self.over, *ended) if each.ended is not None and each.ended > oldest
+        return History(
+            self.counts_from or report.now,
+            going_on,
+            _kept((*self.over, *ended), report.now),
+            self.recorded,
         )
-        return History(self.counts_from or report.now, going_on, over[-MOST:])
+
+    def with_records(
+        self, records: Iterable[Record], catalogue: Catalogue, now: datetime
+    ) -> "History":
+        """Return the history with what our Events tell of episodes that no report here told of.
+
+        An Event that says that a fault goes on, of which the report knows nothing, was left behind
+        by a reporter that ended: the fault is over all the same.
+        """
+        known = {(each.key, each.began) for each in (*self.going_on.values(), *self.over)}
+        recorded = (
+            _episode(each, now)
+            for each in records
+            if (each.key, each.since) not in known and each.since <= now and _lasts(each, catalogue)
+        )
+        over = sorted((*self.over, *recorded), key=lambda each: each.ended or now)
+        return replace(self, over=_kept(over, now), recorded=True)
+
+
+def _kept(over: Iterable[Episode], now: datetime) -> tuple[Episode, ...]:
+    oldest = now - KEPT
+    return tuple(each for each in over if each.ended is not None and each.ended > oldest)[-MOST:]
+
+
+def _lasts(record: Record, catalogue: Catalogue) -> bool:
+    """Tell whether an Event is about something that lasts: one that says Ready marks a moment."""
+    reason = record.key.reason
+    if reason in catalogue:
+        return not catalogue[reason].says_ready
+    return record.event.type == EventType.WARNING
+
+
+def _episode(record: Record, now: datetime) -> Episode:
+    return Episode(
+        key=record.key,
+        mark=FIRING if record.event.type == EventType.WARNING else NOTICE,
+        began=record.since,
+        ended=min(max(record.written, record.since), now),
+        about=True,
+    )

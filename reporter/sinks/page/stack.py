@@ -114,21 +114,29 @@ def _ready(group: Group) -> Markup | None:
 
 def hour(strip: Strip) -> Markup:
     """Return the strip of the last hour: for each reason and subject a line of bars, and words."""
-    if strip.counts_from is None:
-        counted = "Only what fires now is known: there were no earlier looks."
-    else:
-        counted = f"Episodes that are over are counted since {rfc3339(strip.counts_from)}."
+    counted = _counted(strip)
     if not strip.rows:
-        return element("p", f"No episodes. {counted}", class_="quiet")
+        return element("p", f"No episodes. {counted}", class_="quiet lead")
     more = f" {strip.more} more are not drawn." if strip.more else ""
     return join(
         (
-            element("p", f"{counted}{more}", class_="quiet"),
+            element("p", f"{counted}{more}", class_="quiet lead"),
             element(
                 "div", _axis(strip), element("ul", *map(_strip_row, strip.rows)), class_="strip"
             ),
         )
     )
+
+
+def _counted(strip: Strip) -> str:
+    """Say what is known of episodes that are over."""
+    events = "from Events on record, with their last refresh as its end"
+    if strip.counts_from is None and strip.recorded:
+        return f"What is over is known {events}."
+    if strip.counts_from is None:
+        return "Only what fires now is known: there were no earlier looks, and no Events could be read."
+    since = f"What is over was seen since {rfc3339(strip.counts_from)}"
+    return f"{since}; what was over by then is known {events}." if strip.recorded else f"{since}."
 
 
 def _axis(strip: Strip) -> Markup:

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from reporter.model.catalogue import Catalogue
-from reporter.model.report import ResolvedFinding
+from reporter.model.finding import FindingKey
 from reporter.model.text import clean
 from reporter.sinks.age import age
 from reporter.sinks.page.history import KEPT, Episode, History
-from reporter.sinks.page.marks import mark_of
 from reporter.sinks.page.view import Span, Strip, StripRow
 
 ROWS: Final = 30
@@ -22,16 +21,17 @@ _SPANS_TOLD: Final = 5
 def strip_of(
     now: datetime,
     history: History,
-    id_of: Callable[[ResolvedFinding], str],
+    id_of: Callable[[FindingKey], str],
     catalogue: Catalogue,
 ) -> Strip:
     """Return the hour that ends `now`: what goes on first, then what ended last."""
     by_finding: dict[str, list[Episode]] = defaultdict(list)
     for episode in (*history.over, *history.going_on.values()):
-        by_finding[id_of(episode.finding)].append(episode)
+        by_finding[id_of(episode.key)].append(episode)
     ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now, catalogue))
     rows = tuple(_row(id_, episodes, now) for id_, episodes in ordered[:ROWS])
-    return Strip(now - KEPT, now, history.counts_from, rows, max(0, len(ordered) - ROWS))
+    more = max(0, len(ordered) - ROWS)
+    return Strip(now - KEPT, now, history.counts_from, rows, more, recorded=history.recorded)
 
 
 def _order(
@@ -39,20 +39,19 @@ def _order(
 ) -> tuple[bool, float, int, object]:
     over = episode.ended is not None
     ago = (now - episode.ended).total_seconds() if episode.ended else 0.0
-    finding = episode.finding
-    return over, ago, catalogue.rank(finding.reason), finding.key
+    return over, ago, catalogue.rank(episode.key.reason), episode.key
 
 
 def _row(id_: str, episodes: Sequence[Episode], now: datetime) -> StripRow:
-    newest = episodes[-1].finding
+    newest = episodes[-1]
     told = [_told(each, now) for each in episodes[-_SPANS_TOLD:]]
     if len(episodes) > _SPANS_TOLD:
         told.insert(0, f"{len(episodes)} episodes, the last of them")
     return StripRow(
         id=id_,
-        mark=mark_of(newest),
-        reason=newest.reason,
-        subject=clean(str(newest.subject)),
+        mark=newest.mark,
+        reason=newest.key.reason,
+        subject=clean(str(newest.key.subject)),
         spans=tuple(_span(each, now) for each in episodes),
         told=", ".join(told),
     )
@@ -74,4 +73,5 @@ def _told(episode: Episode, now: datetime) -> str:
     if episode.ended is None:
         return f"since {began.strftime(form)} ({age(now - began)})"
     ended = episode.ended.astimezone(UTC)
-    return f"{began.strftime(form)} to {ended:%H:%M:%S} ({age(ended - began)})"
+    about = "about " if episode.about else ""
+    return f"{began.strftime(form)} to {about}{ended:%H:%M:%S} ({age(ended - began)})"

@@ -32,7 +32,8 @@ class FindingView:
 
     Attributes:
         id: of its element; the same for the same finding on every page.
-        relation: why it does not fire, such as `suppressed by <reason>`.
+        relation: why it does not fire, such as `suppressed by <reason>`; of one that fires, where
+            others of its faults are muted.
         fires_at: when it fires or its hold ends at the earliest.
         to_do: what to do, empty where the catalogue does not know its reason.
         command: kubectl that shows the object at fault, empty where its name is not proper.
@@ -126,13 +127,21 @@ class StripRow:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The last hour; `counts_from` is what it knows of episodes that are over."""
+    """The last hour.
+
+    Attributes:
+        counts_from: since when episodes that are over were seen, None where there was one look.
+        more: how many rows are left out.
+        recorded: Events tell of those before.
+
+    """
 
     begin: datetime
     end: datetime
     counts_from: datetime | None
     rows: tuple[StripRow, ...]
     more: int
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +160,13 @@ class PageView:
         verdict: one sentence.
         mark: the worst state of all.
         rest: how many findings are in which other state.
-        causes: what fires, each with what it explains below it.
+        causes: the faults that fire, each with what it explains below it.
+        notices: what fires and is no fault.
         others: what does not fire and has nothing above it on the page.
         unknown: a resource and why it cannot be read.
         skipped: an object and what is wrong with it.
+        mutes: where a mute is and until when, and the reasons.
+        mute_faults: an object and what is wrong with its mute.
         query: what the page was narrowed to.
 
     """
@@ -165,10 +177,13 @@ class PageView:
     mark: Mark
     rest: str
     causes: tuple[FindingView, ...]
+    notices: tuple[FindingView, ...]
     others: tuple[FindingView, ...]
     layers: tuple[LayerView, ...]
     strip: Strip
     unknown: tuple[tuple[str, str], ...]
     skipped: tuple[tuple[str, str], ...]
+    mutes: tuple[tuple[str, str], ...]
+    mute_faults: tuple[tuple[str, str], ...]
     reasons: tuple[Explanation, ...]
     query: str = ""

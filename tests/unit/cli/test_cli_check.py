@@ -78,7 +78,8 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
     """Scripts rely on these keys."""
     _, document = report(run, "--from", broken)
     assert list(document) == [
-        "apiVersion", "kind", "now", "findings", "ready", "unknown", "skipped", "derived", "events",
+        "apiVersion", "kind", "now", "findings", "ready", "unknown", "skipped", "mutes",
+        "muteFaults", "derived", "events",
     ]  # fmt: skip
     assert (document["apiVersion"], document["kind"]) == ("status-reporter/v1", "Report")
     assert document["now"] == NOW
@@ -104,6 +105,7 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
         "since": "2026-11-20T11:41:10Z",
         "firesAt": None,
         "by": [],
+        "mutes": [],
     }
     events = {each["reason"]: each for each in document["events"]}
     assert events["clusterKaitoControllerNotReady"]["message"] == message

@@ -1,6 +1,10 @@
 """`check -o html`."""
 
+import json
 import re
+import shutil
+
+from tests.unit.sinks.page.test_strip import kaito, record
 
 
 def test_the_page_is_one_file_that_tells_what_the_text_tells(run, examples):
@@ -26,3 +30,17 @@ def test_a_healthy_stack_has_a_page_too(run, healthy):
     assert status == 0
     assert "<span>Nothing fires</span></h1>" in html
     assert "<b>5</b> ready" in html
+
+
+def test_the_last_hour_is_told_by_the_events_of_a_dump(run, healthy, tmp_path):
+    """What they say is over has a bar; without Events the page says that it cannot know."""
+    now = ("--now", "2026-11-20T12:30:00Z", "-o", "html")
+    dump = tmp_path / "dump"
+    shutil.copytree(healthy, dump, ignore=shutil.ignore_patterns("events.yaml"))
+    _, without, _ = run("check", "--from", dump, *now)
+    assert "Only what fires now is known" in without
+    (dump / "events.json").write_text(json.dumps(record(kaito(), 300)))
+    _, html, _ = run("check", "--from", dump, *now)
+    hour = html.partition('id="hour"')[2]
+    assert "12:00:00 to about 12:05:00 (5m)" in hour
+    assert "Only what fires now is known" not in hour

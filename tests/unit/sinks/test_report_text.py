@@ -45,6 +45,33 @@ def test_an_empty_report_is_one_line():
     assert report_text(report()) == "Nothing fires at 2026-11-20T12:00:00Z.\n"
 
 
+def test_a_notice_is_not_counted_among_the_causes():
+    """It has its place after them."""
+    notice = finding(type=EventType.NORMAL, message="a canary runs")
+    assert report_text(report(notice)).splitlines() == [
+        "1 notice fires at 2026-11-20T12:00:00Z.",
+        "",
+        "Notices, which are no faults:",
+        "modelharnessGatewayProgrammingFailed  namespace/team  for 5m",
+        "    a canary runs",
+        "    To do: kubectl -n team describe gateway team-gw; its conditions name the cause.",
+    ]
+    other = ObjectRef("v1", "Namespace", "", "other")
+    text = report_text(report(finding(), notice, finding(type=EventType.NORMAL, involved=other)))
+    assert text.startswith("1 cause and 2 notices fire at ")
+    assert text.index("could not be programmed") < text.index("Notices") < text.index("a canary")
+
+
+@pytest.mark.parametrize(
+    ("type_", "colour"), [(EventType.WARNING, "\x1b[1;31m"), (EventType.NORMAL, "\x1b[1m")]
+)
+def test_only_a_fault_is_red(type_, colour):
+    """In the verdict and at the finding."""
+    text = report_text(report(finding(type=type_)), colour=True)
+    assert text.startswith(f"{colour}1 ")
+    assert f"\n{colour}modelharness" in text
+
+
 def test_a_cause_says_what_since_when_and_what_to_do():
     """The names of the object stand in the command, which stays on one line to be copied."""
     assert report_text(report(finding())).splitlines() == [

@@ -161,7 +161,7 @@ function listen() {
 function narrow() {
   const text = query.value.trim().toLowerCase();
   let count = 0;
-  for (const each of document.querySelectorAll(".cards > li, #causes > .rows > li, #others > .rows > li, .tile, .names > li")) {
+  for (const each of document.querySelectorAll(".cards > li, #causes > .rows > li, #notices > .rows > li, #others > .rows > li, .tile, .names > li")) {
     each.hidden = Boolean(text) && !words(each).includes(text);
     if (!each.hidden) count += 1;
   }

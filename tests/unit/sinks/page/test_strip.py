@@ -4,13 +4,18 @@ from datetime import timedelta
 
 import pytest
 
+from reporter.model.instant import rfc3339
+from reporter.model.reason import EventType
 from reporter.model.report import Disposition
+from reporter.resolution.records import records_of
+from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.page import history as history_module
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.history import History
 from reporter.sinks.page.strip import ROWS
 from reporter.sinks.page.view import About
-from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, model
+from tests.unit.resolution.building import snapshot
+from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, model, ready
 
 FIRING, CLEARING = Disposition.FIRING, Disposition.CLEARING
 SUPPRESSED, PENDING = Disposition.SUPPRESSED, Disposition.PENDING
@@ -108,8 +113,92 @@ def test_the_history_is_bounded(monkeypatch):
     many = [finding(PODS, model(f"m{n:03}")) for n in range(100)]
     history = after(later(0, *many), later(10, *many[50:]), later(20))
     assert len(history.over) == 40
-    assert {each.finding.subject.name for each in history.over} == {
-        f"m{n:03}" for n in range(60, 100)
-    }
+    assert {each.key.subject.name for each in history.over} == {f"m{n:03}" for n in range(60, 100)}
     shown = page_view(later(20), About(), history).strip
     assert (len(shown.rows), shown.more) == (ROWS, 40 - ROWS)
+
+
+def record(found, last, state="over"):
+    """The Event of a finding, as it is on record at the end of its episode."""
+    event = finding_event(found, found.since, "somebody")
+    event["metadata"]["labels"]["status-reporter.io/state"] = state
+    event["lastTimestamp"] = rfc3339(at(last))
+    return event
+
+
+def restarted(events, *reports):
+    """The strip of a daemon whose first report is the first of these."""
+    found = records_of(snapshot(events=events))
+    now = reports[-1]
+    history = after(*reports).with_records(found, now.catalogue, now.now)
+    return page_view(now, About(), history).strip
+
+
+@pytest.mark.parametrize(
+    ("events", "reports", "told"),
+    [
+        pytest.param(
+            [record(kaito(), 300)],
+            [later(1200)],
+            ["12:00:00 to about 12:05:00 (5m)"],
+            id="it ended before the restart",
+        ),
+        pytest.param(
+            [record(kaito(), 300, "firing")],
+            [later(1200)],
+            ["12:00:00 to about 12:05:00 (5m)"],
+            id="nobody was there when it ended",
+        ),
+        pytest.param(
+            [record(kaito(), 300, "firing")],
+            [later(1200, kaito())],
+            ["since 12:00:00 (20m)"],
+            id="it goes on",
+        ),
+        pytest.param(
+            [record(kaito(), 300)],
+            [later(600, kaito()), later(1200)],
+            ["12:00:00 to 12:20:00 (20m)"],
+            id="what was seen is better known",
+        ),
+        pytest.param(
+            [record(kaito(), 300), record(kaito(since=600), 900)],
+            [later(1200, kaito(since=1000))],
+            [
+                "12:00:00 to about 12:05:00 (5m), 12:10:00 to about 12:15:00 (5m), since 12:16:40 (3m20s)"
+            ],
+            id="several times",
+        ),
+        pytest.param([record(kaito(), 300)], [later(300 + 3600)], [], id="an hour ago"),
+        pytest.param([record(kaito(since=60), 90)], [later(30)], [], id="of a clock that is ahead"),
+    ],
+)
+def test_events_on_record_tell_what_was_before(events, reports, told):
+    """A restart or a change of the leader does not empty the hour."""
+    found = restarted(events, *reports)
+    assert [row.told for row in found.rows] == told
+    assert found.recorded
+
+
+def test_an_event_that_says_ready_is_no_episode():
+    """It marks a moment."""
+    event = ready_event(ready(model("a")), NOW, "somebody")
+    assert restarted([event], later(60)).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("type_", "mark"), [(EventType.WARNING, "firing"), (EventType.NORMAL, "notice")]
+)
+def test_the_type_of_an_event_says_how_it_looks(type_, mark):
+    """As it looked when it was told."""
+    (row,) = restarted([record(finding(KAITO, type=type_, since=NOW), 300)], later(600)).rows
+    assert row.mark.name == mark
+
+
+@pytest.mark.parametrize(
+    ("type_", "count"), [(EventType.WARNING, 1), (EventType.NORMAL, 0)], ids=["fault", "unclear"]
+)
+def test_a_reason_that_is_not_in_the_catalogue_any_more(type_, count):
+    """A fault was one all the same; whether another one lasted is not known."""
+    events = [record(finding("customGone", type=type_, since=NOW), 300)]
+    assert len(restarted(events, later(600)).rows) == count

@@ -5,7 +5,13 @@ from datetime import timedelta
 import pytest
 
 from reporter.model.reason import EventType
-from reporter.model.report import Disposition, SkippedObject, UnknownResource
+from reporter.model.report import (
+    Disposition,
+    Mute,
+    MuteFault,
+    SkippedObject,
+    UnknownResource,
+)
 from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.filter import filtered
@@ -174,7 +180,13 @@ def test_the_command_shows_the_object_and_holds_nothing_but_proper_names(related
 @pytest.mark.parametrize(
     ("changes", "verdict", "mark", "rest"),
     [
-        ({}, "Nothing fires", "ready", ""),
+        ({}, "Nothing fires", "unknown", ""),
+        (
+            {"subjects": (CLUSTER, model("a")), "ready_ones": [CLUSTER]},
+            "Nothing fires",
+            "unknown",
+            "1 no verdict, 1 ready",
+        ),
         ({"ready_ones": [CLUSTER]}, "Nothing fires", "ready", "1 ready"),
         (
             {"unknown": (UnknownResource("pods", "forbidden"),)},
@@ -191,9 +203,31 @@ def test_the_command_shows_the_object_and_holds_nothing_but_proper_names(related
         ),
         (
             {"findings": (finding(KAITO, type=EventType.NORMAL),)},
-            "1 cause fires",
+            "1 notice fires",
             "notice",
-            "1 notice",
+            "",
+        ),
+        (
+            {
+                "findings": (finding(KAITO, type=EventType.NORMAL),),
+                "unknown": (UnknownResource("pods", "forbidden"),),
+            },
+            "1 notice fires, but not everything is known",
+            "notice",
+            "",
+        ),
+        (
+            {
+                "findings": (
+                    finding(KAITO),
+                    finding(PODS, model("a")),
+                    finding(EPP, model("b"), type=EventType.NORMAL),
+                ),
+                "unknown": (UnknownResource("pods", "forbidden"),),
+            },
+            "2 causes and 1 notice fire",
+            "firing",
+            "",
         ),
     ],
 )
@@ -201,6 +235,42 @@ def test_the_verdict_is_one_sentence(changes, verdict, mark, rest):
     """Nobody needs to read on where nothing fires; what is not known is not said to be well."""
     shown = view(*changes.pop("findings", ()), **changes)
     assert (shown.verdict, shown.mark.name, shown.rest) == (verdict, mark, rest)
+
+
+def test_a_notice_is_not_among_the_causes():
+    """What fires and is no fault stands by itself, also when it is found by its name."""
+    shown = view(finding(KAITO), finding(EPP, model("canary"), type=EventType.NORMAL))
+    assert [each.reason for each in shown.causes] == [KAITO]
+    assert [each.reason for each in shown.notices] == [EPP]
+    assert shown.others == ()
+    found = filtered(shown, "canary")
+    assert (found.causes, found.notices) == ((), shown.notices)
+    assert filtered(shown, "kaito").notices == ()
+
+
+def test_what_clears_is_said_to_be_gone():
+    """Its cause is the last that was seen, and would be read as the present one."""
+    (shown,) = view(finding(KAITO, disposition=CLEARING)).others
+    assert (shown.mark.name, shown.relation) == ("clearing", "not seen any more")
+
+
+def test_what_is_muted_is_shown_with_where_and_until_when():
+    """After what may fire soon: somebody knows of it."""
+    namespace = ObjectRef("v1", "Namespace", "", "team")
+    mute = Mute(namespace, (PODS,), NOW + timedelta(days=1))
+    shown = view(
+        finding(PODS, model("known"), Disposition.MUTED, mutes=(mute,)),
+        finding(EPP, model("new"), PENDING),
+        mutes=(mute,),
+        mute_faults=(MuteFault(namespace, "there is no reason Pods"),),
+    )
+    assert [(each.reason, each.mark.name, each.relation) for each in shown.others] == [
+        (EPP, "pending", ""),
+        (PODS, "muted", "muted on Namespace team until 2026-11-21T12:00:00Z"),
+    ]
+    assert (shown.verdict, shown.rest) == ("Nothing fires", "1 pending, 1 muted")
+    assert shown.mutes == (("Namespace team until 2026-11-21T12:00:00Z", PODS),)
+    assert shown.mute_faults == (("Namespace team", "there is no reason Pods"),)
 
 
 def test_layers_from_top_to_bottom_with_a_group_for_each_stack():

@@ -1,0 +1,88 @@
+"""What the annotations about muting say, and what is wrong with them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Final
+
+from reporter.model.catalogue import Catalogue
+from reporter.model.instant import parse_rfc3339, rfc3339
+from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
+from reporter.model.text import clean, cut
+
+_SHOWN_BYTES: Final = 80
+_NAMED: Final = 5
+"""Most names of one annotation that are objected to one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one object asks for.
+
+    Attributes:
+        reasons: that are muted now, sorted; none where the whole is in error, or over.
+        until: when that ends; None where no end is set.
+        faults: what is wrong, one sentence each.
+
+    """
+
+    reasons: tuple[str, ...] = ()
+    until: datetime | None = None
+    faults: tuple[str, ...] = ()
+
+
+def asked(annotations: Annotations, now: datetime, catalogue: Catalogue) -> Asked:
+    """Read the annotations of one object as they count at `now`.
+
+    A time that cannot be read mutes nothing: what was meant to end must not go on for ever. Names
+    that are right count beside others that are not.
+    """
+    if annotations.mute is None:
+        return Asked(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))
+    named = _named(annotations.mute, catalogue)
+    if annotations.mute_until is None:
+        return named
+    try:
+        until = parse_rfc3339(annotations.mute_until.strip())
+    except (ValueError, OverflowError):
+        fault = (
+            f"{MUTE_UNTIL} {_quoted(annotations.mute_until)} is no time like "
+            "2026-11-20T12:00:00Z, so nothing is muted"
+        )
+        return Asked(faults=(*named.faults, fault))
+    if until <= now:
+        fault = f"the mute ended at {rfc3339(until)} and mutes nothing any more"
+        return Asked(faults=(*named.faults, fault))
+    return replace(named, until=until)
+
+
+@lru_cache(maxsize=4096)
+def _named(text: str, catalogue: Catalogue) -> Asked:
+    names = dict.fromkeys(name for part in text.split(",") if (name := part.strip()))
+    if not names:
+        return Asked(faults=(f"{MUTE} names no reason, so it mutes nothing",))
+    good = [name for name in names if name in catalogue and not catalogue[name].says_ready]
+    wrong = [name for name in names if name not in good]
+    return Asked(reasons=tuple(sorted(good)), faults=tuple(_objections(wrong, catalogue)))
+
+
+def _objections(names: list[str], catalogue: Catalogue) -> Iterator[str]:
+    for name in names[:_NAMED]:
+        if name in catalogue:
+            yield f"{name} is no fault, so there is nothing to mute"
+        else:
+            yield f"no reason is called {_quoted(name)}{_hint(name, catalogue)}"
+    if len(names) > _NAMED:
+        yield f"{len(names) - _NAMED} more names are not those of faults"
+
+
+def _hint(name: str, catalogue: Catalogue) -> str:
+    known = {reason.name.lower(): reason.name for reason in catalogue if not reason.says_ready}
+    close = get_close_matches(name[:_SHOWN_BYTES].lower(), known, n=1)
+    return f"; did you mean {known[close[0]]}?" if close else ""
+
+
+def _quoted(text: str) -> str:
+    return f'"{cut(clean(text), _SHOWN_BYTES)}"'

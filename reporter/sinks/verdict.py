@@ -1,0 +1,27 @@
+"""The report in one sentence: how many causes fire, and how many notices."""
+
+from reporter.model.reason import EventType
+from reporter.model.report import Disposition, Report, ResolvedFinding
+
+
+def is_cause(finding: ResolvedFinding) -> bool:
+    """Tell whether a finding is a fault that fires."""
+    return finding.disposition is Disposition.FIRING and finding.type is EventType.WARNING
+
+
+def is_notice(finding: ResolvedFinding) -> bool:
+    """Tell whether a finding fires that is no fault but worth knowing, such as a canary."""
+    return finding.disposition is Disposition.FIRING and finding.type is EventType.NORMAL
+
+
+def verdict(report: Report) -> str:
+    """Return how much fires; causes and notices are counted apart."""
+    causes = sum(map(is_cause, report.findings))
+    notices = sum(map(is_notice, report.findings))
+    told = [_counted(count, word) for count, word in ((causes, "cause"), (notices, "notice"))]
+    fires = "fires" if causes + notices == 1 else "fire"
+    return f"{' and '.join(filter(None, told))} {fires}" if any(told) else "Nothing fires"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}" if count else ""

@@ -1,0 +1,197 @@
+"""Which mutes there are, what is wrong with them, and when the next one ends."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.built_in import BUILT_IN
+from reporter.model.instant import rfc3339
+from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
+from reporter.model.report import SkippedObject
+from reporter.resolution.mute_text import asked
+from reporter.resolution.mutes import FAULTS, find_mutes
+from reporter.snapshot.decode import decode_object
+from reporter.snapshot.table import table_of
+from tests.unit.resolution.building import NOON, Resolver, finding, snapshot
+
+KAITO = "clusterKaitoControllerNotReady"
+EPP = "inferencesetEPPNotReady"
+ROUTE = "inferencesetRouteNotReady"
+LATER = rfc3339(NOON + timedelta(minutes=5))
+
+
+def obj(resource, name, namespace="", **annotations):
+    """An object with annotations, decoded from JSON."""
+    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+    return decode_object(resource, json.dumps({"metadata": metadata, "spec": {}}).encode())
+
+
+def holding(*objects, base=None):
+    """A snapshot with objects of resources."""
+    tables = {}
+    for resource, each in objects:
+        tables.setdefault(resource, []).append(each)
+    made = base or snapshot()
+    return replace(made, tables={key: table_of(each) for key, each in tables.items()})
+
+
+def muted(name="demo", reasons=EPP, until=None):
+    """A Namespace with a mute."""
+    end = {MUTE_UNTIL: until} if until else {}
+    return (r.NAMESPACES, obj(r.NAMESPACES, name, **{MUTE: reasons, **end}))
+
+
+@pytest.mark.parametrize(
+    ("mute", "until", "reasons", "faults"),
+    [
+        (EPP, None, [EPP], []),
+        (f" {ROUTE} ,{EPP},,{EPP}", None, [EPP, ROUTE], []),
+        (EPP, LATER, [EPP], []),
+        (EPP, f" {LATER} ", [EPP], []),
+        (EPP, "2026-11-20T13:05:00.5+01:00", [EPP], []),
+        ("", None, [], [f"{MUTE} names no reason, so it mutes nothing"]),
+        (" , ,", None, [], [f"{MUTE} names no reason, so it mutes nothing"]),
+        (None, LATER, [], [f"{MUTE_UNTIL} without {MUTE} mutes nothing"]),
+        (EPP.lower(), None, [], [f'no reason is called "{EPP.lower()}"; did you mean {EPP}?']),
+        (f"{EPP},x", None, [EPP], ['no reason is called "x"']),
+        ("*", None, [], ['no reason is called "*"']),
+        (
+            f"inferencesetReady,{EPP}", None, [EPP],
+            ["inferencesetReady is no fault, so there is nothing to mute"],
+        ),
+        (
+            EPP, rfc3339(NOON), [],
+            ["the mute ended at 2026-11-20T12:00:00Z and mutes nothing any more"],
+        ),
+        *(
+            (
+                EPP, text, [],
+                [f'{MUTE_UNTIL} "{text}" is no time like 2026-11-20T12:00:00Z, so nothing is muted'],
+            )
+            for text in ("tomorrow", "2026-11-20", "2026-11-20T12:30:00", "1763640000", "")
+        ),
+    ],
+)  # fmt: skip
+def test_what_annotations_say(mute, until, reasons, faults):
+    found = asked(Annotations(mute=mute, mute_until=until), NOON, BUILT_IN)
+    assert list(found.reasons) == reasons
+    assert list(found.faults) == faults
+    assert (found.until is not None) == bool(reasons and until)
+
+
+def test_other_peoples_text_is_cleaned_and_bounded():
+    """An annotation may be 256 KiB of anything."""
+    text = ",".join(f"x{number}\n" for number in range(40_000)) + ",https://a.example/" + "y" * 500
+    found = asked(Annotations(mute=text), NOON, BUILT_IN)
+    assert len(found.faults) == 6
+    assert found.faults[-1] == "39996 more names are not those of faults"
+    (fault,) = asked(Annotations(mute="https://a.example/\n" + "y" * 500), NOON, BUILT_IN).faults
+    assert "://" not in fault
+    assert len(fault) < 150
+
+
+def test_objects_without_ours_do_not_count():
+    """Nor do annotations of others."""
+    other = (r.NAMESPACES, obj(r.NAMESPACES, "demo", **{"example.com/mute": EPP}))
+    found = find_mutes(holding(other), (), NOON, BUILT_IN)
+    assert (found.all, found.faults, found.next_in) == ((), (), None)
+
+
+def test_the_version_of_an_object_does_not_matter():
+    """A finding may name an object in another version than the one that is read."""
+    place = (r.GATEWAYS, obj(r.GATEWAYS, "gw", "demo", **{MUTE: "modelharnessGatewayClassMissing"}))
+    found = find_mutes(holding(place), (), NOON, BUILT_IN)
+    related = replace(r.GATEWAYS.ref(place[1]), api_version="gateway.networking.k8s.io/v1beta1")
+    about = finding("modelharnessGatewayClassMissing", related=related)
+    assert [str(each.object) for each in found.of(about)] == ["Gateway demo/gw"]
+    other = replace(related, api_version="networking.istio.io/v1")
+    assert found.of(finding("modelharnessGatewayClassMissing", related=other)) == ()
+
+
+def test_an_event_is_not_where_a_mute_belongs():
+    metadata = {"name": "e", "namespace": "kube-system", "annotations": {MUTE: EPP}}
+    event = decode_object(r.EVENTS, json.dumps({"metadata": metadata}).encode())
+    found = find_mutes(holding((r.EVENTS, event)), (), NOON, BUILT_IN)
+    assert found.all == ()
+    assert [each.text for each in found.faults] == [
+        "an Event cannot be muted; mute the object at fault, its subject or its namespace"
+    ]
+
+
+def test_faults_are_bounded():
+    names = (f"n{number:04}" for number in range(FAULTS + 10))
+    found = find_mutes(holding(*(muted(each, "x") for each in names)), (), NOON, BUILT_IN)
+    assert len(found.faults) == FAULTS
+
+
+def test_it_wakes_when_the_first_mute_ends():
+    """Also one that mutes nothing: that it ended is said."""
+    seen = holding(
+        muted("a", until=LATER),
+        muted("b", until=rfc3339(NOON + timedelta(minutes=3))),
+        muted("c"),
+        muted("d", until=rfc3339(NOON - timedelta(minutes=3))),
+    )
+    resolver = Resolver()
+    resolver.look(0, seen=seen)
+    assert resolver.wake_in == timedelta(minutes=3)
+    resolver.look(180, seen=seen)
+    assert resolver.wake_in == timedelta(minutes=2)
+    assert [each.object.name for each in resolver.report.mutes] == ["a", "c"]
+    assert [each.object.name for each in resolver.report.mute_faults] == ["b", "d"]
+    resolver.look(300, seen=seen)
+    assert resolver.wake_in is None
+
+
+def test_a_mute_whose_object_cannot_be_read_goes_on_until_its_end():
+    seen = holding(muted("demo", until=LATER))
+    blind = snapshot(unknown=[r.NAMESPACES])
+    resolver = Resolver()
+    resolver.look(0, seen=seen)
+    resolver.look(60, seen=blind)
+    assert [each.object.name for each in resolver.report.mutes] == ["demo"]
+    resolver.look(300, seen=blind)
+    assert resolver.report.mutes == ()
+
+
+def test_a_mute_that_is_taken_away_ends_beside_a_malformed_object():
+    """What is malformed may be the object with the mute only if that is not there."""
+    skipped = (SkippedObject(str(r.NAMESPACES), "", "other", "metadata.name is missing"),)
+    resolver = Resolver()
+    resolver.look(0, seen=replace(holding(muted("demo")), skipped=skipped))
+    resolver.look(1, seen=replace(snapshot(), skipped=skipped))
+    assert [each.object.name for each in resolver.report.mutes] == ["demo"]
+    bare = (r.NAMESPACES, obj(r.NAMESPACES, "demo"))
+    resolver.look(2, seen=replace(holding(bare), skipped=skipped))
+    assert resolver.report.mutes == ()
+
+
+def test_a_mute_goes_with_its_object():
+    resolver = Resolver()
+    resolver.look(0, seen=holding(muted("demo")))
+    resolver.look(1)
+    assert resolver.report.mutes == ()
+
+
+def test_a_fault_of_a_pod_that_cannot_be_judged_stays_muted():
+    """As it would go on firing."""
+    pod = (r.PODS, obj(r.PODS, "x", "demo", **{MUTE: "inferencesetModelPodsNotReady"}))
+    about = finding("inferencesetModelPodsNotReady", exempt=True)
+    resolver = Resolver()
+    assert resolver.look(0, about, seen=holding(pod)) == {about.reason: "muted"}
+    going_on = replace(about, sustains=True, exempt=False)
+    assert resolver.look(600, going_on, seen=holding(pod)) == {about.reason: "muted"}
+    assert resolver.look(601, going_on) == {about.reason: "firing"}
+    assert resolver[about.reason].since == NOON
+
+
+def test_one_look_is_muted_too():
+    """`check` has no earlier passes."""
+    from reporter.resolution import OneLook
+
+    kaito = finding(KAITO, related=r.DEPLOYMENTS.ref_named("kaito-system", "kaito-workspace"))
+    seen = holding(muted("kaito-system", KAITO))
+    assert Resolver().look(0, kaito, seen=seen, one_look=OneLook()) == {KAITO: "muted"}

@@ -1,0 +1,117 @@
+"""A muted finding is shown everywhere, with where it is muted and until when."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from reporter.model.report import Disposition, Mute, MuteFault
+from reporter.model.subject import ObjectRef
+from reporter.sinks.finding_table import finding_table
+from reporter.sinks.junit import report_junit
+from reporter.sinks.muted import where_muted
+from reporter.sinks.page.build import page_view
+from reporter.sinks.page.document import page_html
+from reporter.sinks.page.history import History
+from reporter.sinks.page.view import About
+from reporter.sinks.report_json import report_json
+from reporter.sinks.text import report_text
+from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, report
+
+SPACE = ObjectRef("v1", "Namespace", "", "chat")
+PLACES = (
+    Mute(ObjectRef("v1", "Pod", "chat", "p"), ("inferencesetEPPNotReady",)),
+    Mute(SPACE, ("inferencesetEPPNotReady",), NOW + timedelta(hours=1)),
+)
+WHERE = "Pod chat/p, Namespace chat until 2026-11-20T13:00:00Z"
+FAULT = MuteFault(SPACE, 'no reason is called "inferencesetEPP"; did you mean <b>?')
+
+
+def muted(**changes):
+    return finding(Disposition.MUTED, mutes=PLACES, primary=False, **changes)
+
+
+def shown(*findings):
+    return replace(report(*findings), mutes=PLACES, mute_faults=(FAULT,))
+
+
+def page(of):
+    return page_html(page_view(of, About(), History.of(of)))
+
+
+@pytest.mark.parametrize(
+    ("mutes", "disposition", "words"),
+    [
+        (PLACES, Disposition.MUTED, f"muted on {WHERE}"),
+        (PLACES[:1], Disposition.FIRING, "others muted on Pod chat/p"),
+        (PLACES * 3, Disposition.MUTED, f"muted on {WHERE}, Pod chat/p, 3 more"),
+        ((), Disposition.FIRING, ""),
+    ],
+)
+def test_where_it_is_muted(mutes, disposition, words):
+    assert where_muted(finding(disposition, mutes=mutes)) == words
+
+
+def test_in_text():
+    lines = report_text(shown(muted())).splitlines()
+    assert lines[0].endswith("; 1 muted.")
+    assert lines[0].startswith("Nothing fires")
+    (line,) = [each for each in lines if each.startswith("    muted")]
+    assert line.endswith(f"scaled to zero, muted on {WHERE}")
+    assert f"    Namespace chat: {FAULT.text}" in lines
+    assert "    Namespace chat until 2026-11-20T13:00:00Z: inferencesetEPPNotReady" in lines
+
+
+def test_in_text_beside_what_fires():
+    """The message speaks of the faults that are not muted; that there are others is said."""
+    text = report_text(shown(finding(mutes=PLACES[:1])))
+    assert "    Not told here: others muted on Pod chat/p\n" in text
+
+
+def test_in_the_wide_table():
+    (_, row) = finding_table(shown(muted())).splitlines()
+    assert row.startswith("muted ")
+    assert f"   muted on {WHERE}   " in row
+
+
+def test_in_junit():
+    """Skipped, not failed."""
+    (case,) = ET.fromstring(report_junit(shown(muted()))).iter("testcase")
+    (result,) = case
+    assert (result.tag, result.get("message")) == ("skipped", f"muted on {WHERE}: scaled to zero")
+    (case,) = ET.fromstring(report_junit(shown(finding(mutes=PLACES[:1])))).iter("testcase")
+    assert case[0].text.endswith("\nNot told here: others muted on Pod chat/p")
+
+
+def test_in_json():
+    document = json.loads(report_json(shown(muted()), SETTINGS))
+    (found,) = document["findings"]
+    space = {"apiVersion": "v1", "kind": "Namespace", "name": "chat"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "namespace": "chat", "name": "p"}
+    until = "2026-11-20T13:00:00Z"
+    assert found["disposition"] == "muted"
+    assert found["mutes"] == [{"object": pod, "until": None}, {"object": space, "until": until}]
+    assert document["mutes"][1] == {
+        "object": space, "until": until, "reasons": ["inferencesetEPPNotReady"],
+    }  # fmt: skip
+    assert document["muteFaults"] == [{"object": space, "text": FAULT.text}]
+    assert document["events"] == []
+
+
+def test_on_the_page():
+    """Where it is muted, until when, and what is wrong with mutes, as text."""
+    html = page(shown(muted()))
+    assert f"muted on {WHERE}" in html
+    assert "did you mean &lt;b&gt;?" in html
+    assert "Nothing fires" in html
+    assert "<b>?" not in html
+
+
+def test_on_the_card_of_what_fires():
+    assert "others muted on Pod chat/p" in page(shown(finding(mutes=PLACES[:1])))
+
+
+def test_nothing_is_said_where_nobody_mutes():
+    assert "Mutes" not in page(report(finding())) + report_text(report(finding()))
