@@ -24,7 +24,7 @@ $(VENV)/.installed: requirements-dev.lock pyproject.toml
 	@touch $@
 
 demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in 90 s
-	$(BIN)/status-reporter demo
+	$(BIN)/status-reporter demo $(ARGS)
 
 test: setup ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -103,6 +103,7 @@ bench: setup ## Measure passes, memory, latency and requests (a few minutes)
 lock: setup ## Resolve the lock files anew
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
+	$(BIN)/uv pip compile --group browser --constraint requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-browser.lock
 	$(BIN)/uv pip compile image/build-requirements.in --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
 
 clean: ## Remove what was built

@@ -1,18 +1,17 @@
 """The demo: a sandbox with a sample stack, the real daemon, faults, and the Events as they come."""
 
 import asyncio
-import os
 import shlex
-import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 from reporter.demo.control_plane import CONTROL_PLANE
+from reporter.demo.daemon import LISTENERS, daemon
 from reporter.demo.inferenceservice import INFERENCESERVICE
 from reporter.demo.models import ModelPods
 from reporter.demo.modelservice import MODELSERVICE
@@ -24,7 +23,6 @@ from reporter.demo.stream import EventStream, SeenEvent
 from reporter.sandbox.serve import running
 
 _STEP_SECONDS: Final = 20.0
-_STOP_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.1
 """Between two looks at what goes on beside a step."""
 
@@ -40,8 +38,22 @@ NORMAL: Final = Pace(grace=4, window=15, quiet=2.0, late=65.0)
 FAST: Final = Pace(grace=1, window=3, quiet=0.3, late=0.0)
 
 
+class Onlooker(Protocol):
+    """Who looks at the daemon's page while a story is told."""
+
+    async def came(self, page: str) -> None:
+        """Note where the page is, before the first step."""
+
+    async def saw(self, step: Step) -> None:
+        """Look at it at the end of a step, when nothing more comes."""
+
+
 async def run_demo(
-    scenario: str = "control-plane", *, fast: bool = False, keep: bool = False
+    scenario: str = "control-plane",
+    *,
+    fast: bool = False,
+    keep: bool = False,
+    onlooker: Onlooker | None = None,
 ) -> int:
     """Tell a story and return 0 only if every expected Event came, and no other."""
     story, pace = STORIES[scenario], FAST if fast else NORMAL
@@ -58,19 +70,26 @@ async def run_demo(
                 await stack.enter_async_context(pods)
                 flags.append(f"--scrape-port={pods.port}")
             _say(f"# sandbox: {sandbox.url}")
-            _say(f"# daemon:  status-reporter run {shlex.join(flags)}\n")
+            _say(f"# daemon:  status-reporter run {shlex.join(flags)}")
             stream = await stack.enter_async_context(EventStream(sandbox.url))
             beside = (
                 await stack.enter_async_context(story.beside(sandbox, _say))
                 if story.beside is not None
                 else None
             )
-            await stack.enter_async_context(_daemon(flags, log))
+            page = await stack.enter_async_context(daemon(flags, log))
+            if page is None:
+                _say("# FAILED: the daemon did not start.")
+                _say_log(log)
+                return 1
+            _say(f"# page:    {page}\n")
+            if onlooker is not None:
+                await onlooker.came(page)
             cluster = Cluster(sandbox, present)
             scene = Scene(cluster, pods, beside)
-            told = await _Telling(stream, pace, log, beside).tell(story, scene)
+            told = await _Telling(stream, pace, log, beside, onlooker).tell(story, scene)
             if keep and told:
-                await _stay(kubeconfig)
+                await _stay(kubeconfig, page)
     return 0 if told else 1
 
 
@@ -78,39 +97,12 @@ def _flags(kubeconfig: Path, pace: Pace) -> list[str]:
     return [
         f"--kubeconfig={kubeconfig}",
         f"--startup-grace-seconds={pace.grace}",
-        "--metrics-bind-address=0",
-        "--health-probe-bind-address=0",
-        "--report-bind-address=0",
+        *LISTENERS,
     ]
 
 
-@asynccontextmanager
-async def _daemon(flags: list[str], log: Path) -> AsyncIterator[None]:
-    """Run the real program while the context is open; its log lines go to a file."""
-    clean = {name: each for name, each in os.environ.items() if not _is_setting(name)}
-    with log.open("wb") as output:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "reporter", "run", *flags, stderr=output, env=clean
-        )
-        try:
-            yield
-        finally:
-            if process.returncode is None:
-                process.terminate()
-            try:
-                async with asyncio.timeout(_STOP_SECONDS):
-                    await process.wait()
-            except TimeoutError:
-                process.kill()
-                await process.wait()
-
-
-def _is_setting(name: str) -> bool:
-    return name.startswith("STATUS_REPORTER_")
-
-
-async def _stay(kubeconfig: Path) -> None:
-    _say("\n# It goes on; stop it with Ctrl-C. In another terminal:")
+async def _stay(kubeconfig: Path, page: str) -> None:
+    _say(f"\n# It goes on, and so does {page}; stop it with Ctrl-C. In another terminal:")
     _say(
         f"kubectl --kubeconfig {kubeconfig} get events -n {EVENT_NAMESPACE} "
         f"--field-selector source={COMPONENT}"
@@ -122,10 +114,16 @@ class _Telling:
     """Tells the steps of a story one by one and compares what comes with what must come."""
 
     def __init__(
-        self, stream: EventStream, pace: Pace, log: Path, beside: Beside | None = None
+        self,
+        stream: EventStream,
+        pace: Pace,
+        log: Path,
+        beside: Beside | None,
+        onlooker: Onlooker | None,
     ) -> None:
         self._stream = stream
         self._beside = beside
+        self._onlooker = onlooker
         self._pace = pace
         self._log = log
         self._surprises: list[SeenEvent] = []
@@ -176,6 +174,8 @@ class _Telling:
             self._take(event)
         for line in self._beside.lines() if self._beside is not None else ():
             _say(line)
+        if self._onlooker is not None:
+            await self._onlooker.saw(step)
         _say("")
         return True
 
@@ -204,9 +204,13 @@ class _Telling:
             _say(f"# FAILED: did not end: {each.reason} for {each.subject}")
         if not self._at_rest:
             _say("# FAILED: the status does not say what there is, or it does not come to rest")
-        _say("# The daemon's last log lines:")
-        for line in self._log.read_text("utf-8", "replace").splitlines()[-20:]:
-            _say(line)
+        _say_log(self._log)
+
+
+def _say_log(log: Path) -> None:
+    _say("# The daemon's last log lines:")
+    for line in log.read_text("utf-8", "replace").splitlines()[-20:]:
+        _say(line)
 
 
 def _say(text: str) -> None:

@@ -1,6 +1,5 @@
 """A browser, and the page served to it: by the whole daemon, or from a report that a test makes."""
 
-import os
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import pytest
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.page_routes import with_page
 from reporter.daemon.server import Address, Pages, Servers, report_routes
-from tests.browser.missing import chromium
+from tests.browser.chromium import launch_options
 from tests.daemon.conftest import (  # noqa: F401 - fixtures
     _impatient,
     _inside,
@@ -28,11 +27,8 @@ async def _browser() -> "AsyncIterator[Browser]":
     # Not at the top: `make test` imports this file, and has no Playwright.
     from playwright.async_api import async_playwright
 
-    sandboxed = os.geteuid() != 0  # Chromium refuses to run its sandbox as root
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=chromium(), chromium_sandbox=sandboxed
-        )
+        browser = await playwright.chromium.launch(**launch_options())
         yield browser
         await browser.close()
 

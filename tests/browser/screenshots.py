@@ -1,20 +1,24 @@
 """Pictures of the page for the documentation: `python -m tests.browser.screenshots FOLDER`."""
 
+import asyncio
 import contextlib
 import io
-import os
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from reporter.cli import check
+from reporter.demo.main import run_demo
+from reporter.demo.story import Step
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.history import History
 from reporter.sinks.page.view import About
-from tests.browser.missing import chromium
+from tests.browser.chromium import launch_options
+from tests.browser.opened import opened
 from tests.unit.sinks.page.reports import large
 
 BROKEN = Path(__file__).parents[2] / "examples" / "broken-stack"
@@ -27,6 +31,9 @@ PICTURES = (
     ("page-3840-light", "broken", 3840, "light"),
     ("page-1000-subjects", "large", 1280, "light"),
 )
+DEMO = "page-demo"
+CAUSES = 3
+"""Of the step of the demo that is shown, which is the first with so many."""
 
 
 def broken() -> str:
@@ -42,25 +49,56 @@ def thousand() -> str:
     return page_html(page_view(report, About(), History.of(report)))
 
 
-def shoot(folder: Path) -> None:
-    """Write the pictures."""
+FILES: Mapping[str, Callable[[], str]] = {"broken": broken, "large": thousand}
+
+
+class Photographer:
+    """Takes one picture of the whole page of the demo's daemon, which is live."""
+
+    def __init__(self, browser: Browser, file: Path) -> None:
+        self.browser = browser
+        self.file = file
+        self.done = False
+
+    async def came(self, page: str) -> None:
+        self.page = await opened(self.browser, page, color_scheme="light")
+
+    async def saw(self, _step: Step) -> None:
+        await expect(self.page.locator("#live")).to_contain_text("Live.")
+        if not self.done and await self.page.locator(".card").count() == CAUSES:
+            await self.page.screenshot(path=self.file, full_page=True)
+            self.done = True
+
+
+async def shoot(pages: Mapping[str, Path], folder: Path) -> int:
+    """Write the pictures; return 1 if the demo has none to offer."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(**launch_options())
+        for name, page, width, colours in PICTURES:
+            size = {"width": width, "height": SIZES[width]}
+            tab = await browser.new_page(viewport=size, color_scheme=colours)
+            await tab.goto(pages[page].as_uri())
+            await tab.screenshot(path=folder / f"{name}.png")
+            await tab.close()
+        photographer = Photographer(browser, folder / f"{DEMO}.png")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            status = await run_demo(fast=True, onlooker=photographer)
+        await browser.close()
+    if status or not photographer.done:
+        sys.stderr.write(f"screenshots: the demo did not come so far\n{out.getvalue()}")
+        return 1
+    return 0
+
+
+def main(folder: Path) -> int:
+    """Draw the pages and take their pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
-        files = {"broken": broken, "large": thousand}
-        for name, make in files.items():
-            Path(temporary, f"{name}.html").write_text(make(), "utf-8")
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium(), chromium_sandbox=os.geteuid() != 0
-            )
-            for name, page, width, colours in PICTURES:
-                size = {"width": width, "height": SIZES[width]}
-                tab = browser.new_page(viewport=size, color_scheme=colours)
-                tab.goto(Path(temporary, f"{page}.html").as_uri())
-                tab.screenshot(path=folder / f"{name}.png")
-                tab.close()
-            browser.close()
+        pages = {name: Path(temporary, f"{name}.html") for name in FILES}
+        for name, draw in FILES.items():
+            pages[name].write_text(draw(), "utf-8")
+        return asyncio.run(shoot(pages, folder))
 
 
 if __name__ == "__main__":
-    shoot(Path(sys.argv[1]))
+    sys.exit(main(Path(sys.argv[1])))

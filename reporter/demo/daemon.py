@@ -1,0 +1,79 @@
+"""The real daemon, as the demo runs it."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+_START_SECONDS: Final = 20.0
+_STOP_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = 0.05
+_PAGE: Final = "report-bind-address"
+
+LISTENERS: Final = (
+    "--metrics-bind-address=0",
+    "--health-probe-bind-address=0",
+    f"--{_PAGE}=127.0.0.1:0",
+)
+"""Only the page; the system chooses its port, so that nobody else can have it."""
+
+
+@asynccontextmanager
+async def daemon(flags: Sequence[str], log: Path) -> AsyncIterator[str | None]:
+    """Run the program while the context is open; its log lines go to a file.
+
+    Yields where its page is, None if it does not say so in time.
+    """
+    clean = {name: each for name, each in os.environ.items() if not _is_setting(name)}
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "reporter", "run", *flags, stderr=output, env=clean
+        )
+        try:
+            yield await _page(process, log)
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            try:
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+
+def _is_setting(name: str) -> bool:
+    return name.startswith("STATUS_REPORTER_")
+
+
+async def _page(process: asyncio.subprocess.Process, log: Path) -> str | None:
+    try:
+        async with asyncio.timeout(_START_SECONDS):
+            while (page := page_in(_read(log))) is None:
+                if process.returncode is not None:
+                    return None
+                await asyncio.sleep(_LOOK_SECONDS)
+    except TimeoutError:
+        return None
+    return page
+
+
+def _read(log: Path) -> str:
+    return log.read_text("utf-8", "replace")
+
+
+def page_in(log: str) -> str | None:
+    """Return the address of the page that a daemon's log names, None before it does."""
+    for line in log.splitlines():
+        try:
+            told = json.loads(line)
+        except ValueError:
+            # Its end is not written yet, or it is Python's own.
+            continue
+        if isinstance(told, dict) and told.get("setting") == _PAGE and "address" in told:
+            return f"http://{told['address']}/"
+    return None
