@@ -54,6 +54,7 @@ docs: setup ## Render what comes from the code: pages, the rules of the chart's 
 	$(BIN)/python -m reporter.catalogue.rbac $(CHARTS)/productionstack-status-reporter/files/cluster-role
 	$(BIN)/python -m reporter.catalogue.render_schema $(SCHEMA) > $(SCHEMA).new
 	mv $(SCHEMA).new $(SCHEMA)
+	$(BIN)/python -m reporter.catalogue.render_schema > $(CHARTS)/productionstack-status-reporter/files/reasons.yaml
 
 .PHONY: docs-check
 docs-check: setup ## Fail if what is rendered is not what the code renders
@@ -61,6 +62,7 @@ docs-check: setup ## Fail if what is rendered is not what the code renders
 	$(BIN)/python -m reporter.catalogue.render_runtime docs/runtime.md | diff -u docs/runtime.md -
 	$(BIN)/python -m reporter.catalogue.render_stacks docs/stacks.md | diff -u docs/stacks.md -
 	$(BIN)/python -m reporter.catalogue.render_schema $(SCHEMA) | diff -u $(SCHEMA) -
+	$(BIN)/python -m reporter.catalogue.render_schema | diff -u $(CHARTS)/productionstack-status-reporter/files/reasons.yaml -
 	rules=$$(mktemp -d) && $(BIN)/python -m reporter.catalogue.rbac $$rules \
 	  && diff -ru $(CHARTS)/productionstack-status-reporter/files/cluster-role $$rules; code=$$?; rm -r $$rules; exit $$code
 

@@ -1,5 +1,6 @@
 """Replicas of the daemon as the chart installs them: its arguments, its account, its rights."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from e2e.envtest.release import Release
@@ -26,5 +27,15 @@ class Installed(Program):
         access.by(self._by or access.url).write_kubeconfig(self.kubeconfig)
         pod = {"metadata.name": self.name, "metadata.namespace": self._release.namespace}
         fields = {name: pod[path] for name, path in container.fields.items() if path in pod}
-        flags = [*container.args[1:], "--kubeconfig", str(self.kubeconfig), *self.flags]
+        mounted = self._mounted(container.args[1:], container.files)
+        flags = [*mounted, "--kubeconfig", str(self.kubeconfig), *self.flags]
         return await self.start_with(*flags, **container.env, **fields)
+
+    def _mounted(self, args: Iterable[str], files: Mapping[str, str]) -> list[str]:
+        """Write what the kubelet would mount, and return the arguments with the paths of that."""
+        mounted = list(args)
+        for path, text in files.items():
+            own = self.kubeconfig.with_name(f"{self.name}{path.replace('/', '-')}")
+            own.write_text(text)
+            mounted = [each.replace(path, str(own)) for each in mounted]
+        return mounted

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_settings import NoDecode
 
 from reporter.catalogue.reasons import BY_NAME
@@ -14,6 +14,8 @@ from reporter.catalogue.runtime import (
     RUNTIME_NAMES,
     THRESHOLDS,
 )
+from reporter.model.custom import CustomComponent
+from reporter.model.names import is_label, is_label_key, is_subdomain
 from reporter.model.stack import Stack
 
 
@@ -91,11 +93,9 @@ class SettingError(ValueError):
         self.allowed = allowed
 
 
-_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_ReasonsT = TypeVar("_ReasonsT", tuple[str, ...], dict[str, int])
 _ADDRESS: Final = re.compile(r"(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LAST_PORT: Final = 65_535
-_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _URL_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 
 
@@ -139,12 +139,18 @@ def _is_address(text: str) -> str:
     return text
 
 
-def _is_reason(name: str) -> str:
-    if name not in BY_NAME:
-        near = get_close_matches(name, BY_NAME, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"{name!r} is not a reason{hint}")
-    return name
+def _are_reasons(names: _ReasonsT, info: ValidationInfo) -> _ReasonsT:
+    """Refuse what neither is built in nor declared; wrong declarations are told of themselves."""
+    if "custom_components" not in info.data:
+        return names
+    declared: tuple[CustomComponent, ...] = info.data["custom_components"]
+    known = [*BY_NAME, *(each.reason for each in declared)]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"{name!r} is not a reason{hint}")
+    return names
 
 
 def _switch(value: object) -> object:
@@ -178,20 +184,19 @@ def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
 
 
 def _is_namespace(name: str) -> str:
-    if not _LABEL.fullmatch(name):
+    if not is_label(name):
         raise ValueError(f"{name!r} is not the name of a namespace")
     return name
 
 
 def _is_name(name: str) -> str:
-    if name and not _SUBDOMAIN.fullmatch(name):
+    if name and not is_subdomain(name):
         raise ValueError(f"{name!r} is not the name of an object")
     return name
 
 
 def _is_label_key(key: str) -> str:
-    prefix, slash, name = key.rpartition("/")
-    if not _LABEL_NAME.fullmatch(name) or (slash and not _SUBDOMAIN.fullmatch(prefix)):
+    if not is_label_key(key):
         raise ValueError(f"{key!r} is not the key of a label")
     return key
 
@@ -203,11 +208,11 @@ def _is_path(path: str) -> str:
 
 
 Seconds = Annotated[int, Field(ge=0, le=86_400)]
-Reason = Annotated[str, AfterValidator(_is_reason)]
 Reasons = Annotated[
-    tuple[Reason, ...],
+    tuple[str, ...],
     NoDecode,
     BeforeValidator(_split),
+    AfterValidator(_are_reasons),
     Allowed("reasons of the catalogue, comma-separated"),
 ]
 Namespace = Annotated[str, AfterValidator(_is_namespace), Allowed("the name of a namespace")]
@@ -218,9 +223,10 @@ Namespaces = Annotated[
     Allowed("names of namespaces, comma-separated"),
 ]
 Graces = Annotated[
-    dict[Reason, Seconds],
+    dict[str, Seconds],
     NoDecode,
     BeforeValidator(_pairs),
+    AfterValidator(_are_reasons),
     Allowed("REASON=SECONDS, comma-separated, with reasons of the catalogue and 0 to 86400"),
 ]
 RuntimeReason = Annotated[str, AfterValidator(_is_runtime_reason)]

@@ -6,6 +6,7 @@ A setting `startup_grace_seconds` is the flag `--startup-grace-seconds`, the env
 sheet).
 """
 
+from functools import cached_property
 from math import ceil
 from typing import Annotated, Final, Self
 
@@ -13,7 +14,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from reporter.catalogue.built_in import BUILT_IN
-from reporter.catalogue.reasons import BY_NAME
+from reporter.catalogue.custom import extended
 from reporter.catalogue.runtime import (
     DOWNLOAD_SLOW,
     DOWNLOAD_STALLED,
@@ -21,6 +22,7 @@ from reporter.catalogue.runtime import (
     RUNTIME_NAMES,
     STALLED_IDLE,
 )
+from reporter.custom_setting import CustomComponents
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Threshold
 from reporter.model.stack import Stack
@@ -77,6 +79,9 @@ class EvaluationSettings(BaseSettings):
 
     startup_grace_seconds: Seconds = 60
     """How long a fault must last before it fires; 0 turns all graces off, budgets stay."""
+
+    custom_components: CustomComponents = ()
+    """Reasons of your own; in the file only. docs/custom-components.md says what they consist of."""
 
     grace: Graces = {}
     """Grace of single reasons: REASON=SECONDS, comma-separated or repeated."""
@@ -214,10 +219,10 @@ class EvaluationSettings(BaseSettings):
     release_namespace: Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
 
-    @property
+    @cached_property
     def catalogue(self) -> Catalogue:
-        """The reasons that there are."""
-        return BUILT_IN
+        """The reasons that there are: the built-in ones, and those that the file declares."""
+        return extended(BUILT_IN, self.custom_components)
 
     def stack(self, stack: Stack) -> StackMode:
         """Return whether a stack is looked at."""
@@ -234,7 +239,7 @@ class EvaluationSettings(BaseSettings):
         if reason == DOWNLOAD_SLOW:
             return self.weight_download_window_seconds
         chosen = self.runtime_window.get(reason) or self.grace.get(reason)
-        return chosen or BY_NAME[reason].window_seconds or 0
+        return chosen or BUILT_IN[reason].window_seconds or 0
 
     def threshold(self, threshold: Threshold) -> float:
         """Return the value of a threshold."""
@@ -266,7 +271,7 @@ class EvaluationSettings(BaseSettings):
     @model_validator(mode="after")
     def _graces_count(self) -> Self:
         for reason in self.grace:
-            if BY_NAME[reason].window_seconds is not None and reason not in FROM_METRICS:
+            if self.catalogue[reason].window_seconds is not None and reason not in FROM_METRICS:
                 raise SettingError(
                     "grace",
                     f"for {reason} the name that it has for InferenceSets, which counts for all stacks",

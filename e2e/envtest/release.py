@@ -30,6 +30,7 @@ class Container:
         args: its arguments.
         env: variables with plain values; what comes from the pod's fields is named in `fields`.
         fields: variables that take a field of the pod, such as `metadata.name`.
+        files: what the kubelet mounts of ConfigMaps: texts by the path in the container.
     """
 
     namespace: str
@@ -37,6 +38,7 @@ class Container:
     args: tuple[str, ...]
     env: Mapping[str, str]
     fields: Mapping[str, str]
+    files: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,22 @@ class Release:
                 for each in env
                 if "valueFrom" in each
             },
+            files=await self._files(pod, container),
         )
+
+    async def _files(self, pod: dict[str, Any], container: dict[str, Any]) -> dict[str, str]:
+        folders = {each["name"]: each["mountPath"] for each in container.get("volumeMounts", [])}
+        files: dict[str, str] = {}
+        for volume in pod.get("volumes", []):
+            if "configMap" not in volume or volume["name"] not in folders:
+                continue
+            name = volume["configMap"]["name"]
+            found = await self._run(
+                self.kubectl, "-n", self.namespace, "get", "configmap", name, "-o", "json"
+            )
+            for key, text in json.loads(found)["data"].items():
+                files[f"{folders[volume['name']]}/{key}"] = text
+        return files
 
     async def pod_access(self, pod: str, account: str) -> Access:
         """Make a pod for a replica and return its access: a token bound to that pod.

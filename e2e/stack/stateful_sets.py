@@ -37,10 +37,15 @@ class StatefulSets(Controller):
         for index, name in enumerate(wanted):
             if name not in there:
                 await self.api.create(_pod(owner, index))
+        ready = sum(map(is_ready, there.values()))
         status = {
             "observedGeneration": meta(owner)["generation"],
             "replicas": len(there),
-            "readyReplicas": sum(map(is_ready, there.values())),
+            "updatedReplicas": len(there),
+            "readyReplicas": ready,
+            "availableReplicas": ready,
+            "currentRevision": key.name,
+            "updateRevision": key.name,
         }
         await unless_gone(
             self.api.patch(

@@ -22,6 +22,7 @@ _SUBJECTS: Final = {
     SubjectKind.MODELSERVICE: "one ModelService of OtterScale",
     SubjectKind.INFERENCESERVICE: "one InferenceService of KServe",
 }
+_DECLARED: Final = "by you, in custom-components of the file of --config"
 _MARKDOWN_HEAD: Final = """\
 # Reasons
 
@@ -54,7 +55,9 @@ def reason_table(catalogue: Catalogue = BUILT_IN) -> str:
     lines: list[str] = []
     for title, reasons in _by_subject(catalogue):
         lines += ["", title]
-        lines += [f"  {reason.name:{width}}  {reason.summary}" for reason in reasons]
+        for reason in reasons:
+            mark = " (yours)" if _is_declared(reason, catalogue) else ""
+            lines.append(f"  {reason.name:{width}}  {reason.summary}{mark}")
     return "\n".join(lines[1:]) + "\n"
 
 
@@ -64,6 +67,7 @@ def reason_document(reason: Reason, catalogue: Catalogue = BUILT_IN) -> dict[str
         "reason": reason.name,
         "layer": str(reason.layer),
         "type": str(reason.type),
+        "declared": _is_declared(reason, catalogue),
         "summary": reason.summary,
         "trigger": reason.trigger,
         "notTrigger": reason.silent,
@@ -112,6 +116,10 @@ def _rows_of(reason: Reason, catalogue: Catalogue) -> list[SuppressionRow]:
     return [row for row in catalogue.suppression if row.upstream == reason.name]
 
 
+def _is_declared(reason: Reason, catalogue: Catalogue) -> bool:
+    return any(each.component.reason == reason.name for each in catalogue.declared)
+
+
 def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
     """Return titled sentences, the meaning first; titles without text are left out."""
     upstreams = [
@@ -143,6 +151,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         ("Reads", ", ".join(str(resource) for resource in reason.reads)),
         ("Blocks Ready", "yes" if reason.blocks_ready else "no"),
         ("In the chain", "yes" if reason.chain else "no, written in addition"),
+        ("Declared", _DECLARED if _is_declared(reason, catalogue) else ""),
     ]
     if reason.says_ready:
         titled = [fact for fact in titled if fact[0] not in {"Blocks Ready", "In the chain"}]

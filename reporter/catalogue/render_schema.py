@@ -1,6 +1,7 @@
 """What the chart's `values.schema.json` repeats of the catalogue: names of reasons and thresholds.
 
-`make docs` renders it into the file, which is else written by hand.
+`make docs` renders it into the file, which is else written by hand. Without a file the names of all
+reasons are rendered, as a file of the chart.
 """
 
 import json
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from reporter.catalogue.custom.checks import MOST_LETTERS, PREFIXES
 from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.runtime import FROM_METRICS, RUNTIME_NAMES, THRESHOLDS
 from reporter.model.reason import Threshold
@@ -24,6 +26,11 @@ def values_schema(text: str) -> str:
         for reason in REASONS
         if reason.window_seconds is None or reason.name in FROM_METRICS
     ]
+    definitions["customReason"] = {
+        "type": "string",
+        "maxLength": MOST_LETTERS,
+        "pattern": f"^({'|'.join(_prefixes())})[A-Z][A-Za-z0-9]*$",
+    }
     definitions["runtimeReason"]["enum"] = list(RUNTIME_NAMES)
     mode = {"$ref": "#/definitions/stackMode"}
     properties["stacks"]["properties"] = {str(stack): mode for stack in Stack}
@@ -33,10 +40,22 @@ def values_schema(text: str) -> str:
     return json.dumps(schema, indent=2) + "\n"
 
 
+def _prefixes() -> list[str]:
+    return [prefix for prefixes in PREFIXES.values() for prefix in prefixes]
+
+
+def reason_names() -> str:
+    """Return the names of all reasons as a list in YAML, for the chart's own checks."""
+    return "# From reporter/catalogue/reasons.py, by `make docs`.\n" + "".join(
+        f"- {reason.name}\n" for reason in REASONS
+    )
+
+
 def _limits(threshold: Threshold) -> dict[str, object]:
     most = int(threshold.most) if threshold.most == int(threshold.most) else threshold.most
     return {"type": "number", "minimum": 0, "maximum": most}
 
 
 if __name__ == "__main__":
-    sys.stdout.write(values_schema(Path(sys.argv[1]).read_text()))
+    given = sys.argv[1:]
+    sys.stdout.write(values_schema(Path(given[0]).read_text()) if given else reason_names())

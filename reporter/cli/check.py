@@ -123,7 +123,9 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> L
 
     sources = sources_of(arguments.sources)
     try:
-        dump = load_dump(sources, complete=arguments.complete)
+        dump = load_dump(
+            sources, complete=arguments.complete, resources=settings.catalogue.resources
+        )
     except DumpError as error:
         raise UsageError(f"--from: {error}") from None
     pages, misnamed = find_pages(each for each in sources if isinstance(each, Path))

@@ -12,14 +12,17 @@ import annotated_types
 import yaml
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource
 
+from reporter.catalogue.custom.errors import DeclarationError, Wrong
+from reporter.cli.parser import CONFIG_VARIABLE
+from reporter.custom_setting import FIELD, wrong_form
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut
 from reporter.setting_types import Allowed, SettingError
 from reporter.settings import ENV_PREFIX, DaemonSettings
 
-CONFIG_VARIABLE: Final = f"{ENV_PREFIX}CONFIG"
 _CONFIG_BYTES: Final = 1024 * 1024
 _SHOWN_BYTES: Final = 120
 _SIMILAR: Final = 0.85
@@ -158,9 +161,14 @@ def _shown(value: object) -> str:
 
 
 def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
-    """Return one line for each wrong setting."""
+    """Return one line for each wrong setting, and for each wrong key of a declaration."""
     lines: dict[str, str] = {}
     for each in error.errors(include_url=False):
+        wrong = _wrong_declarations(each, layers)
+        for line in wrong:
+            lines.setdefault(line, line)
+        if wrong:
+            continue
         cause = each.get("ctx", {}).get("error")
         if isinstance(cause, SettingError):
             field, why, takes = cause.field, "", cause.allowed
@@ -171,6 +179,30 @@ def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
         name, value = _given(field, layers)
         lines.setdefault(field, f"{name}: {_shown(value)} is not allowed{why}; allowed: {takes}")
     return list(lines.values())
+
+
+def _wrong_declarations(error: ErrorDetails, layers: Sequence[_Layer]) -> list[str]:
+    """Return the lines of an error that is about single declarations."""
+    if error["loc"][:1] != (FIELD,):
+        return []
+    name, value = _given(FIELD, layers)
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, DeclarationError):
+        wrong = cause.wrong
+    else:
+        form = wrong_form(error, value)
+        wrong = (form,) if form else ()
+    return [_declaration_line(name, each) for each in wrong]
+
+
+def _declaration_line(setting: str, wrong: Wrong) -> str:
+    problem = wrong.problem
+    who = f" ({cut(clean(wrong.reason), _SHOWN_BYTES)})" if wrong.reason else ""
+    key = f", {cut(clean(problem.key), _SHOWN_BYTES)}" if problem.key else ""
+    value = "missing" if problem.value is None else f"{_shown(problem.value)} is not allowed"
+    why = f" ({clean(problem.why)})" if problem.why else ""
+    where = f"{setting}: entry {wrong.entry}{who}{key}"
+    return f"{where}: {value}{why}; allowed: {problem.allowed}"
 
 
 def _given(field: str, layers: Sequence[_Layer]) -> tuple[str, object]:

@@ -1,21 +1,23 @@
 """`status-reporter explain`: the catalogue."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from reporter.catalogue.reasons import BY_NAME, REASONS
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.render import reason_document, reason_table, reason_text
-from reporter.cli.parser import Parser
+from reporter.cli.parser import CONFIG_VARIABLE, Parser
 from reporter.errors import UsageError
+from reporter.model.catalogue import Catalogue
 
 
 def main(argv: Sequence[str]) -> int:
     """Print one reason, or a line for each.
 
     Raises:
-        UsageError: there is no such reason.
+        UsageError: there is no such reason, or the file of settings cannot be used.
 
     """
     parser = Parser(
@@ -27,21 +29,38 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"
     )
+    parser.add_argument(
+        "--config",
+        metavar="PATH",
+        help="file of settings, YAML, with reasons of your own; STATUS_REPORTER_CONFIG",
+    )
     arguments = parser.parse(argv)
-    name = _named(arguments.reason) if arguments.reason else None
+    catalogue = _catalogue(arguments.config)
+    reason = catalogue[_named(arguments.reason, catalogue)] if arguments.reason else None
     if arguments.output == "json":
         content = (
-            reason_document(BY_NAME[name]) if name else [reason_document(each) for each in REASONS]
+            reason_document(reason, catalogue)
+            if reason
+            else [reason_document(each, catalogue) for each in catalogue]
         )
         sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(reason_text(BY_NAME[name]) if name else reason_table())
+        sys.stdout.write(reason_text(reason, catalogue) if reason else reason_table(catalogue))
     return 0
 
 
-def _named(text: str) -> str:
+def _catalogue(config: str | None) -> Catalogue:
+    """Return the catalogue; settings are read only where a file is named, which may declare more."""
+    if not (config or os.environ.get(CONFIG_VARIABLE)):
+        return BUILT_IN
+    from reporter.cli.configure import load_settings
+
+    return load_settings({}, config).catalogue
+
+
+def _named(text: str, catalogue: Catalogue) -> str:
     """Return the reason that is meant; letter case does not matter."""
-    lowered = {name.lower(): name for name in BY_NAME}
+    lowered = {reason.name.lower(): reason.name for reason in catalogue}
     if text.lower() in lowered:
         return lowered[text.lower()]
     near = get_close_matches(text.lower(), lowered, n=1)

@@ -101,6 +101,9 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 
 """The flags in the order of the help; a setting that is not named here has no flag."""
 
+FILE_ONLY: Final = frozenset({"custom_components"})
+"""Settings that are too large for a flag or a variable."""
+
 EPILOG: Final = (
     "Each flag has an environment variable, such as STATUS_REPORTER_RESYNC_SECONDS for "
     "--resync-seconds,\nand a key in the file of --config, such as resync-seconds. "

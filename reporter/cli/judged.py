@@ -1,13 +1,14 @@
 """Whether an evaluation could judge anything, and what it takes to do so."""
 
+from collections import defaultdict
 from collections.abc import Iterable
+from shlex import quote
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.model.catalogue import Declared
 from reporter.model.finding import Evaluation
-from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
-from reporter.model.subject import Subject, SubjectKind
+from reporter.model.subject import Layer, Subject, SubjectKind
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
@@ -27,15 +28,33 @@ def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSe
 
 def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     if subject.kind is SubjectKind.CLUSTER:
-        return snapshot.discovery.served is not None or any(
-            snapshot.absence_known(r.DEPLOYMENTS, namespace) or component.found(snapshot)
-            for component in components(settings)
-            for namespace in component.namespaces
+        return (
+            snapshot.discovery.served is not None
+            or any(
+                snapshot.absence_known(r.DEPLOYMENTS, namespace) or component.found(snapshot)
+                for component in components(settings)
+                for namespace in component.namespaces
+            )
+            or any(_was_looked_at(each, snapshot) for each in settings.catalogue.declared)
         )
     return any(
         all(snapshot.known(resource) for resource in reason.reads)
         for reason in settings.catalogue
         if reason.subject_kind is subject.kind and not reason.says_ready
+    )
+
+
+def _was_looked_at(declared: Declared, snapshot: Snapshot) -> bool:
+    """Tell whether what a user declared of the cluster was looked for where it may be."""
+    component, resource = declared.component, declared.resource
+    if component.layer is not Layer.CLUSTER or resource is None:
+        return False
+    if component.workload is None:
+        return snapshot.known(resource)
+    return any(
+        snapshot.absence_known(resource, namespace)
+        or snapshot[resource].get(namespace, component.workload.name) is not None
+        for namespace in component.workload.namespaces
     )
 
 
@@ -69,22 +88,29 @@ def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
         for each in settings.catalogue.resources
         if not each.stack or settings.stack(each.stack) is not StackMode.OFF
     ]
-    selectors = dict.fromkeys(each.label_selector for each in read)
+    by_kind: dict[str, set[str]] = defaultdict(set)
+    for each in read:
+        by_kind[str(each)].add(each.label_selector)
+    # What is selected in several ways is read as a whole, for a kind has one file.
+    selector = {name: chosen.pop() if len(chosen) == 1 else "" for name, chosen in by_kind.items()}
     istio = settings.istio_namespace[0] if settings.istio_namespace else "istio-system"
     own_events = f"events -n {r.EVENT_NAMESPACE} -l {r.EVENTS.label_selector}"
     return (
         "mkdir dump",
-        *(_all_of([each for each in read if each.label_selector == one], one) for one in selectors),
+        *(
+            _all_of([name for name, each in selector.items() if each == one], one)
+            for one in dict.fromkeys(selector.values())
+        ),
         f"kubectl get configmap {r.ISTIO_CONFIGMAP} -n {istio} -o yaml > dump/mesh.yaml",
         f"kubectl get {own_events} -o yaml > dump/events.yaml",
         "status-reporter check --from dump --complete",
     )
 
 
-def _all_of(resources: Iterable[Resource[KubeObject]], selector: str) -> str:
+def _all_of(names: Iterable[str], selector: str) -> str:
     """Return the command for the kinds that are selected by the same labels, or by none."""
     kinds = ["crd"] if not selector else []
-    kinds += [_SHORT.get(str(each), str(each)) for each in resources]
-    chosen = f" -l {selector}" if selector else ""
+    kinds += [_SHORT.get(each, each) for each in names]
+    chosen = f" -l {quote(selector)}" if selector else ""
     get = f'kubectl get "$kind" -A{chosen} -o yaml > "dump/$kind.yaml"'
     return f"for kind in {' '.join(kinds)}; do {get}; done"

@@ -74,7 +74,8 @@ def main(argv: Sequence[str]) -> int:
     if arguments.explain:
         from reporter.cli import explain
 
-        return explain.main([arguments.explain])
+        config = ["--config", arguments.config] if arguments.config else []
+        return explain.main([arguments.explain, *config])
     if arguments.watch and arguments.output == "junit":
         raise UsageError("-o junit is one document; leave out --watch")
     from reporter.daemon import logs

@@ -10,6 +10,9 @@ from reporter.errors import UsageError
 
 PROGRAM = "status-reporter"
 
+CONFIG_VARIABLE = "STATUS_REPORTER_CONFIG"
+"""The environment variable that names the file of settings where `--config` does not."""
+
 USAGE_STATUS = 2
 """Exit status for a command that could not be carried out."""
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from reporter.catalogue.resources import (
     BY_PLACE,
+    CLUSTER_WIDE,
     CONFIGMAPS,
     DEPLOYMENTS,
     EVENT_NAMESPACE,
@@ -31,8 +32,6 @@ from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
 """A kind that is not listed by then counts as declared unknown for `/readyz` (contract)."""
-
-_UNSUPPORTED: Final = "served in no version that is known"
 
 _PLACES_FOLLOW: Final = (NAMESPACES, DEPLOYMENTS)
 """Changes of these may change where ConfigMaps are read."""
@@ -77,6 +76,9 @@ class LiveCluster:
     ) -> None:
         self._client = client
         self._settings = settings
+        self._declared = frozenset(
+            each.resource for each in settings.catalogue.declared if each.component.condition
+        ) - {*CLUSTER_WIDE}
         self._timing = timing or Timing()
         self._now = now
         self._started = now()
@@ -138,7 +140,7 @@ class LiveCluster:
         for resource in self._read():
             if not self._is_of_use(resource):
                 continue
-            if not resource.custom:
+            if not self._follows_discovery(resource):
                 yield Place(resource=resource, version=resource.versions[0])
             elif version := current.version(resource):
                 yield Place(resource=resource, version=version)
@@ -167,6 +169,13 @@ class LiveCluster:
         if Served.SERVED in states:
             return True
         return Served.UNKNOWN in states and bool(self._informers.of(resource))
+
+    def _follows_discovery(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether a resource is watched only while discovery lists it in a version of ours.
+
+        That of a declaration is as its author wrote it, also where the kind is built in.
+        """
+        return resource.custom or resource in self._declared
 
     def _wanted_configmaps(self) -> Iterable[AnyPlace]:
         if not self._settings.istiod_deployment:
@@ -279,15 +288,18 @@ class LiveCluster:
         return self._state(NAMESPACES)
 
     def _not_watched(self, resource: Resource[KubeObject]) -> ResourceState:
-        if self._discoverer.current.discovery.served is not None and not self._is_of_use(resource):
+        current = self._discoverer.current
+        if current.discovery.served is not None and not self._is_of_use(resource):
             return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
-        match self._discoverer.current.discovery.state(resource.crd_name):
+        match current.discovery.state(resource.crd_name):
             case Served.ABSENT:
                 return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
-            case Served.SERVED if resource.custom and not self._discoverer.current.version(
+            case Served.SERVED if self._follows_discovery(resource) and not current.version(
                 resource
             ):
-                return ResourceState(Served.UNKNOWN, False, _UNSUPPORTED, since=self._started)
+                served = ", ".join(sorted(current.versions[resource.crd_name]))
+                cause = f"served in version {served}, not in {', '.join(resource.versions)}"
+                return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
             case _:
                 late = self._seconds_since_start() >= self._timing.unknown_after
                 cause = UNREACHABLE if late else NOT_LISTED
@@ -295,15 +307,22 @@ class LiveCluster:
 
     def health(self) -> list[WatchHealth]:
         """Return the health of each resource's watches."""
-        return [self._health(resource) for resource in (*self._read(), *BY_PLACE)]
+        named: dict[str, Resource[KubeObject]] = {}
+        for resource in (*self._read(), *BY_PLACE):
+            selected = resource.stack or resource in self._declared
+            name = resource.selection if selected else str(resource)
+            if name in named:  # a declaration reads the conditions of a kind that is read anyway
+                name = f"{name} {resource.versions[0]}"
+            named[name] = resource
+        return [self._health(name, resource) for name, resource in named.items()]
 
-    def _health(self, resource: Resource[KubeObject]) -> WatchHealth:
+    def _health(self, name: str, resource: Resource[KubeObject]) -> WatchHealth:
         informers = self._informers.of(resource)
         state = self._state(resource)
         heard = [informer.last_frame for informer in informers]
         ages = [(self._now().boot - each.boot).total_seconds() for each in heard if each]
         return WatchHealth(
-            resource=resource.selection if resource.stack else str(resource),
+            resource=name,
             state=state.served.value,
             confirmed=state.confirmed,
             age_seconds=max(ages) if ages and len(ages) == len(heard) else None,

@@ -25,8 +25,9 @@ class CustomWorkload:
     Attributes:
         kind: of the workload.
         name: of the workload.
-        namespaces: where it may be, the first that has it counts; empty, in the layer
-            `modelharness` only: in each workload namespace.
+        namespaces: in the layer `cluster`, where it may be, the first that has it counts. In the
+            layer `modelharness` each of these workload namespaces must have it, or, where empty,
+            each that there is.
 
     """
 

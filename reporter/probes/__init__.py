@@ -9,6 +9,7 @@ from reporter.model.objects import Namespace
 from reporter.model.stack import Stack
 from reporter.model.subject import Subject
 from reporter.probes.cluster import evaluate_cluster
+from reporter.probes.custom import evaluate_custom
 from reporter.probes.harness import evaluate_harness
 from reporter.probes.inferenceset import evaluate_inferencesets
 from reporter.probes.reuse import (
@@ -66,6 +67,9 @@ def evaluate_again(
         Evaluation(blind, (), ()),
         *(part for _, part in now_answered.answers.values()),
     ]
+    if settings.catalogue.declared:
+        subjects = {known.subject for part in parts for known in part.subjects}
+        parts.append(evaluate_custom(snapshot, settings, subjects))
     return _joined(parts), now_answered
 
 

@@ -1,7 +1,7 @@
 """A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot (contract, "Dump")."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -19,6 +19,7 @@ from reporter.snapshot.documents import BrokenDocument, DumpError, Source, read_
 from reporter.snapshot.dump_events import core_event
 from reporter.snapshot.dump_served import CRD_GROUP, CRD_KIND, Json, ServedKinds
 from reporter.snapshot.dump_times import newest_time
+from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
@@ -28,14 +29,6 @@ NOT_IN_DUMP: Final = "not in the dump"
 """Cause of a resource that is unknown because nobody put it into the dump."""
 
 _CAUSE_BYTES: Final = 200
-_EVENTS_GROUP: Final = "events.k8s.io"
-_BY_KIND: Final = {
-    kind: tuple(each for each in r.ALL if (each.group, each.kind) == kind)
-    for kind in {(each.group, each.kind) for each in r.ALL}
-}
-"""Resources by group and kind; those of one kind differ in which of its objects they select."""
-
-_LIST_KINDS: Final = frozenset(f"{kind}List" for kind in (*(each.kind for each in r.ALL), CRD_KIND))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,18 +47,24 @@ class Dump:
     notes: tuple[str, ...] = ()
 
 
-def load_dump(sources: Sequence[Source], *, complete: bool = False) -> Dump:
+def load_dump(
+    sources: Sequence[Source],
+    *,
+    complete: bool = False,
+    resources: Iterable[Resource[KubeObject]] = r.CLUSTER_WIDE,
+) -> Dump:
     """Load files, folders and standard input (`-`) as one dump.
 
     Args:
         sources: where the documents are.
         complete: the dump holds all objects of the cluster, so what is not there does not exist.
+        resources: what is read of it, as a catalogue lists it, beside what is read by place.
 
     Raises:
         DumpError: a source cannot be opened, or there is no usable document in any.
 
     """
-    loader = _Loader()
+    loader = _Loader(Wanted((*resources, *r.BY_PLACE)))
     for document in read_documents(sources):
         if isinstance(document, BrokenDocument):
             loader.skip_text(document.source, document.cause)
@@ -97,6 +96,7 @@ class _Entry:
 class _Loader:
     """What the documents seen so far say."""
 
+    wanted: Wanted
     taken: int = 0
     newest: datetime | None = None
     skipped: list[SkippedObject] = field(default_factory=list)
@@ -139,7 +139,7 @@ class _Loader:
                 self._note_time(value)
                 self._kinds.take_crd(value)
             case _ if found_kind.endswith("List") and (
-                "items" in value or found_kind in _LIST_KINDS
+                "items" in value or found_kind.removesuffix("List") in self.wanted.kinds
             ):
                 item_kind = found_kind.removesuffix("List")
                 self._look_at(group, item_kind)
@@ -161,7 +161,7 @@ class _Loader:
         if (group, kind) == (CRD_GROUP, CRD_KIND):
             self._kinds.look_at_crds()
         else:
-            self._looked_at.update(_resources(group, kind))
+            self._looked_at.update(self.wanted.of_kind(group, kind))
 
     def _take_object(self, value: Json, source: str, group: str, version: str, kind: str) -> None:
         self._note_time(value)
@@ -170,14 +170,14 @@ class _Loader:
         namespace = meta.get("namespace")
         if isinstance(namespace, str) and namespace:
             self._namespaces.add(namespace)
-        resources = _resources(group, kind)
+        resources = self.wanted.of_kind(group, kind)
         if not resources:
             self._not_read[kind] += 1
         self._looked_at.update(resources)
         for resource in resources:
-            if not _is_wanted(resource, meta):
+            if not self.wanted.selects(resource, meta):
                 continue
-            if group == _EVENTS_GROUP:
+            if group == EVENTS_GROUP:
                 value = core_event(value)
             elif version not in resource.versions:
                 cause = f"version {clean(version)} of {resource.kind} is not known"
@@ -241,7 +241,7 @@ class _Loader:
     def snapshot(self, *, complete: bool) -> Snapshot:
         """Return the snapshot of all documents taken."""
         discovery = self._kinds.discovery()
-        read = [each for each in r.ALL if self._is_read(each)]
+        read = [each for each in self.wanted.resources if self._is_read(each)]
         states = {each: self._state(each, discovery, complete=complete) for each in read}
         tables = {
             resource: Table({key: entry.obj for key, entry in entries.items()})
@@ -283,33 +283,6 @@ class _Loader:
         if complete or resource in self._looked_at:
             return ResourceState(Served.SERVED)
         return ResourceState(Served.UNKNOWN, cause=NOT_IN_DUMP)
-
-
-def _resources(group: str, kind: str) -> tuple[Resource[KubeObject], ...]:
-    if (group, kind) == (_EVENTS_GROUP, "Event"):
-        return (r.EVENTS,)
-    return _BY_KIND.get((group, kind), ())
-
-
-def _is_wanted(resource: Resource[KubeObject], meta: Json) -> bool:
-    """Tell whether a live reporter would read the object too."""
-    selected = _is_selected(resource, meta.get("labels"))
-    if resource is r.EVENTS:
-        return selected and meta.get("namespace") == r.EVENT_NAMESPACE
-    if resource is r.CONFIGMAPS:
-        name = meta.get("name")
-        return isinstance(name, str) and f"{name}-".startswith(f"{r.ISTIO_CONFIGMAP}-")
-    return selected
-
-
-def _is_selected(resource: Resource[KubeObject], labels: object) -> bool:
-    """Tell whether the label selector of a resource, `key` or `key=value`, matches."""
-    if not resource.label_selector:
-        return True
-    key, equals, value = resource.label_selector.partition("=")
-    if not isinstance(labels, dict) or key not in labels:
-        return False
-    return not equals or labels[key] == value
 
 
 def _revision(obj: KubeObject) -> int:

@@ -184,6 +184,19 @@ def test_the_notes_name_what_is_there(notes):
         ),
         ({"modelServing.status": "full"}, "roleStatuses", "writes the whole status of"),
         ({"modelServing.roleEvents": True}, "It writes", "may create Events in every namespace"),
+        ({}, "Reasons of your own", ""),
+        (
+            {
+                "customComponents": [
+                    {"reason": "clusterA", "layer": "cluster", "crd": {"name": "a.b.c"}},
+                    {"reason": "clusterB", "layer": "cluster", "crd": {"name": "a.b.d"}},
+                ]
+            },
+            "",
+            "Reasons of your own (customComponents): clusterA, clusterB.",
+        ),
+        ({}, "once more", ""),
+        ({"mirrorToWorkload": True}, "", "may create and patch Events in every namespace"),
         (
             {"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}},
             "node provisioner",

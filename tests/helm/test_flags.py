@@ -11,8 +11,8 @@ from reporter.settings import DaemonSettings
 from tests.helm.charts import NAMESPACE, RELEASE, load, render
 
 FLAGS = load("flags.yaml")
-NOT_VALUES = {"release_namespace", "health_probe_bind_address"}
-"""The release says the one, and the probes rest on the other."""
+NOT_VALUES = {"release_namespace", "health_probe_bind_address", "custom_components"}
+"""The release says the first, the probes rest on the second, and the third is in a file."""
 NEEDED = {
     "leader_elect", "leader_election_id", "metrics_bind_address", "report_bind_address",
     "node_provisioner_name", "scrape_via", "stacks", "modelserving_status",

@@ -11,16 +11,16 @@ from reporter.resolution import Memory, resolve
 from reporter.resolution.records import records_of
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.plan import plan_events
-from tests.scenarios.world import FOLDER, World, span
+from tests.scenarios.world import COMPONENTS, FOLDER, World, span
 
 START = Instant(datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(days=40))
 RESYNC = timedelta(seconds=60)
 _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
-    "muted_on", "mute_faults",
+    "muted_on", "mute_faults", "components",
 }  # fmt: skip
-_CASE = {"id", "why", "base", "settings", "replicas", "steps"}
+_CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
 
 def _cases():
@@ -42,11 +42,16 @@ class Run:
     """One scenario from its start: passes when the cluster changes, on timers, and each resync."""
 
     def __init__(self, case) -> None:
-        self.settings = EvaluationSettings(**case.get("settings", {}))
+        self.others = case.get("settings", {})
+        self.settings = self._settings(case.get("components", []))
         self.now = START
-        self.world = World(case.get("base", "healthy"), self.now)
+        self.world = World(case.get("base", "healthy"), self.now, self.settings.catalogue)
         self.replicas = [Replica() for _ in range(case.get("replicas", 1))]
         self.leader = 0
+
+    def _settings(self, components) -> EvaluationSettings:
+        named = [COMPONENTS[each] if isinstance(each, str) else each for each in components]
+        return EvaluationSettings(custom_components=named, **self.others)
 
     def go_to(self, offset: timedelta) -> None:
         """Let time pass until `offset` after the start, with the passes that fall due."""
@@ -59,7 +64,10 @@ class Run:
         """Do what a step says, and look."""
         if "wall" in step:
             self.now = Instant(self.now.wall + span(step["wall"]), self.now.boot)
-        if step.get("restart"):
+        if "components" in step:
+            self.settings = self._settings(step["components"])
+            self.world.declare(self.settings.catalogue)
+        if step.get("restart") or "components" in step:
             self.replicas = [Replica() for _ in self.replicas]
         self.leader = step.get("leader", self.leader)
         self.world.change(step.get("change", {}), self.now)

@@ -9,24 +9,29 @@ from pathlib import Path
 import yaml
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.built_in import BUILT_IN
+from reporter.catalogue.custom import WORKLOADS
 from reporter.catalogue.resources import EVENTS
+from reporter.model.catalogue import Catalogue
 from reporter.model.instant import Instant, rfc3339, rfc3339_micro
 from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
-from tests.unit.probes.building import resource_of
+from tests.unit.probes.building import resources_of
 
 FOLDER = Path(__file__).parent
 PRESETS = yaml.safe_load((FOLDER / "bases/presets.yaml").read_text())
+COMPONENTS = yaml.safe_load((FOLDER / "bases/components.yaml").read_text())
 EVENT_LIFETIME = timedelta(hours=1)
 
-_KINDS = {resource.kind for resource in r.ALL}
-_BY_NAME = {str(resource): resource for resource in r.ALL}
 _SPAN = re.compile(r"(\d+)(s|m|h|d)")
 _MOMENT = re.compile(r"now(?:([+-])((?:\d+[smhd])+))?")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_CRDS = {str(each) for each in r.ALL if each.custom} | {"clustertriggerauthentications.keda.sh"}
+_KINDS = {each.kind for each in (*r.ALL, *WORKLOADS.values())} | {
+    each["condition"]["kind"] for each in COMPONENTS.values() if "condition" in each
+}
+_KEDA_CRDS = {"clustertriggerauthentications.keda.sh"}
 
 
 def span(text: str | int) -> timedelta:
@@ -43,8 +48,12 @@ def span(text: str | int) -> timedelta:
 class World:
     """Objects, how well each resource can be read, and our Events with their lifetime."""
 
-    def __init__(self, base: str | list[str] | None, now: Instant) -> None:
+    def __init__(
+        self, base: str | list[str] | None, now: Instant, catalogue: Catalogue = BUILT_IN
+    ) -> None:
         self.objects = {}
+        self.crds, self.names = set(), set()
+        self.declare(catalogue)
         self.events = {}
         self.creations = []
         self.unknown, self.unconfirmed, self.absent = {}, set(), set()
@@ -54,12 +63,20 @@ class World:
         for each in [base] if isinstance(base, str) else base or ():
             self.change(yaml.safe_load((FOLDER / f"bases/{each}.yaml").read_text()), made)
 
+    def declare(self, catalogue: Catalogue) -> None:
+        """Read what this catalogue needs; what earlier ones needed stays in the cluster."""
+        self.declared = [each for each in catalogue.resources if each not in r.ALL]
+        self.resources = (*r.ALL, *self.declared)
+        crds = {each.component.crd.name for each in catalogue.declared if each.component.crd}
+        self.crds |= crds | _KEDA_CRDS | {str(each) for each in self.resources if each.custom}
+        self.names |= {str(each) for each in self.resources}
+
     def change(self, changes, now: Instant) -> None:
         """Apply merge patches: `Kind [namespace/]name` to a patch, a preset's name, or null."""
         for key, patch in changes.items():
             kind, place = key.split(" ", 1)
             if kind not in _KINDS:
-                raise ValueError(f"{kind} is no kind that is read")
+                raise ValueError(f"{kind} is no kind that is read or declared")
             if patch is None:
                 self.objects.pop((kind, place))
                 continue
@@ -92,16 +109,17 @@ class World:
         if "discovery" in step:
             self.discovery = step["discovery"]
         named = {*self.unknown, *self.unconfirmed, *self.absent} - {"all"}
-        if not named <= _BY_NAME.keys() | _CRDS:
-            raise ValueError(f"{sorted(named - _BY_NAME.keys() - _CRDS)}: no such resource")
+        if not named <= self.names | self.crds:
+            raise ValueError(f"{sorted(named - self.names - self.crds)}: no such resource")
 
     def snapshot(self, now: Instant) -> Snapshot:
         """The cluster as it is now."""
         self._expire(now)
         tables, skipped = {}, []
-        groups = {resource: [] for resource in r.ALL}
+        groups = {resource: [] for resource in self.resources}
         for (kind, _), doc in self.objects.items():
-            groups[resource_of({"kind": kind, **doc})].append(doc)
+            for resource in resources_of({"kind": kind, **doc}, self.declared):
+                groups[resource].append(doc)
         groups[EVENTS] += [doc for doc, _ in self.events.values()]
         for resource, docs in groups.items():
             decoded = [decode_object(resource, json.dumps(doc).encode()) for doc in docs]
@@ -109,10 +127,10 @@ class World:
             tables[resource] = table_of(
                 each for each in decoded if not isinstance(each, SkippedObject)
             )
-        served = frozenset(_CRDS - self.absent) if self.discovery else None
+        served = frozenset(self.crds - self.absent) if self.discovery else None
         return Snapshot(
             tables=tables,
-            states={resource: self._state(resource) for resource in r.ALL},
+            states={resource: self._state(resource) for resource in self.resources},
             discovery=Discovery(served),
             skipped=tuple(skipped),
         )

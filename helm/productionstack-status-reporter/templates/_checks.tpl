@@ -30,6 +30,7 @@
 {{- fail "modelServing.roleEvents is true and stacks.kthena is off: no ModelServing is looked at, so nothing is told of its roles" -}}
 {{- end -}}
 {{- end -}}
+{{- include "status-reporter.customChecks" . -}}
 {{- with .Values.controlPlane.weightDownload.metricPort -}}
 {{- if and $.Values.scrape.port (not (has (int $.Values.scrape.port) (list 5000 (int .)))) -}}
 {{- fail (printf "controlPlane.weightDownload.metricPort is %v and scrape.port is %v: they are two names of one port, so set one" . $.Values.scrape.port) -}}

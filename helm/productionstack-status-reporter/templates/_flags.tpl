@@ -70,6 +70,9 @@
   (list "log-level" $v.logLevel)
   (list "log-format" $v.logFormat)
 -}}
+{{- if $v.customComponents }}
+- {{ printf "--config=%s/config.yaml" (include "status-reporter.configFolder" .) | quote }}
+{{- end -}}
 {{- range $flags -}}
 {{- $value := last . -}}
 {{- if kindIs "map" $value -}}

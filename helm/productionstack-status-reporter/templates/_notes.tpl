@@ -33,6 +33,7 @@ Whether it works, with the permissions that it needs:
   helm -n {{ .Release.Namespace }} test {{ .Release.Name }} --logs
 {{- end }}
 {{- include "status-reporter.stackNotes" . }}
+{{- include "status-reporter.customNotes" . }}
 {{- if .Values.disableReasons }}
 
 It writes no Events for: {{ join ", " .Values.disableReasons }}.

@@ -10,8 +10,9 @@ from reporter.model.text import clean
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import Component, components
-from reporter.workload.deployment import MISSING, DeploymentFault, is_available, judge_deployment
+from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.namespaces import namespace_ref
+from reporter.workload.standing import MISSING, WorkloadFault
 
 
 def probe_deployments(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
@@ -68,7 +69,7 @@ def _missing(snapshot: Snapshot, component: Component) -> Finding:
 def _finding(
     snapshot: Snapshot,
     component: Component,
-    fault: DeploymentFault,
+    fault: WorkloadFault,
     *,
     namespace: str,
     name: str,

@@ -4,12 +4,17 @@ from collections.abc import Iterator
 
 from reporter.catalogue.reasons import CLUSTER_READY
 from reporter.model.finding import ReadyEvidence
-from reporter.model.subject import CLUSTER
+from reporter.model.subject import CLUSTER, Layer
 from reporter.probes.cluster.crds import required_crds
 from reporter.probes.cluster.deployments import is_component_available
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import components
+from reporter.workload.declared import (
+    DeclaredWorkload,
+    declared_workloads,
+    is_workload_available,
+)
 from reporter.workload.namespaces import namespace_ref
 
 
@@ -18,22 +23,44 @@ def probe_cluster_ready(
 ) -> Iterator[ReadyEvidence]:
     """Yield the evidence if every configured Deployment is available and every CRD is served.
 
-    With every component switched off there is nothing that could be seen to work.
+    What users declare counts with them, unless they said that Ready need not wait for it. With
+    every component switched off there is nothing that could be seen to work.
     """
     configured = tuple(
         each for each in components(settings) if not each.optional or each.found(snapshot)
     )
-    crds = required_crds(settings)
-    if not configured or not all(is_component_available(snapshot, each) for each in configured):
+    declared = tuple(
+        each for each in declared_workloads(settings, Layer.CLUSTER) if each.component.blocks_ready
+    )
+    if not configured and not declared:
         return
-    if any(each.served(snapshot.discovery) is not Served.SERVED for each in crds):
+    if not all(is_component_available(snapshot, each) for each in configured):
         return
+    if not all(_is_available(snapshot, each) for each in declared):
+        return
+    crds = [each.served(snapshot.discovery) for each in required_crds(settings)]
+    crds += [snapshot.discovery.state(each) for each in _declared_crds(settings)]
+    if any(each is not Served.SERVED for each in crds):
+        return
+    available = len(configured) + len(declared)
     release = namespace_ref(snapshot, settings.release_namespace)
     yield ReadyEvidence(
         reason=CLUSTER_READY,
         subject=CLUSTER,
         involved=release,
         related=release,
-        message=f"The cluster layer is healthy: {len(configured)} component(s) available, "
+        message=f"The cluster layer is healthy: {available} component(s) available, "
         f"{len(crds)} required CustomResourceDefinition(s) served",
     )
+
+
+def _is_available(snapshot: Snapshot, workload: DeclaredWorkload) -> bool:
+    found = workload.found(snapshot)
+    return found is not None and is_workload_available(found)
+
+
+def _declared_crds(settings: EvaluationSettings) -> Iterator[str]:
+    for each in settings.catalogue.declared:
+        component = each.component
+        if component.crd is not None and component.blocks_ready:
+            yield component.crd.name

@@ -9,7 +9,8 @@ from reporter.model.objects import InferenceSet
 from reporter.probes.inferenceset.scope import epp_name, finding_about, wants_traffic
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.deployment import MISSING, DeploymentFault, judge_deployment
+from reporter.workload.deployment import judge_deployment
+from reporter.workload.standing import MISSING, WorkloadFault
 
 
 def probe_epp(
@@ -38,7 +39,7 @@ def probe_epp(
     )
 
 
-def epp_fault(inferenceset: InferenceSet, snapshot: Snapshot) -> DeploymentFault | None:
+def epp_fault(inferenceset: InferenceSet, snapshot: Snapshot) -> WorkloadFault | None:
     """Return what is wrong with the endpoint picker, None if nothing is or it is not wanted."""
     if not wants_traffic(inferenceset, snapshot):
         return None
@@ -48,5 +49,5 @@ def epp_fault(inferenceset: InferenceSet, snapshot: Snapshot) -> DeploymentFault
     return MISSING if snapshot.absence_known(DEPLOYMENTS, inferenceset.namespace) else None
 
 
-def _state(fault: DeploymentFault) -> str:
+def _state(fault: WorkloadFault) -> str:
     return fault.detail if fault == MISSING else f"{fault.standing}: {fault.detail}"

@@ -26,9 +26,7 @@ from reporter.model.subject import Subject
 from reporter.probes.about import About, FaultFields
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
-
-CREATED_BY: Final = "inferenceset.kaito.sh/created-by"
-"""Label of an InferenceSet's Workspaces and of their pods (sheet 4.5)."""
+from reporter.workload.owners import CREATED_BY
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""

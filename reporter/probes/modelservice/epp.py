@@ -17,8 +17,9 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, LabelSelector
 from reporter.probes.modelservice.missing import is_missing
 from reporter.probes.modelservice.scope import View, finding_about
-from reporter.workload.deployment import DOWN, DeploymentFault, judge_deployment
+from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import is_ready
+from reporter.workload.standing import DOWN, WorkloadFault
 
 _UNREACHABLE: Final = DOWN - 5
 
@@ -46,7 +47,7 @@ def probe_epp(view: View) -> Iterator[Finding]:
         )
 
 
-def epp_fault(view: View, deployment: Deployment) -> DeploymentFault | None:
+def epp_fault(view: View, deployment: Deployment) -> WorkloadFault | None:
     """Return what is wrong with the Deployment, None if nothing is.
 
     With several replicas only the leader is Ready: the Deployment never becomes Available, and its
@@ -57,7 +58,7 @@ def epp_fault(view: View, deployment: Deployment) -> DeploymentFault | None:
     return judge_deployment(deployment, view.snapshot)
 
 
-def _down(view: View, deployment: Deployment, fault: DeploymentFault) -> Finding:
+def _down(view: View, deployment: Deployment, fault: WorkloadFault) -> Finding:
     explained = tuple(_explanations(view)) if deployment.wanted else ()
     why = f" ({' and '.join(explained)})" if explained else ""
     return finding_about(

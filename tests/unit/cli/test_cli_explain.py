@@ -3,6 +3,7 @@ import json
 import pytest
 
 from reporter.catalogue.reasons import REASONS
+from reporter.cli import kubectl
 
 
 def test_without_a_reason_all_are_listed(run):
@@ -45,3 +46,69 @@ def test_json(run):
     assert "clusterKaitoControllerNotReady" in [each["reason"] for each in one["suppressedBy"]]
     every = json.loads(run("explain", "-o", "json")[1])
     assert [each["reason"] for each in every] == [reason.name for reason in REASONS]
+
+
+DECLARED = """
+custom-components:
+  - reason: clusterVectorStoreNotReady
+    layer: cluster
+    after: clusterBBRNotReady
+    suppresses: [inferencesetRouteNotReady]
+    why: requests are answered from the vector store
+    workload: {kind: StatefulSet, name: qdrant, namespaces: [vector-db]}
+"""
+
+
+@pytest.fixture(name="config")
+def _config(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(DECLARED)
+    return str(path)
+
+
+def test_reasons_of_the_file_are_explained_like_the_others(run, config):
+    """They are marked, so that nobody looks for them in the documentation."""
+    name = "clusterVectorStoreNotReady"
+    text = " ".join(run("explain", name.upper(), "--config", config)[1].split())
+    assert text.startswith(f"{name} (cluster, Warning) Meaning: StatefulSet qdrant")
+    assert "Suppresses: inferencesetRouteNotReady" in text
+    assert "Reads: statefulsets.apps" in text
+    assert "Declared: by you, in custom-components of the file of --config" in text
+    assert "Declared:" not in run("explain", "clusterBBRNotReady", "--config", config)[1]
+    downstream = " ".join(
+        run("explain", "inferencesetRouteNotReady", "--config", config)[1].split()
+    )
+    assert f"{name}, because requests are answered from the vector store" in downstream
+    assert name not in run("explain", "inferencesetRouteNotReady")[1]
+
+
+def test_reasons_of_the_file_are_listed_at_their_place(run, config):
+    lines = run("explain", "--config", config)[1].splitlines()
+    above, own = (line for line in lines if "BBR" in line or "VectorStore" in line)
+    assert lines.index(own) == lines.index(above) + 1
+    assert own.endswith("(yours)")
+    assert [line for line in lines if line.endswith("(yours)")] == [own]
+    rows = json.loads(run("explain", "-o", "json", "--config", config)[1])
+    assert [each["reason"] for each in rows if each["declared"]] == ["clusterVectorStoreNotReady"]
+
+
+def test_the_file_may_be_named_by_the_environment(run, config, monkeypatch):
+    monkeypatch.setenv("STATUS_REPORTER_CONFIG", config)
+    assert run("explain", "clusterVectorStoreNotReady")[0] == 0
+
+
+def test_a_near_name_of_the_file_is_told(run, config):
+    status, _, error = run("explain", "clusterVectorStoreDown", "--config", config)
+    assert status == 2
+    assert "did you mean clusterVectorStoreNotReady?" in error
+
+
+def test_other_settings_do_not_matter_without_a_file(run, monkeypatch):
+    """Whoever asks what a reason means need not have set the daemon right."""
+    monkeypatch.setenv("STATUS_REPORTER_EMIT", "wrong")
+    assert run("explain", "clusterReady")[0] == 0
+
+
+def test_the_plugin_explains_reasons_of_the_file_too(config, capsys):
+    assert kubectl.main(["--explain", "clusterVectorStoreNotReady", "--config", config]) == 0
+    assert "Declared:" in capsys.readouterr().out

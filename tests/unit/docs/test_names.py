@@ -10,8 +10,9 @@ from prometheus_client import generate_latest
 from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME
 from reporter.cli import kubectl
-from reporter.cli.configure import CONFIG_VARIABLE, ProgramSettings, variable_of
+from reporter.cli.configure import ProgramSettings, variable_of
 from reporter.cli.main import COMMANDS, main
+from reporter.cli.parser import CONFIG_VARIABLE
 from reporter.model.report import Report
 from reporter.model.subject import Layer, SubjectKind
 from reporter.sinks.metrics import Metrics
@@ -26,6 +27,10 @@ OF_OTHERS = {
 }
 OF_GO = {"--weight-download-metric", "--zap"}
 NO_REASONS = {"clusterStatus"}
+DECLARED = set(re.findall(r"reason: (\w+)", page("custom-components.md"))) | {
+    "clusterVectorStoreReady", "clusterBBRNotRedy", "modelharnessCacheNotReady",
+}  # fmt: skip
+"""Reasons that examples declare, and those of its file with mistakes."""
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -77,7 +82,7 @@ def test_environment_variables():
 
 
 def test_reasons():
-    known = BY_NAME.keys() | NO_REASONS
+    known = BY_NAME.keys() | NO_REASONS | DECLARED
     kinds = "|".join({*SubjectKind, *Layer} - {SubjectKind.NAMESPACE})
     named = found(rf"\b(?:{kinds})[A-Z][A-Za-z]*")
     assert [each for each in named if each[1] not in known] == []

@@ -11,6 +11,7 @@ from reporter.catalogue import resources as r
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
+from reporter.model.selection import parse_selector
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 
@@ -25,21 +26,33 @@ Document = dict[str, object]
 
 def resource_of(doc: Document) -> Resource[KubeObject]:
     """The resource that a document is of; without an `apiVersion`, what is read for all stacks."""
-    group, _, _ = str(doc.get("apiVersion", "")).rpartition("/")
-    fitting = [each for each in r.ALL if each.kind == doc["kind"]]
-    if "apiVersion" in doc:
-        fitting = [each for each in fitting if each.group == group]
+    fitting = _of_kind(doc, r.ALL)
     selected = [each for each in fitting if each.label_selector and _selects(each, doc)]
     plain = [each for each in fitting if not each.label_selector]
     by_stack = sorted(plain, key=lambda each: each.stack is not None)
     return (selected + by_stack)[0]
 
 
+def resources_of(
+    doc: Document, declared: Iterable[Resource[KubeObject]]
+) -> list[Resource[KubeObject]]:
+    """The resource that a document is of, and those of declarations, which may read it too."""
+    built_in = [resource_of(doc)] if _of_kind(doc, r.ALL) else []
+    return built_in + [each for each in _of_kind(doc, declared) if _selects(each, doc)]
+
+
+def _of_kind(
+    doc: Document, resources: Iterable[Resource[KubeObject]]
+) -> list[Resource[KubeObject]]:
+    group, _, _ = str(doc.get("apiVersion", "")).rpartition("/")
+    fitting = [each for each in resources if each.kind == doc["kind"]]
+    return [each for each in fitting if "apiVersion" not in doc or each.group == group]
+
+
 def _selects(resource: Resource[KubeObject], doc: Document) -> bool:
-    key, equals, value = resource.label_selector.partition("=")
     metadata = doc.get("metadata")
-    labels = metadata.get("labels") or {} if isinstance(metadata, dict) else {}
-    return key in labels and (not equals or labels[key] == value)
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return parse_selector(resource.label_selector).matches(labels)
 
 
 def at(seconds: float = 0) -> Instant:
@@ -151,18 +164,22 @@ def snapshot_of(
     served: Iterable[str] | None = ALL_CRDS,
     unknown: Mapping[Resource[KubeObject], ResourceState] | None = None,
     covered: Iterable[str] | None = None,
+    declared: Iterable[Resource[KubeObject]] = (),
 ) -> Snapshot:
     """A snapshot of a live cluster that holds these objects.
 
-    A custom resource that is not `served` is absent; one that is `unknown` has that state.
+    A custom resource that is not `served` is absent; one that is `unknown` has that state. What is
+    read for declarations is `declared`.
     """
-    objects: dict[Resource[KubeObject], list[KubeObject]] = {each: [] for each in r.ALL}
+    declared = tuple(declared)
+    resources = (*r.ALL, *declared)
+    objects: dict[Resource[KubeObject], list[KubeObject]] = {each: [] for each in resources}
     for doc in docs:
-        resource = resource_of(doc)
-        objects[resource].append(msgspec.convert(doc, resource.type, strict=True))
+        for resource in resources_of(doc, declared):
+            objects[resource].append(msgspec.convert(doc, resource.type, strict=True))
     names = None if served is None else frozenset(served)
-    states = {each: ResourceState(Served.SERVED) for each in r.ALL}
-    for each in r.ALL:
+    states = {each: ResourceState(Served.SERVED) for each in resources}
+    for each in resources:
         if each.custom and names is not None and str(each) not in names:
             states[each] = ResourceState(Served.ABSENT)
     return Snapshot(

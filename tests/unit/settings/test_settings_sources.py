@@ -3,7 +3,7 @@ import os
 import pytest
 
 from reporter.cli.configure import ProgramSettings, load_settings
-from reporter.cli.flags import GROUPS, add_setting_flags, settings_from
+from reporter.cli.flags import FILE_ONLY, GROUPS, add_setting_flags, settings_from
 from reporter.cli.parser import Parser
 from reporter.errors import UsageError
 from reporter.setting_types import bind_address
@@ -27,7 +27,7 @@ def settings(*argv):
 def test_every_setting_has_a_flag_in_exactly_one_group():
     """A setting that is added cannot be forgotten in the help."""
     grouped = [field for _, fields in GROUPS for field in fields]
-    assert sorted(grouped) == sorted(ProgramSettings.model_fields)
+    assert sorted([*grouped, *FILE_ONLY]) == sorted(ProgramSettings.model_fields)
 
 
 def test_defaults():

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
-from reporter.workload.deployment import DeploymentFault, is_available, judge_deployment
+from reporter.workload.deployment import is_available, judge_deployment
+from reporter.workload.standing import WorkloadFault
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -36,7 +37,7 @@ def status(**fields) -> dict:
     return {"status": fields}
 
 
-def judge(doc: dict, *docs: dict, **options) -> DeploymentFault | None:
+def judge(doc: dict, *docs: dict, **options) -> WorkloadFault | None:
     snapshot = snapshot_of(doc, *docs, **options)
     (judged,) = snapshot[DEPLOYMENTS]
     return judge_deployment(judged, snapshot)

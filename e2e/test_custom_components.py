@@ -1,0 +1,293 @@
+"""What users declare, on the real API server, with what the chart grants for it."""
+
+import dataclasses
+
+import pytest
+import yaml
+
+from e2e.envtest.audit import requests
+from e2e.envtest.release import REPORTER
+from e2e.grants import granted, unused
+from tests.daemon.replica import Program, until
+
+PLACE = "vectors"
+STATEFULSETS, DAEMONSETS = "statefulsets.apps", "daemonsets.apps"
+WIDGETS = "widgets.example.com"
+MODEL = "llama-3-1-8b"
+CRASH = ("CrashLoopBackOff", "back-off 40s restarting failed container")
+
+STORE = {
+    "reason": "clusterVectorStoreNotReady",
+    "layer": "cluster",
+    "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["elsewhere", PLACE]},
+    "suppresses": ["inferencesetRouteNotReady"],
+    "why": "routes are kept in the store",
+}
+AGENT = {
+    "reason": "clusterAgentNotReady",
+    "layer": "cluster",
+    "workload": {"kind": "DaemonSet", "name": "agent", "namespaces": [PLACE]},
+}
+CRD = {"reason": "clusterWidgetCRDMissing", "layer": "cluster", "crd": {"name": WIDGETS}}
+WIDGET = {
+    "reason": "inferencesetWidgetNotReady",
+    "layer": "modeldeployment",
+    "condition": {
+        "group": "example.com", "version": "v1", "plural": "widgets", "kind": "Widget",
+        "type": "Ready", "subject-label": "example.com/model", "selector": "tier in (gold, silver)",
+    },
+}  # fmt: skip
+COMPONENTS = [STORE, AGENT, CRD, WIDGET]
+
+TEMPLATE = {
+    "metadata": {"labels": {"app": "own"}},
+    "spec": {
+        "nodeName": "system-0",
+        "containers": [{"name": "main", "image": "registry.example/main:1"}],
+    },
+}
+SELECTOR = {"matchLabels": {"app": "own"}}
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": WIDGETS},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"kind": "Widget", "plural": "widgets", "singular": "widget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def owner(kind: str, name: str, **spec) -> dict:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": PLACE},
+        "spec": {"selector": SELECTOR, "template": TEMPLATE, **spec},
+    }
+
+
+async def agent_runs_on(stage, nodes: int) -> None:
+    status = {
+        "desiredNumberScheduled": 2, "currentNumberScheduled": 2, "updatedNumberScheduled": 2,
+        "numberMisscheduled": 0, "numberReady": nodes, "numberAvailable": nodes,
+        "numberUnavailable": 2 - nodes, "observedGeneration": 1,
+    }  # fmt: skip
+    await stage.stack.status(DAEMONSETS, PLACE, "agent", status)
+
+
+async def install_crd(stage) -> None:
+    await stage.api.apply(DEFINITION)
+
+    async def served():
+        resources = await stage.api.resources(fresh=True)
+        return any(each.name == WIDGETS for each in resources)
+
+    await until(served, f"{WIDGETS} is served")
+
+
+async def widget_says(stage, namespace: str, status: str, reason: str, message: str = "") -> None:
+    await stage.stack.condition(WIDGETS, namespace, "edge", "Ready", status, reason, message)
+
+
+@pytest.fixture(name="installed")
+async def _installed(stage):
+    """What is declared, all of it well."""
+    stage.namespaces.append(PLACE)
+    await stage.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PLACE}})
+    await stage.api.apply(owner("StatefulSet", "qdrant", replicas=2, serviceName="qdrant"))
+    await stage.stack.settled(PLACE)
+    await stage.api.apply(owner("DaemonSet", "agent"))
+    await agent_runs_on(stage, 2)
+    await install_crd(stage)
+    yield
+    served = {each.name for each in await stage.api.resources(fresh=True)}
+    if WIDGETS in served:
+        await stage.stack.remove_crd(WIDGETS)
+
+
+@pytest.fixture(name="watching")
+async def _watching(installed, stage, another, replica):
+    """A replica with the rights of a chart that declares them, once it has found all well."""
+    release, notes = await another("custom", REPORTER, {"customComponents": COMPONENTS})
+    assert all(each["reason"] in notes for each in COMPONENTS)
+    daemon = await replica(release=release)
+    await stage.told("clusterReady", "cluster", state="over")
+    assert await stage.firing() == set()
+    return daemon, release
+
+
+async def test_statefulset(stage, watching):
+    """Degraded, then down, and taken back: one Event, and the cluster is ready again."""
+    key = (STORE["reason"], "cluster")
+    await stage.stack.pod_waiting(PLACE, "qdrant-1", *CRASH, restarts=3)
+    event = await stage.told(*key)
+    degraded = "StatefulSet vectors/qdrant is degraded: 1/2 ready, CrashLoopBackOff (pod qdrant-1: "
+    assert event["message"].startswith(degraded)
+    assert (event["involvedObject"]["kind"], event["involvedObject"]["name"]) == (
+        "Namespace",
+        PLACE,
+    )
+    assert (event["related"]["kind"], event["related"]["apiVersion"]) == ("StatefulSet", "apps/v1")
+    assert event["metadata"]["labels"]["status-reporter.io/layer"] == "cluster"
+
+    patch = {"spec": {"replicas": 0}}
+    await stage.api.patch(STATEFULSETS, "qdrant", patch, namespace=PLACE)
+    down = "StatefulSet vectors/qdrant is down: 0/0 ready, scaled to zero"
+
+    async def says_down():
+        return (await stage.told(*key))["message"] == down
+
+    await until(says_down, "it is down")
+    assert await stage.firing() == {key}
+    await stage.api.patch(STATEFULSETS, "qdrant", {"spec": {"replicas": 2}}, namespace=PLACE)
+    over = await stage.told(*key, state="over")
+    assert over["metadata"]["uid"] == event["metadata"]["uid"]
+
+
+async def test_declared_cause_suppresses_a_built_in_symptom(stage, workload, watching):
+    """Its message says so; once it is over, the symptom is told."""
+    symptom = ("inferencesetRouteNotReady", f"inferenceset/{workload}/{MODEL}")
+    await stage.api.delete(STATEFULSETS, "qdrant", namespace=PLACE)
+    await stage.told(STORE["reason"], "cluster")
+    routes = "httproutes.gateway.networking.k8s.io"
+    await stage.stack.parent_condition(
+        routes, workload, f"{MODEL}-route", "Accepted", "False", "NoMatchingParent", ""
+    )
+
+    async def suppresses():
+        event = await stage.told(STORE["reason"], "cluster")
+        return event["message"] == (
+            "StatefulSet vectors/qdrant is down: missing (looked in elsewhere, vectors) "
+            "(suppressing downstream reasons: inferencesetRouteNotReady in 1 namespace(s))"
+        )
+
+    await until(suppresses, "the symptom is suppressed")
+    assert not await stage.events(symptom)
+    await stage.api.apply(owner("StatefulSet", "qdrant", replicas=2, serviceName="qdrant"))
+    await stage.told(STORE["reason"], "cluster", state="over")
+    await stage.told(*symptom)
+
+
+async def test_daemonset(stage, watching):
+    """On fewer nodes than wanted, on none, and on all again."""
+    key = (AGENT["reason"], "cluster")
+    await agent_runs_on(stage, 1)
+    event = await stage.told(*key)
+    assert event["message"] == (
+        "DaemonSet vectors/agent is degraded: 1/2 ready, not all pods are ready"
+    )
+    await agent_runs_on(stage, 0)
+
+    async def is_down():
+        return " is down: 0/2 ready" in (await stage.told(*key))["message"]
+
+    await until(is_down, "it is down")
+    await agent_runs_on(stage, 2)
+    await stage.told(*key, state="over")
+
+
+async def test_crd_that_is_missing_and_installed(stage, watching):
+    """The Event is about the definition, which does not exist."""
+    key = (CRD["reason"], "cluster")
+    await stage.stack.remove_crd(WIDGETS)
+    event = await stage.told(*key)
+    assert event["message"] == (
+        "CustomResourceDefinition widgets.example.com is not served: install or repair what brings it"
+    )
+    assert event["involvedObject"]["name"] == WIDGETS
+    await install_crd(stage)
+    await stage.told(*key, state="over")
+
+
+async def test_condition(stage, workload, watching):
+    """About the model that its label names; of objects that the selector leaves out, nothing."""
+    key = (WIDGET["reason"], f"inferenceset/{workload}/{MODEL}")
+    await stage.told("inferencesetReady", key[1], state="over")
+    for name, tier in (("edge", "gold"), ("other", "bronze")):
+        labels = {"example.com/model": MODEL, "tier": tier}
+        metadata = {"name": name, "namespace": workload, "labels": labels}
+        await stage.api.apply(
+            {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata}
+        )
+    conditions = {"conditions": [{"type": "Ready", "status": "False", "reason": "Other"}]}
+    await stage.stack.status(WIDGETS, workload, "other", conditions)
+    await widget_says(stage, workload, "False", "BackendDown", "nothing answers")
+    event = await stage.told(*key)
+    assert event["message"] == (
+        f"InferenceSet {workload}/{MODEL}: Widget {workload}/edge: "
+        "Ready is False, BackendDown: nothing answers"
+    )
+    assert (event["involvedObject"]["name"], event["related"]["name"]) == (workload, "edge")
+    await widget_says(stage, workload, "True", "Works")
+    await stage.told(*key, state="over")
+    ready = await until(
+        lambda: stage.events(("inferencesetReady", key[1]), state="over"), "it is ready again"
+    )
+    assert len(ready) in (1, 2)
+
+
+async def test_what_the_chart_grants_is_what_is_asked_for(plane, kubectl, watching):
+    """Nothing is forbidden, and nothing is granted for a declaration that nobody needs."""
+    daemon, release = watching
+    await daemon.passes(2)
+    account = (await release.container()).account
+    user = f"system:serviceaccount:{release.namespace}:{account}"
+    seen = list(requests(plane.audit_log, user))
+    assert [each for each in seen if not each.allowed] == []
+    grants = {
+        each
+        for each in granted(kubectl, release.name)
+        if each.resource in (STATEFULSETS, DAEMONSETS, WIDGETS)
+    }
+    assert {(each.verb, each.resource) for each in grants} == {
+        (verb, resource)
+        for verb in ("list", "watch")
+        for resource in (STATEFULSETS, DAEMONSETS, WIDGETS)
+    }
+    assert unused(grants, seen) == set()
+
+
+@pytest.fixture(name="powerless")
+async def _powerless(release, kubectl, tmp_path):
+    """What starts a replica with declarations, and the rights of a chart that has none."""
+    account = (await release.container()).account
+    token = kubectl("create", "token", account, "-n", release.namespace).strip()
+    access = dataclasses.replace(release.admin, token=token)
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump({"custom-components": [STORE, WIDGET]}))
+    program = Program(
+        access.write_kubeconfig(tmp_path / "powerless.yaml"), "powerless", config=str(config)
+    )
+    yield program
+    await program.stop()
+
+
+async def test_without_the_rights_it_says_which_are_missing(stage, installed, powerless):
+    """Where operators look; what cannot be read is no fault, and the cluster is not ready."""
+    await (await powerless.start()).ready()
+    event = await stage.told("clusterStatusUnknown", "cluster")
+    assert event["message"] == (
+        "Resource widgets.example.com cannot be read (forbidden), so what rests on it is unknown; "
+        "grant the reporter: list, watch on widgets.example.com (and 1 more)"
+    )
+    await powerless.passes(2)
+    assert await powerless.dispositions() == {("clusterStatusUnknown", "cluster"): "firing"}
+    assert not await stage.events(("clusterReady", "cluster"))
+    unknown = {each["resource"]: each["cause"] for each in (await powerless.report())["unknown"]}
+    assert unknown == {STATEFULSETS: "forbidden", WIDGETS: "forbidden"}

@@ -1,0 +1,115 @@
+{{/* The file of --config: what the values declare, as it is. Empty without any declaration. */}}
+{{- define "status-reporter.configFile" -}}
+{{- with .Values.customComponents -}}
+{{- dict "custom-components" . | toYaml -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "status-reporter.configName" -}}
+{{- include "status-reporter.label" (printf "%s-config" (include "status-reporter.fullname" .)) -}}
+{{- end -}}
+
+{{/* Where that file is in the container. */}}
+{{- define "status-reporter.configFolder" -}}
+/etc/status-reporter
+{{- end -}}
+
+{{/* What is read in any case, or for a stack, as `<resource>.<group>: true`. */}}
+{{- define "status-reporter.readAnyway" -}}
+{{- $files := list "always" -}}
+{{- range $stack, $mode := include "status-reporter.stacks" . | fromYaml -}}
+{{- if ne $mode "off" -}}
+{{- $files = append $files $stack -}}
+{{- end -}}
+{{- end -}}
+{{- range $files }}
+{{- range printf "files/cluster-role/%s.yaml" . | $.Files.Get | fromYamlArray }}
+{{- $group := first .apiGroups }}
+{{- range .resources }}
+{{ printf "%s.%s" . $group | quote }}: true
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The rules of the ClusterRole for what is declared, each kind once; empty where nothing more is read. */}}
+{{- define "status-reporter.customRules" -}}
+{{- $read := include "status-reporter.readAnyway" . | fromYaml -}}
+{{- range .Values.customComponents -}}
+{{- $group := "" -}}
+{{- $plural := "" -}}
+{{- with .workload -}}
+{{- $group = "apps" -}}
+{{- $plural = printf "%ss" (lower .kind) -}}
+{{- end -}}
+{{- with .condition -}}
+{{- $group = .group -}}
+{{- $plural = .plural -}}
+{{- end -}}
+{{- $key := printf "%s.%s" $plural $group -}}
+{{- if and $plural (not (hasKey $read $key)) -}}
+{{- $_ := set $read $key true }}
+- apiGroups: [{{ $group | quote }}]
+  resources:
+    - {{ $plural }} # {{ .reason }}
+  verbs: [list, watch]
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What the schema cannot say of declarations: names that must be there, or must not. The program checks the rest when it starts. */}}
+{{- define "status-reporter.customChecks" -}}
+{{- $names := .Files.Get "files/reasons.yaml" | fromYamlArray -}}
+{{- range $index, $each := .Values.customComponents -}}
+{{- if has .reason $names -}}
+{{- fail (printf "customComponents[%d].reason is %s, which is taken: choose another name" $index .reason) -}}
+{{- end -}}
+{{- $names = append $names .reason -}}
+{{- end -}}
+{{- range $index, $each := .Values.customComponents -}}
+{{- $others := without $names .reason -}}
+{{- range $key := list "before" "after" -}}
+{{- with get $each $key -}}
+{{- if not (has . $others) -}}
+{{- fail (printf "customComponents[%d].%s (%s) is %s, which is no other reason" $index $key $each.reason .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range .suppresses -}}
+{{- if not (has . $others) -}}
+{{- fail (printf "customComponents[%d].suppresses (%s) names %s, which is no other reason" $index $each.reason .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.customComponents -}}
+{{- range $reason, $_ := .Values.grace -}}
+{{- if not (has $reason $names) -}}
+{{- fail (printf "grace names %s, which is no reason" $reason) -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.disableReasons -}}
+{{- if not (has . $names) -}}
+{{- fail (printf "disableReasons names %s, which is no reason" .) -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.extraArgs -}}
+{{- if hasPrefix "--config" . -}}
+{{- fail (printf "extraArgs has %s, and customComponents are in a file of --config too: put them into yours, or leave it out" .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The part of the notes about declarations. */}}
+{{- define "status-reporter.customNotes" -}}
+{{- with .Values.customComponents }}
+{{- $reasons := list }}
+{{- range . }}
+{{- $reasons = append $reasons .reason }}
+{{- end }}
+
+Reasons of your own (customComponents): {{ join ", " $reasons }}.
+To see them explained:
+  kubectl -n {{ include "status-reporter.namespace" $ }} exec deploy/{{ include "status-reporter.fullname" $ }} -- status-reporter explain --config {{ include "status-reporter.configFolder" $ }}/config.yaml
+{{- end }}
+{{- end -}}

@@ -1,0 +1,116 @@
+"""The setting `custom-components`: a list of declarations in the file of `--config`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_core import ErrorDetails
+from pydantic_settings import NoDecode
+
+from reporter.catalogue.built_in import BUILT_IN
+from reporter.catalogue.custom.checks import MOST_COMPONENTS, find_wrong
+from reporter.catalogue.custom.errors import ALLOWED, DeclarationError, Problem, Wrong
+from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
+from reporter.setting_types import Allowed
+
+FIELD: Final = "custom_components"
+
+_TEXTS: Final = ("summary", "action", "why")
+PARTS: Final = {
+    "": CustomComponent,
+    "workload": CustomWorkload,
+    "crd": CustomCrd,
+    "condition": CustomCondition,
+}
+
+
+def key_of(field: str) -> str:
+    """Return how a field of a declaration is written in the file."""
+    return field.replace("_", "-")
+
+
+def keys_of(part: str) -> tuple[str, ...]:
+    """Return the keys of a declaration (empty), or of one of its parts."""
+    return tuple(key_of(each.name) for each in fields(PARTS[part]))
+
+
+def _declarations(value: object) -> object:
+    """Return declarations with the names that fields have in code."""
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("not a list in a file")  # noqa: TRY004 - what pydantic takes for a refusal
+    if len(value) > MOST_COMPONENTS:
+        raise ValueError(f"{len(value)} entries")
+    return tuple(_declaration(each) if isinstance(each, Mapping) else each for each in value)
+
+
+def _declaration(entry: Mapping[object, object]) -> dict[str, object]:
+    found = _fields(entry)
+    for part in PARTS:
+        inner = found.get(part)
+        if isinstance(inner, Mapping):
+            found[part] = _fields(inner)
+    condition = found.get("condition")
+    if isinstance(condition, dict) and isinstance(condition.get("status"), bool):
+        condition["status"] = str(condition["status"])  # an unquoted True in YAML
+    for key in _TEXTS:
+        text = found.get(key)
+        if isinstance(text, str):
+            found[key] = " ".join(text.split())  # YAML leaves the breaks of `>` and `|`
+    return found
+
+
+def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
+    return {
+        str(key).replace("-", "_"): value for key, value in mapping.items() if value is not None
+    }
+
+
+def _right(components: tuple[CustomComponent, ...]) -> tuple[CustomComponent, ...]:
+    wrong = find_wrong(components, BUILT_IN)
+    if wrong:
+        raise DeclarationError(wrong)
+    return components
+
+
+CustomComponents = Annotated[
+    tuple[CustomComponent, ...],
+    NoDecode,
+    BeforeValidator(_declarations),
+    AfterValidator(_right),
+    Allowed(f"a list of at most {MOST_COMPONENTS} declarations, in the file of --config"),
+]
+
+
+def wrong_form(error: ErrorDetails, given: object) -> Wrong | None:
+    """Return which key of which declaration has a wrong form.
+
+    Args:
+        error: of the setting.
+        given: the setting as it was given.
+
+    Returns:
+        None if it is the list itself that is wrong.
+
+    """
+    match error["loc"]:
+        case (_, int(index), *path):
+            parts = [key_of(each) for each in path if isinstance(each, str)]
+            entry = given[index] if isinstance(given, Sequence) else None
+            named = entry.get("reason") if isinstance(entry, Mapping) else None
+            return Wrong(index + 1, named if isinstance(named, str) else "", _form(error, parts))
+        case _:
+            return None
+
+
+def _form(error: ErrorDetails, parts: Sequence[str]) -> Problem:
+    key = ".".join(parts)
+    if error["type"] == "unexpected_keyword_argument":
+        *above, last = parts
+        known = keys_of(".".join(above))
+        near = get_close_matches(last, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return Problem(key, error["input"], ", ".join(known), f"no such key{hint}")
+    value = None if error["type"] == "missing" else error["input"]
+    return Problem(key, value, ALLOWED[key])

@@ -1,0 +1,102 @@
+"""What users declare to be watched beside Deployments: StatefulSets, DaemonSets, conditions."""
+
+from reporter.model.objects.base import Conditioned, KubeObject, Part
+from reporter.model.objects.selectors import LabelSelector
+
+
+class RollingStatefulSet(Part, frozen=True):
+    """`spec.updateStrategy.rollingUpdate` of a StatefulSet."""
+
+    partition: int | None = None
+
+
+class StatefulSetStrategy(Part, frozen=True):
+    """`spec.updateStrategy` of a StatefulSet."""
+
+    type: str = "RollingUpdate"
+    rolling_update: RollingStatefulSet | None = None
+
+
+class StatefulSetSpec(Part, frozen=True):
+    """`spec` of a StatefulSet."""
+
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    update_strategy: StatefulSetStrategy | None = None
+
+
+class StatefulSetStatus(Conditioned, frozen=True):
+    """`status` of a StatefulSet."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int | None = None
+    current_revision: str = ""
+    update_revision: str = ""
+
+
+class StatefulSet(KubeObject, frozen=True):
+    """apps/v1 StatefulSet."""
+
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
+
+    @property
+    def wanted(self) -> int:
+        """Replicas asked for; the API's default is 1."""
+        return 1 if self.spec.replicas is None else self.spec.replicas
+
+
+class DaemonSetStrategy(Part, frozen=True):
+    """`spec.updateStrategy` of a DaemonSet."""
+
+    type: str = "RollingUpdate"
+
+
+class DaemonSetSpec(Part, frozen=True):
+    """`spec` of a DaemonSet."""
+
+    selector: LabelSelector | None = None
+    update_strategy: DaemonSetStrategy | None = None
+
+
+class DaemonSetStatus(Conditioned, frozen=True):
+    """`status` of a DaemonSet."""
+
+    observed_generation: int = 0
+    desired_number_scheduled: int = 0
+    number_ready: int = 0
+    number_available: int = 0
+    number_unavailable: int = 0
+    updated_number_scheduled: int = 0
+
+
+class DaemonSet(KubeObject, frozen=True):
+    """apps/v1 DaemonSet."""
+
+    spec: DaemonSetSpec = DaemonSetSpec()
+    status: DaemonSetStatus = DaemonSetStatus()
+
+    @property
+    def wanted(self) -> int:
+        """How many nodes should run its pod, as its controller counted them."""
+        return self.status.desired_number_scheduled
+
+
+class ConditionedStatus(Conditioned, frozen=True):
+    """`status` of an object of any kind, with what is read of conditions.
+
+    Attributes:
+        observed_generation: text too, where the CRD is Istio's (`x-kubernetes-int-or-string`).
+
+    """
+
+    observed_generation: int | str | None = None
+
+
+class ConditionedObject(KubeObject, frozen=True):
+    """An object of any kind, of which the conditions are read."""
+
+    status: ConditionedStatus | None = None

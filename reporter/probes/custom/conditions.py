@@ -1,0 +1,139 @@
+"""Whether the conditions that users declare have the status that they should have."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from reporter.catalogue.resources import INFERENCESERVICES, of_subject
+from reporter.model.catalogue import Declared
+from reporter.model.custom import CustomComponent, CustomCondition
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition, Conditioned, KubeObject
+from reporter.model.resource import Resource
+from reporter.model.subject import CLUSTER, Layer, Subject, SubjectKind
+from reporter.model.text import clean, cut, detail
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.namespaces import namespace_ref
+from reporter.workload.owners import owning_subject
+
+_CAUSE_BYTES: Final = 100
+
+_OBSERVES_ANOTHER: Final = frozenset({(INFERENCESERVICES.group, INFERENCESERVICES.kind)})
+"""Kinds whose `status.observedGeneration` is that of another object (KServe sheet, fact 1)."""
+
+
+def probe_condition(
+    declared: Declared, snapshot: Snapshot, settings: EvaluationSettings
+) -> Iterator[Finding]:
+    """Yield a finding for each object whose condition has another status than it must have.
+
+    A condition that is not there, or is Unknown, tells nothing yet. One that was written for an
+    earlier spec may be about what was just corrected: it goes on where it fires, and begins
+    nothing. An object that is being deleted is nobody's fault.
+    """
+    component, resource = declared.component, declared.resource
+    rule = component.condition
+    if rule is None or resource is None:
+        return
+    table = snapshot[resource]
+    failing = table.chosen((rule.type, rule.status), lambda objects: _failing(objects, rule))
+    if not failing:
+        return
+    scope = _Scope(component, resource, snapshot, settings)
+    for obj in failing:
+        subject = scope.subject_of(obj)
+        condition = _condition(obj, rule.type)
+        if subject is not None and condition is not None:
+            yield scope.finding(obj, condition, subject)
+
+
+def _failing(objects: Iterable[KubeObject], rule: CustomCondition) -> Iterator[KubeObject]:
+    for obj in objects:
+        condition = _condition(obj, rule.type)
+        if condition is None or obj.deleting:
+            continue
+        if condition.status not in (rule.status, "Unknown", ""):
+            yield obj
+
+
+def _condition(obj: KubeObject, type_: str) -> Condition | None:
+    status = getattr(obj, "status", None)
+    return status.condition(type_) if isinstance(status, Conditioned) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """One rule over the objects of one snapshot."""
+
+    component: CustomComponent
+    resource: Resource[KubeObject]
+    snapshot: Snapshot
+    settings: EvaluationSettings
+
+    @property
+    def _subject_kind(self) -> SubjectKind:
+        return self.settings.catalogue[self.component.reason].subject_kind
+
+    def subject_of(self, obj: KubeObject) -> Subject | None:
+        """Return what a finding about an object is about; None if that is no subject."""
+        rule = self.component.condition
+        match self.component.layer:
+            case Layer.CLUSTER:
+                return CLUSTER
+            case Layer.HARNESS:
+                return Subject.of_namespace(obj.namespace)
+            case _ if rule is not None and rule.subject_label:
+                name = obj.metadata.label(rule.subject_label)
+                return Subject(self._subject_kind, obj.namespace, name) if name else None
+            case _:
+                return owning_subject(self.resource, obj, self._subject_kind, self.snapshot)
+
+    def finding(self, obj: KubeObject, condition: Condition, subject: Subject) -> Finding:
+        """Return the finding about an object that fails."""
+        related = self.resource.ref(obj)
+        told = detail(condition.reason, condition.message)
+        fault = f"{condition.type} is {condition.status}"
+        namespace = obj.namespace or self.settings.release_namespace
+        return Finding(
+            reason=self.component.reason,
+            subject=subject,
+            involved=namespace_ref(self.snapshot, namespace),
+            related=related,
+            message=clean(
+                f"{self._title(subject)}{related}: {fault}" + (f", {told}" if told else "")
+            ),
+            cause=cut(
+                clean(" ".join((fault, f"({condition.reason})" * bool(condition.reason)))),
+                _CAUSE_BYTES,
+            ),
+            transition=condition.last_transition_time,
+            created=obj.created,
+            governs=bool(self.component.suppresses),
+            sustains=is_outdated(self.resource, obj, condition),
+        )
+
+    def _title(self, subject: Subject) -> str:
+        """Return what the message begins with: the subject, where the object is another."""
+        kinds = {each.kind for each in of_subject(subject.kind)}
+        if not kinds or self.resource.kind in kinds:
+            return ""
+        return f"{min(kinds)} {subject.namespace}/{subject.name}: "
+
+
+def is_outdated(resource: Resource[KubeObject], obj: KubeObject, condition: Condition) -> bool:
+    """Tell whether a condition was written for an earlier generation of its object.
+
+    Its own `observedGeneration` says so by the API's conventions; many controllers set that of the
+    status alone. Neither is there in some kinds: then a condition is taken for what it says.
+    """
+    observed = _number(condition.observed_generation)
+    if not observed and (resource.group, resource.kind) not in _OBSERVES_ANOTHER:
+        observed = _number(getattr(getattr(obj, "status", None), "observed_generation", None))
+    return 0 < observed < obj.metadata.generation
+
+
+def _number(generation: object) -> int:
+    """Return a generation as a number, 0 where there is none; Istio's may be text."""
+    text = str(generation)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 0  # noqa: PLR2004  # int64

@@ -1,0 +1,114 @@
+"""What is common to judging Deployments, StatefulSets and DaemonSets (design section 4).
+
+Replicas are judged, not only pods: a quota that refuses pods leaves none that could be not Ready.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.catalogue.resources import NODES, PODS
+from reporter.model.objects import LabelSelector, Pod
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.pod import PodFault, counts, is_ready, judge_pod
+
+DOWN: Final = 20
+DEGRADED: Final = 10
+"""Severities: no replica serves, or fewer than wanted do."""
+
+STEP_BUDGET: Final = timedelta(seconds=600)
+"""How long a step of a rollout may take where the API keeps no deadline for it.
+
+StatefulSets and DaemonSets have no `progressDeadlineSeconds`; this is its default in Deployments.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadFault:
+    """What is wrong with a workload: a Deployment, a StatefulSet or a DaemonSet.
+
+    Attributes:
+        down: no replica is available; otherwise the workload is degraded.
+        cause: a few words, such as `CrashLoopBackOff`.
+        detail: ready and wanted replicas and the cause, for the message.
+        transition: since when, where a condition's status says so.
+        budget: time it may legitimately last from `transition`, as a step of a rollout does.
+
+    """
+
+    down: bool
+    cause: str
+    detail: str
+    transition: datetime | None = None
+    budget: timedelta | None = None
+
+    @property
+    def standing(self) -> str:
+        """`down` or `degraded`."""
+        return "down" if self.down else "degraded"
+
+    @property
+    def severity(self) -> int:
+        """Down is worse than degraded."""
+        return DOWN if self.down else DEGRADED
+
+
+MISSING: Final = WorkloadFault(down=True, cause="missing", detail="missing")
+"""The fault of a workload that does not exist."""
+
+SCALED_TO_ZERO: Final = WorkloadFault(
+    down=True, cause="scaled to zero", detail="0/0 ready, scaled to zero"
+)
+"""The fault of a workload that somebody asked no replica of."""
+
+
+def pods_of(selector: LabelSelector | None, namespace: str, snapshot: Snapshot) -> tuple[Pod, ...]:
+    """Return the pods that stand for replicas, by name."""
+    if selector is None:
+        return ()
+    pods = snapshot[PODS].in_namespace(namespace)
+    return tuple(pod for pod in pods if selector.matches(pod.metadata.labels) and counts(pod))
+
+
+def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> tuple[str, str]:
+    """Return why replicas are not ready, as far as their pods tell: in a few words and as text."""
+    worst = worst_pod(pods, snapshot)
+    if worst is not None:
+        pod, fault = worst
+        return fault.cause, f"{fault.cause} (pod {pod.name}: {fault.detail})"
+    if not pods and snapshot.absence_known(PODS, namespace):
+        return "no pods", "no pods"
+    return "not ready", "not all pods are ready"
+
+
+def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
+    """Return the pod with the worst fault, the first by name among equals."""
+    nodes = snapshot[NODES] if snapshot.known(NODES) else None
+    judged = ((pod, judge_pod(pod, nodes=nodes, startup_budget=timedelta(0))) for pod in pods)
+    faults = [(pod, fault) for pod, fault in judged if fault is not None]
+    return min(faults, key=lambda each: (-each[1].severity, each[0].name), default=None)
+
+
+def not_ready_since(pods: Iterable[Pod]) -> datetime | None:
+    """Return since when the first of the pods that are not Ready has not been."""
+    since = (_not_ready_since(pod) for pod in pods if not is_ready(pod))
+    return min((each for each in since if each is not None), default=None)
+
+
+def last_step(pods: Iterable[Pod]) -> datetime | None:
+    """Return when a pod was last made, which is the last step of a rollout.
+
+    That a pod became Ready is none by itself: one that crashes time and again does so each time.
+    """
+    steps = (pod.created for pod in pods)
+    return max((step for step in steps if step is not None), default=None)
+
+
+def _not_ready_since(pod: Pod) -> datetime | None:
+    """Return when the pod was last seen to become not Ready; a young one never was Ready."""
+    for name in ("Ready", "PodScheduled"):
+        condition = pod.status.condition(name)
+        if condition is not None and condition.status == "False":
+            return condition.last_transition_time
+    return pod.created

@@ -1,0 +1,187 @@
+"""`customComponents`: the file that the program reads, the rights that it takes, what is refused."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reporter.catalogue.rbac import VERBS
+from reporter.catalogue.render_schema import reason_names
+from reporter.catalogue.resources import CLUSTER_WIDE
+from reporter.cli.configure import load_settings
+from tests.helm.charts import REPORTER, load, render, template
+
+ENTRIES = [each["entry"] for each in load("custom_right.yaml")]
+WRONG = yaml.safe_load(
+    (Path(__file__).parents[1] / "unit" / "settings" / "custom_wrong.yaml").read_text()
+)
+ALL = {"customComponents": ENTRIES}
+FOLDER = "/etc/status-reporter"
+
+
+def settings(tmp_path, content):
+    path = tmp_path / "config.yaml"
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
+    return load_settings({}, str(path))
+
+
+def test_the_program_reads_what_the_values_say(tmp_path):
+    """The file in the ConfigMap is the values, as they stand there."""
+    given = settings(tmp_path, {"custom-components": ENTRIES}).custom_components
+    rendered = settings(tmp_path, render(ALL).one("ConfigMap")["data"]["config.yaml"])
+    assert rendered.custom_components == given
+    assert len(given) == len(ENTRIES)
+
+
+def test_the_daemon_is_given_the_file():
+    rendered = render(ALL)
+    assert f"--config={FOLDER}/config.yaml" in rendered.flags
+    (mount,) = rendered.container["volumeMounts"]
+    (volume,) = rendered.pod["volumes"]
+    assert mount == {"name": volume["name"], "mountPath": FOLDER, "readOnly": True}
+    (name,) = (each["metadata"]["name"] for each in rendered.of("ConfigMap"))
+    assert volume["configMap"] == {"name": name}
+
+
+@pytest.mark.parametrize("annotations", [{}, {"a": "b"}])
+def test_a_change_rolls_the_pods(annotations):
+    """The program reads the file when it starts."""
+
+    def marks(entries):
+        values = {"customComponents": entries, "podAnnotations": annotations}
+        return render(values).deployment["spec"]["template"]["metadata"]["annotations"]
+
+    one, other = marks(ENTRIES[:1]), marks(ENTRIES[:2])
+    assert one.keys() == {*annotations, "checksum/config"}
+    assert one != other
+    assert one == marks(ENTRIES[:1])
+
+
+@pytest.mark.parametrize("values", [{}, {"customComponents": []}, {"customComponents": None}])
+def test_without_any_there_is_no_file(values):
+    """None is what an older release knows nothing of, with `--reuse-values`."""
+    rendered = render(values)
+    assert not any(flag.startswith("--config") for flag in rendered.flags)
+    assert rendered.of("ConfigMap") == []
+    assert "volumes" not in rendered.pod
+    assert "annotations" not in rendered.deployment["spec"]["template"]["metadata"]
+
+
+def granted(values):
+    return [
+        (group, resource, verb)
+        for rule in render(values).one("ClusterRole")["rules"]
+        if "resourceNames" not in rule
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+
+
+def test_what_is_read_is_granted_and_nothing_else(tmp_path):
+    """Each kind once, also where several declarations or the catalogue itself read it."""
+    catalogue = settings(tmp_path, {"custom-components": ENTRIES}).catalogue
+    own = {(each.group, each.plural) for each in catalogue.resources if each not in CLUSTER_WIDE}
+    anyway = {(each.group, each.plural) for each in CLUSTER_WIDE}
+    added = granted(ALL)[:]
+    for each in granted({}):
+        added.remove(each)
+    assert sorted(added) == sorted((*each, verb) for each in own - anyway for verb in VERBS)
+    assert own & anyway, "an example reads what a stack reads too"
+
+
+def test_what_only_a_stack_reads_is_granted_without_it():
+    """A condition of InferenceServices is read whether KServe is looked at or not."""
+    entry = next(each for each in ENTRIES if each["reason"].startswith("inferenceservice"))
+    right = ("serving.kserve.io", "inferenceservices", "list")
+    values = {"customComponents": [entry]}
+    assert granted(values).count(right) == 1
+    assert granted({**values, "stacks.kserve": "off"}).count(right) == 1
+    assert granted({"stacks.kserve": "off"}).count(right) == 0
+
+
+@pytest.mark.parametrize("row", load("custom_right.yaml"), ids=lambda row: row["entry"]["reason"])
+def test_what_the_program_takes_the_chart_takes(tmp_path, row):
+    entries = [*row.get("beside", []), row["entry"]]
+    assert settings(tmp_path, {"custom-components": entries}).custom_components
+    assert template({"customComponents": entries}).returncode == 0
+
+
+@pytest.mark.parametrize("row", WRONG, ids=lambda row: row["says"])
+def test_what_the_program_refuses_the_chart_refuses(row):
+    """As far as a schema and a template can; the rest is refused when the program starts."""
+    done = template({"customComponents": row["entries"]})
+    by = row.get("chart", "schema")
+    if by == "nobody":
+        assert done.returncode == 0, "the row says that the chart takes it"
+    else:
+        assert done.returncode != 0
+        said = "meet the specifications of the schema" in done.stderr
+        assert said is (by == "schema"), done.stderr
+        assert "customComponents" in done.stderr
+
+
+NAME = ENTRIES[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"grace": {NAME: 5}, "disableReasons": [NAME, "clusterBBRNotReady"]},
+        {"grace": {"clusterBBRNotReady": 5}},
+    ],
+)
+def test_reasons_of_the_values_may_be_named(values):
+    assert template({**ALL, **values}).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"disableReasons": [NAME]}, "disableReasons.0 must be one of the following"),
+        ({"grace": {NAME: 5}}, "does not match"),
+        (
+            {**ALL, "disableReasons": ["clusterVectorStoreNotRedy"]},
+            "disableReasons names clusterVectorStoreNotRedy, which is no reason",
+        ),
+        (
+            {**ALL, "grace": {"clusterVectorStoreNotRedy": 5}},
+            "grace names clusterVectorStoreNotRedy, which is no reason",
+        ),
+        ({**ALL, "disableReasons": ["nodeNotReady"]}, "disableReasons.0"),
+        (
+            {**ALL, "extraArgs": ["--config=/mine.yaml"]},
+            "extraArgs has --config=/mine.yaml, and customComponents are in a file of --config too",
+        ),
+        (
+            {"customComponents": [{**ENTRIES[0], "after": "clusterBBRNotRedy"}]},
+            f"customComponents[0].after ({NAME}) is clusterBBRNotRedy, which is no other reason",
+        ),
+        (
+            {"customComponents": [{**ENTRIES[0], "suppresses": [NAME]}]},
+            f"customComponents[0].suppresses ({NAME}) names {NAME}, which is no other reason",
+        ),
+        (
+            {"customComponents": [*ENTRIES[:1], *ENTRIES[:1]]},
+            f"customComponents[1].reason is {NAME}, which is taken: choose another name",
+        ),
+    ],
+)
+def test_names_that_are_not_there(values, says):
+    done = template(values)
+    assert done.returncode != 0
+    assert says in done.stderr
+
+
+def test_the_parent_chart_hands_them_on(umbrella):
+    """Under the name of the subchart, as all its values."""
+    rendered = render(
+        {f"{REPORTER.name}.{key}": value for key, value in ALL.items()}, chart=umbrella
+    )
+    own = render(ALL).one("ConfigMap")["data"]
+    assert rendered.one("ConfigMap")["data"] == own
+
+
+def test_the_names_in_the_chart_are_those_of_the_catalogue():
+    """`make docs` renders them anew."""
+    assert (REPORTER / "files" / "reasons.yaml").read_text() == reason_names()

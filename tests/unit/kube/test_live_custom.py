@@ -1,0 +1,112 @@
+"""What is read of the live cluster for declarations of users."""
+
+from pathlib import Path
+
+import pytest
+
+from reporter.catalogue.custom import STATEFULSETS
+from reporter.catalogue.resources import INFERENCESETS, PODS
+from reporter.probes import evaluate
+from reporter.sandbox import Sandbox
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Served
+from tests.unit.kube.living import definition, living, obj, until
+
+WIDGET = {"group": "example.com", "version": "v1", "plural": "widgets", "kind": "Widget"}
+JOBS = {"group": "batch", "version": "v1beta9", "plural": "jobs", "kind": "Job"}
+SETS = {
+    "group": "kaito.sh", "version": "v1beta1", "plural": "inferencesets", "kind": "InferenceSet",
+}  # fmt: skip
+STORE = {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["data"]}
+
+
+def settings_of(**rules) -> EvaluationSettings:
+    parts = [{"reason": reason, "layer": "cluster", **rule} for reason, rule in rules.items()]
+    return EvaluationSettings(custom_components=parts)
+
+
+def widgets(version: str = "v1"):
+    return definition("widgets", "Widget", "example.com", version)
+
+
+WIDGETS = settings_of(clusterWidgetNotReady={"condition": WIDGET | {"type": "Ready"}})
+
+
+async def test_a_declared_kind_comes_and_goes(sandbox: Sandbox, tmp_path: Path):
+    """It is watched while discovery lists it, like the built-in kinds."""
+    resource = WIDGETS.catalogue.declared[0].resource
+    sandbox.load([obj("Namespace", "n")])
+    async with living(sandbox, tmp_path, WIDGETS) as cluster:
+        state = cluster.snapshot().state(resource)
+        assert (state.served, state.confirmed) == (Served.ABSENT, True)
+        sandbox.create(widgets())
+        await until(cluster, lambda found: found.state(resource).served is Served.SERVED)
+        failing = {"conditions": [{"type": "Ready", "status": "False", "reason": "Down"}]}
+        sandbox.load([obj("Widget", "w", "n", "example.com/v1", status=failing)])
+        snapshot = await until(cluster, lambda found: len(found[resource]) == 1)
+        (finding,) = evaluate(snapshot, WIDGETS).findings[-1:]
+        assert finding.message == "Widget n/w: Ready is False, Down"
+        sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", "widgets.example.com")
+        await until(cluster, lambda found: found.state(resource).served is Served.ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("rule", "cause"),
+    [
+        (WIDGET, "served in version v2, not in v1"),
+        (JOBS, "served in version v1, not in v1beta9"),
+    ],
+    ids=["custom", "built in"],
+)
+async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, cause):
+    """Which versions the cluster serves, in the Event and in the report."""
+    sandbox.create(widgets("v2"))
+    settings = settings_of(clusterWidgetNotReady={"condition": rule | {"type": "Ready"}})
+    resource = settings.catalogue.declared[0].resource
+    asked: set[str] = set()
+    async with living(sandbox, tmp_path, settings, asked=asked) as cluster:
+        snapshot = await until(cluster, lambda found: found.state(resource).cause == cause)
+        assert snapshot.state(resource).served is Served.UNKNOWN
+        told = [each for each in evaluate(snapshot, settings).findings if "Unknown" in each.reason]
+        assert [each.message for each in told] == [
+            f"Resource {resource} cannot be read ({cause}), so what rests on it is unknown"
+        ]
+        assert cluster.all_listed()
+        assert resource.plural not in asked
+
+
+async def test_only_what_is_declared_is_read(sandbox: Sandbox, tmp_path: Path):
+    """StatefulSets are asked for once one is declared, and not before."""
+    asked: set[str] = set()
+    async with living(sandbox, tmp_path, asked=asked) as cluster:
+        assert not cluster.snapshot().known(STATEFULSETS)
+    assert "statefulsets" not in asked
+    settings = settings_of(clusterStoreNotReady={"workload": STORE})
+    async with living(sandbox, tmp_path, settings, asked=asked) as cluster:
+        assert cluster.snapshot().known(STATEFULSETS)
+    assert "statefulsets" in asked
+
+
+async def test_watches_of_one_kind_have_names_of_their_own(sandbox: Sandbox, tmp_path: Path):
+    """Metrics are told apart by them; what is read anyway is not read twice."""
+    pods = {"group": "", "version": "v1", "plural": "pods", "kind": "Pod", "type": "Audited"}
+    settings = settings_of(
+        clusterPodNotAudited={"condition": pods},
+        clusterPodNotSafe={"condition": pods | {"selector": "tier in (a, b)"}},
+        clusterSetNotAudited={"condition": SETS | {"type": "Audited"}},
+    )
+    every, selected, sets = (each.resource for each in settings.catalogue.declared)
+    assert every is PODS
+    assert sets is not INFERENCESETS  # its stack may be switched off
+    sandbox.load([obj("Namespace", "n")])
+    for name, tier in (("one", "a"), ("two", "c")):
+        pod = obj("Pod", name, "n", spec={"containers": [{"name": "c", "image": "i"}]})
+        pod["metadata"]["labels"] = {"tier": tier}
+        sandbox.load([pod])
+    async with living(sandbox, tmp_path, settings) as cluster:
+        snapshot = await until(cluster, lambda found: len(found[every]) == 2)
+        assert [each.name for each in snapshot[PODS]] == ["one", "two"]
+        assert [each.name for each in snapshot[selected]] == ["one"]
+        health = [each.resource for each in cluster.health()]
+        assert len(health) == len(set(health))
+        assert {"pods", "pods[tier in (a, b)]", str(sets), f"{sets} v1beta1"} <= set(health)

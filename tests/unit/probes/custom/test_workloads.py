@@ -1,0 +1,145 @@
+"""Workloads that users declare: down, degraded, missing, and where they are looked for."""
+
+import pytest
+
+from reporter.catalogue.custom import DAEMONSETS, STATEFULSETS
+from tests.unit.probes.building import FORBIDDEN, NOT_IN_DUMP, deployment, document, namespace
+from tests.unit.probes.custom.declared import found
+
+STORE = {
+    "reason": "clusterVectorStoreNotReady",
+    "layer": "cluster",
+    "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["vectors", "data"]},
+}
+CACHE = {
+    "reason": "modelharnessCacheNotReady",
+    "layer": "modelharness",
+    "workload": {"kind": "DaemonSet", "name": "cache"},
+}
+SUPPRESSING = {"suppresses": ["modelharnessAPIKeyReconcileFailed"], "why": "keys are kept there"}
+
+
+def statefulset(place: str, *patches: dict, ready: int = 2) -> dict:
+    status = {
+        "observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "readyReplicas": ready,
+        "availableReplicas": ready, "currentRevision": "r", "updateRevision": "r",
+    }  # fmt: skip
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "qdrant"}}}
+    base = {"metadata": {"generation": 1}, "spec": spec, "status": status}
+    return document("StatefulSet", "qdrant", place, base, *patches)
+
+
+def daemonset(place: str, ready: int = 2) -> dict:
+    status = {
+        "observedGeneration": 1, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2,
+        "numberReady": ready, "numberAvailable": ready, "numberUnavailable": 2 - ready,
+    }  # fmt: skip
+    return document("DaemonSet", "cache", place, {"metadata": {"generation": 1}, "status": status})
+
+
+PLACES = (namespace("data"), namespace("vectors"))
+
+
+def test_nothing_is_said_of_one_that_works():
+    """Available, and as many as wanted."""
+    assert found(STORE, *PLACES, statefulset("data")) == []
+
+
+def test_one_that_is_down_is_told():
+    """The subject is the cluster, the Event is about its namespace, the object is named."""
+    (finding,) = found(STORE, *PLACES, statefulset("data", ready=0))
+    assert str(finding.subject) == "cluster"
+    assert (str(finding.involved), finding.involved.uid) == ("Namespace data", "uid-data")
+    assert (str(finding.related), finding.related.uid) == (
+        "StatefulSet data/qdrant", "uid-qdrant",
+    )  # fmt: skip
+    assert finding.message == "StatefulSet data/qdrant is down: 0/2 ready, no pods"
+    assert not finding.governs
+
+
+def test_one_that_is_degraded_is_told_and_suppresses_nothing():
+    """Only down does: one replica still does the work that others wait for."""
+    (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=1))
+    assert finding.message == "StatefulSet data/qdrant is degraded: 1/2 ready, no pods"
+    assert not finding.governs
+    (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=0))
+    assert finding.governs
+
+
+def test_the_first_namespace_that_has_it_counts():
+    """A copy elsewhere is none of ours."""
+    assert found(STORE, *PLACES, statefulset("vectors"), statefulset("data", ready=0)) == []
+    (finding,) = found(STORE, *PLACES, statefulset("vectors", ready=0), statefulset("data"))
+    assert str(finding.related) == "StatefulSet vectors/qdrant"
+
+
+@pytest.mark.parametrize(
+    ("places", "home"), [(PLACES, "vectors"), (PLACES[:1], "data"), ((), "vectors")]
+)
+def test_one_that_is_nowhere_is_missing(places, home):
+    """It belongs in the first of its namespaces that exists; all that were looked in are named."""
+    (finding,) = found(STORE, *places)
+    assert str(finding.involved) == f"Namespace {home}"
+    assert finding.message == (
+        f"StatefulSet {home}/qdrant is down: missing (looked in vectors, data)"
+    )
+    assert finding.cause == "missing"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unknown": {STATEFULSETS: FORBIDDEN}},
+        {"unknown": {STATEFULSETS: NOT_IN_DUMP}},
+        {"covered": ["vectors"]},
+    ],
+)
+def test_absence_needs_a_look(options):
+    """What could not be read, or is not in the dump, is not missing."""
+    assert found(STORE, *PLACES, **options) == []
+
+
+def test_a_kind_is_no_other_kind():
+    """A Deployment of that name is not the StatefulSet."""
+    (finding,) = found(STORE, *PLACES, deployment("vectors", "qdrant"))
+    assert finding.cause == "missing"
+
+
+def test_a_deployment_is_judged_like_a_built_in_one():
+    """By its own rules: available replicas, rollouts, deadlines."""
+    workload = {"kind": "Deployment", "name": "router", "namespaces": ["data"]}
+    component = STORE | {"workload": workload}
+    assert found(component, *PLACES, deployment("data", "router")) == []
+    (finding,) = found(component, *PLACES, deployment("data", "router", wanted=0, ready=0))
+    assert finding.message == "Deployment data/router is down: 0/0 ready, scaled to zero"
+
+
+def test_each_workload_namespace_has_one():
+    """Without namespaces each of the harness layer must have it; others need not."""
+    docs = [namespace(each, managed=True) for each in ("blue", "green", "red")]
+    findings = found(CACHE, *docs, *PLACES, daemonset("blue"), daemonset("green", ready=0))
+    assert [(str(each.subject), each.message) for each in findings] == [
+        ("namespace/green", "DaemonSet green/cache is down: 0/2 ready, no pods"),
+        ("namespace/red", "DaemonSet red/cache is down: missing"),
+    ]
+    assert [str(each.involved) for each in findings] == ["Namespace green", "Namespace red"]
+
+
+def test_named_workload_namespaces_have_one_each():
+    """Those that are named, as far as they are workload namespaces."""
+    docs = [namespace(each, managed=True) for each in ("blue", "green")]
+    workload = {"kind": "DaemonSet", "name": "cache", "namespaces": ["green", "data"]}
+    (finding,) = found(CACHE | {"workload": workload}, *docs, *PLACES)
+    assert str(finding.subject) == "namespace/green"
+
+
+def test_a_workload_namespace_that_goes_needs_none():
+    """Nothing is said about what is on its way out."""
+    going = namespace("blue", {"metadata": {"deletionTimestamp": "2026-11-20T11:59:00Z"}}, managed=True)  # fmt: skip
+    assert found(CACHE, going) == []
+
+
+def test_absence_in_a_workload_namespace_needs_a_look():
+    """A dump that does not hold the kind says nothing of it."""
+    docs = [namespace("blue", managed=True)]
+    assert found(CACHE, *docs, unknown={DAEMONSETS: NOT_IN_DUMP}) == []

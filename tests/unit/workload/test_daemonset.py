@@ -1,0 +1,135 @@
+"""Judging DaemonSets by the fields of their status."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from reporter.catalogue.custom import DAEMONSETS
+from reporter.workload.daemonset import is_daemonset_available, judge_daemonset
+from reporter.workload.standing import WorkloadFault
+from tests.unit.probes.building import (
+    SINCE_AT,
+    document,
+    pod,
+    snapshot_of,
+    waiting,
+)
+
+
+def daemonset(*patches: dict, ready: int = 3, wanted: int = 3) -> dict:
+    """One whose last rollout is complete."""
+    return document(
+        "DaemonSet", "d", "n",
+        {
+            "metadata": {"generation": 2},
+            "spec": {
+                "selector": {"matchLabels": {"app": "d"}},
+                "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+            },
+            "status": {
+                "observedGeneration": 2, "desiredNumberScheduled": wanted,
+                "currentNumberScheduled": wanted, "updatedNumberScheduled": wanted,
+                "numberReady": ready, "numberAvailable": ready, "numberMisscheduled": 0,
+                "numberUnavailable": wanted - ready,
+            },
+        },
+        *patches,
+    )  # fmt: skip
+
+
+def status(**fields) -> dict:
+    return {"status": fields}
+
+
+def judge(doc: dict, *docs: dict, **options) -> WorkloadFault | None:
+    snapshot = snapshot_of(doc, *docs, declared=[DAEMONSETS], **options)
+    (judged,) = snapshot[DAEMONSETS]
+    return judge_daemonset(judged, snapshot)
+
+
+ROLLING = status(updatedNumberScheduled=1)
+ON_DELETE = {"spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": None}}}
+OLD = {"metadata": {"generation": 3}}
+STARTING = pod("n", "d-2", "d", {"metadata": {"creationTimestamp": "2026-11-20T11:55:00Z"}}, ready=False)  # fmt: skip
+
+SILENT = {
+    "ready on all nodes": daemonset(),
+    "a node selector that matches no node": daemonset(ready=0, wanted=0),
+    "nobody looked at it yet": daemonset({"status": None}),
+    "old pods wait for somebody to delete them": daemonset(ON_DELETE, ROLLING),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_silent(name):
+    """What runs where it should has no fault; wanted on no node, it need not run."""
+    assert judge(SILENT[name], STARTING) is None
+
+
+DOWN = {
+    "ready nowhere": (daemonset(ready=0), "0/3 ready"),
+    "ready but not available yet": (
+        daemonset(status(numberAvailable=None, numberUnavailable=3)),
+        "3/3 ready",
+    ),
+    "a rollout that leaves none": (daemonset(ROLLING, ready=0), "0/3 ready"),
+}
+
+
+@pytest.mark.parametrize("name", DOWN)
+def test_down(name):
+    """Available on no node that should run it: it is down, whatever is rolled out."""
+    doc, text = DOWN[name]
+    fault = judge(doc)
+    assert fault is not None
+    assert (fault.standing, fault.cause, fault.budget) == ("down", "no pods", None)
+    assert fault.detail.startswith(text)
+
+
+DEGRADED = {
+    "a node without it": daemonset(ready=2),
+    "old revisions, and nobody rolls out": daemonset(ON_DELETE, ROLLING, ready=2),
+}
+
+
+@pytest.mark.parametrize("name", DEGRADED)
+def test_degraded(name):
+    """Ready on fewer nodes than wanted, and no rollout that explains it."""
+    fault = judge(DEGRADED[name], pod("n", "d-1", "d", waiting("ErrImagePull"), ready=False))
+    assert fault is not None
+    assert (fault.standing, fault.budget, fault.transition) == ("degraded", None, SINCE_AT)
+    assert fault.detail.startswith("2/3 ready, ErrImagePull (pod d-1: ")
+
+
+IN_A_ROLLOUT = {
+    "node by node": (daemonset(ROLLING, ready=2), "2/3 ready"),
+    "with a surge, the old pods stay": (daemonset(ROLLING), "3/3 ready"),
+    "a spec that was not observed yet": (daemonset(OLD, ready=2), "2/3 ready"),
+}
+
+
+@pytest.mark.parametrize("name", IN_A_ROLLOUT)
+def test_a_step_of_a_rollout_has_its_time(name):
+    """It counts from the newest pod."""
+    doc, text = IN_A_ROLLOUT[name]
+    fault = judge(doc, pod("n", "d-0", "d"), STARTING)
+    assert fault is not None
+    assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
+    assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
+    assert fault.detail.startswith(f"{text}, rollout stands still, starting (pod d-2: ")
+
+
+@pytest.mark.parametrize(
+    ("doc", "expected"),
+    [
+        (daemonset(ready=1), True),
+        (daemonset(ready=0), False),
+        (daemonset(ready=0, wanted=0), True),
+        (daemonset({"status": None}), False),
+        (daemonset(status(numberAvailable=None, numberUnavailable=None)), True),
+    ],
+)
+def test_is_available(doc, expected):
+    """It runs on a node; or on none that is wanted, as soon as its controller has counted."""
+    (found,) = snapshot_of(doc, declared=[DAEMONSETS])[DAEMONSETS]
+    assert is_daemonset_available(found) is expected
