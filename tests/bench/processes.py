@@ -13,8 +13,10 @@ from pathlib import Path
 
 import msgspec
 
+from image.check.dockerfile import DOCKERFILE, Dockerfile
 from tests.bench.daemon_process import Phase
 
+_PROJECT = Path(__file__).parents[2]
 _START_SECONDS = 180.0
 _END_SECONDS = 30.0
 
@@ -97,6 +99,7 @@ async def daemon(
             str(output),
             modelserving_status,
             stderr=stderr.fileno(),
+            env=os.environ | _allocator(),
         )
     running = Daemon(process, metrics_port, health_port, log)
     try:
@@ -109,11 +112,21 @@ async def daemon(
     running.phases = msgspec.json.decode(output.read_bytes(), type=list[Phase])
 
 
+def _allocator() -> dict[str, str]:
+    """Return how the image sets up glibc's allocator."""
+    variables = Dockerfile.read(_PROJECT / DOCKERFILE).final.variables("ENV")
+    return {name: value for name, value in variables.items() if name.startswith("MALLOC_")}
+
+
 async def _start(
-    module: str, *arguments: str, stdout: int = DEVNULL, stderr: int | None = None
+    module: str,
+    *arguments: str,
+    stdout: int = DEVNULL,
+    stderr: int | None = None,
+    env: dict[str, str] | None = None,
 ) -> Process:
     command = (sys.executable, "-m", f"{__package__}.{module}", *arguments)
-    return await asyncio.create_subprocess_exec(*command, stdout=stdout, stderr=stderr)
+    return await asyncio.create_subprocess_exec(*command, stdout=stdout, stderr=stderr, env=env)
 
 
 async def _end(process: Process) -> None:

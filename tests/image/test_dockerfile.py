@@ -77,6 +77,15 @@ def test_nothing_is_written_beside_the_sources(dockerfile):
     assert dockerfile.final.variables("ENV")["PYTHONDONTWRITEBYTECODE"] == "1"
 
 
+def test_memory_that_was_freed_goes_back(dockerfile):
+    """The bench takes the allocator's settings from here, so its figures are the image's."""
+    variables = dockerfile.final.variables("ENV")
+    assert {name for name in variables if name.startswith("MALLOC_")} == {
+        "MALLOC_ARENA_MAX",
+        "MALLOC_TRIM_THRESHOLD_",
+    }
+
+
 def test_labels_tell_version_and_commit(dockerfile):
     """Of the build arguments that `make image` gives."""
     labels = dockerfile.final.variables("LABEL")
