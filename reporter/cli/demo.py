@@ -1,9 +1,13 @@
 """`status-reporter demo`: faults and recoveries of a sample stack, told by the real daemon."""
 
 import asyncio
+import signal
 from collections.abc import Sequence
+from typing import Final
 
 from reporter.cli.parser import Parser
+
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,6 +34,28 @@ def main(argv: Sequence[str]) -> int:
     )
     arguments = parser.parse(argv)
 
+    return asyncio.run(_tell(arguments.scenario, fast=arguments.fast, keep=arguments.keep))
+
+
+async def _tell(scenario: str, *, fast: bool, keep: bool) -> int:
+    """Walk through the demo; who ends it by a signal ends the daemon too, as Ctrl-C does."""
     from reporter.demo.main import run_demo
 
-    return asyncio.run(run_demo(arguments.scenario, fast=arguments.fast, keep=arguments.keep))
+    loop = asyncio.get_running_loop()
+    telling = asyncio.ensure_future(run_demo(scenario, fast=fast, keep=keep))
+    received: list[signal.Signals] = []
+
+    def end(number: signal.Signals) -> None:
+        received.append(number)
+        telling.cancel()
+
+    for number in _ENDING:
+        # nohup has hang-ups ignored, and they stay so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, end, number)
+    try:
+        return await telling
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        return 128 + received[0]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from reporter.catalogue.resources import NAMESPACES
 from reporter.cli.check import NOTHING_FIRES, SOMETHING_FIRES, Look, evaluate_look
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
@@ -22,6 +23,7 @@ from reporter.errors import UsageError
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.text import clean
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.finding_table import finding_table
@@ -46,8 +48,17 @@ class _View:
     settings: ProgramSettings
     colour: bool
 
-    def of(self, report: Report) -> Report:
-        """Return the part of a report that was asked for."""
+    def look(self, snapshot: Snapshot) -> Report:
+        """Judge the cluster as it is now, and return the part that was asked for.
+
+        Raises:
+            UsageError: nothing can be judged, or the namespace does not exist.
+
+        """
+        if self.namespace and _is_missing(self.namespace, snapshot):
+            raise UsageError(f"there is no namespace {clean(self.namespace)}; see -n")
+        look = Look(snapshot=snapshot, now=datetime.now(UTC), about=_ABOUT)
+        report = evaluate_look(look, self.settings)
         return in_namespace(report, self.namespace) if self.namespace else report
 
     def text(self, report: Report) -> str:
@@ -79,7 +90,7 @@ def main(argv: Sequence[str]) -> int:
     if arguments.watch and arguments.output == "junit":
         raise UsageError("-o junit is one document; leave out --watch")
     from reporter.daemon import logs
-    from reporter.kube.errors import KubeError
+    from reporter.kube.errors import ConfigurationError, KubeError
 
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
@@ -89,7 +100,9 @@ def main(argv: Sequence[str]) -> int:
     try:
         if arguments.watch:
             return _watch(view)
-        report = view.of(_once(settings))
+        report = _once(view)
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from None
     except KubeError as error:
         raise UsageError(f"{error}; use --kubeconfig and --context") from None
     sys.stdout.write(view.text(report))
@@ -148,20 +161,14 @@ def _parser() -> Parser:
     return parser
 
 
-def _once(settings: ProgramSettings) -> Report:
+def _is_missing(namespace: str, snapshot: Snapshot) -> bool:
+    return snapshot.absence_known(NAMESPACES) and snapshot[NAMESPACES].get("", namespace) is None
+
+
+def _once(view: _View) -> Report:
     from reporter.cli.cluster import read_cluster
 
-    return _evaluate(asyncio.run(read_cluster(settings)), settings)
-
-
-def _evaluate(snapshot: Snapshot, settings: ProgramSettings) -> Report:
-    """Judge the cluster as it is now.
-
-    Raises:
-        UsageError: nothing can be judged.
-
-    """
-    return evaluate_look(Look(snapshot=snapshot, now=datetime.now(UTC), about=_ABOUT), settings)
+    return view.look(asyncio.run(read_cluster(view.settings)))
 
 
 def _watch(view: _View) -> int:
@@ -183,8 +190,7 @@ async def _show_changes(view: _View) -> None:
         while True:
             due.clear()
             try:
-                snapshot = cluster.snapshot()
-                report = view.of(await asyncio.to_thread(_evaluate, snapshot, view.settings))
+                report = await asyncio.to_thread(view.look, cluster.snapshot())
                 screen.show(view.text(report), _essence(report))
             except UsageError as error:
                 screen.show(f"{error}\n", str(error))

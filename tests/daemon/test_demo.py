@@ -1,10 +1,19 @@
 """The demo checks itself; here all of its stories are told quickly, and somebody looks at the page."""
 
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from reporter.demo.daemon import daemon, page_in
 from reporter.demo.main import STORIES, run_demo
 from tests.daemon.onlooker import Onlooker
+
+SECONDS = 30.0
 
 
 @pytest.mark.parametrize("scenario", STORIES)
@@ -16,6 +25,30 @@ async def test_every_expected_event_comes_and_no_other(scenario, capsys):
     assert "# Every expected Event came, and no other" in told
     assert f"\n# page:    {onlooker.url}\n" in told
     assert onlooker.steps == len(STORIES[scenario].steps)
+
+
+def test_a_demo_that_is_killed_leaves_nothing_behind():
+    """Neither its daemon nor its folder, as with Ctrl-C."""
+    command = [sys.executable, "-m", "reporter", "demo", "--fast", "--keep"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+        told = "".join(iter_until(demo.stdout, "# page:"))
+        folder = Path(re.search("--kubeconfig=(.*)/", told)[1])
+        assert folder.is_dir()
+        demo.terminate()
+        demo.communicate(timeout=SECONDS)
+    assert demo.returncode == 128 + signal.SIGTERM
+    assert not folder.exists()
+    port = int(re.search(r"# page: .*:(\d+)/", told)[1])
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+
+
+def iter_until(lines, start):
+    """Yield lines up to the first that begins so."""
+    for line in lines:
+        yield line
+        if line.startswith(start):
+            return
 
 
 async def test_a_daemon_that_does_not_start_is_noticed_at_once(tmp_path):

@@ -80,9 +80,13 @@ def _acceptance_fault(gateway: Gateway) -> _Fault | None:
     """
     accepted = gateway.status.condition("Accepted")
     if accepted is None or accepted.status == "Unknown":
-        reason = (accepted.reason if accepted else None) or "Pending"
+        state = (
+            f"Accepted is Unknown ({detail(accepted.reason or 'Pending', None)})"
+            if accepted
+            else "it has no condition Accepted"
+        )
         return _Fault(
-            f"which no controller has taken up: Accepted is Unknown ({detail(reason, None)})",
+            f"which no controller has taken up: {state}",
             "Accepted stays Unknown",
             severity=10,
         )

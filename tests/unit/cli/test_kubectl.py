@@ -50,6 +50,7 @@ def _on(bin_, tmp_path_factory):
         ("broken", ["--explain", "nonsense"], 2),
         ("broken", ["--kubeconfig", "/nowhere"], 2),
         ("broken", ["--context", "nobody"], 2),
+        ("healthy", ["-n", "search-model"], 2),
         ("broken", ["-o", "yaml"], 2),
         ("broken", ["-o", "junit", "--watch"], 2),
         ("broken", ["--watchh"], 2),
@@ -113,6 +114,13 @@ def test_a_namespace_is_shown_with_the_cluster_that_may_be_behind_it(on):
     findings = json.loads(on["broken"]("-n", "search-models", "-o", "json").stdout)["findings"]
     subjects = {each["subject"] for each in findings}
     assert subjects == {"cluster", "inferenceset/search-models/mistral-7b"}
+
+
+def test_a_namespace_that_does_not_exist_is_not_green(on):
+    """A misspelt name must not look like one where all is well."""
+    done = on["healthy"]("-n", "search-model")
+    assert done.stdout == ""
+    assert "there is no namespace search-model" in done.stderr
 
 
 ATTRIBUTES = {

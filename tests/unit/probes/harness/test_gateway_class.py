@@ -74,6 +74,19 @@ def test_a_gateway_that_no_controller_took_up(conditions):
     assert (finding.transition, finding.created) == (None, CREATED_AT)
 
 
+@pytest.mark.parametrize(
+    ("conditions", "says"),
+    [
+        (PENDING, "Accepted is Unknown (Pending)"),
+        ([condition("Programmed", "True")], "it has no condition Accepted"),
+    ],
+)
+def test_what_is_not_there_is_not_called_unknown(conditions, says):
+    """Who looks at the Gateway finds what the message says."""
+    (finding,) = probe(gateway(*conditions))
+    assert finding.message.endswith(f"class istio, which no controller has taken up: {says}")
+
+
 @pytest.mark.parametrize("reason", ["NoMatchingParent", "InvalidParameters", "UnsupportedValue"])
 def test_a_gateway_that_its_class_does_not_take(reason):
     """The reasons of the Gateway API for other controllers than Istio."""
