@@ -33,7 +33,8 @@ class Writer:
         """The snapshot of a pass with the Events on record."""
         docs = [doc for doc, _ in self.store.events.values()]
         events = [decode_object(EVENTS, json.dumps(doc).encode()) for doc in docs]
-        return replace(given_.snapshot, tables={EVENTS: table_of(events)})
+        tables = {**given_.snapshot.tables, EVENTS: table_of(events)}
+        return replace(given_.snapshot, tables=tables)
 
     def look(self, given_):
         """Resolve, write, and return the report."""

@@ -21,6 +21,10 @@ NEWS: Final = timedelta(seconds=60)
 """An Event that is older was most likely mirrored before we began to lead, and can wait."""
 
 
+EXPIRED: Final = timedelta(hours=2)
+"""A mirror that was not written for so long is gone by itself, or nobody lets us close it."""
+
+
 class MirrorPurpose(IntEnum):
     """Why a mirror is written; the smaller goes first."""
 
@@ -140,7 +144,10 @@ def plan_mirrors(
     left = [
         each.mirror
         for name, each in applied.items()
-        if each.mirror.live and name not in wanted and each.mirror.of not in kept
+        if each.mirror.live
+        and name not in wanted
+        and each.mirror.of not in kept
+        and now.boot - each.at < EXPIRED
     ]
     writes += (
         MirrorWrite(MirrorPurpose.CLOSE, replace(mirror, live=False), now.boot) for mirror in left

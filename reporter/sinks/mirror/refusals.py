@@ -24,6 +24,9 @@ LONGEST_SECONDS: Final = 1800.0
 UNREACHED_SECONDS: Final = 60.0
 """The same where there was no answer: a webhook that hangs, or the API server itself."""
 
+UNTRIED_SECONDS: Final = 1.0
+"""Longest time that one which was not tried yet waits after the refusal of another."""
+
 PAUSE_FIRST: Final = 0.5
 PAUSE_LONGEST: Final = 60.0
 """The pause after a failure doubles from the first to the longest while none succeeds."""
@@ -38,8 +41,9 @@ class _Left:
 class Refusals:
     """What is remembered of refusals; times are those of the event loop.
 
-    A namespace that refuses does not hold up those that are known to take mirrors. All others wait
-    longer after each failure, so that a right that is missing everywhere costs a request a minute.
+    A namespace that refuses does not hold up those that are known to take mirrors, and for a moment
+    only those that were not tried. Those that refused wait longer after each failure, so that a right
+    that is missing everywhere costs a request a minute once each was tried.
     """
 
     def __init__(self) -> None:
@@ -47,6 +51,7 @@ class Refusals:
         self._good: set[str] = set()
         self._resume_at = 0.0
         self._doubt_until = 0.0
+        self._untried_until = 0.0
         self._in_a_row = 0
         self._failure = ""
 
@@ -62,7 +67,9 @@ class Refusals:
         """Return until when nothing is written to a namespace; the past where it may be."""
         left = self._left.get(namespace)
         until = max(self._resume_at, left.until if left is not None else 0.0)
-        return until if namespace in self._good else max(until, self._doubt_until)
+        if namespace in self._good:
+            return until
+        return max(until, self._untried_until if left is None else self._doubt_until)
 
     def note(self, namespace: str, error: KubeError, now: float) -> bool:
         """Note a failure; tell whether it is news."""
@@ -75,6 +82,7 @@ class Refusals:
         else:
             self._resume_at = now + max(PAUSE_FIRST, asked or 0.0)
             self._doubt_until = now + pause
+            self._untried_until = now + min(pause, UNTRIED_SECONDS)
         if of_server:
             news = str(error) != self._failure
             self._failure = str(error)

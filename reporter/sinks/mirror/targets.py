@@ -5,8 +5,9 @@ from typing import Final
 
 from reporter.catalogue.resources import CLUSTER_WIDE, NAMESPACES
 from reporter.model.objects import KubeObject
+from reporter.model.reason import EventType
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.subject import ObjectRef, SubjectKind
 from reporter.resolution.records import Record
 from reporter.snapshot.snapshot import Snapshot
 
@@ -19,13 +20,14 @@ def target_of(record: Record, snapshot: Snapshot) -> ObjectRef | None:
     """Return the object that an Event is mirrored on, with its uid; None where there is none.
 
     An Event about a model is mirrored on the model, one about a namespace on the object at fault
-    if that is in the namespace. A namespace that goes takes no new Events.
+    if that is in the namespace. A namespace that goes takes no new Events. A Ready that is older
+    than the model was said of another one of its name.
     """
     subject = record.key.subject
     if subject.kind is SubjectKind.CLUSTER or _goes(subject.namespace, snapshot):
         return None
     if subject.kind is not SubjectKind.NAMESPACE:
-        return _model(subject, snapshot)
+        return _model(record, snapshot)
     if record.related.namespace != subject.namespace:
         return None
     return _at_fault(record.related, snapshot)
@@ -43,12 +45,18 @@ def _goes(namespace: str, snapshot: Snapshot) -> bool:
     return known is not None and known.deleting
 
 
-def _model(subject: Subject, snapshot: Snapshot) -> ObjectRef | None:
+def _model(record: Record, snapshot: Snapshot) -> ObjectRef | None:
+    subject = record.key.subject
     for resource in _SUBJECTS[subject.kind]:
         obj = snapshot[resource].get(subject.namespace, subject.name)
         if obj is not None:
-            return resource.ref(obj)
+            return None if _precedes(record, obj) else resource.ref(obj)
     return None
+
+
+def _precedes(record: Record, obj: KubeObject) -> bool:
+    ready = record.event.type == EventType.NORMAL
+    return ready and obj.created is not None and record.written < obj.created
 
 
 def _at_fault(ref: ObjectRef, snapshot: Snapshot) -> ObjectRef | None:

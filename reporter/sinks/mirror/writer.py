@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import structlog
@@ -94,6 +94,7 @@ class MirrorWriter:
         self._invalid: dict[str, _Invalid] = {}
         self._wakeup = asyncio.Event()
         self._slow_at = 0.0
+        self._term = 0
         self._log = structlog.get_logger("mirrors")
 
     @property
@@ -129,6 +130,7 @@ class MirrorWriter:
         """Forget what waits and what was written: somebody else may lead by now."""
         self.drop()
         self._applied = {}
+        self._term += 1
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -193,18 +195,19 @@ class MirrorWriter:
         """Make a write and note what became of it; tell whether it is done with."""
         if write.purpose >= MirrorPurpose.ASSURE:
             self._slow_at = now + 1 / REFRESH_PER_SECOND
-        outcome = "written"
+        term, outcome = self._term, "written"
         try:
             await self._send(write)
         except KubeError as error:
             if write.applies or not isinstance(error, NotFound):
-                self._note(write, error)
+                self._note(write, error, term)
                 return False
             # What is not there need not be marked as over.
             outcome = "gone"
         self._refusals.forgive(write.mirror.namespace)
         self._invalid.pop(write.mirror.name, None)
-        self._applied[write.mirror.name] = write.applied
+        if term == self._term:
+            self._applied[write.mirror.name] = write.applied
         self._observe(write.purpose, outcome)
         return True
 
@@ -216,7 +219,7 @@ class MirrorWriter:
             patch: Document = {**state_patch(live=False)}
             await self._api.patch_mirror(mirror.namespace, mirror.name, patch)
 
-    def _note(self, write: MirrorWrite, error: KubeError) -> None:
+    def _note(self, write: MirrorWrite, error: KubeError, term: int) -> None:
         """Note a failure; the write stays in its queue."""
         now = asyncio.get_running_loop().time()
         name, namespace = write.mirror.name, write.mirror.namespace
@@ -225,12 +228,18 @@ class MirrorWriter:
             self._invalid[name] = _Invalid(namespace, write.mirror.message, now + LONGEST_SECONDS)
         else:
             news = self._refusals.note(namespace, error, now)
-        if not _is_definite(error):
-            self._applied[name] = write.doubted
+        if not _is_definite(error) and term == self._term:
+            self._doubt(write)
         if news:
             self._tell(namespace, error)
         refused = isinstance(error, Invalid | Forbidden | NotFound)
         self._observe(write.purpose, "refused" if refused else "failed")
+
+    def _doubt(self, write: MirrorWrite) -> None:
+        """Remember that a write may have been made; to close a mirror makes it no younger."""
+        before = self._applied.get(write.mirror.name)
+        at = write.planned if before is None or write.applies else before.at
+        self._applied[write.mirror.name] = replace(write.doubted, at=at)
 
     def _tell(self, namespace: str, error: KubeError) -> None:
         if isinstance(error, Forbidden) and _NO_RIGHT in str(error):

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from reporter.catalogue.reasons import HARNESS_READY, MODEL_EPP
 from reporter.catalogue.resources import INFERENCESETS
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
-from tests.unit.probes.building import DELETING, FORBIDDEN, document, namespace, snapshot_of
+from tests.unit.probes.building import (
+    DELETING,
+    FORBIDDEN,
+    at,
+    document,
+    namespace,
+    snapshot_of,
+)
 from tests.unit.sinks.mirror.building import (
     CLUSTER,
     EPP,
@@ -143,6 +150,27 @@ def test_an_object_that_is_made_anew_has_a_mirror_of_its_own():
 
 
 NEW_UID = {"metadata": {"uid": "uid-new"}}
+
+
+@pytest.mark.parametrize(("born", "mirrored"), [(60, False), (1200, True)])
+def test_an_object_that_is_made_anew_is_not_ready_for_what_was_said_of_the_former(born, mirrored):
+    """Kubectl describe would show a Ready that is older than the object."""
+    created = {"metadata": {"uid": "uid-new", "creationTimestamp": f"{at(-born).wall:%FT%TZ}"}}
+    anew = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", created))
+    assert bool(planned(ready(ago=600), snapshot=anew).writes) is mirrored
+    live = planned(fired(ago=600, first=900), snapshot=anew).writes
+    assert [each.mirror.object.uid for each in live] == ["uid-new"], "what fires is about it too"
+
+
+LIVE_IN_CHAT = made(planned(fired()))
+
+
+@pytest.mark.parametrize(("after", "writes"), [(7199, [Why.CLOSE]), (7200, [])])
+def test_a_mirror_that_cannot_be_closed_is_forgotten_when_it_has_expired(after, writes):
+    """Else a right that was taken away would be asked for without end."""
+    plan = planned(applied=LIVE_IN_CHAT, after=after)
+    assert purposes(plan) == writes
+    assert bool(plan.names) is bool(writes)
 
 
 def test_while_objects_cannot_be_read_their_mirrors_stay():
