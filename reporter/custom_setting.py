@@ -1,11 +1,12 @@
 """The setting `custom-components`: a list of declarations in the file of `--config`."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter
 from pydantic_core import ErrorDetails
 from pydantic_settings import NoDecode
 
@@ -17,6 +18,8 @@ from reporter.setting_types import Allowed
 
 FIELD: Final = "custom_components"
 
+_ADAPTER: Final = TypeAdapter(CustomComponent)
+_NAMING: Final = frozenset({"before", "after", "suppresses"})
 _TEXTS: Final = ("summary", "action", "why")
 PARTS: Final = {
     "": CustomComponent,
@@ -54,6 +57,8 @@ def _declaration(entry: Mapping[object, object]) -> dict[str, object]:
     condition = found.get("condition")
     if isinstance(condition, dict) and isinstance(condition.get("status"), bool):
         condition["status"] = str(condition["status"])  # an unquoted True in YAML
+    if isinstance(found.get("grace_seconds"), bool):
+        found["grace_seconds"] = str(found["grace_seconds"]).lower()  # it is no 1 or 0
     for key in _TEXTS:
         text = found.get(key)
         if isinstance(text, str):
@@ -83,25 +88,49 @@ CustomComponents = Annotated[
 ]
 
 
-def wrong_form(error: ErrorDetails, given: object) -> Wrong | None:
-    """Return which key of which declaration has a wrong form.
+def wrong_form(error: ErrorDetails, given: object) -> Iterator[Wrong]:
+    """Yield which key of which declaration has a wrong form, if the error is about one.
 
     Args:
         error: of the setting.
         given: the setting as it was given.
 
-    Returns:
-        None if it is the list itself that is wrong.
-
     """
     match error["loc"]:
         case (_, int(index), *path):
             parts = [key_of(each) for each in path if isinstance(each, str)]
-            entry = given[index] if isinstance(given, Sequence) else None
-            named = entry.get("reason") if isinstance(entry, Mapping) else None
-            return Wrong(index + 1, named if isinstance(named, str) else "", _form(error, parts))
+            named = _named(given[index]) if isinstance(given, Sequence) else ""
+            yield Wrong(index + 1, named, _form(error, parts))
         case _:
-            return None
+            pass
+
+
+def wrong_beside(given: object, malformed: AbstractSet[int]) -> Iterator[Wrong]:
+    """Yield what is wrong with declarations whose form is right, beside others whose form is not.
+
+    Names that may be those of the others are left out: they cannot be judged yet.
+
+    Args:
+        given: the setting as it was given.
+        malformed: the entries whose form is wrong, counted from 1.
+
+    """
+    if not malformed or not isinstance(given, Sequence):
+        return
+    others = {_named(each) for entry, each in enumerate(given, 1) if entry in malformed}
+    formed = {entry: each for entry, each in enumerate(given, 1) if entry not in malformed}
+    components = [_ADAPTER.validate_python(_declaration(each)) for each in formed.values()]
+    entries = tuple(formed)
+    for each in find_wrong(components, BUILT_IN):
+        problem = each.problem
+        names = problem.key in _NAMING and isinstance(problem.value, str)
+        if not names or not others & {"", problem.value}:
+            yield replace(each, entry=entries[each.entry - 1])
+
+
+def _named(entry: object) -> str:
+    reason = entry.get("reason") if isinstance(entry, Mapping) else None
+    return reason if isinstance(reason, str) else ""
 
 
 def _form(error: ErrorDetails, parts: Sequence[str]) -> Problem:

@@ -25,6 +25,7 @@ from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.report_json import report_json
 from reporter.sinks.text import report_text
+from reporter.snapshot.declared import unserved_notes
 from reporter.snapshot.documents import DumpError, sources_of
 from reporter.snapshot.snapshot import Snapshot
 from reporter.version import version
@@ -137,7 +138,7 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> L
         snapshot=snapshot,
         now=now,
         about=about,
-        notes=dump.notes,
+        notes=(*dump.notes, *unserved_notes(snapshot, settings.catalogue)),
         samples=read_saved(pages, targets, now, settings),
     )
 
@@ -166,7 +167,12 @@ def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -
     except KubeError as error:
         raise UsageError(f"{error}; use --kubeconfig and --context, or --from a dump") from None
     now = _moment(arguments.now) if arguments.now else datetime.now(UTC)
-    return Look(snapshot=snapshot, now=now, about="--now" if arguments.now else "the present")
+    return Look(
+        snapshot=snapshot,
+        now=now,
+        about="--now" if arguments.now else "the present",
+        notes=unserved_notes(snapshot, settings.catalogue),
+    )
 
 
 def evaluate_look(

@@ -1,11 +1,13 @@
 """Settings from flags, environment and file: flag wins over environment wins over file."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
+from reprlib import Repr
 from typing import Final
 
 import annotated_types
@@ -17,7 +19,7 @@ from pydantic_settings import EnvSettingsSource
 
 from reporter.catalogue.custom.errors import DeclarationError, Wrong
 from reporter.cli.parser import CONFIG_VARIABLE
-from reporter.custom_setting import FIELD, wrong_form
+from reporter.custom_setting import FIELD, wrong_beside, wrong_form
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut
 from reporter.setting_types import Allowed, SettingError
@@ -26,6 +28,16 @@ from reporter.settings import ENV_PREFIX, DaemonSettings
 _CONFIG_BYTES: Final = 1024 * 1024
 _SHOWN_BYTES: Final = 120
 _SIMILAR: Final = 0.85
+
+
+class _Short(Repr):
+    """Values as text; one that repeats itself by YAML's aliases may be too large to be written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = 10
+        self.maxstring = self.maxlong = self.maxother = 2 * _SHOWN_BYTES
 
 
 class ProgramSettings(DaemonSettings):
@@ -129,13 +141,33 @@ def _range(info: FieldInfo) -> str:
     return " ".join(limits)
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key stands once: of two, the first would be lost without a word."""
+
+    def compose_mapping_node(self, anchor: object) -> yaml.MappingNode:
+        """Return a mapping as it is written, before `<<` puts in what stands elsewhere.
+
+        Raises:
+            yaml.constructor.ConstructorError: a key is there twice.
+
+        """
+        node = super().compose_mapping_node(anchor)  # type: ignore[arg-type]  # it is a text
+        keys = Counter(each.value for each, _ in node.value if isinstance(each, yaml.ScalarNode))
+        for key, count in keys.items():
+            if count > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is there twice", node.start_mark
+                )
+        return node
+
+
 def _read_file(path: Path) -> dict[str, object]:
     try:
         with path.open("rb") as file:
             raw = file.read(_CONFIG_BYTES + 1)
         if len(raw) > _CONFIG_BYTES:
             raise UsageError(f"--config {path}: larger than {_CONFIG_BYTES} bytes")
-        content = yaml.safe_load(raw.decode("utf-8-sig"))
+        content = yaml.load(raw.decode("utf-8-sig"), _Loader)  # noqa: S506 - it is a safe one
     except OSError as error:
         raise UsageError(f"--config {path}: {(error.strerror or str(error)).lower()}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -144,7 +176,10 @@ def _read_file(path: Path) -> dict[str, object]:
         return {}
     if not isinstance(content, dict):
         raise UsageError(f"--config {path}: not a mapping of settings to values")
-    return {_field_of(key, path): value for key, value in content.items()}
+    fields = {_field_of(key, path): value for key, value in content.items()}
+    if len(fields) < len(content):
+        raise UsageError(f"--config {path}: a setting is there twice, with - and with _")
+    return fields
 
 
 def _field_of(key: object, path: Path) -> str:
@@ -157,17 +192,18 @@ def _field_of(key: object, path: Path) -> str:
 
 
 def _shown(value: object) -> str:
-    return cut(clean(repr(value) if not isinstance(value, str) else f"'{value}'"), _SHOWN_BYTES)
+    text = f"'{value}'" if isinstance(value, str) else _Short().repr(value)
+    return cut(clean(text), _SHOWN_BYTES)
 
 
 def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
     """Return one line for each wrong setting, and for each wrong key of a declaration."""
     lines: dict[str, str] = {}
-    for each in error.errors(include_url=False):
-        wrong = _wrong_declarations(each, layers)
-        for line in wrong:
-            lines.setdefault(line, line)
-        if wrong:
+    errors = error.errors(include_url=False)
+    for line in _wrong_declarations(errors, layers):
+        lines.setdefault(line, line)
+    for each in errors:
+        if _is_declaration(each):
             continue
         cause = each.get("ctx", {}).get("error")
         if isinstance(cause, SettingError):
@@ -181,18 +217,24 @@ def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
     return list(lines.values())
 
 
-def _wrong_declarations(error: ErrorDetails, layers: Sequence[_Layer]) -> list[str]:
-    """Return the lines of an error that is about single declarations."""
-    if error["loc"][:1] != (FIELD,):
-        return []
-    name, value = _given(FIELD, layers)
+def _is_declaration(error: ErrorDetails) -> bool:
+    """Tell whether an error is about single declarations, not about their list."""
     cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, DeclarationError):
-        wrong = cause.wrong
-    else:
-        form = wrong_form(error, value)
-        wrong = (form,) if form else ()
-    return [_declaration_line(name, each) for each in wrong]
+    return error["loc"][:1] == (FIELD,) and (
+        isinstance(cause, DeclarationError) or len(error["loc"]) > 1
+    )
+
+
+def _wrong_declarations(errors: Sequence[ErrorDetails], layers: Sequence[_Layer]) -> list[str]:
+    """Return the lines of errors that are about single declarations, in their order."""
+    name, value = _given(FIELD, layers)
+    found: list[Wrong] = []
+    for each in filter(_is_declaration, errors):
+        cause = each.get("ctx", {}).get("error")
+        found += cause.wrong if isinstance(cause, DeclarationError) else wrong_form(each, value)
+    if not any(isinstance(each.get("ctx", {}).get("error"), DeclarationError) for each in errors):
+        found += wrong_beside(value, frozenset(each.entry for each in found))
+    return [_declaration_line(name, each) for each in sorted(found, key=lambda each: each.entry)]
 
 
 def _declaration_line(setting: str, wrong: Wrong) -> str:

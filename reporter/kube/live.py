@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
+import structlog
+
 from reporter.catalogue.resources import (
     BY_PLACE,
     CLUSTER_WIDE,
@@ -27,6 +29,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.declared import Unserved, unserved
 from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
@@ -35,6 +38,9 @@ _DECLARED_UNKNOWN_SECONDS: Final = 30.0
 
 _PLACES_FOLLOW: Final = (NAMESPACES, DEPLOYMENTS)
 """Changes of these may change where ConfigMaps are read."""
+
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ class LiveCluster:
         self._started = now()
         self._callbacks: list[Callable[[], None]] = []
         self._places_due = asyncio.Event()
+        self._unserved: frozenset[Unserved] = frozenset()
         self._tables: dict[Resource[KubeObject], tuple[object, Table[KubeObject]]] = {}
         self._discoverer = Discoverer(
             client,
@@ -121,8 +128,24 @@ class LiveCluster:
         self._notify()
 
     def _discovered(self) -> None:
+        self._log_unserved()
         self._places_due.set()
         self._notify()
+
+    def _log_unserved(self) -> None:
+        """Log which declared kinds are not served, each once while it is not."""
+        current = self._discoverer.current.discovery
+        if current.served is None:
+            return
+        found = frozenset(
+            unserved(
+                self._settings.catalogue, current, lambda resource: current.state(str(resource))
+            )
+        )
+        for each in sorted(found - self._unserved):
+            tell = log.warning if each.near else log.info
+            tell("declared_kind_not_served", reason=each.reason, cause=str(each))
+        self._unserved = found
 
     def _notify(self) -> None:
         self.changed.set()

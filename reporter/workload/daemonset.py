@@ -1,20 +1,21 @@
 """Whether a DaemonSet is down or degraded, and why.
 
 The fields are those of the API reference of `apps/v1`. Its controller counts the nodes that should
-run the pod (`desiredNumberScheduled`), writes no conditions and has no progress deadline; a rolling
-update is done when the pods of all these nodes are updated (`updatedNumberScheduled`), for which
-`kubectl rollout status` waits too. With the strategy OnDelete nobody rolls anything out.
+run the pod (`desiredNumberScheduled`) and those that have one (`currentNumberScheduled`), writes no
+conditions and has no progress deadline. A rolling update goes on while pods that are there are not
+updated (`updatedNumberScheduled`). With the strategy OnDelete nobody rolls anything out.
 """
 
-from reporter.model.objects import DaemonSet
+from reporter.catalogue.resources import NODES
+from reporter.model.objects import DaemonSet, Pod
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.standing import (
     STEP_BUDGET,
     WorkloadFault,
-    cause_in_pods,
-    last_step,
-    not_ready_since,
+    fault_of,
+    first_start,
     pods_of,
+    rollout_step,
 )
 
 
@@ -33,29 +34,41 @@ def is_daemonset_available(daemonset: DaemonSet) -> bool:
 def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault | None:
     """Return what is wrong with a DaemonSet, None if nothing is.
 
-    While it is available on one node, a rollout may take its time from one step to the next. One
-    that stands still is told, also where the old pods stay until the new ones are ready.
+    While it is available on one node, a rollout may take its time from one step to the next, and a
+    pod that starts for the first time may take as long. So may one that starts on a node that is
+    new, also where no other node has the pod: an autoscaler makes the first one on demand. A rollout
+    that stands still is told, also where the old pods stay until the new ones are ready. A status
+    that describes an older spec says nothing of pods that are missing.
     """
-    status, wanted = daemonset.status, daemonset.wanted
+    status, wanted, selector = daemonset.status, daemonset.wanted, daemonset.spec.selector
     down = wanted > 0 and not _has_available(daemonset)
     rolls = wanted > 0 and not down and _is_rolling_out(daemonset)
-    if not down and not rolls and status.number_ready >= wanted:
+    if not down and (_is_stale(daemonset) or (not rolls and status.number_ready >= wanted)):
         return None
-    pods = pods_of(daemonset.spec.selector, daemonset.namespace, snapshot)
-    step = last_step(pods) if rolls else None
-    if rolls and step is None:
-        return (
-            None  # without its pods nothing tells a rollout that moves from one that stands still
-        )
-    cause, text = cause_in_pods(pods, daemonset.namespace, snapshot)
-    rollout = "rollout stands still, " if rolls else ""
-    return WorkloadFault(
-        down=down,
-        cause=cause,
-        detail=f"{status.number_ready}/{wanted} ready, {rollout}{text}",
-        transition=step or not_ready_since(pods),
-        budget=STEP_BUDGET if rolls else None,
-    )
+    pods = pods_of(selector, daemonset.namespace, snapshot)
+    step = None
+    if rolls:
+        if not pods:
+            return None  # without its pods nothing tells one that moves from one that stands still
+        begun = status.updated_number_scheduled > 0
+        step = rollout_step(selector, daemonset.namespace, snapshot, begun=begun)
+    elif not down or all(_came_with_its_node(each, snapshot) for each in pods):
+        step = first_start(pods)
+    count = f"{status.number_ready}/{wanted}"
+    return fault_of(pods, daemonset.namespace, snapshot, down=down, count=count, step=step)
+
+
+def _is_stale(daemonset: DaemonSet) -> bool:
+    """Tell whether the status describes an older spec."""
+    return daemonset.status.observed_generation < daemonset.metadata.generation
+
+
+def _came_with_its_node(pod: Pod, snapshot: Snapshot) -> bool:
+    """Tell whether a pod was made because its node was new."""
+    node = snapshot[NODES].get("", pod.spec.node_name or "")
+    if node is None or node.created is None or pod.created is None:
+        return False
+    return pod.created - node.created < STEP_BUDGET
 
 
 def _has_available(daemonset: DaemonSet) -> bool:
@@ -67,10 +80,11 @@ def _has_available(daemonset: DaemonSet) -> bool:
 
 
 def _is_rolling_out(daemonset: DaemonSet) -> bool:
-    """Tell whether old pods are being replaced, so that a missing one explains itself."""
+    """Tell whether old pods are being replaced, so that a missing one explains itself.
+
+    A pod that is not updated because it is not there is none of them: its node may be new.
+    """
     status, strategy = daemonset.status, daemonset.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":
         return False
-    if status.observed_generation < daemonset.metadata.generation:
-        return True
-    return status.updated_number_scheduled < daemonset.wanted
+    return status.updated_number_scheduled < status.current_number_scheduled

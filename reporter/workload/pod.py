@@ -148,17 +148,25 @@ def judge_pod(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta)
     return container or _unschedulable(pod) or _not_ready(pod, startup_budget)
 
 
-def _terminating(pod: Pod) -> PodFault:
-    seconds = pod.spec.termination_grace_period_seconds
-    grace = timedelta(seconds=_GRACE_PERIOD_SECONDS if seconds is None else seconds)
+def asked_to_end(pod: Pod) -> datetime | None:
+    """Return when the deletion of a pod was asked for, None if it was not."""
     ends = pod.metadata.deletion_timestamp
+    return ends - _termination_grace(pod) if ends is not None else None
+
+
+def _termination_grace(pod: Pod) -> timedelta:
+    seconds = pod.spec.termination_grace_period_seconds
+    return timedelta(seconds=_GRACE_PERIOD_SECONDS if seconds is None else seconds)
+
+
+def _terminating(pod: Pod) -> PodFault:
     # A time that is still to come counts from now, so the grace period is a part of the budget.
     return _fault(
         "terminating",
         f"does not terminate{_on_node(pod)}",
         NOT_TERMINATED,
-        transition=ends - grace if ends is not None else None,
-        budget=grace + TERMINATION_SLACK,
+        transition=asked_to_end(pod),
+        budget=_termination_grace(pod) + TERMINATION_SLACK,
     )
 
 

@@ -11,17 +11,38 @@ from typing import Final
 from reporter.catalogue.resources import NODES, PODS
 from reporter.model.objects import LabelSelector, Pod
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.pod import PodFault, counts, is_ready, judge_pod
+from reporter.workload.pod import (
+    STARTING,
+    PodFault,
+    asked_to_end,
+    counts,
+    is_ready,
+    judge_pod,
+)
 
 DOWN: Final = 20
 DEGRADED: Final = 10
 """Severities: no replica serves, or fewer than wanted do."""
 
 STEP_BUDGET: Final = timedelta(seconds=600)
-"""How long a step of a rollout may take where the API keeps no deadline for it.
+"""How long a step of a rollout, or a pod that starts, may take where the API keeps no deadline for it.
 
 StatefulSets and DaemonSets have no `progressDeadlineSeconds`; this is its default in Deployments.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Why a replica may be missing for `STEP_BUDGET`.
+
+    Attributes:
+        since: when it began; None counts from when it is first seen.
+        of_rollout: it is one of a rollout; else a pod starts by itself, as on a node that is new.
+
+    """
+
+    since: datetime | None
+    of_rollout: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +86,16 @@ SCALED_TO_ZERO: Final = WorkloadFault(
 
 def pods_of(selector: LabelSelector | None, namespace: str, snapshot: Snapshot) -> tuple[Pod, ...]:
     """Return the pods that stand for replicas, by name."""
+    return tuple(pod for pod in _selected(selector, namespace, snapshot) if counts(pod))
+
+
+def _selected(
+    selector: LabelSelector | None, namespace: str, snapshot: Snapshot
+) -> tuple[Pod, ...]:
     if selector is None:
         return ()
     pods = snapshot[PODS].in_namespace(namespace)
-    return tuple(pod for pod in pods if selector.matches(pod.metadata.labels) and counts(pod))
+    return tuple(pod for pod in pods if selector.matches(pod.metadata.labels))
 
 
 def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> tuple[str, str]:
@@ -96,13 +123,79 @@ def not_ready_since(pods: Iterable[Pod]) -> datetime | None:
     return min((each for each in since if each is not None), default=None)
 
 
-def last_step(pods: Iterable[Pod]) -> datetime | None:
-    """Return when a pod was last made, which is the last step of a rollout.
+def rollout_step(
+    selector: LabelSelector | None, namespace: str, snapshot: Snapshot, *, begun: bool
+) -> Step:
+    """Return the last step of a rollout: a pod was made, or an old one was asked to end.
 
     That a pod became Ready is none by itself: one that crashes time and again does so each time.
+    While there is no pod of the new revision, the newest one is as old as the rollout before.
+
+    Args:
+        selector: of the workload.
+        namespace: of the workload.
+        snapshot: where its pods are.
+        begun: a pod of the new revision was made.
+
     """
-    steps = (pod.created for pod in pods)
-    return max((step for step in steps if step is not None), default=None)
+    pods = _selected(selector, namespace, snapshot)
+    ending = [asked_to_end(pod) for pod in pods if pod.deleting]
+    made = [pod.created for pod in pods if counts(pod)] if begun or ending else []
+    steps = [step for step in (*ending, *made) if step is not None]
+    return Step(max(steps, default=None), of_rollout=True)
+
+
+def first_start(pods: Iterable[Pod]) -> Step | None:
+    """Return since when pods start, None unless each that is not Ready does so for the first time.
+
+    A container that ended once has started already. Nodes do not matter: a new one may be not Ready
+    itself for a while.
+    """
+    waiting = [pod for pod in pods if not is_ready(pod)]
+    if not waiting or not all(map(_starts, waiting)):
+        return None
+    return Step(min((each.created for each in waiting if each.created), default=None))
+
+
+def _starts(pod: Pod) -> bool:
+    fault = judge_pod(pod, nodes=None, startup_budget=STEP_BUDGET)
+    statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
+    restarted = any(each.restart_count > 0 for each in statuses)
+    return fault is not None and fault.severity == STARTING and not restarted
+
+
+def fault_of(
+    pods: Sequence[Pod],
+    namespace: str,
+    snapshot: Snapshot,
+    *,
+    down: bool,
+    count: str,
+    step: Step | None,
+) -> WorkloadFault:
+    """Return what is wrong with a workload that lacks replicas.
+
+    Args:
+        pods: those that stand for its replicas.
+        namespace: of the workload.
+        snapshot: where they are.
+        down: no replica is available.
+        count: ready and wanted replicas as text.
+        step: why replicas may be missing for a while.
+
+    """
+    cause, text = cause_in_pods(pods, namespace, snapshot)
+    rolls = step is not None and step.of_rollout
+    if rolls and all(map(is_ready, pods)):
+        cause, text = "old pods", "old pods are not replaced"
+    rollout = "rollout stands still, " if rolls else ""
+    return WorkloadFault(
+        down=down,
+        cause=cause,
+        detail=f"{count} ready, {rollout}{text}",
+        transition=step.since if step else not_ready_since(pods),
+        budget=STEP_BUDGET if step else None,
+    )
 
 
 def _not_ready_since(pod: Pod) -> datetime | None:

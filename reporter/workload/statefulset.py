@@ -11,12 +11,11 @@ from reporter.model.objects import StatefulSet
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.standing import (
     SCALED_TO_ZERO,
-    STEP_BUDGET,
     WorkloadFault,
-    cause_in_pods,
-    last_step,
-    not_ready_since,
+    fault_of,
+    first_start,
     pods_of,
+    rollout_step,
 )
 
 
@@ -35,31 +34,33 @@ def is_statefulset_available(statefulset: StatefulSet) -> bool:
 def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadFault | None:
     """Return what is wrong with a StatefulSet, None if nothing is.
 
-    While one replica is available, a rollout may take its time from one step to the next. One that
-    stands still is told: its controller waits for ever for a pod that does not become Ready.
+    While one replica is available, a rollout may take its time from one step to the next, and a pod
+    that starts for the first time may take as long. What stands still is told: the controller waits
+    for ever for a pod that does not become Ready. A status that describes an older spec says nothing
+    of replicas that are missing.
     """
     if statefulset.wanted == 0:
         return SCALED_TO_ZERO
-    status = statefulset.status
+    status, selector = statefulset.status, statefulset.spec.selector
     down = not is_statefulset_available(statefulset)
-    if not down and status.ready_replicas >= statefulset.wanted:
+    if not down and (_is_stale(statefulset) or status.ready_replicas >= statefulset.wanted):
         return None
-    rolls = not down and _is_rolling_out(statefulset)
-    pods = pods_of(statefulset.spec.selector, statefulset.namespace, snapshot)
-    step = last_step(pods) if rolls else None
-    if rolls and step is None:
-        return (
-            None  # without its pods nothing tells a rollout that moves from one that stands still
-        )
-    cause, text = cause_in_pods(pods, statefulset.namespace, snapshot)
-    rollout = "rollout stands still, " if rolls else ""
-    return WorkloadFault(
-        down=down,
-        cause=cause,
-        detail=f"{status.ready_replicas}/{statefulset.wanted} ready, {rollout}{text}",
-        transition=step or not_ready_since(pods),
-        budget=STEP_BUDGET if rolls else None,
-    )
+    pods = pods_of(selector, statefulset.namespace, snapshot)
+    step = None
+    if not down and _is_rolling_out(statefulset):
+        if not pods:
+            return None  # without its pods nothing tells one that moves from one that stands still
+        begun = status.updated_replicas > 0
+        step = rollout_step(selector, statefulset.namespace, snapshot, begun=begun)
+    elif not down:
+        step = first_start(pods)
+    count = f"{status.ready_replicas}/{statefulset.wanted}"
+    return fault_of(pods, statefulset.namespace, snapshot, down=down, count=count, step=step)
+
+
+def _is_stale(statefulset: StatefulSet) -> bool:
+    """Tell whether the status describes an older spec."""
+    return statefulset.status.observed_generation < statefulset.metadata.generation
 
 
 def _is_rolling_out(statefulset: StatefulSet) -> bool:
@@ -67,8 +68,6 @@ def _is_rolling_out(statefulset: StatefulSet) -> bool:
     status, strategy = statefulset.status, statefulset.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":
         return False
-    if status.observed_generation < statefulset.metadata.generation:
-        return True
     rolling = strategy.rolling_update if strategy is not None else None
     partition = rolling.partition or 0 if rolling is not None else 0
     if partition > 0:

@@ -173,6 +173,18 @@ def test_names_that_are_not_there(values, says):
     assert says in done.stderr
 
 
+@pytest.mark.parametrize("entries", [[], ENTRIES])
+def test_the_alert_says_where_reasons_are_explained(entries):
+    """`explain` knows those of the values only with the file."""
+    values = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
+    rendered = render({"customComponents": entries, **values})
+    (group,) = rendered.one("PrometheusRule")["spec"]["groups"]
+    (alert,) = [each for each in group["rules"] if each["alert"] == "StatusReporterCauseFires"]
+    said = alert["annotations"]["description"]
+    assert "status-reporter explain {{ $labels.reason }}" in said
+    assert (f"with --config {FOLDER}/config.yaml" in said) is bool(entries)
+
+
 def test_the_parent_chart_hands_them_on(umbrella):
     """Under the name of the subchart, as all its values."""
     rendered = render(

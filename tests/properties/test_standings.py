@@ -49,6 +49,7 @@ def daemonsets(draw):
             },
             "status": {
                 "observedGeneration": draw(GENERATIONS), "desiredNumberScheduled": draw(COUNTS),
+                "currentNumberScheduled": draw(COUNTS),
                 "numberReady": draw(COUNTS), "numberAvailable": draw(st.none() | COUNTS),
                 "numberUnavailable": draw(st.none() | COUNTS),
                 "updatedNumberScheduled": draw(COUNTS),
@@ -73,16 +74,17 @@ def test_standing(doc, replicas):
     available = is_workload_available(workload)
     status = workload.status
     ready = status.ready_replicas if resource is STATEFULSETS else status.number_ready
+    stale = status.observed_generation < workload.metadata.generation
     if fault is None:
         assert available
-        assert ready >= workload.wanted or not replicas
+        assert ready >= workload.wanted or not replicas or stale
         return
     assert fault.down is not available
     if fault.budget is None:
         assert fault.down or ready < workload.wanted
     else:
         assert not fault.down
-        assert fault.transition == max(each.created for each in snapshot[PODS])
+        assert fault.transition in {None, *(each.created for each in snapshot[PODS])}
     assert fault.detail.startswith(f"{ready}/{workload.wanted} ready") or not workload.wanted
     backwards = snapshot_of(*reversed(replicas), doc, declared=[STATEFULSETS, DAEMONSETS])
     assert judge_workload(workload, backwards) == fault

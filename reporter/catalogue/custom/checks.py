@@ -93,12 +93,12 @@ def _numbers_and_texts(component: CustomComponent) -> Iterator[Problem]:
         yield Problem("grace-seconds", seconds, ALLOWED["grace-seconds"])
     for key, most in TEXT_BYTES.items():
         text: str = getattr(component, key)
-        if text != clean(text):
+        if len(text.encode("utf-8", "replace")) > most:
+            yield Problem(key, text, f"at most {most} bytes")
+        elif text != clean(text):
             yield Problem(
                 key, text, "one line of text without links, credentials and control characters"
             )
-        elif len(text.encode()) > most:
-            yield Problem(key, text, f"at most {most} bytes")
 
 
 def _one_of_three(component: CustomComponent) -> Iterator[Problem]:

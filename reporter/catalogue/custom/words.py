@@ -11,6 +11,14 @@ _DOWN = {
     "nodes that should run one, or a rollout that stands still)",
 }
 
+_ROLLOUT = {
+    WorkloadKind.DEPLOYMENT: "A rollout within its progress deadline, terminating pods.",
+    WorkloadKind.STATEFULSET: "A rollout whose last step, or a pod whose first start, is younger than "
+    "10 minutes while a replica is available; terminating pods.",
+    WorkloadKind.DAEMONSET: "A rollout whose last step, or a pod whose first start, is younger than 10 "
+    "minutes while one is available elsewhere or the node is new; terminating pods.",
+}
+
 
 def summary(component: CustomComponent) -> str:
     """Return what a reason means."""
@@ -37,10 +45,7 @@ def trigger(component: CustomComponent) -> str:
 def silent(component: CustomComponent) -> str:
     """Return what looks similar and does not raise it."""
     if component.workload:
-        rollout = "whose newest pod is younger than 10 minutes"
-        if component.workload.kind is WorkloadKind.DEPLOYMENT:
-            rollout = "within its progress deadline"
-        return f"A rollout {rollout}, terminating pods."
+        return _ROLLOUT[component.workload.kind]
     if component.crd:
         return "Discovery that failed."
     return (

@@ -67,6 +67,7 @@ class DaemonSetStatus(Conditioned, frozen=True):
 
     observed_generation: int = 0
     desired_number_scheduled: int = 0
+    current_number_scheduled: int = 0
     number_ready: int = 0
     number_available: int = 0
     number_unavailable: int = 0

@@ -83,6 +83,31 @@ def test_the_events_are_those_that_would_be_written(check):
     assert "StatefulSet vectors/qdrant is down" in out
 
 
+def crd(name: str) -> dict:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": name},
+    }
+
+
+@pytest.mark.parametrize(
+    ("served", "note"),
+    [
+        ("certificatess.cert-manager.io", "; did you mean certificatess.cert-manager.io?"),
+        ("widgets.example.com", ", so nothing is told."),
+        ("certificates.cert-manager.io", None),
+    ],
+    ids=["misspelt", "not installed", "served"],
+)
+def test_a_declared_kind_that_is_not_served_is_noted(check, served, note):
+    """Else a misspelt name would be silent for ever."""
+    _, out, _ = check(NAMESPACE, statefulset(2), crd(served), options=("-o", "text"))
+    said = "clusterCertificateNotReady: certificates.cert-manager.io is not served"
+    text = " ".join(out.split())
+    assert (f"{said}{note}" in text) if note else (said not in text)
+
+
 def test_a_dump_in_which_nothing_declared_was_looked_at_judges_nothing(check):
     """Status 2, and the commands that read what is declared too."""
     status, _, err = check({**NAMESPACE, "metadata": {"name": "other"}})

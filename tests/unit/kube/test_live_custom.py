@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from reporter.catalogue.custom import STATEFULSETS
 from reporter.catalogue.resources import INFERENCESETS, PODS
@@ -73,6 +74,48 @@ async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, c
         ]
         assert cluster.all_listed()
         assert resource.plural not in asked
+
+
+def unserved_lines(lines) -> list[tuple[str, str]]:
+    return [
+        (each["log_level"], each["cause"])
+        for each in lines
+        if each["event"] == "declared_kind_not_served"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("plural", "told"),
+    [
+        ("widgts", ("warning", "is not served; did you mean widgets.example.com?")),
+        ("gears", ("info", "is not served, so nothing is told")),
+    ],
+    ids=["misspelt", "not installed"],
+)
+async def test_a_kind_that_is_not_served_is_in_the_log(
+    sandbox: Sandbox, tmp_path: Path, plural, told
+):
+    """Once, however often discovery answers; and it is no fault."""
+    sandbox.create(widgets())
+    rule = WIDGET | {"plural": plural, "type": "Ready"}
+    settings = settings_of(clusterWidgetNotReady={"condition": rule})
+    with capture_logs() as lines:
+        async with living(sandbox, tmp_path, settings) as cluster:
+            sandbox.create(definition("others", "Other"))
+            await until(cluster, lambda found: "others.kaito.sh" in found.discovery.served)
+            evaluation = evaluate(cluster.snapshot(), settings)
+    level, text = told
+    assert unserved_lines(lines) == [(level, f"clusterWidgetNotReady: {plural}.example.com {text}")]
+    assert not [each for each in evaluation.findings if "idget" in each.message]
+
+
+async def test_a_kind_that_is_served_is_not_in_the_log(sandbox: Sandbox, tmp_path: Path):
+    """Nor is one that is read anyway."""
+    sandbox.create(widgets())
+    with capture_logs() as lines:
+        async with living(sandbox, tmp_path, WIDGETS):
+            pass
+    assert unserved_lines(lines) == []
 
 
 async def test_only_what_is_declared_is_read(sandbox: Sandbox, tmp_path: Path):

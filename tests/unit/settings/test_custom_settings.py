@@ -127,6 +127,77 @@ def test_a_mistake_brings_no_others(file):
     assert len(several) <= len(WRONG) / 6
 
 
+CRD = {"layer": "cluster", "crd": {"name": "a.b.c"}}
+
+
+def test_wrong_forms_hide_no_wrong_contents(file):
+    """All that is wrong is told at once, in the order of the entries."""
+    entries = [
+        {"reason": "clusterAReady", **CRD},
+        {"reason": "clusterBNotReady", **CRD, "layer": "clster"},
+        {"reason": "clusterCNotReady", **CRD, "after": "clusterBBRNotRedy"},
+    ]
+    lines = refused(file({"custom-components": entries}))
+    keys = [line.partition(": entry ")[2].partition(":")[0] for line in lines]
+    assert keys == [
+        "1 (clusterAReady), reason", "2 (clusterBNotReady), layer", "3 (clusterCNotReady), after",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [{"reason": "clusterBNotReady"}, {"reason": 5}, {}])
+def test_what_rests_on_a_wrong_form_is_not_judged(file, wrong):
+    """The name may be that of the entry that has to be corrected first."""
+    other = {"reason": "clusterANotReady", **CRD, "after": "clusterBNotReady"}
+    lines = refused(file({"custom-components": [other, {**wrong, **CRD, "layer": "clster"}]}))
+    assert not [line for line in lines if ": entry 1" in line]
+
+
+ENTRY = """
+- reason: clusterANotReady
+  layer: cluster
+  crd: {name: a.b.c}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"custom-components: {ENTRY}\ncustom-components: {ENTRY}", "'custom-components' is there"),
+        (f"custom-components: {ENTRY}  layer: cluster", "the key 'layer' is there twice"),
+        (f"custom-components: {ENTRY}\ncustom_components: {ENTRY}", "a setting is there twice"),
+        (f"custom-components: {ENTRY}  grace-seconds: true", "grace-seconds: 'true' is not allowed"),
+        (f"custom-components: {ENTRY}  summary: {'a' * 5000}", "allowed: at most 200 bytes"),
+    ],
+)  # fmt: skip
+def test_what_would_be_lost_or_misread_is_refused(file, text, says):
+    """Of two keys YAML keeps the last one, without a word."""
+    lines = refused(file(text))
+    assert len(lines) == 1
+    assert says in lines[0]
+
+
+def test_an_entry_may_be_made_of_another(file):
+    """By a merge; what is written beside it wins, and is no second key."""
+    text = """
+custom-components:
+  - &a {reason: clusterANotReady, layer: cluster, crd: {name: a.b.c}}
+  - {<<: *a, reason: clusterBNotReady}
+"""
+    reasons = [each.reason for each in load_settings({}, file(text)).custom_components]
+    assert reasons == ["clusterANotReady", "clusterBNotReady"]
+
+
+def test_aliases_do_not_make_the_message_grow(file):
+    """Ten lines of YAML can stand for thousands of millions of values."""
+    text = "custom-components:\n  - &a0 [x, x, x, x, x, x, x, x, x]\n"
+    for level in range(10):
+        aliases = ", ".join([f"*a{level}"] * 9)
+        text += f"  - &a{level + 1} [{aliases}]\n"
+    lines = refused(file(text))
+    assert len(lines) == 11
+    assert all(len(line) < 700 for line in lines)
+
+
 @pytest.mark.parametrize(
     ("value", "says"),
     [

@@ -9,7 +9,9 @@ from reporter.workload.daemonset import is_daemonset_available, judge_daemonset
 from reporter.workload.standing import WorkloadFault
 from tests.unit.probes.building import (
     SINCE_AT,
+    condition,
     document,
+    merged,
     pod,
     snapshot_of,
     waiting,
@@ -57,6 +59,8 @@ SILENT = {
     "a node selector that matches no node": daemonset(ready=0, wanted=0),
     "nobody looked at it yet": daemonset({"status": None}),
     "old pods wait for somebody to delete them": daemonset(ON_DELETE, ROLLING),
+    "a rollout was asked for, and its controller has not seen it": daemonset(OLD),
+    "a status of an older spec": daemonset(OLD, ready=2),
 }
 
 
@@ -104,7 +108,6 @@ def test_degraded(name):
 IN_A_ROLLOUT = {
     "node by node": (daemonset(ROLLING, ready=2), "2/3 ready"),
     "with a surge, the old pods stay": (daemonset(ROLLING), "3/3 ready"),
-    "a spec that was not observed yet": (daemonset(OLD, ready=2), "2/3 ready"),
 }
 
 
@@ -117,6 +120,70 @@ def test_a_step_of_a_rollout_has_its_time(name):
     assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
     assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
     assert fault.detail.startswith(f"{text}, rollout stands still, starting (pod d-2: ")
+
+
+ENDING = pod("n", "d-1", "d", {"metadata": {"deletionTimestamp": "2026-11-20T11:58:30Z"}})
+
+
+@pytest.mark.parametrize(
+    ("updated", "docs", "since"),
+    [
+        (0, [pod("n", "d-0", "d")], None),
+        (0, [pod("n", "d-0", "d"), ENDING], datetime(2026, 11, 20, 11, 58, tzinfo=UTC)),
+        (1, [STARTING, ENDING], datetime(2026, 11, 20, 11, 58, tzinfo=UTC)),
+    ],
+    ids=["nothing was done yet", "the first old pod ends", "the next old pod ends"],
+)
+def test_pods_of_the_rollout_before_are_no_step(updated, docs, since):
+    """A rollout that has just begun would else count as one that stood still for weeks."""
+    fault = judge(daemonset(status(updatedNumberScheduled=updated)), *docs)
+    assert (fault.budget, fault.transition) == (timedelta(seconds=600), since)
+    if STARTING not in docs:
+        assert fault.detail.endswith(" ready, rollout stands still, old pods are not replaced")
+
+
+def test_a_node_without_a_pod_is_no_rollout():
+    """Its pod is not made yet; the grace counts from when it is seen."""
+    joins = daemonset(status(desiredNumberScheduled=4, numberUnavailable=1))
+    fault = judge(joins, pod("n", "d-0", "d"))
+    assert (fault.standing, fault.budget, fault.transition) == ("degraded", None, None)
+    assert fault.detail == "3/4 ready, not all pods are ready"
+
+
+def node(created: str, ready: str = "True") -> dict:
+    return document(
+        "Node", "new", "",
+        {"metadata": {"creationTimestamp": created}, "status": {"conditions": [condition("Ready", ready)]}},
+    )  # fmt: skip
+
+
+ON_NODE = merged(STARTING, {"spec": {"nodeName": "new"}})
+
+
+@pytest.mark.parametrize("ready", ["True", "False"])
+@pytest.mark.parametrize(("wanted", "standing"), [(3, "degraded"), (1, "down")])
+def test_a_node_that_comes_gives_time(wanted, standing, ready):
+    """A device plugin starts on each node that an autoscaler makes, also on the first one."""
+    doc = daemonset(ready=wanted - 1, wanted=wanted)
+    fault = judge(doc, ON_NODE, node("2026-11-20T11:54:00Z", ready))
+    assert (fault.standing, fault.budget) == (standing, timedelta(seconds=600))
+    assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "docs",
+    [
+        [ON_NODE, node("2026-11-20T11:45:00Z")],
+        [ON_NODE],
+        [STARTING, node("2026-11-20T11:54:00Z")],
+        [merged(ON_NODE, waiting("CrashLoopBackOff")), node("2026-11-20T11:54:00Z")],
+    ],
+    ids=["a node that was there", "a node that is not known", "no node yet", "a pod that fails"],
+)
+def test_what_is_down_elsewhere_has_no_time(docs):
+    """Nothing is available, and no new node says why."""
+    fault = judge(daemonset(ready=0, wanted=1), *docs)
+    assert (fault.standing, fault.budget) == ("down", None)
 
 
 @pytest.mark.parametrize(

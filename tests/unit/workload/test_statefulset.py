@@ -66,6 +66,10 @@ SILENT = {
     "more ready than wanted while it is scaled down": statefulset(ready=4),
     "old pods wait for somebody to delete them": statefulset(ON_DELETE, ROLLING),
     "a canary above its partition": statefulset(partition(2), ROLLING),
+    "scaled up a moment ago, and its controller has not seen it": statefulset(
+        OLD, {"spec": {"replicas": 4}}
+    ),
+    "a status of an older spec": statefulset(OLD, ready=2),
 }
 
 
@@ -108,10 +112,72 @@ DEGRADED = {
 @pytest.mark.parametrize("name", DEGRADED)
 def test_degraded(name):
     """Fewer ready than wanted, and no rollout that explains it."""
-    fault = judge(DEGRADED[name], STARTING)
+    fault = judge(DEGRADED[name], merged(STARTING, waiting("ErrImagePull")))
     assert fault is not None
     assert (fault.standing, fault.budget) == ("degraded", None)
+    assert fault.detail.startswith("2/3 ready, ErrImagePull (pod s-2: ")
+
+
+@pytest.mark.parametrize("name", DEGRADED)
+def test_a_pod_that_starts_has_its_time(name):
+    """One that was moved from a drained node, was added, or is the last of a canary."""
+    fault = judge(DEGRADED[name], pod("n", "s-0", "s"), STARTING)
+    assert fault is not None
+    assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
+    assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
     assert fault.detail.startswith("2/3 ready, starting (pod s-2: ")
+
+
+RESTARTED = {"status": {"containerStatuses": [{"name": "main", "restartCount": 1}]}}
+WAS_READY = {
+    "status": {
+        "conditions": [
+            condition("Initialized", "True", since="2026-11-20T11:50:00Z"),
+            condition("Ready", "False", since="2026-11-20T11:56:00Z"),
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize("patch", [RESTARTED, WAS_READY])
+def test_a_pod_that_started_already_has_none(patch):
+    """It failed, or was Ready before; another that starts beside it changes nothing."""
+    other = pod("n", "s-1", "s", ready=False)
+    fault = judge(statefulset(ready=1), merged(STARTING, patch), other)
+    assert (fault.standing, fault.budget) == ("degraded", None)
+
+
+def test_the_pod_that_starts_longest_counts():
+    """Else one after the other would hide one that never becomes Ready."""
+    early = pod("n", "s-1", "s", {"metadata": {"creationTimestamp": "2026-11-20T11:40:00Z"}}, ready=False)  # fmt: skip
+    fault = judge(statefulset(ready=1), STARTING, early)
+    assert fault.transition == datetime(2026, 11, 20, 11, 40, tzinfo=UTC)
+
+
+def test_no_pod_is_excused_while_none_is_available():
+    """A start that leaves nothing is down, as with Deployments."""
+    fault = judge(statefulset(ready=0), STARTING)
+    assert (fault.standing, fault.budget) == ("down", None)
+
+
+ENDING = pod("n", "s-1", "s", {"metadata": {"deletionTimestamp": "2026-11-20T11:58:30Z"}}, ready=False)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("updated", "docs", "since"),
+    [
+        (0, [pod("n", "s-0", "s")], None),
+        (0, [pod("n", "s-0", "s"), ENDING], datetime(2026, 11, 20, 11, 58, tzinfo=UTC)),
+        (1, [STARTING, ENDING], datetime(2026, 11, 20, 11, 58, tzinfo=UTC)),
+    ],
+    ids=["nothing was done yet", "the first old pod ends", "the next old pod ends"],
+)
+def test_pods_of_the_rollout_before_are_no_step(updated, docs, since):
+    """A rollout that has just begun would else count as one that stood still for weeks."""
+    fault = judge(statefulset(ROLLING, status(updatedReplicas=updated), ready=2), *docs)
+    assert (fault.budget, fault.transition) == (timedelta(seconds=600), since)
+    if STARTING not in docs:
+        assert fault.detail.endswith(" ready, rollout stands still, old pods are not replaced")
 
 
 IN_A_ROLLOUT = {
@@ -122,7 +188,6 @@ IN_A_ROLLOUT = {
     "the canary is being made": statefulset(
         partition(1), ROLLING, status(updatedReplicas=1), ready=2
     ),
-    "a spec that was not observed yet": statefulset(OLD, ready=2),
 }
 
 
