@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from typing import Final
 
 import structlog
 
@@ -11,6 +12,9 @@ from reporter.samples.scrape import Scrape
 from reporter.samples.target import Target
 from reporter.setting_types import LogFormat
 from reporter.sinks.muted import mute_place
+
+MUTES_LOGGED: Final = 10
+"""Most mutes that the line of a finding names: thousands of pods may carry one."""
 
 
 def configure(level: str, format_: LogFormat) -> None:
@@ -84,7 +88,7 @@ class ChangeLog:
             was=str(before.disposition) if before else "none",
             stale=finding.stale,
             by=list(finding.by),
-            mutes=[mute_place(each) for each in finding.mutes],
+            mutes=[mute_place(each) for each in finding.mutes[:MUTES_LOGGED]],
             message=finding.message,
         )
 

@@ -72,6 +72,11 @@ class Reason:
     thresholds: tuple[Threshold, ...] = ()
 
     @property
+    def mutable(self) -> bool:
+        """Whether an object can carry a mute of it: a fault, and one of something that is read."""
+        return not self.says_ready and bool(self.reads)
+
+    @property
     def subject_kind(self) -> SubjectKind:
         """What its subjects are; told by the layer, or by the prefix of the name."""
         match self.layer:

@@ -24,6 +24,7 @@ class Candidate:
         disposition: None until a step decides it.
         by: who holds, suppresses or outranks it.
         holds_until: end of the hold, where one runs.
+        clears_at: when a fault that was told has recovered, where only muted ones are seen.
         told: the faults its message speaks of; an upstream leaves those it does not explain, and
             a mute those that it is not about.
         mutes: what mutes it, or others of its faults.
@@ -37,6 +38,7 @@ class Candidate:
     disposition: Disposition | None = None
     by: tuple[str, ...] = ()
     holds_until: timedelta | None = None
+    clears_at: timedelta | None = None
     told: tuple[Fault, ...] = field(default=())
     mutes: tuple[Mute, ...] = ()
 

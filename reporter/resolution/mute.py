@@ -1,20 +1,36 @@
 """What is muted: a fault that would be told, were it not for an annotation."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
+from typing import Final
 
+from reporter.model.finding import FindingKey
+from reporter.model.instant import Instant
 from reporter.model.report import Disposition
 from reporter.resolution.candidate import Candidate
+from reporter.resolution.grace import recovery_time
+from reporter.resolution.memory import Episode
 from reporter.resolution.mutes import Mutes
+from reporter.settings import EvaluationSettings
+
+_TOLD: Final = frozenset({Disposition.FIRING, Disposition.CLEARING})
+_HEARD: Final = _TOLD | {Disposition.SECONDARY}
 
 
-def mute(candidate: Candidate, mutes: Mutes) -> Candidate:
+def mute(
+    candidate: Candidate, mutes: Mutes, now: Instant, settings: EvaluationSettings
+) -> Candidate:
     """Return the candidate without the faults that are muted; as muted where no other is left.
 
-    One that is in grace, held or suppressed stays so: nothing would be told of it anyway. Who
+    One that is pending, held or suppressed stays so: nothing would be told of it anyway. Who
     suppresses has been decided before, for a cause that is muted is known, and its symptoms are
     no news. It outranks nothing, for priority is an order and no explanation.
+
+    Where another fault of the key was told and is gone, the key is clearing until that one has
+    recovered: a pod that comes and goes beside a muted one must not end its Event each time.
     """
-    if candidate.disposition not in {None, Disposition.PENDING} or not candidate.ripe:
+    if candidate.disposition is not None:
         return candidate
     by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.told or candidate.ripe]
     found = tuple(dict.fromkeys(each for _, those in by_fault for each in those))
@@ -23,4 +39,36 @@ def mute(candidate: Candidate, mutes: Mutes) -> Candidate:
     told = tuple(fault for fault, those in by_fault if not those)
     if told:
         return replace(candidate, told=told, mutes=found)
+    clears_at = _clears_at(candidate, mutes, settings)
+    if clears_at is not None and now.boot < clears_at:
+        return replace(
+            candidate, disposition=Disposition.CLEARING, mutes=found, clears_at=clears_at
+        )
     return replace(candidate, disposition=Disposition.MUTED, mutes=found)
+
+
+def _clears_at(
+    candidate: Candidate, mutes: Mutes, settings: EvaluationSettings
+) -> timedelta | None:
+    """Return when the fault that was told has recovered; None if it is muted, or none was told."""
+    episode = candidate.episode
+    if episode is None or episode.shown.disposition not in _TOLD or mutes.of(episode.shown):
+        return None
+    return episode.last_seen + recovery_time(candidate.key.reason, settings, exempt=episode.exempt)
+
+
+def mute_unseen(episodes: Mapping[FindingKey, Episode], mutes: Mutes) -> dict[FindingKey, Episode]:
+    """Return episodes that are clearing or stale, as muted where all of their faults are."""
+    return {key: _unseen(episode, mutes) for key, episode in episodes.items()}
+
+
+def _unseen(episode: Episode, mutes: Mutes) -> Episode:
+    shown = episode.shown
+    if not mutes.all or not episode.listed or shown.disposition not in _HEARD:
+        return episode
+    by_fault = [mutes.of(each.finding or shown) for each in episode.faults.values() if each.ripe]
+    if not by_fault or not all(by_fault):
+        return episode
+    found = tuple(dict.fromkeys(each for those in by_fault for each in those))
+    shown = replace(shown, disposition=Disposition.MUTED, mutes=found, primary=False, by=())
+    return replace(episode, shown=shown)

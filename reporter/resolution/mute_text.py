@@ -13,6 +13,9 @@ from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
 from reporter.model.text import clean, cut
 
 _SHOWN_BYTES: Final = 80
+LONGEST: Final = 8192
+"""Most characters that are read of one annotation: all reasons take fewer."""
+
 _NAMED: Final = 5
 """Most names of one annotation that are objected to one by one."""
 
@@ -41,7 +44,7 @@ def asked(annotations: Annotations, now: datetime, catalogue: Catalogue) -> Aske
     """
     if annotations.mute is None:
         return Asked(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))
-    named = _named(annotations.mute, catalogue)
+    named = _read(annotations.mute, catalogue)
     if annotations.mute_until is None:
         return named
     try:
@@ -58,29 +61,40 @@ def asked(annotations: Annotations, now: datetime, catalogue: Catalogue) -> Aske
     return replace(named, until=until)
 
 
+def _read(text: str, catalogue: Catalogue) -> Asked:
+    if len(text) <= LONGEST:
+        return _named(text, catalogue)
+    named = _named(text[:LONGEST].rpartition(",")[0], catalogue)
+    fault = f"{MUTE} is longer than {LONGEST} characters; the rest is not read"
+    return replace(named, faults=(*named.faults, fault))
+
+
 @lru_cache(maxsize=4096)
 def _named(text: str, catalogue: Catalogue) -> Asked:
     names = dict.fromkeys(name for part in text.split(",") if (name := part.strip()))
     if not names:
         return Asked(faults=(f"{MUTE} names no reason, so it mutes nothing",))
-    good = [name for name in names if name in catalogue and not catalogue[name].says_ready]
+    good = [name for name in names if name in catalogue and catalogue[name].mutable]
     wrong = [name for name in names if name not in good]
     return Asked(reasons=tuple(sorted(good)), faults=tuple(_objections(wrong, catalogue)))
 
 
 def _objections(names: list[str], catalogue: Catalogue) -> Iterator[str]:
     for name in names[:_NAMED]:
-        if name in catalogue:
+        if name not in catalogue:
+            yield f"no reason is called {_quoted(name)}{_hint(name[:_SHOWN_BYTES], catalogue)}"
+        elif catalogue[name].says_ready:
             yield f"{name} is no fault, so there is nothing to mute"
         else:
-            yield f"no reason is called {_quoted(name)}{_hint(name, catalogue)}"
+            yield f"{name} has no object that could carry a mute; see --disable-reasons"
     if len(names) > _NAMED:
         yield f"{len(names) - _NAMED} more names are not those of faults"
 
 
+@lru_cache(maxsize=16384)
 def _hint(name: str, catalogue: Catalogue) -> str:
-    known = {reason.name.lower(): reason.name for reason in catalogue if not reason.says_ready}
-    close = get_close_matches(name[:_SHOWN_BYTES].lower(), known, n=1)
+    known = {reason.name.lower(): reason.name for reason in catalogue if reason.mutable}
+    close = get_close_matches(name.lower(), known, n=1)
     return f"; did you mean {known[close[0]]}?" if close else ""
 
 

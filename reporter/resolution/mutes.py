@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from reporter.catalogue.resources import EVENTS, NAMESPACES
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Finding
-from reporter.model.report import Mute, MuteFault
+from reporter.model.report import Mute, MuteFault, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.mute_text import Asked, asked
 from reporter.snapshot.snapshot import Snapshot
@@ -41,7 +41,7 @@ class Mutes:
     _by_place: Mapping[Place, Mute] = field(default_factory=dict)
     _by_subject: Mapping[Subject, Mute] = field(default_factory=dict)
 
-    def of(self, finding: Finding) -> tuple[Mute, ...]:
+    def of(self, finding: Finding | ResolvedFinding) -> tuple[Mute, ...]:
         """Return what mutes a finding: on the object at fault, its subject, and the namespace."""
         if not self.all:
             return ()

@@ -164,7 +164,7 @@ def look_for_absence(
             kept[key] = episode
             continue
         else:
-            after = _as_clearing(episode)
+            after = as_clearing(episode)
             ends = episode.last_seen + recovery_time(key.reason, settings, exempt=episode.exempt)
         if ends > now.boot:
             kept[key] = after
@@ -180,7 +180,7 @@ def _as_stale(episode: Episode, now: Instant) -> Episode:
     return replace(episode, stale_since=since, shown=shown)
 
 
-def _as_clearing(episode: Episode) -> Episode:
+def as_clearing(episode: Episode) -> Episode:
     """Return the episode clearing if it fires, else remembered without being listed.
 
     A muted one stays listed as muted: its subject is no better for that.

@@ -65,7 +65,8 @@ def _episode(
     since = shown.since
     last_seen = now.boot
     exempt = any(fault.says.exempt for fault in candidate.ripe)
-    if before is not None and fired_before and not candidate.ripe:
+    clearing = shown.disposition is Disposition.CLEARING
+    if before is not None and fired_before and (clearing or not candidate.ripe):
         since, last_seen, exempt = before.since, before.last_seen, before.exempt
     return Episode(
         since=since,
@@ -121,5 +122,8 @@ def _ended(
         if episode.fired:
             ended[key, episode.since] = now.boot
     for key, episode in episodes.items():
+        before = known.episodes.get(key)
+        if before is not None and before.fired and before.since != episode.since:
+            ended[key, before.since] = now.boot  # all of it was muted; what is told began later
         ended.pop((key, episode.since), None)
     return ended

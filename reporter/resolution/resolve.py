@@ -27,12 +27,12 @@ from reporter.resolution.grace import (
 from reporter.resolution.hold import Upstreams, judge, survey
 from reporter.resolution.memory import Episode, FaultKey, Memory, fault_key
 from reporter.resolution.message import compose, suppression_suffixes
-from reporter.resolution.mute import mute
+from reporter.resolution.mute import mute, mute_unseen
 from reporter.resolution.mutes import Mutes, find_mutes
 from reporter.resolution.priority import outrank
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
-from reporter.resolution.recovery import Absence, look_for_absence, take_up
+from reporter.resolution.recovery import Absence, as_clearing, look_for_absence, take_up
 from reporter.resolution.remember import remember
 from reporter.resolution.silence import silence
 from reporter.resolution.undecided import sustaining
@@ -88,7 +88,8 @@ def resolve(
     candidates = [judge(candidate, upstreams, catalogue) for candidate in candidates]
     candidates = silence(candidates, absence.kept)
     mutes = find_mutes(snapshot, memory.mutes, now.wall, catalogue)
-    candidates = [mute(candidate, mutes) for candidate in candidates]
+    candidates = [mute(candidate, mutes, now, settings) for candidate in candidates]
+    absence = replace(absence, kept=mute_unseen(absence.kept, mutes))
     candidates = _by_priority(candidates, absence.outranking, settings)
     findings = _render(candidates, absence.listed, now, catalogue)
     readiness = find_ready(evaluation, findings, records, snapshot, memory, now, catalogue)
@@ -220,7 +221,8 @@ def _by_priority(
         else:
             decided.append(candidate)
     clearing: dict[Subject, list[FindingKey]] = defaultdict(list)
-    for key in going_on:
+    beside = (each.key for each in decided if each.disposition is Disposition.CLEARING)
+    for key in (*going_on, *beside):
         clearing[key.subject].append(key)
     for subject, group in active.items():
         decided += outrank(group, clearing[subject], settings.emit, settings.catalogue)
@@ -244,6 +246,10 @@ def _render(
             firing, key=lambda each: (catalogue.priority(each.key.reason), each.key), default=None
         )
         for candidate in group:
+            if candidate.disposition is Disposition.CLEARING and candidate.episode is not None:
+                shown = as_clearing(candidate.episode).shown
+                findings.append(replace(shown, mutes=candidate.mutes))
+                continue
             message = compose(candidate, group, suffixes)
             findings.append(_resolved(candidate, message, now, primary=candidate is primary))
     return tuple(
@@ -300,6 +306,8 @@ def _changes(
         for fault in candidate.faults:
             if fault.next_in is not None:
                 yield fault.next_in
+        if candidate.clears_at is not None:
+            yield candidate.clears_at - now.boot
     for until in upstreams.released.values():
         yield until - now.boot
     if absence.wake_in is not None:

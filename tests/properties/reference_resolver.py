@@ -19,6 +19,9 @@ Where the rules are silent this is what both resolvers do, and why:
 * Unconfirmed data makes pending what would start to fire. What is suppressed or held stays so.
 * An upstream that is pending and away for a moment still holds; one that is stale does not.
 * Exempt faults are gone after the global grace, also where `--grace` sets another for the reason.
+* What would be told and is muted is muted, and goes on as what fires does. It outranks nothing. Where another
+  fault of its key was told, that one clears first. What begins to be told in a key that was muted begins then.
+* What is clearing or stale is muted as soon as all of its faults are, and stays so.
 * Under `--emit primary` the chain comes first, what stands outside it follows.
 """
 
@@ -35,7 +38,8 @@ from reporter.snapshot.snapshot import Served
 HOUR = timedelta(hours=1)
 NONE = timedelta(0)
 ORDER = [reason.name for reason in REASONS]
-ACTIVE = ("firing", "secondary", "clearing")
+LOUD = ("firing", "secondary", "clearing")
+ACTIVE = (*LOUD, "muted")
 
 
 @dataclass
@@ -60,6 +64,8 @@ class Row:
     fires_at: datetime | None = None
     by: tuple = ()
     stale: bool = False
+    related: object = None
+    told: list = field(default_factory=list)
 
 
 @dataclass
@@ -102,9 +108,10 @@ class ReferenceResolver:
         self.suppressing = set()
         self.released = {}
 
-    def resolve(self, evaluation, snapshot, now, settings):
+    def resolve(self, evaluation, snapshot, now, settings, is_muted=lambda _key, _related: False):
         """Return the report as {key: Row}."""
         self.snapshot, self.now, self.settings = snapshot, now, settings
+        self.is_muted = is_muted
         self.subjects = {each.subject for each in evaluation.subjects}
         by_key = {}
         for finding in evaluation.findings:
@@ -140,6 +147,11 @@ class ReferenceResolver:
             key: self.judge(key, present[key], lines[key], key in allowed, firing, pending)
             for key in present
         }
+        for key, row in rows.items():
+            if row.disposition == "active":
+                self.mute(key, row, lines[key])
+        for key in absent:
+            self.mute_unseen(key, lines[key])
         self.rank(rows, {key for key in absent if lines[key].listed}, lines)
         for key, row in rows.items():
             self.remember(key, row, present[key], lines[key])
@@ -273,9 +285,9 @@ class ReferenceResolver:
         line.stale_since, line.row.stale, line.row.fires_at = None, False, None
         if now.boot >= line.last_seen + self.recovery(key.reason, line.exempt):
             return "over"
-        line.listed = line.row.disposition in ("firing", "clearing")
-        if line.listed:
-            line.row = Row("clearing", line.row.since)
+        line.listed = line.row.disposition in ("firing", "clearing", "muted")
+        if line.row.disposition in ("firing", "clearing"):
+            line.row = Row("clearing", line.row.since, related=line.row.related)
         return "kept"
 
     def existence_known(self, subject):
@@ -360,7 +372,41 @@ class ReferenceResolver:
         if explained and not goes_on and (hits["pending"] or hits["released"]):
             by = self.names(hits["pending"] | hits["released"])
             return Row("held", since, now.wall + hold if hold is not None else None, by)
-        return Row("active" if allowed else "pending", since)
+        stopped = hits["firing"] or (not goes_on and (hits["pending"] or hits["released"]))
+        told = [each for each in ripe if each.says.independent] if stopped else ripe
+        return Row("active" if allowed else "pending", since, told=told or ripe)
+
+    # Mutes
+
+    def mute(self, key, row, line):
+        told = sorted(row.told, key=lambda each: (self.weight(each.says), each.clock_key))
+        loud = [each for each in told if not self.is_muted(key, each.says.related)]
+        before = line.row
+        row.related = (loud or told)[0].says.related
+        if len(loud) == len(told):
+            return
+        if loud:
+            if not line.fired or before.disposition == "muted":
+                row.since = min(each.since for each in loud)
+            return
+        row.disposition = "muted"
+        was_told = before is not None and before.disposition in ("firing", "clearing")
+        recovers = line.last_seen + self.recovery(key.reason, line.exempt)
+        if was_told and not self.is_muted(key, before.related) and self.now.boot < recovers:
+            row.disposition, row.since, row.related = "clearing", before.since, before.related
+
+    def mute_unseen(self, key, line):
+        ripe = [related for (related, _), clock in line.clocks.items() if clock.ripe]
+        if (
+            line.listed
+            and line.row.disposition in ("firing", "clearing", "secondary")
+            and ripe
+            and all(self.is_muted(key, related) for related in ripe)
+        ):
+            line.row.disposition, line.row.by = "muted", ()
+
+    def weight(self, finding):
+        return (-finding.severity, finding.related, finding.message)
 
     def names(self, upstreams):
         return tuple(sorted({reason for reason, _ in upstreams}))
@@ -381,7 +427,10 @@ class ReferenceResolver:
                 if other.subject == key.subject and one.disposition in ("active", "!", "?")
             ] + [
                 other for other in absent
-                if other.subject == key.subject and lines[other].row.disposition in ACTIVE
+                if other.subject == key.subject and lines[other].row.disposition in LOUD
+            ] + [
+                other for other, one in rows.items()
+                if other.subject == key.subject and one.disposition == "clearing"
             ]  # fmt: skip
             if emit == "primary":
                 above = [
@@ -408,10 +457,10 @@ class ReferenceResolver:
 
     def remember(self, key, row, faults, line):
         ripe = [each for each in faults if each.ripe]
-        if ripe or not line.fired:
+        if (ripe and row.disposition != "clearing") or not line.fired:
             line.since, line.last_seen = row.since, self.now.boot
             line.exempt = any(each.says.exempt for each in ripe)
-        line.fired = line.fired or row.disposition == "firing"
+        line.fired = line.fired or row.disposition in ("firing", "muted")
         line.row, line.listed, line.stale_since = row, True, None
         self.keep_clocks(key, faults, line)
 

@@ -1,27 +1,43 @@
 """Properties of mutes that hold for every sequence of passes."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.built_in import BUILT_IN
+from reporter.model.finding import Evaluation
+from reporter.model.instant import Instant
 from reporter.model.objects import Annotations, Metadata, Namespace, Pod
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
+from reporter.sinks.events.naming import event_name
 from reporter.snapshot.table import table_of
 from tests.properties.passes import Pass, findings, sequences, settings_
+from tests.properties.reference_resolver import ReferenceResolver
+from tests.properties.test_events import Writer
+from tests.properties.test_resolution import essence
 
 _NAMES = [each.name for each in BUILT_IN if not each.says_ready]
 
 
 @st.composite
-def muted_tables(draw):
-    """Objects of which some carry mutes, also for reasons that sequences are made of."""
-    reasons = draw(st.lists(st.builds(lambda each: each.reason, findings()), max_size=5))
+def muted_tables(draw, twins=()):
+    """Objects of which some carry mutes, also for reasons that sequences are made of.
+
+    Where there are twins, of one pod only, for theirs.
+    """
+    reasons = [each.reason for each in twins] or draw(
+        st.lists(st.builds(lambda each: each.reason, findings()), max_size=5)
+    )
     names = ",".join([*reasons, *draw(st.lists(st.sampled_from(_NAMES), max_size=2))])
-    places = draw(st.frozensets(st.sampled_from(("a", "b", "n", "n/p", "n/q")), min_size=1))
+    places = draw(
+        st.sampled_from((frozenset({"n/p"}), frozenset({"n/q"})))
+        if twins
+        else st.frozensets(st.sampled_from(("a", "b", "n", "n/p", "n/q")), min_size=1)
+    )
     annotations = Annotations(mute=names)
     namespaces = [
         Namespace(metadata=Metadata(name=each, annotations=annotations if each in places else None))
@@ -82,3 +98,144 @@ def test_a_mute_tells_no_symptom(passes: list[Pass], settings, tables):
             each.key for each in after.report.findings if each.disposition is Disposition.FIRING
         }
         assert not suppressed & told
+
+
+@st.composite
+def mutes_that_change(draw, *, jumps=True):
+    """Passes whose objects carry mutes, and other ones for a while.
+
+    In half of them each fault has a twin that does not go, which is muted or of a muted pod.
+    """
+    passes = draw(sequences(jumps=jumps))
+    pool = {each.message: each for one in passes for each in one.evaluation.findings}
+    twins = [_twin(each) for each in pool.values()] if draw(st.booleans()) else []
+    first, second = draw(muted_tables(twins)), draw(muted_tables())
+    change = draw(st.integers(0, len(passes)))
+    again = draw(st.integers(change, len(passes)))
+    found = []
+    for number, each in enumerate(passes):
+        there = {known.subject for known in each.evaluation.subjects}
+        seen = (*each.evaluation.findings, *(one for one in twins if one.subject in there))
+        tables = second if change <= number < again else first
+        snapshot = replace(each.snapshot, tables=tables)
+        found.append(Pass(replace(each.evaluation, findings=seen), snapshot, each.now))
+    return found
+
+
+def _twin(finding):
+    """Return the same fault of the other pod."""
+    name = "q" if finding.related.name == "p" else "p"
+    return replace(finding, related=replace(finding.related, name=name), sustains=False)
+
+
+def run_changing(passes, settings):
+    """Return the resolution of each pass, each with the objects of its own snapshot."""
+    memory, found = Memory(), []
+    for each in passes:
+        resolution = resolve(each.evaluation, each.snapshot, memory, each.now, settings)
+        memory = resolution.memory
+        found.append(resolution)
+    return found
+
+
+@given(mutes_that_change(), settings_())
+def test_the_rules_are_kept(passes: list[Pass], settings):
+    """Also where mutes come and go, and what they say cannot be read."""
+    reference = ReferenceResolver()
+    for number, (given_, resolution) in enumerate(
+        zip(passes, run_changing(passes, settings), strict=True)
+    ):
+        muted = {
+            (mute.object.kind, mute.object.name, name)
+            for mute in resolution.report.mutes
+            for name in mute.reasons
+        }
+
+        def is_muted(key, related, muted=muted):
+            namespace = key.subject.namespace or related.namespace
+            places = (("Pod", related.name), ("Namespace", namespace))
+            return any((*place, key.reason) in muted for place in places)
+
+        wanted = reference.resolve(
+            given_.evaluation, given_.snapshot, given_.now, settings, is_muted
+        )
+        found = sorted(essence(each.key, each) for each in resolution.report.findings)
+        expected = sorted(essence(key, row) for key, row in wanted.items())
+        assert found == expected, f"pass {number}"
+
+
+@given(mutes_that_change(), settings_(), st.randoms(use_true_random=False))
+def test_the_order_of_findings_means_nothing(passes: list[Pass], settings, random):
+    """The same findings in another order give the same report, and the same once more."""
+    shuffled = []
+    for each in passes:
+        seen = list(each.evaluation.findings)
+        random.shuffle(seen)
+        evaluation = Evaluation(tuple(seen), each.evaluation.ready, each.evaluation.subjects)
+        shuffled.append(Pass(evaluation, each.snapshot, each.now))
+    first = run_changing(passes, settings)
+    assert [each.report for each in first] == [
+        each.report for each in run_changing(shuffled, settings)
+    ]
+    for given_, before in zip(passes, first, strict=True):
+        again = resolve(given_.evaluation, given_.snapshot, before.memory, given_.now, settings)
+        assert again.report == before.report
+        assert again.wake_in == before.wake_in
+
+
+@given(sequences(jumps=False), settings_(), muted_tables())
+def test_nothing_changes_before_the_timer(passes: list[Pass], settings, tables):
+    """Until `wake_in` has passed the report stays, if the cluster does."""
+    passes = [
+        Pass(each.evaluation, replace(each.snapshot, tables=tables), each.now) for each in passes
+    ]
+    for given_, before in zip(passes, run_changing(passes, settings), strict=True):
+        wait = before.wake_in or timedelta(days=2)
+        now = Instant(given_.now.wall + wait, given_.now.boot + wait).after(-1e-6)
+        later = resolve(given_.evaluation, given_.snapshot, before.memory, now, settings)
+        assert later.report.findings == before.report.findings
+
+
+def _names(report, *dispositions):
+    return {
+        event_name(each.key, each.since)
+        for each in report.findings
+        if each.disposition in dispositions and not each.stale
+    }
+
+
+@given(mutes_that_change(), settings_())
+def test_events_say_what_the_report_says(passes: list[Pass], settings):
+    """After each pass exactly what fires, or clears, has an Event; a second look writes nothing."""
+    writer = Writer(settings)
+    for given_ in passes:
+        report = writer.look(given_)
+        fires = _names(report, Disposition.FIRING)
+        clears = _names(report, Disposition.CLEARING)
+        assert fires <= writer.firing() <= fires | clears
+        before = dict(writer.store.events)
+        writer.look(given_)
+        assert writer.store.events == before
+
+
+@given(mutes_that_change(jumps=False), settings_())
+def test_a_restart_tells_no_muted_fault(passes: list[Pass], settings):
+    """What is seen, and muted on record, stays muted in the same episode."""
+    writer = Writer(settings)
+    for given_ in passes:
+        report = writer.look(given_)
+        seen = {each.key for each in given_.evaluation.findings if not each.sustains}
+        muted = {
+            each.key: each.since
+            for each in report.findings
+            if each.disposition is Disposition.MUTED
+            and each.key in seen
+            and event_name(each.key, each.since) in writer.store.events
+        }
+        writer.memory = Memory()
+        after = {
+            each.key: each.since
+            for each in writer.look(given_).findings
+            if each.disposition is Disposition.MUTED
+        }
+        assert muted.items() <= after.items()

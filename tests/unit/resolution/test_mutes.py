@@ -62,6 +62,13 @@ def muted(name="demo", reasons=EPP, until=None):
             f"inferencesetReady,{EPP}", None, [EPP],
             ["inferencesetReady is no fault, so there is nothing to mute"],
         ),
+        *(
+            (
+                f"{name},{EPP}", None, [EPP],
+                [f"{name} has no object that could carry a mute; see --disable-reasons"],
+            )
+            for name in ("clusterStatusUnknown", "clusterCRDMissing")
+        ),
         (
             EPP, rfc3339(NOON), [],
             ["the mute ended at 2026-11-20T12:00:00Z and mutes nothing any more"],
@@ -85,9 +92,11 @@ def test_what_annotations_say(mute, until, reasons, faults):
 def test_other_peoples_text_is_cleaned_and_bounded():
     """An annotation may be 256 KiB of anything."""
     text = ",".join(f"x{number}\n" for number in range(40_000)) + ",https://a.example/" + "y" * 500
-    found = asked(Annotations(mute=text), NOON, BUILT_IN)
-    assert len(found.faults) == 6
-    assert found.faults[-1] == "39996 more names are not those of faults"
+    found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN)
+    assert found.reasons == (EPP,)
+    assert len(found.faults) == 7
+    assert found.faults[-2].endswith(" more names are not those of faults")
+    assert found.faults[-1] == f"{MUTE} is longer than 8192 characters; the rest is not read"
     (fault,) = asked(Annotations(mute="https://a.example/\n" + "y" * 500), NOON, BUILT_IN).faults
     assert "://" not in fault
     assert len(fault) < 150
@@ -186,6 +195,23 @@ def test_a_fault_of_a_pod_that_cannot_be_judged_stays_muted():
     assert resolver.look(600, going_on, seen=holding(pod)) == {about.reason: "muted"}
     assert resolver.look(601, going_on) == {about.reason: "firing"}
     assert resolver[about.reason].since == NOON
+
+
+def test_what_is_told_beside_a_muted_fault_does_not_go_back_to_the_former_episode():
+    """The record of that one may still say that it fires: its end is on its way."""
+    pod = (r.PODS, obj(r.PODS, "x", "demo", **{MUTE: "inferencesetModelPodsNotReady"}))
+    first = finding("inferencesetModelPodsNotReady", "x", exempt=True)
+    other = finding("inferencesetModelPodsNotReady", "y", exempt=True)
+    resolver = Resolver()
+    resolver.look(0, first)
+    behind = resolver.events()
+    resolver.look(1, first, seen=holding(pod, base=snapshot(events=behind)))
+    assert resolver[first.reason].disposition == "muted"
+    for seconds in (2, 3):
+        seen = snapshot(events=behind)
+        seen = replace(seen, tables={**seen.tables, **holding(pod).tables})
+        resolver.look(seconds, first, other, seen=seen)
+        assert resolver[first.reason].since == NOON + timedelta(seconds=2)
 
 
 def test_one_look_is_muted_too():
