@@ -9,6 +9,7 @@ from reporter.model.custom import CustomComponent
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason
 from reporter.model.resource import Resource
+from reporter.model.subject import SubjectKind
 
 Priority: TypeAlias = tuple[bool, int]
 """Order of reasons of one subject: the smaller is looked at first."""
@@ -56,6 +57,7 @@ class Catalogue:
     _ranks: Mapping[str, int] = field(init=False, repr=False)
     _upstreams: Mapping[str, tuple[SuppressionRow, ...]] = field(init=False, repr=False)
     _rests_on: Mapping[str, frozenset[Resource[KubeObject]]] = field(init=False, repr=False)
+    _of_ready: Mapping[SubjectKind, tuple[Reason, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         by_name = {reason.name: reason for reason in self.reasons}
@@ -69,12 +71,17 @@ class Catalogue:
             )
             for reason in self.reasons
         }
+        of_ready: dict[SubjectKind, tuple[Reason, ...]] = defaultdict(tuple)
+        for reason in self.reasons:
+            if reason.blocks_ready or reason.says_ready:
+                of_ready[reason.subject_kind] += (reason,)
         for name, value in (
             ("upstream_reasons", frozenset(row.upstream for row in self.suppression)),
             ("_by_name", by_name),
             ("_ranks", {name: rank for rank, name in enumerate(by_name)}),
             ("_upstreams", dict(upstreams)),
             ("_rests_on", rests_on),
+            ("_of_ready", dict(of_ready)),
         ):
             object.__setattr__(self, name, value)
 
@@ -103,3 +110,7 @@ class Catalogue:
     def rests_on(self, name: str) -> frozenset[Resource[KubeObject]]:
         """Return what a reason reads, and what its upstreams read."""
         return self._rests_on[name]
+
+    def of_ready(self, kind: SubjectKind) -> tuple[Reason, ...]:
+        """Return the reasons that decide whether subjects of a kind are ready."""
+        return self._of_ready.get(kind, ())

@@ -8,7 +8,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant, rfc3339_micro
-from reporter.model.reason import EventType, Reason
+from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.subject import Layer, Subject, SubjectKind
 from reporter.resolution.memory import Memory, Writing
@@ -118,22 +118,13 @@ def _speaks_of_ready(record: Record, catalogue: Catalogue) -> bool:
 
 
 def _blind(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
-    return any(reads_unknown(reason, snapshot) for reason in _of(kind, catalogue))
+    return any(reads_unknown(reason, snapshot) for reason in catalogue.of_ready(kind))
 
 
 def ready_confirmed(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether everything that decides about a kind of subject being ready is confirmed."""
     return snapshot.state(EVENTS).confirmed and all(
-        confirmed(reason.name, snapshot, catalogue) for reason in _of(kind, catalogue)
-    )
-
-
-def _of(kind: SubjectKind, catalogue: Catalogue) -> tuple[Reason, ...]:
-    """Return the reasons that decide whether subjects of a kind are ready."""
-    return tuple(
-        reason
-        for reason in catalogue
-        if reason.subject_kind is kind and (reason.blocks_ready or reason.says_ready)
+        confirmed(reason.name, snapshot, catalogue) for reason in catalogue.of_ready(kind)
     )
 
 
