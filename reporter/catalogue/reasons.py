@@ -390,6 +390,3 @@ REASONS: Final[tuple[Reason, ...]] = (
 """All reasons, per layer in the order of the priority chain."""
 
 BY_NAME: Final = {reason.name: reason for reason in REASONS}
-
-RANK: Final = {reason.name: rank for rank, reason in enumerate(REASONS)}
-"""Position in the table; the smaller wins within a chain."""

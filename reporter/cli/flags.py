@@ -98,7 +98,6 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
     ("logging", ("log_level", "log_format")),
 )
-
 """The flags in the order of the help; a setting that is not named here has no flag."""
 
 FILE_ONLY: Final = frozenset({"custom_components"})

@@ -28,13 +28,20 @@ async def daemon(flags: Sequence[str], log: Path) -> AsyncIterator[str | None]:
 
     Yields where its page is, None if it does not say so in time.
     """
+    async with program(flags, log) as process:
+        yield await _page(process, log)
+
+
+@asynccontextmanager
+async def program(flags: Sequence[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the program with these settings and no others while the context is open."""
     clean = {name: each for name, each in os.environ.items() if not _is_setting(name)}
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "reporter", "run", *flags, stderr=output, env=clean
         )
         try:
-            yield await _page(process, log)
+            yield process
         finally:
             if process.returncode is None:
                 process.terminate()

@@ -5,17 +5,16 @@ Fails if its memory grows, if a pod that misbehaves delays another, or if a pass
 
 import argparse
 import asyncio
-import os
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Final
 
 from reporter.catalogue import runtime as t
+from reporter.demo.daemon import program
 from reporter.demo.models import SELECTOR, ModelPods
 from reporter.sandbox.objects import Object
 from reporter.sandbox.serve import running
@@ -32,7 +31,6 @@ _WINDOW_SECONDS: Final = 30
 _TIMEOUT_SECONDS: Final = 2
 _WARM_UP_SECONDS: Final = 60
 _START_SECONDS: Final = 120.0
-_STOP_SECONDS: Final = 20.0
 _FAILED: Final = 1
 _HARMLESS: Final = frozenset(
     {
@@ -76,7 +74,7 @@ async def _soak(count: int, interval: int, seconds: float) -> Soaked:
             _misbehave(bad)
             metrics = _free_port()
             flags = _flags(kubeconfig, simulated.port, metrics, interval)
-            async with _daemon(flags, log) as daemon:
+            async with program(flags, log) as daemon:
                 await _scraped(pods, daemon, log)
                 _say(f"{len(pods)} pods are scraped, {len(bad)} of them misbehave; warming up")
                 await asyncio.sleep(_WARM_UP_SECONDS)
@@ -133,26 +131,6 @@ def _flags(kubeconfig: Path, port: int, metrics: int, interval: int) -> list[str
         f"--runtime-window={windows}",
         f"--runtime-threshold={t.STALLED_IDLE.name}={_WINDOW_SECONDS}",
     ]
-
-
-@asynccontextmanager
-async def _daemon(flags: list[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("STATUS_REPORTER_")}
-    with log.open("wb") as output:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "reporter", "run", *flags, stderr=output, env=clean
-        )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
 
 
 async def _scraped(pods: Sequence[ModelPod], daemon: asyncio.subprocess.Process, log: Path) -> None:

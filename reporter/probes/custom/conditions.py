@@ -1,5 +1,6 @@
 """Whether the conditions that users declare have the status that they should have."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,7 @@ from reporter.workload.namespaces import namespace_ref
 from reporter.workload.owners import owning_subject
 
 _CAUSE_BYTES: Final = 100
+_GENERATION: Final = re.compile(r"[0-9]{1,19}")  # an int64
 
 _OBSERVES_ANOTHER: Final = frozenset({(INFERENCESERVICES.group, INFERENCESERVICES.kind)})
 """Kinds whose `status.observedGeneration` is that of another object (KServe sheet, fact 1)."""
@@ -136,4 +138,4 @@ def is_outdated(resource: Resource[KubeObject], obj: KubeObject, condition: Cond
 def _number(generation: object) -> int:
     """Return a generation as a number, 0 where there is none; Istio's may be text."""
     text = str(generation)
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 0  # noqa: PLR2004  # int64
+    return int(text) if _GENERATION.fullmatch(text) else 0

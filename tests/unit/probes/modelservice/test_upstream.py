@@ -2,8 +2,9 @@
 
 import pytest
 
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.modelservice import NEEDS_OPERATOR
-from reporter.catalogue.reasons import BY_NAME, RANK
+from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import DEPLOYMENTS
 from tests.unit.probes.building import DELETING, FORBIDDEN, condition
 from tests.unit.probes.modelservice.otterscale import (
@@ -82,7 +83,7 @@ ORDER = (
 
 def test_cause_order():
     names = [f"modelservice{each}" for each in ORDER]
-    assert sorted(names, key=RANK.__getitem__) == names
+    assert sorted(names, key=BUILT_IN.rank) == names
     assert all(BY_NAME[each].chain and BY_NAME[each].blocks_ready for each in names)
 
 
