@@ -109,7 +109,7 @@ async def _replica(
 ) -> AsyncIterator[Callable[..., Awaitable[Installed]]]:
     """What starts a replica of the release, `await replica("a", resync_seconds=5)`.
 
-    It is quick unless told otherwise: no grace, a pass a second, a short lease.
+    It is quick unless told otherwise: no grace, a pass a second, a Lease tried for often.
     """
     replicas: list[Installed] = []
 

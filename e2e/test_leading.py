@@ -4,7 +4,7 @@ import asyncio
 import signal
 
 from e2e.envtest.audit import Request, requests
-from tests.daemon.replica import QUICK_LEASE, passes, until
+from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, passes, until
 
 BBR = ("clusterBBRNotReady", "cluster")
 KAITO = ("clusterKaitoControllerNotReady", "cluster")
@@ -39,7 +39,7 @@ async def test_standby_writes_nothing_and_takes_over_what_a_killed_leader_told(
 ):
     """The Event goes on: same object, and the count that the leader left is counted on."""
     start = plane.audit_log.stat().st_size
-    first, second = await both(replica)
+    first, second = await both(replica, **SHORT_LEASE)
     await stage.stack.scale("kaito-system", "body-based-router", 0)
     event = await stage.told(*BBR)
     await first.passes(2)
@@ -62,8 +62,7 @@ async def test_standby_writes_nothing_and_takes_over_what_a_killed_leader_told(
 async def test_leader_that_is_stopped_hands_over_at_once(stage, replica, plane):
     """SIGTERM releases the Lease: the other need not wait for it to run out."""
     start = plane.audit_log.stat().st_size
-    long = {**QUICK_LEASE, "lease_duration_seconds": 300.0, "renew_deadline_seconds": 200.0}
-    first, second = await both(replica, **long)
+    first, second = await both(replica, **LONG_LEASE)
     first.send(signal.SIGTERM)
     assert await first.ended() == 0
     await until(second.leads, "replica-b leads long before 300 s are over")
@@ -75,7 +74,7 @@ async def test_leader_that_is_stopped_hands_over_at_once(stage, replica, plane):
 async def test_leader_that_wakes_after_its_lease_changes_nothing(stage, replica, plane):
     """A paused leader finds another one leading, and goes on as standby."""
     start = plane.audit_log.stat().st_size
-    first, second = await both(replica)
+    first, second = await both(replica, **SHORT_LEASE)
     await stage.told("clusterReady", "cluster", state="over")
     first.send(signal.SIGSTOP)
     await until(second.leads, "replica-b leads")

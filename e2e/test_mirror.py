@@ -9,7 +9,7 @@ from e2e.envtest.audit import requests
 from e2e.envtest.release import REPORTER
 from e2e.grants import Grant, granted, unused
 from e2e.stack.errors import ApiError
-from tests.daemon.replica import Program, until
+from tests.daemon.replica import SHORT_LEASE, Program, until
 
 LABEL = "status-reporter.io/mirror"
 MODEL = "llama-3-1-8b"
@@ -130,9 +130,9 @@ async def test_a_quiet_cluster_is_left_alone(stage, workload, mirroring, mirrors
 
 async def test_the_next_leader_applies_each_once(stage, workload, mirroring, mirrors, asked, plane):
     """What ended meanwhile is over, nothing is doubled, and the standby wrote nothing."""
-    first, _ = await mirroring()
+    first, _ = await mirroring(**SHORT_LEASE)
     await until(first.leads, "replica-a leads")
-    second, _ = await mirroring("replica-b")
+    second, _ = await mirroring("replica-b", **SHORT_LEASE)
     await pull(stage, workload)
     mirror = await mirrored(mirrors, workload, PULL)
     assert {each.pod for each in asked()} == {"replica-a"}

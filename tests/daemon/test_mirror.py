@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from reporter.sandbox import Fault
 from reporter.sandbox.access import Rule
 from reporter.sinks.mirror import plan, refusals, writer
-from tests.daemon.replica import until
+from tests.daemon.replica import SHORT_LEASE, until
 from tests.daemon.stage import CHAT, CODE, GATEWAY, INFRA, KAITO, PODS, READY, SEARCH
 
 MIRRORING = {"mirror_to_workload": True}
@@ -20,11 +20,6 @@ LABEL = "status-reporter.io/mirror"
 PULL = "inferencesetModelPodsNotReady"
 MISTRAL = ("InferenceSet", "mistral-7b")
 MODELS = {subject.partition("/")[2] for _, subject in READY if subject.startswith("inferenceset/")}
-LEASE = {
-    "lease_duration_seconds": 2.0,
-    "renew_deadline_seconds": 1.6,
-    "retry_period_seconds": 0.3,
-}
 
 
 def mirrors(stage, reason="", *, state="", namespace=None):
@@ -150,7 +145,7 @@ async def test_the_steady_state_writes_nothing_until_a_refresh(stage, inside, mo
 @pytest.mark.parametrize("closed", ["while nobody leads", "by the next leader"])
 async def test_a_failover_doubles_no_mirror_and_leaves_none_open(stage, program, closed):
     """Each is applied once by the next leader, and no Event of a workload namespace is read."""
-    leader = await program("replica-a", **MIRRORING, **LEASE).start()
+    leader = await program("replica-a", **MIRRORING, **SHORT_LEASE).start()
     await all_mirrored(stage)
     fail_pull(stage)
     mirror = await mirrored(stage, PULL)
@@ -163,7 +158,7 @@ async def test_a_failover_doubles_no_mirror_and_leaves_none_open(stage, program,
         stage.sandbox.patch("events", event["metadata"]["name"], over, namespace="kube-system")
     fail_pull(stage, fails=False)
     before = writes(stage)
-    following = await program("replica-b", **MIRRORING, **LEASE).start()
+    following = await program("replica-b", **MIRRORING, **SHORT_LEASE).start()
     await until(following.leads, "the next one leads")
     closing = await mirrored(stage, PULL, "over")
     assert closing["metadata"]["uid"] == mirror["metadata"]["uid"]

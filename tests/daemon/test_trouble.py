@@ -13,7 +13,7 @@ from reporter.kube.live import LiveCluster
 from reporter.sandbox import Fault
 from reporter.sandbox.access import Rule
 from reporter.sinks.events import writer
-from tests.daemon.replica import until
+from tests.daemon.replica import SHORT_LEASE, until
 from tests.daemon.stage import CODE, INFRA, KAITO, PODS, READY, key_of
 
 UNKNOWN = ("clusterStatusUnknown", "cluster")
@@ -113,7 +113,7 @@ async def test_writes_that_hang_are_given_up_and_repeated(stage, inside):
 
 async def test_leader_whose_renewals_hang_stops_writing(stage, inside):
     """Without an answer the lease runs out, and nothing is written until it is held again."""
-    replica = await inside().start()
+    replica = await inside(**SHORT_LEASE).start()
     await stage.all_ready()
     hang = Fault(action="hang", resources=("leases.coordination.k8s.io",))
     number = stage.sandbox.faults.add(hang)

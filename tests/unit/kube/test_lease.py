@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import random
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -76,9 +77,29 @@ class LeaseApi:
         return self.lease["spec"]
 
 
+class Drawn(random.Random):
+    """A source of jitter that draws the same each time."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.value = value
+
+    def random(self) -> float:
+        return self.value
+
+
+SHORTEST, LONGEST = Drawn(0.0), Drawn(1 - 2**-53)
+"""The ends of what a candidate may draw for its pause: 2.0 s and 4.4 s."""
+
+
 @asynccontextmanager
-async def electing(api: LeaseApi, identity: str, times: LeaseTimes | None = None):
-    elector = Elector(api, identity=identity, now=virtual_now, times=times)
+async def electing(
+    api: LeaseApi,
+    identity: str,
+    times: LeaseTimes | None = None,
+    chance: random.Random = LONGEST,
+):
+    elector = Elector(api, identity=identity, now=virtual_now, times=times, chance=chance)
     elector.test_log = []
     task = asyncio.create_task(
         elector.run(
@@ -124,7 +145,7 @@ async def test_a_release_hands_over_quickly():
         await asyncio.wait([first.test_task])
         assert first.test_log == ["started", "stopped"]
         assert (api.spec["holderIdentity"], api.spec["leaseDurationSeconds"]) == ("", 1)
-        await asyncio.sleep(4.4)
+        await asyncio.sleep(4.5)
         assert second.is_leader()
         assert api.spec["leaseTransitions"] == 1
 
@@ -165,6 +186,7 @@ async def test_what_others_wrote_on_the_lease_stays():
         assert api.spec["strategy"] == "OldestEmulationVersion"
 
 
+@pytest.mark.parametrize("chance", [SHORTEST, LONGEST], ids=["shortest", "longest"])
 @pytest.mark.parametrize(
     "fault",
     [
@@ -181,10 +203,13 @@ async def test_what_others_wrote_on_the_lease_stays():
         b'{"metadata": {"resourceVersion": "9"}}',
     ],
 )
-async def test_every_failure_closes_the_fence_in_time(fault):
-    """Whatever goes wrong, the leader stops within its renew deadline, and leads again later."""
+async def test_every_failure_closes_the_fence_in_time(fault, chance):
+    """Whatever goes wrong, the leader stops within its renew deadline, and leads again later.
+
+    Later is after a try that hangs still, for 2.0 s, and a pause.
+    """
     api = LeaseApi()
-    async with electing(api, "a") as elector:
+    async with electing(api, "a", chance=chance) as elector:
         await asyncio.sleep(10)
         renewed = max(at for at, _ in api.requests)
         api.fault = fault
@@ -195,15 +220,19 @@ async def test_every_failure_closes_the_fence_in_time(fault):
         await asyncio.sleep(60)
         assert len(api.requests) - sent <= 70
         api.fault = None
-        await asyncio.sleep(5)
+        await asyncio.sleep(6.5)
         assert elector.is_leader()
         assert elector.test_log[:2] == ["started", "stopped"] or fault == "lands but is cut"
 
 
-async def test_never_two_leaders():
+@pytest.mark.parametrize("chance", [SHORTEST, LONGEST], ids=["shortest", "longest"])
+async def test_never_two_leaders(chance):
     """Cut off from the API server, the old leader has stopped before the next one starts."""
     api, cut_off = LeaseApi(), LeaseApi()
-    async with electing(api, "a") as first, electing(api, "b") as second:
+    async with (
+        electing(api, "a", chance=chance) as first,
+        electing(api, "b", chance=chance) as second,
+    ):
         await asyncio.sleep(10)
         cut_off.fault = "hang"
         first._client = cut_off
@@ -272,7 +301,7 @@ async def test_candidates_wait_with_jitter():
             api.spec["renewTime"] = str(asyncio.get_running_loop().time())
 
     toucher = asyncio.create_task(touch())
-    async with electing(api, "b"):
+    async with electing(api, "b", chance=random.Random(1)):
         await asyncio.sleep(300)
     toucher.cancel()
     times = [at for at, _ in api.requests]

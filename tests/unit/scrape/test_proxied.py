@@ -15,16 +15,17 @@ from reporter.scrape.proxied import ProxiedFetch, proxy_path
 from tests.unit.kube.scripted import status
 from tests.unit.scrape.servers import PAGE, target
 
-LIMITS = FetchLimits(seconds=1.0, bytes=100_000)
+LIMITS = FetchLimits(seconds=30.0, bytes=100_000)
+IMPATIENT = FetchLimits(seconds=0.2, bytes=100_000)
 
 
-async def fetched(client):
-    return await ProxiedFetch(client, Endpoint(), LIMITS)(target())
+async def fetched(client, limits=LIMITS):
+    return await ProxiedFetch(client, Endpoint(), limits)(target())
 
 
-async def failed(client) -> ScrapeFailed:
+async def failed(client, limits=LIMITS) -> ScrapeFailed:
     with pytest.raises(ScrapeFailed) as caught:
-        await fetched(client)
+        await fetched(client, limits)
     return caught.value
 
 
@@ -139,11 +140,11 @@ async def test_a_pod_that_hangs(client_for):
     """The API server sets no deadline on what it hands on, so ours counts."""
 
     async def handler(request: web.Request) -> web.Response:
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()
         return web.Response()
 
     async with client_for(handler) as client:
-        error = await failed(client)
+        error = await failed(client, IMPATIENT)
     assert (error.failure, error.detail) == (Failure.TIMEOUT, "no complete answer")
 
 
