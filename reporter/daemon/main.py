@@ -47,7 +47,7 @@ from reporter.settings import DaemonSettings
 from reporter.sinks.metrics import Metrics
 from reporter.version import commit
 
-SWITCH_SECONDS: Final = 0.001
+SWITCH_SECONDS: Final = 0.0005
 """How soon a pass, which runs in a thread, lets the event loop go on; Python's own is 5 ms."""
 
 

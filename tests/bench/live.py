@@ -22,6 +22,8 @@ RESYNCS: Final = 3
 _BROKEN: Final = 10
 """Endpoint pickers that are broken together; so many Events are refreshed at each resync."""
 
+_ALONE_SECONDS: Final = 30.0
+"""For how long nobody looks at the daemon: a poll of API discovery falls into it."""
 _WITHIN_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.1
 
@@ -37,14 +39,12 @@ class Quiet:
         requests: to the API server, by verb and resource.
         passes: how many passes took place.
         pass_seconds: mean time of a pass.
-        cpu_share: part of one processor that the daemon used.
 
     """
 
     requests: Requests
     passes: int
     pass_seconds: float
-    cpu_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class LiveNumbers:
         ended: memory at the end.
         listing: requests until then.
         steady: some resyncs in which nothing fired.
+        idle: part of one processor that the daemon uses while nothing fires and nobody measures it.
         firing: some resyncs in which `fired` Events fired.
         fired: how many.
         changes: from a change to its Event, by the milliseconds added to each answer.
@@ -71,6 +72,7 @@ class LiveNumbers:
     ended: Memory
     listing: Requests
     steady: Quiet
+    idle: float
     firing: Quiet
     fired: int
     changes: dict[str, list[float]]
@@ -129,6 +131,7 @@ class _Measurement:
         self._phase("steady")
         started = self._daemon.memory()
         steady = await self._quiet()
+        idle = await self._idle()
         latencies = {}
         for delay in DELAYS:
             added = f"{delay * 1000:.0f} ms"
@@ -145,6 +148,7 @@ class _Measurement:
             ended=self._daemon.memory(),
             listing=_requests(listing),
             steady=steady,
+            idle=idle,
             firing=firing,
             fired=fired,
             changes=latencies,
@@ -177,7 +181,7 @@ class _Measurement:
             raise BenchError(f"the daemon was not {what} in {_WITHIN_SECONDS:.0f} s") from None
 
     async def _quiet(self) -> Quiet:
-        before, began, cpu = await self._metrics(), time.perf_counter(), self._daemon.cpu_seconds()
+        before = await self._metrics()
         await asyncio.sleep(RESYNCS * RESYNC_SECONDS)
         after = (await self._metrics()).since(before)
         passes = int(after["pass_duration_seconds_count"])
@@ -185,8 +189,13 @@ class _Measurement:
             requests=_requests(after),
             passes=passes,
             pass_seconds=after["pass_duration_seconds_sum"] / max(passes, 1),
-            cpu_share=(self._daemon.cpu_seconds() - cpu) / (time.perf_counter() - began),
         )
+
+    async def _idle(self) -> float:
+        self._daemon.look_away()
+        began, cpu = time.perf_counter(), self._daemon.cpu_seconds()
+        await asyncio.sleep(_ALONE_SECONDS)
+        return (self._daemon.cpu_seconds() - cpu) / (time.perf_counter() - began)
 
     async def _firing(self) -> tuple[int, Quiet]:
         count = min(_BROKEN, self._sets)

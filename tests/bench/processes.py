@@ -69,6 +69,10 @@ class Daemon:
         """Begin the next phase of the loop's measurement."""
         self._process.send_signal(signal.SIGUSR1)
 
+    def look_away(self) -> None:
+        """Stop the loop's measurement until the next phase."""
+        self._process.send_signal(signal.SIGUSR2)
+
     def memory(self) -> Memory:
         """Return its memory."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
@@ -77,10 +81,9 @@ class Daemon:
         return Memory(resident, peak)
 
     def cpu_seconds(self) -> float:
-        """Return the processor time that it has used."""
-        stat = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
-        user, system = stat.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        """Return the processor time that its threads have used; finer than the clock's ticks."""
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(each.read_text(encoding="ascii").split()[0]) for each in threads) / 1e9
 
 
 @asynccontextmanager

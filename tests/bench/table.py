@@ -104,7 +104,7 @@ def _requests(lives: Sequence[LiveNumbers]) -> Iterator[Row]:
     yield _row("nothing fires: requests but lease, discovery", "", map(_undue, quiet), 0)
     yield _row("  lease and discovery, per resync", "", [_due(each) / RESYNCS for each in quiet])
     yield _row("  passes per resync", "", [each.passes / RESYNCS for each in quiet])
-    yield _row("  part of a processor", "%", [each.cpu_share * 100 for each in quiet])
+    yield _row("  part of a processor", "%", [each.idle * 100 for each in lives])
     yield _row("Events fire: requests but these, refreshes", "", map(_undue, firing), 0)
     yield _row("  Events that fire", "", [each.fired for each in lives])
     yield _row("  refreshes, per resync", "", [_refreshes(each) / RESYNCS for each in firing])
