@@ -45,7 +45,7 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
         trigger="The PodGroup of a wanted group has condition Unschedulable=True that no later "
         "Scheduled=True follows, or stays in phase Pending, while pods of it have no node.",
         silent="PodGroups of other schedulers, phases Running and Completed, groups whose pods all "
-        "have a node.",
+        "have a node, Unschedulable while fewer pods exist than minMember.",
         action="kubectl -n <namespace> describe podgroup <group>: free or add nodes, or look at "
         "the quota of its queue.",
         reads=(*_PODS, r.PODGROUPS),
@@ -56,7 +56,7 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
         trigger="A pod of an instance that is Creating waits or ended in an error, is "
         "unschedulable, on a dead node, or takes longer to start than its budget; or it is not made.",
         silent="Pods that start within their budget, groups that are being deleted, instances that "
-        "are Running.",
+        "are Running or of a role that is not wanted any more.",
         action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
         f"crash). A pod that is not made: {_DESCRIBE}, quotas, and the log of Kthena's controller.",
         reads=(*_PODS, r.NODES),

@@ -108,7 +108,7 @@ class Serving:
         """Print what the status says anew, a line for each group."""
         groups: dict[tuple[str, str], list[str]] = {}
         for role, state in changes:
-            groups.setdefault((role.group, state or "left out"), []).append(role.id)
+            groups.setdefault((role.group, state or "NotFound or left out"), []).append(role.id)
         for (group, state), roles in groups.items():
             self._say(f"# status.roleStatuses: {group}: {', '.join(roles)} {state}")
 

@@ -30,6 +30,9 @@ SERVING_GROUP_RECREATE: Final = "ServingGroupRecreate"
 ROLE_RECREATE: Final = "RoleRecreate"
 """Values of `recoveryPolicy`; the second is the default, and there is `None`."""
 
+MOST: Final = 2**31 - 1
+"""The largest number of replicas: the API has 32 bits for them. A dump may hold any number."""
+
 Template: TypeAlias = dict[str, object]
 """A pod template as it stands in the object; it is compared, not read."""
 
@@ -48,12 +51,12 @@ class Role(Part, frozen=True):
     @property
     def wanted(self) -> int:
         """Instances asked for; the API's default is 1."""
-        return 1 if self.replicas is None else max(0, self.replicas)
+        return 1 if self.replicas is None else _count(self.replicas)
 
     @property
     def pods(self) -> int:
         """Pods of a complete instance: its entry pod and its workers."""
-        return 1 + max(0, self.worker_replicas or 0)
+        return 1 + _count(self.worker_replicas or 0)
 
 
 class GangPolicy(Part, frozen=True):
@@ -153,7 +156,7 @@ class ModelServing(KubeObject, frozen=True):
     @property
     def wanted(self) -> int:
         """ServingGroups asked for; the API's default is 1."""
-        return 1 if self.spec.replicas is None else max(0, self.spec.replicas)
+        return 1 if self.spec.replicas is None else _count(self.spec.replicas)
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -212,3 +215,7 @@ class ControllerRevision(KubeObject, frozen=True):
 
     data: object = None
     revision: int = 0
+
+
+def _count(number: int) -> int:
+    return min(max(0, number), MOST)

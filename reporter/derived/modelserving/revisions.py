@@ -50,9 +50,11 @@ class Revisions:
         """Tell whether a whole group on this revision is known to be outdated.
 
         Without knowing the update revision that can be said only of what has a ControllerRevision:
-        none of them describes the spec.
+        none of them describes the spec. Of pods without the label nothing is known.
         """
-        return revision != self.update if self.update else revision in self.kept
+        if not self.update:
+            return revision in self.kept
+        return bool(revision) and revision != self.update
 
     def is_old_role(self, pod: Pod, role: str) -> bool:
         """Tell whether a pod of a role is known to be of an older template of that role.

@@ -9,13 +9,16 @@ from reporter.model.derived import Document
 MAX_ENTRIES: Final = 1_000
 """Most entries that are written: about 130 kB, a tenth of what the API server stores."""
 
+_MOST_OMITTED: Final = 2**31 - 1
+"""`roleStatusesOmitted` has 32 bits; with a larger number the whole status would be refused."""
+
 
 def role_fields(groups: Sequence[GroupState]) -> Document:
     """Return `roleStatuses`, and how many instances are left out of it if any are.
 
     Order: group ordinal, then the order of the roles, then instance ordinal. Instances of a group
-    that is being deleted are not listed (I1), nor are those of removed roles (I2). A group that
-    partition keeps on an older revision is listed with the roles of that revision (S11). Of more
+    that is being deleted are not listed (I1), nor are those of removed roles (I2). A group on an
+    older revision is listed with the roles of that revision (S11). Of more
     than `MAX_ENTRIES` those that are not Running are kept first, and `roleStatusesOmitted` says
     how many are left out.
     """
@@ -26,7 +29,7 @@ def role_fields(groups: Sequence[GroupState]) -> Document:
     if kept:
         fields["roleStatuses"] = [_entry(group, each) for group, each in kept]
     if omitted:
-        fields["roleStatusesOmitted"] = omitted
+        fields["roleStatusesOmitted"] = min(omitted, _MOST_OMITTED)
     return fields
 
 

@@ -118,13 +118,17 @@ def _own_or_spec(look: _Look, by_spec: Judged, age: _Age) -> tuple[Judged, Roles
     """Judge an outdated group by the roles of its own revision (S11, W9).
 
     Role replicas are no part of a revision and the controller scales old groups by the spec, so
-    one that is complete by the spec is complete, too.
+    one that has no roles but the spec's and is complete by the spec is complete, too.
     """
     spec = look.modelserving.roles
     own = look.revisions.kept.get(age.revision)
-    if not age.outdated or own is None or look.modelserving.rolls_roles or by_spec.complete:
+    if not age.outdated or own is None or look.modelserving.rolls_roles:
         return by_spec, spec
-    return _judge(look, own), own
+    by_own = _judge(look, own)
+    names = {role.name for role in spec}
+    if by_spec.complete and not by_own.complete and all(role.name in names for role in own):
+        return by_spec, spec
+    return by_own, own
 
 
 def _age(look: _Look, judged: Judged, *, protected: bool) -> _Age:

@@ -21,7 +21,37 @@ _SUFFIXES: Final = {
 }
 _OF_QUANTITIES: Final = frozenset({"limits", "requests", "overhead"})
 _ONE_OF_THEM: Final = "limits.*"
-_QUANTITIES: Final = frozenset({_ONE_OF_THEM, "sizeLimit", "divisor"})
+_DIVISOR: Final = "divisor"
+_QUANTITIES: Final = frozenset({_ONE_OF_THEM, "sizeLimit", _DIVISOR})
+
+_FREE_KEYS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
+"""Maps whose keys say something without a value, too: `nodeSelector: {gpu: ""}`."""
+
+_POINTERS: Final = frozenset(
+    {
+        "activeDeadlineSeconds",
+        "allowPrivilegeEscalation",
+        "automountServiceAccountToken",
+        "defaultMode",
+        "enableServiceLinks",
+        "expirationSeconds",
+        "fsGroup",
+        "hostUsers",
+        "mode",
+        "optional",
+        "priority",
+        "privileged",
+        "readOnlyRootFilesystem",
+        "runAsGroup",
+        "runAsNonRoot",
+        "runAsUser",
+        "setHostnameAsFQDN",
+        "shareProcessNamespace",
+        "terminationGracePeriodSeconds",
+        "tolerationSeconds",
+    }
+)
+"""Fields of a PodSpec whose zero is kept, and says something else than their absence."""
 
 
 def same_roles(ours: Sequence[Role], theirs: Sequence[Role]) -> bool:
@@ -49,20 +79,22 @@ def _same(one: object, other: object, key: str = "") -> bool:
     if one == other:
         return True
     if isinstance(one or other, dict):
-        mine, theirs = one or {}, other or {}
-        return (
-            isinstance(mine, dict)
-            and isinstance(theirs, dict)
-            and all(
-                _same(mine.get(name), theirs.get(name), _key(name, key))
-                for name in mine.keys() | theirs.keys()
-            )
-        )
+        return _same_maps(one or {}, other or {}, key)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
+    if key == _DIVISOR:  # a struct, so that Go spells its zero out
+        return _quantity(one or "0") == _quantity(other or "0")
     if key in _QUANTITIES:
         return _quantity(one) == _quantity(other)
-    return not one and not other
+    return key not in _POINTERS and not one and not other
+
+
+def _same_maps(one: object, other: object, key: str) -> bool:
+    if key in _FREE_KEYS or not isinstance(one, dict) or not isinstance(other, dict):
+        return one == other
+    return all(
+        _same(one.get(name), other.get(name), _key(name, key)) for name in one.keys() | other.keys()
+    )
 
 
 def _key(name: object, parent: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from reporter.model.kthena import (
+    MOST,
     ROLE_RECREATE,
     ROLE_ROLLING_UPDATE,
     SERVING_GROUP_RECREATE,
@@ -58,8 +59,7 @@ def violations(modelserving: ModelServing) -> tuple[Violation, ...]:
 
 
 def _replicas(modelserving: ModelServing) -> Iterator[Violation]:
-    if (modelserving.spec.replicas or 0) < 0:
-        yield Violation("spec.replicas", _NOT_NEGATIVE)
+    yield from _number("spec.replicas", modelserving.spec.replicas)
 
 
 def _recovery_policy(modelserving: ModelServing) -> Iterator[Violation]:
@@ -145,17 +145,15 @@ def _role_name(modelserving: ModelServing, role: Role, path: str) -> Iterator[Vi
 
 
 def _role_replicas(_: ModelServing, role: Role, path: str) -> Iterator[Violation]:
-    if (role.replicas or 0) < 0:
-        yield Violation(f"{path}.replicas", _NOT_NEGATIVE)
+    yield from _number(f"{path}.replicas", role.replicas)
 
 
 def _workers(_: ModelServing, role: Role, path: str) -> Iterator[Violation]:
     workers = role.worker_replicas
+    yield from _number(f"{path}.workerReplicas", workers)
     if workers is None:
         yield Violation(f"{path}.workerReplicas", "must be set")
-    elif workers < 0:
-        yield Violation(f"{path}.workerReplicas", _NOT_NEGATIVE)
-    elif workers and role.worker_template is None:
+    elif workers > 0 and role.worker_template is None:
         yield Violation(f"{path}.workerTemplate", "must be set, as workerReplicas is more than 0")
 
 
@@ -193,6 +191,13 @@ def _role_rollout(modelserving: ModelServing, role: Role, path: str) -> Iterator
     elif resolved is not None and resolved > role.wanted:
         text = f"{resolved} is more than the role's replicas, {role.wanted}"
         yield Violation(f"{path}.maxUnavailable", text)
+
+
+def _number(path: str, value: int | None) -> Iterator[Violation]:
+    if value is not None and value < 0:
+        yield Violation(path, _NOT_NEGATIVE)
+    elif value is not None and value > MOST:
+        yield Violation(path, f"must not be more than {MOST}")
 
 
 def _amount(path: str, value: IntOrPercent | None) -> Iterator[Violation]:

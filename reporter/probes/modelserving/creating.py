@@ -34,12 +34,13 @@ def probe_creating(
     """Yield a finding for each pod at fault, and for each instance that lacks some.
 
     Every pod of an instance that is not Running has a finding unless it is Ready, one in its
-    start-up too: what a container suffered from ends only when its pod is Ready or gone.
+    start-up too: what a container suffered from ends only when its pod is Ready or gone. An
+    instance of a role that its group should not have need not come up.
     """
     nodes = snapshot[NODES] if snapshot.absence_known(NODES) else None
     startup = timedelta(seconds=settings.model_startup_budget_seconds)
     for group, instance in instances_of(view.staying):
-        if instance.status not in _NOT_UP:
+        if instance.status not in _NOT_UP or not instance.listed:
             continue
         for pod in instance.pods:
             fault = (
@@ -96,7 +97,10 @@ def _about_number(view: View, group: GroupState, instance: InstanceState) -> Ite
     present = {pod.name for pod in instance.pods}
     names = (f"{group.name}-{instance.id}-{number}" for number in range(instance.expected))
     first = next((each for each in names if each not in present), f"{group.name}-{instance.id}-0")
-    if lacking > 0:
+    if lacking > 0 and first in view.in_the_way:
+        cause = "pod in the way"
+        text = f"pod {first} is in the way: it has another owner"
+    elif lacking > 0:
         cause, text = "pod not made", f"pod {first} does not exist"
         text += f", nor do {lacking - 1} more" if lacking > 1 else ""
     else:

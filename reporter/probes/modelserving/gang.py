@@ -9,7 +9,7 @@ from reporter.derived.modelserving import GroupState
 from reporter.derived.modelserving.parts import owned
 from reporter.model.finding import Finding
 from reporter.model.kthena import GROUP_LABEL, PodGroup
-from reporter.model.objects import Condition
+from reporter.model.objects import Condition, Pod
 from reporter.model.text import detail
 from reporter.probes.modelserving.scope import View, finding_about
 from reporter.settings import EvaluationSettings
@@ -35,6 +35,8 @@ def probe_gang(view: View, _: Snapshot, __: EvaluationSettings) -> Iterator[Find
         if pod_group is None or not _waits(pod_group) or _is_placed(group):
             continue
         refused = _refused(pod_group)
+        if refused is not None and view.pods_known and _waits_for_pods(pod_group, group):
+            continue
         if refused is not None or pod_group.status.phase == _PENDING:
             yield _finding(view, group, pod_group, refused)
 
@@ -60,10 +62,23 @@ def _waits(pod_group: PodGroup) -> bool:
     return pod_group.status.phase in _WAITING
 
 
+def _waits_for_pods(pod_group: PodGroup, group: GroupState) -> bool:
+    """Tell whether there are too few pods for a gang, whatever the room.
+
+    Volcano says Unschedulable for that, too. It says so only of what it tried: a PodGroup that
+    is Pending without it may be why the pods are not there, as its webhook refuses them.
+    """
+    return len(_pods(group)) < max(1, pod_group.spec.min_member or 0)
+
+
 def _is_placed(group: GroupState) -> bool:
     """Tell whether all pods of a group have a node; without pods nothing is known."""
-    pods = [pod for each in group.instances for pod in each.pods if counts(pod)]
+    pods = _pods(group)
     return bool(pods) and all(pod.spec.node_name for pod in pods)
+
+
+def _pods(group: GroupState) -> list[Pod]:
+    return [pod for each in group.instances for pod in each.pods if counts(pod)]
 
 
 def _refused(pod_group: PodGroup) -> Condition | None:

@@ -1,7 +1,7 @@
 """modelservingGroupNotReady: wanted groups that are missing, or not Running for too long."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from itertools import islice
 from typing import Final
@@ -87,8 +87,14 @@ def _missing(view: View) -> Iterator[Finding]:
         related=view.ref,
         cause=f"{count} of {modelserving.wanted} groups missing",
         text=f"{len(view.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
-        f"{', '.join(names)}{more}",
+        f"{', '.join(names)}{more}{_blocked(view, names)}",
         severity=_MISSING,
         created=modelserving.created,
         budget=NOT_MADE_BUDGET,
     )
+
+
+def _blocked(view: View, groups: Collection[str]) -> str:
+    """Return which pod keeps some groups from being made, the first by name."""
+    found = min((name for name, group in view.in_the_way.items() if group in groups), default="")
+    return f"; pod {found} is in the way: it has another owner" if found else ""

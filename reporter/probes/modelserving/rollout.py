@@ -27,7 +27,8 @@ def probe_rollout(view: View, _: Snapshot, settings: EvaluationSettings) -> Iter
     waiting = [each for each in view.staying if each.awaits_update]
     if not waiting or not view.pods_known:
         return
-    left = f"{len(waiting)} of {view.modelserving.wanted} ServingGroups still to be updated"
+    total = max(view.modelserving.wanted, len(view.staying))
+    left = f"{len(waiting)} of {total} ServingGroups still to be updated"
     startup = timedelta(seconds=settings.model_startup_budget_seconds)
     moving = [each for each in view.groups if each.progressing]
     for group in moving:

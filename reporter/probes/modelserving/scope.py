@@ -1,6 +1,6 @@
 """What is seen of a ModelServing, and how its findings are put into words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -9,9 +9,10 @@ from typing import Final, Unpack
 from reporter.catalogue.resources import MODELSERVINGS, MODELSERVINGS_FORMER, PODGROUPS, PODS
 from reporter.derived.modelserving import GroupState, InstanceState, derive, facts_of
 from reporter.derived.modelserving.facts import Facts
+from reporter.derived.modelserving.parts import owned
 from reporter.model.derived import Derived, Document
 from reporter.model.finding import Finding
-from reporter.model.kthena import ModelServing
+from reporter.model.kthena import GROUP_LABEL, ModelServing
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
 from reporter.probes.about import About, FaultFields
@@ -84,6 +85,17 @@ class View:
             return self.staying
         back = range(self.modelserving.wanted)
         return tuple(each for each in self.groups if not each.deleting or each.ordinal in back)
+
+    @cached_property
+    def in_the_way(self) -> Mapping[str, str]:
+        """The pods that carry its labels and are another owner's, with their groups, by name.
+
+        A deleted ModelServing of the same name may have left them. While they are there, pods of
+        that name cannot be made.
+        """
+        own = set(map(id, owned(self.modelserving, self.facts.pods)))
+        others = (pod for pod in self.facts.pods if id(pod) not in own)
+        return {pod.name: pod.metadata.label(GROUP_LABEL) or "" for pod in others}
 
     def pod_ref(self, name: str) -> ObjectRef:
         """Return the reference to a pod by its name alone: one that is made anew is in its place."""

@@ -139,6 +139,26 @@ def test_s11_an_old_group_that_was_scaled_to_the_spec_is_complete():
     assert [each.row for each in found.groups] == ["S7"]
 
 
+@pytest.mark.parametrize(
+    ("prefill", "decode", "row"),
+    [("ready", "ready", "S7"), ("starting", "ready", "S9"), ("ready", "starting", "S9")],
+)
+def test_s11_a_role_that_the_spec_has_no_more_is_listed_as_long_as_its_group_is_old(
+    prefill, decode, row
+):
+    """Whatever becomes ready or not; nothing is being deleted."""
+    serving = modelserving(role("prefill", image="v2"), replicas=1, partition=1)
+    pods = [*instance("m-0", "prefill-0", prefill), *instance("m-0", "decode-0", decode)]
+    old = kept(role("prefill"), DECODE, revisions=[A])
+    found = derived(serving, *pods, UP, *old)
+    assert [each.row for each in found.groups] == [row]
+    state = {"ready": "Running", "starting": "Creating"}
+    assert entries(found.status) == [
+        f"m-0 prefill-0 {state[prefill]}",
+        f"m-0 decode-0 {state[decode]}",
+    ]
+
+
 def test_s11_without_a_revision_on_record_the_spec_has_to_do():
     found = derived(PARTED, *DECODE_UP, UP, *kept(role("decode", 2), PREFILL, revisions=[B]))
     assert [each.row for each in found.groups] == ["S8"]

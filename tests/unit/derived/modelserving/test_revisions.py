@@ -39,6 +39,15 @@ def spec_of(**container: object) -> Document:
     return {"spec": {"containers": [{"name": "main", "image": "v1"} | container]}}
 
 
+def with_spec(**fields: object) -> Document:
+    found = template("v1")
+    return found | {"spec": found["spec"] | fields}
+
+
+def labelled(**labels: str) -> Document:
+    return template("v1") | {"metadata": {"labels": labels}}
+
+
 def two_containers() -> Document:
     found = template("v1")
     found["spec"]["containers"] *= 2
@@ -60,6 +69,16 @@ def two_containers() -> Document:
             {"resources": {"requests": {"memory": "1e3"}}},
             {"resources": {"requests": {"memory": "1k"}}},
         ),
+        (
+            {"env": [{"valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}]},
+            {
+                "env": [
+                    {"valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "0"}}}
+                ]
+            },
+        ),
+        ({"readinessProbe": {"initialDelaySeconds": 0}}, {"readinessProbe": {}}),
+        ({"securityContext": {"privileged": False}}, {"securityContext": {"privileged": False}}),
     ],
 )
 def test_a_template_is_the_same_however_it_is_written(written, kept_as):
@@ -84,6 +103,11 @@ def test_a_template_is_the_same_however_it_is_written(written, kept_as):
         [DECODE | {"entryTemplate": spec_of(resources={"limits": {"cpu": "half"}})}],
         [DECODE | {"entryTemplate": spec_of(args=["--x", ""])}],
         [DECODE | {"entryTemplate": template("v1") | {"metadata": {"labels": {"app": "n"}}}}],
+        [DECODE | {"entryTemplate": labelled(app="m", canary="")}],
+        [DECODE | {"entryTemplate": with_spec(nodeSelector={"gpu": ""})}],
+        [DECODE | {"entryTemplate": with_spec(automountServiceAccountToken=False)}],
+        [DECODE | {"entryTemplate": with_spec(terminationGracePeriodSeconds=0)}],
+        [DECODE | {"entryTemplate": spec_of(securityContext={"runAsUser": 0})}],
     ],
 )
 def test_another_template_is_another_revision(changed):
@@ -200,6 +224,12 @@ class TestGroupsOfSeveralRevisions:
         status = derived(modelserving(V2), *pods, UP, *kept(DECODE)).status
         assert (counters(status), revisions(status)) == ("1/0/0/1", "B/B")
 
+    @pytest.mark.parametrize("state", ["ready", "pending"])
+    def test_nor_is_it_known_to_be_outdated(self, state):
+        pods = instance("m-0", "decode-0", state, revision=None)
+        (found,) = derived(modelserving(V2), *pods, UP, *kept(DECODE)).groups
+        assert (found.updated, found.outdated) == (False, False)
+
 
 class TestRoleRollingUpdate:
     """The revision label says little: a role that is not changed keeps its pods (sheet 5.3)."""
@@ -244,6 +274,16 @@ class TestRoleRollingUpdate:
         status = self.status(*pods, status={"updateRevision": recorded})
         assert status.get("updateRevision", "") == recorded
         assert status.get("currentRevision", "") == (recorded if recorded in (A, B) else "")
+
+    def test_a_node_selector_without_a_value_is_a_change_like_any_other(self):
+        """No ControllerRevision is made of it (W24), so it must not be taken for the old one."""
+        wanted = role("decode", 2) | {"entryTemplate": with_spec(nodeSelector={"gpu": ""})}
+        pods = [
+            *instance("m-0", "decode-0", revision=B, hash_="h2"),
+            *instance("m-0", "decode-1", revision=B, hash_="h2"),
+        ]
+        status = self.status(*pods, controller_revision(A, role("decode", 2)), roles=[wanted])
+        assert (counters(status), revisions(status)) == ("1/1/1/1", "B/B")
 
     def test_back_to_a_revision_that_is_kept(self):
         """The hash of a pod that is back on A shows that the one on B is not."""

@@ -141,7 +141,7 @@ def test_of_more_than_fit_those_that_are_not_running_are_kept():
 
 def test_what_was_never_created_is_bounded_too():
     """A typing error in `replicas` must not cost memory; the number left out is still exact."""
-    wanted = 2_000_000_000
+    wanted = 500_000_000
     serving = modelserving(role("prefill", wanted), role("decode", wanted), replicas=wanted)
     found = derived(serving, UP, *instance("m-0", "decode-0"), pod_group("m-1"))
     status = found.status
@@ -149,3 +149,10 @@ def test_what_was_never_created_is_bounded_too():
     assert len(status["roleStatuses"]) == MAX_ENTRIES
     assert status["roleStatusesOmitted"] == 4 * wanted - MAX_ENTRIES
     assert {each["status"] for each in status["roleStatuses"]} == {"NotFound"}
+
+
+def test_the_number_that_is_left_out_fits_the_field():
+    """The CRD has 32 bits for it; the API server would refuse the whole status."""
+    wanted = 2_000_000_000
+    serving = modelserving(role("prefill", wanted), role("decode", wanted))
+    assert derived(serving, UP).status["roleStatusesOmitted"] == 2**31 - 1

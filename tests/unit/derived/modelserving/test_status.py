@@ -7,6 +7,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.derived.modelserving import Facts, derive, facts_of
+from reporter.derived.modelserving.validity import violations
 from reporter.model.kthena import ModelServingStatus
 from tests.unit.derived.modelserving.building import (
     DECODE,
@@ -22,6 +23,8 @@ from tests.unit.derived.modelserving.building import (
     modelserving,
     of_type,
     pod,
+    pod_group,
+    role,
     service,
     stored,
     truth,
@@ -60,6 +63,24 @@ def test_a_message_names_a_bounded_number_of_groups():
     message = of_type(status, "Progressing")["message"]
     assert message.startswith("Some groups is progressing: [1 2 3 ")
     assert message.endswith(" 99 100 and 1999999899 more]")
+
+
+@pytest.mark.parametrize("digits", [10, 19, 20])
+def test_numbers_that_no_api_server_stores_are_not_choked_on(digits):
+    """A dump may hold them: more than 32 bits, and more than 64."""
+    many = int("9" * digits)
+    serving = modelserving(merged(role("decode", many), {"workerReplicas": many}), replicas=many)
+    found = derived(serving, pod_group("m-0"))
+    assert (found.status["replicas"], found.status["availableReplicas"]) == (1, 0)
+    broken = [str(each) for each in violations(facts(serving).modelserving)]
+    assert broken[:3] == [
+        f"{field}: must not be more than 2147483647"
+        for field in (
+            "spec.replicas",
+            "spec.template.roles[0].replicas",
+            "spec.template.roles[0].workerReplicas",
+        )
+    ]
 
 
 def test_so_does_a_message_about_groups_that_exist():

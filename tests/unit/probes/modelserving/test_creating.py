@@ -108,6 +108,14 @@ def test_pods_that_are_not_made_are_told_of_their_instance(gone, words, first):
     assert finding.created == CREATED_AT
 
 
+def test_a_pod_of_another_owner_is_told_to_be_in_the_way():
+    """Such as one that a deleted ModelServing of that name left, and that does not go."""
+    former = {"metadata": {"ownerReferences": [{"kind": "ModelServing", "uid": "uid-former"}]}}
+    finding = only(stack({WORKER: merged(former, DELETING)}), ROLE_CREATING)
+    assert said(finding) == (f"{PLACE}: pod m-0-prefill-0-1 is in the way: it has another owner")
+    assert finding.cause == "prefill-0 pod in the way"
+
+
 def test_faults_of_pods_that_exist_are_none_of_the_controller():
     for patch in (waits("ImagePullBackOff"), pending(), not_ready()):
         assert only(stack({WORKER: patch}), ROLE_CREATING).independent
@@ -143,6 +151,14 @@ def test_an_instance_that_runs_has_no_finding_whatever_else_its_pods_went_throug
         }
     }
     assert evaluated(stack(changes)).findings == ()
+
+
+@pytest.mark.parametrize("patch", [waits("CrashLoopBackOff"), not_ready()])
+def test_an_instance_of_a_role_that_is_not_wanted_any_more_need_not_come_up(patch):
+    """The group runs without it."""
+    changes = {"Pod m-0-router-0-0": merged(pod("m-0", "router", 0, 0), patch)}
+    answer = evaluated(stack(changes))
+    assert (answer.findings, len(answer.ready)) == ((), 1)
 
 
 def test_instances_of_a_group_that_is_being_deleted_are_not_missed():

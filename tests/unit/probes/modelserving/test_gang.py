@@ -2,8 +2,9 @@
 
 import pytest
 
-from reporter.catalogue.modelserving import GANG_NOT_SCHEDULABLE
+from reporter.catalogue.modelserving import GANG_NOT_SCHEDULABLE, ROLE_CREATING
 from reporter.catalogue.resources import PODGROUPS
+from reporter.catalogue.resources import PODS as PODS_KIND
 from tests.unit.probes.building import DELETING, SINCE_AT, condition
 from tests.unit.probes.modelserving.kthena import NS, findings, only, pending, said, stack
 
@@ -49,6 +50,35 @@ def test_a_pod_group_that_stays_pending_is_told_though_nothing_says_why():
 def test_refused_again_after_it_had_been_scheduled_is_told():
     changes = gang("Unknown", refused(LATE), scheduled(EARLY), pods=PODS[:1])
     assert only(stack(changes), GANG_NOT_SCHEDULABLE)
+
+
+def lacking(phase, *conditions, members=4, made=()):
+    """The same where only these pods of m-0 exist, of the four that its PodGroup wants."""
+    changes = gang(phase, *conditions, pods=made)
+    changes["PodGroup m-0"]["spec"] = {"minMember": members}
+    return changes | {f"Pod m-0-{each}": None for each in PODS if each not in made}
+
+
+@pytest.mark.parametrize("made", [(), PODS[:3]], ids=["no pods", "a pod less"])
+def test_a_gang_that_waits_for_pods_does_not_lack_room(made):
+    """Volcano says Unschedulable then, too; that the pods are not made is told instead."""
+    objects = stack(lacking("Pending", refused(), made=made))
+    assert findings(objects, GANG_NOT_SCHEDULABLE) == []
+    assert "does not exist" in said(findings(objects, ROLE_CREATING)[-1])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [lacking("Pending"), lacking("Inqueue", refused(), members=3, made=PODS[:3])],
+    ids=["its pods may be refused while it is Pending", "enough pods for the gang"],
+)
+def test_a_gang_may_lack_room_and_pods(changes):
+    assert only(stack(changes), GANG_NOT_SCHEDULABLE)
+
+
+def test_where_pods_cannot_be_read_none_is_missed():
+    changes = lacking("Pending", refused())
+    assert only(stack(changes), GANG_NOT_SCHEDULABLE, unknown=[PODS_KIND])
 
 
 @pytest.mark.parametrize(

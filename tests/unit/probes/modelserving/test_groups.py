@@ -71,6 +71,16 @@ def test_groups_that_do_not_exist_are_told_of_the_modelserving():
     assert not finding.independent
 
 
+def test_what_is_in_the_way_of_a_missing_group_is_named():
+    """A pod that a deleted ModelServing of that name left, and that does not go."""
+    former = {"metadata": {"ownerReferences": [{"kind": "ModelServing", "uid": "uid-former"}]}}
+    changes = {"PodGroup m-1": None, **{f"Pod m-1-{each}": former for each in POD_NAMES}}
+    assert said(only(stack(changes), GROUP_NOT_READY)) == (
+        "1 of 2 wanted ServingGroups exist; missing: m-1; "
+        "pod m-1-decode-0-0 is in the way: it has another owner"
+    )
+
+
 def test_groups_are_not_missed_where_pods_cannot_be_read():
     changes = {"ModelServing m": {"spec": {"replicas": 3}}}
     assert findings(stack(changes), GROUP_NOT_READY, unknown=[PODS]) == []

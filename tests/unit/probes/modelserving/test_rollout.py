@@ -54,6 +54,12 @@ def test_a_rollout_that_leaves_a_group_alone_is_told_after_the_deadline():
     )
 
 
+def test_a_rollout_of_more_groups_than_are_wanted_counts_those_that_exist():
+    objects = rollout(old=("m-0", "m-1", "m-2"))
+    objects["ModelServing m"]["spec"]["replicas"] = 1
+    assert said(only(objects, ROLLOUT_STUCK)).endswith("3 of 3 ServingGroups still to be updated")
+
+
 def test_the_next_group_is_the_one_that_is_told_so_that_time_begins_anew_with_each():
     assert only(rollout(old=("m-0", "m-1")), ROLLOUT_STUCK).related.name == "m-1"
 
