@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reporter.errors import UsageError
+from reporter.manifests.modelservice import names
+from reporter.model.names import is_label, is_subdomain
 from reporter.model.otterscale import ACCELERATORS, GROUP_VERSION, KIND, ModelService
 from reporter.model.text import clean, cut
 from reporter.snapshot.documents import BrokenDocument, DumpError, read_documents, sources_of
@@ -92,9 +94,12 @@ def _take(
     except (msgspec.ValidationError, RecursionError) as error:
         cause = cut(clean(str(error)), _CAUSE_BYTES)
         raise UsageError(f"{source}: {_called(written)}: {cause}") from None
+    placed = _placed(service, namespace)
+    if text := names.too_long(placed.name):
+        read.notes.append(f"{_called(written)}: {text}")
     for path in _unknown(written.get("spec"), msgspec.to_builtins(service.spec), "spec"):
         read.notes.append(f"{_called(written)}: {clean(path)} is no field that is known; ignored")
-    read.services.append(_placed(service, namespace))
+    read.services.append(placed)
 
 
 def _check(service: ModelService) -> None:
@@ -114,6 +119,15 @@ def _check(service: ModelService) -> None:
             )
     if not service.name:
         raise msgspec.ValidationError("it has no name - at `$.metadata.name`")
+    if not is_subdomain(service.name):
+        raise msgspec.ValidationError(
+            f"{service.name!r} can be no object's name: lower-case letters, digits, - and ., 253 at "
+            "most - at `$.metadata.name`"
+        )
+    if service.namespace and not is_label(service.namespace):
+        raise msgspec.ValidationError(
+            f"{service.namespace!r} can be no namespace's name - at `$.metadata.namespace`"
+        )
 
 
 def _placed(service: ModelService, namespace: str) -> ModelService:

@@ -11,6 +11,7 @@ from reporter.cli.parser import PROGRAM, Parser
 from reporter.errors import UsageError
 from reporter.manifests.modelservice.operator import GKE, ISTIO, NONE, OperatorSettings
 from reporter.manifests.modelservice.wanted import unwanted, wanted
+from reporter.model.names import is_label
 from reporter.model.otterscale import ModelService
 
 _BOOL: Final = "BOOL"
@@ -58,6 +59,8 @@ def main(argv: Sequence[str]) -> int:
         raise UsageError("nothing to render; name a file with -f, or - for standard input")
     if not arguments.namespace:
         raise UsageError("--namespace: it is empty; without the flag it is default")
+    if not is_label(arguments.namespace):
+        raise UsageError(f"--namespace: {arguments.namespace!r} can be no namespace's name")
     operator = _operator(arguments)
     read = read_modelservices(arguments.filename, arguments.namespace)
     documents = [each.document for one in read.services for each in wanted(one, operator)]

@@ -16,11 +16,13 @@ DOCKER_CONFIG_VOLUME: Final = "docker-config"
 CACHE_PATH: Final = "/tmp/model-oci"  # noqa: S108  # a path in the container
 DOCKER_CONFIG_PATH: Final = "/.docker"
 
-_UNPACK: Final = """\
-set -eu
+_UNPACK: Final = f"""\
+set -euo pipefail
+export KITOPS_HOME="${{KITOPS_HOME:-{CACHE_PATH}}}"
 mkdir -p "$KITOPS_HOME"
 kit unpack "$OCI_MODEL_IMAGE" --plain-http -o -d "$MODEL_MOUNT_PATH"
 """
+"""The operator's own text to the byte: another one would be a difference for kubectl, and new pods."""
 
 
 def model_unpack(service: ModelService, operator: OperatorSettings) -> Json | None:

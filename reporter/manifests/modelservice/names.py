@@ -1,10 +1,13 @@
-"""Names of the objects of a ModelService (OtterScale sheet 3.1, 3.2)."""
+"""Names of the objects of a ModelService (OtterScale sheet 3.1 to 3.3)."""
 
 import re
 from typing import Final
 
 DECODE: Final = "decode"
 PREFILL: Final = "prefill"
+
+_MOST_LABEL: Final = 63
+"""Most characters of the value of a label, and of the name of a Service."""
 
 _FALLBACK: Final = "modelservice"
 _LETTER_FIRST: Final = "m-"
@@ -67,3 +70,19 @@ def epp_secret(name: str) -> str:
 def epp_cluster_role(namespace: str, name: str) -> str:
     """Return the name of the ClusterRole and of its binding."""
     return f"{namespace}-{epp(name)}"
+
+
+def too_long(name: str) -> str:
+    """Return why a ModelService cannot work for the length of its name, empty if it can (sheet 3.3)."""
+    if len(name) > _MOST_LABEL:
+        return (
+            f"its name has {len(name)} characters, and labels hold {_MOST_LABEL} at most: the "
+            "operator can make nothing"
+        )
+    picker = epp(name)
+    if len(picker) > _MOST_LABEL:
+        return (
+            f"its name is too long: endpoint picker {picker} would have {len(picker)} characters, "
+            f"and Services and labels hold {_MOST_LABEL} at most"
+        )
+    return ""

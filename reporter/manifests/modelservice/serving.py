@@ -20,7 +20,7 @@ CONTAINER: Final = "vllm"
 SIDE_CHANNEL_VARIABLE: Final = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 SIDE_CHANNEL_PORT: Final = "nixl-side"
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_PORT: Final = re.compile(r"\+?0*([0-9]{1,5})")
 _MOST_PORT: Final = 65_535
 
 
@@ -142,7 +142,8 @@ def side_channel_port(variables: tuple[EnvVar, ...]) -> int | None:
     """Return the port of vLLM's side channel, if its first variable names one literally."""
     for variable in variables:
         if variable.name == SIDE_CHANNEL_VARIABLE:
-            number = int(variable.value) if _INTEGER.fullmatch(variable.value) else 0
+            literal = _PORT.fullmatch(variable.value)
+            number = int(literal[1]) if literal else 0
             return number if 0 < number <= _MOST_PORT else None
     return None
 

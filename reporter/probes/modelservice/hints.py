@@ -2,41 +2,40 @@
 (OtterScale sheet 2.3, 5.2).
 """
 
+import re
 from typing import Final
 
 from reporter.manifests.modelservice import gpu
 from reporter.manifests.modelservice.init_containers import MODEL_UNPACK, ROUTING_PROXY
-from reporter.model.objects import ContainerStatus, Pod
+from reporter.model.objects import Pod
 from reporter.model.text import clean, cut
 from reporter.probes.modelservice.scope import RoleView, View
 from reporter.workload.pod import CRASHED, ENDED, NOT_STARTED, STARTING, UNSCHEDULABLE, PodFault
 
 _IMAGE_BYTES: Final = 200
+_INIT_CONTAINER: Final = re.compile(r"init container (\S+) ")
 _FAILED: Final = frozenset({CRASHED, ENDED, NOT_STARTED})
 _IMAGE_REASONS: Final = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 )
 
 
-def named_cause(view: View, role: RoleView, pod: Pod, fault: PodFault) -> str:
+def named_cause(view: View, role: RoleView, fault: PodFault) -> str:
     """Return the cause in a few words, with the container or accelerator that it is about."""
     if fault.severity == UNSCHEDULABLE and (resource := _accelerator(view, fault)):
         return f"{role.role}: no free {resource}"
-    if fault.severity in _FAILED:
-        container = _failing_init(pod)
-        if container is not None:
-            return f"{role.role}: {container.name}: {fault.cause}"
+    if container := _failing_init(fault):
+        return f"{role.role}: {container}: {fault.cause}"
     return f"{role.role}: {fault.cause}"
 
 
 def hint(view: View, pod: Pod, fault: PodFault) -> str:
     """Return what to add to the detail of a fault, empty where that says it all."""
-    container = _failing_init(pod)
-    if fault.severity in _FAILED and container is not None:
-        if container.name == ROUTING_PROXY:
-            return "; without it nothing listens on the port that requests are sent to"
-        if container.name == MODEL_UNPACK and fault.cause not in _IMAGE_REASONS:
-            return _unpack(view)
+    container = _failing_init(fault)
+    if container == ROUTING_PROXY:
+        return "; without it nothing listens on the port that requests are sent to"
+    if container == MODEL_UNPACK and fault.cause not in _IMAGE_REASONS:
+        return _unpack(view)
     if fault.severity == STARTING:
         return _starting(view, pod)
     return ""
@@ -79,19 +78,17 @@ def _not_made(view: View) -> str:
 
 
 def _accelerator(view: View, fault: PodFault) -> str:
-    """Return the accelerator that the scheduler says is lacking, empty if it does not."""
+    """Return the accelerator that the scheduler says is lacking, empty if it does not.
+
+    Taints of nodes with accelerators have the same name, and are another cause.
+    """
     resource = gpu.resource_name(view.service.spec.accelerator.type)
-    return resource if resource and resource in fault.detail else ""
+    return resource if resource and f"Insufficient {resource}" in fault.detail else ""
 
 
-def _failing_init(pod: Pod) -> ContainerStatus | None:
-    """Return the first init container that does not run or ended in an error."""
-    for status in pod.status.init_container_statuses or ():
-        state = status.state
-        if status.ready or state is None:
-            continue
-        if state.terminated is not None and state.terminated.exit_code != 0:
-            return status
-        if state.waiting is not None and state.waiting.reason not in {None, "PodInitializing"}:
-            return status
-    return None
+def _failing_init(fault: PodFault) -> str:
+    """Return the init container that a fault is about, empty if it is about something else."""
+    if fault.severity not in _FAILED:
+        return ""
+    named = _INIT_CONTAINER.match(fault.detail)
+    return named[1] if named else ""

@@ -10,7 +10,6 @@ from reporter.model.otterscale import ModelService
 from reporter.probes.modelservice.fleet import overwriting, with_same_picker
 from reporter.probes.modelservice.scope import View, finding_about
 
-_MOST_LABEL: Final = 63
 _TOO_LONG: Final = 30
 _COLLISION: Final = 20
 _OVERWRITTEN: Final = 10
@@ -20,14 +19,7 @@ _NAMED: Final = 3
 def probe_invalid(view: View) -> Iterator[Finding]:
     """Yield a finding for each rule of names that the ModelService breaks."""
     name = view.service.name
-    if len(name) > _MOST_LABEL:
-        text = f"its name has {len(name)} characters, and labels hold {_MOST_LABEL} at most"
-        yield _invalid(view, "name too long", f"{text}: the operator can make nothing", _TOO_LONG)
-    elif len(view.epp_name) > _MOST_LABEL:
-        text = (
-            f"its name is too long: endpoint picker {view.epp_name} would have "
-            f"{len(view.epp_name)} characters, and Services and labels hold {_MOST_LABEL} at most"
-        )
+    if text := names.too_long(name):
         yield _invalid(view, "name too long", text, _TOO_LONG)
     others = with_same_picker(view.service, view.snapshot)
     if others:

@@ -65,7 +65,9 @@ def _effect(view: View, ref: ObjectRef) -> tuple[int, str]:
                 "the operator counts its pods as none wanted, and calls it Ready all the same",
             )
         case "InferencePool", _:
-            return _POOL, "requests lead nowhere, and the endpoint picker restarts without it"
+            restarts = view.service.picker.replicas == 1
+            more = ", and the endpoint picker restarts without it" if restarts else ""
+            return _POOL, f"requests lead nowhere{more}"
         case "HTTPRoute", _:
             return _ROUTE, "no request is led to it"
         case "Service", _:

@@ -9,6 +9,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
 from reporter.manifests.modelservice.serving import CONTAINER
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ContainerStatus, Pod
+from reporter.model.text import detail
 from reporter.probes.modelservice.answers import has_answered, is_given_up
 from reporter.probes.modelservice.hints import hint, named_cause
 from reporter.probes.modelservice.scope import RoleView, View, finding_about
@@ -45,7 +46,7 @@ def _about_pod(view: View, role: RoleView, pod: Pod, fault: PodFault) -> Finding
         view,
         reason=PODS_NOT_READY,
         related=PODS.ref(pod),
-        cause=named_cause(view, role, pod, fault),
+        cause=named_cause(view, role, fault),
         text=f"{role.role} pod {pod.name} ({role.count}): {fault.detail}"
         f"{hint(view, pod, fault)}{_phase(view, role)}",
         severity=_severity(role, fault.severity),
@@ -63,8 +64,18 @@ def _severity(role: RoleView, severity: int) -> int:
 
 
 def _phase(view: View, role: RoleView) -> str:
-    """Return a remark where the operator's phase hides that a role has too few pods (fact 3)."""
-    if view.service.status.phase != "Ready" or role.ready >= role.wanted:
+    """Return a remark where the operator's phase hides that a role has too few pods (fact 3).
+
+    A phase that is old hides nothing: the operator has only not come to write the next one. Nor
+    does one that follows from a Deployment that asks for too few pods.
+    """
+    own = role.deployment
+    if view.service.status.phase != "Ready" or own is None or role.ready >= role.wanted:
+        return ""
+    deployments = [each.deployment for each in view.roles if each.deployment is not None]
+    ready = sum(each.status.ready_replicas for each in deployments)
+    wanted = sum(each.wanted for each in deployments)
+    if own.status.ready_replicas >= own.wanted or ready < wanted:
         return ""
     return "; phase is Ready all the same, for it counts both roles together"
 
@@ -115,7 +126,7 @@ def _too_few(view: View, role: RoleView, startup: timedelta) -> Iterator[Finding
     if present >= role.wanted:
         return
     refused = _refused(deployment.status.condition("ReplicaFailure"))
-    why = _why(role, refused)
+    why = _why(view, role, refused)
     yield finding_about(
         view,
         reason=PODS_NOT_READY,
@@ -134,12 +145,14 @@ def _refused(condition: Condition | None) -> Condition | None:
     return condition if condition is not None and condition.status == "True" else None
 
 
-def _why(role: RoleView, refused: Condition | None) -> str:
+def _why(view: View, role: RoleView, refused: Condition | None) -> str:
     deployment = role.deployment
     if refused is not None:
-        return f": pods cannot be created, {refused.reason}: {refused.message or 'no text'}"
+        return f": pods cannot be created, {detail(refused.reason, refused.message) or 'no reason'}"
     if deployment is not None and deployment.wanted < role.wanted:
-        return f": it asks for {deployment.wanted} only, somebody else has scaled it"
+        late = view.is_behind or view.reconcile_error
+        who = "which the operator has not come to change" if late else "somebody else has scaled it"
+        return f": it asks for {deployment.wanted} only, {who}"
     if deployment is not None and deployment.spec.paused:
         return ": it is paused"
     for pod in role.pods:

@@ -22,7 +22,7 @@ from reporter.model.text import detail
 from reporter.probes.modelservice.missing import is_missing
 from reporter.probes.modelservice.scope import View, finding_about
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.parents import Parent, ParentFault, parent_of
+from reporter.workload.parents import Parent, ParentFault, parent_of, serves
 from reporter.workload.pod import counts
 from reporter.workload.routing import pool_faults, route_faults
 
@@ -66,17 +66,19 @@ def _not_installed(view: View) -> Iterator[Finding]:
 
 def _of_route(view: View, route: HttpRoute) -> Iterator[ParentFault]:
     yield from route_faults(route, view.snapshot)
-    for parent in sorted(
-        {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
-    ):
+    named = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    for parent in sorted(named):
         if parent.is_gateway and (fault := _not_programmed(parent, view.snapshot)):
             yield fault
-    yield from _unsettled(route.status.parents or (), route.namespace)
+    entries = route.status.parents or ()
+    yield from _unsettled(
+        view, tuple(each for each in entries if parent_of(each.parent_ref, view.namespace) in named)
+    )
 
 
 def _of_pool(view: View, pool: InferencePool) -> Iterator[ParentFault]:
     yield from pool_faults(pool, view.snapshot)
-    yield from _unsettled(pool.status.parents or (), pool.namespace)
+    yield from _unsettled(view, pool.status.parents or ())
     if _selects_none(view, pool):
         text = "its selector matches none of the pods, so that requests find no endpoint"
         yield ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
@@ -96,12 +98,22 @@ def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
     )
 
 
-def _unsettled(entries: tuple[ParentStatus, ...], namespace: str) -> Iterator[ParentFault]:
-    """Yield a fault for each Gateway that does not say whether it accepts (sheet 5.4)."""
+def _unsettled(view: View, entries: tuple[ParentStatus, ...]) -> Iterator[ParentFault]:
+    """Yield a fault for each Gateway that does not say whether it accepts (sheet 5.4).
+
+    One that is gone has left its entry, and where a controller accepts, others need not say.
+    """
     for entry in entries:
-        parent = parent_of(entry.parent_ref, namespace)
+        parent = parent_of(entry.parent_ref, view.namespace)
         accepted = entry.condition("Accepted")
-        if parent.is_gateway and accepted is not None and accepted.status == "Unknown":
+        if accepted is None or accepted.status != "Unknown":
+            continue
+        others = (each for each in entries if each.controller_name != entry.controller_name)
+        if any(
+            serves(each) and parent_of(each.parent_ref, view.namespace) == parent for each in others
+        ):
+            continue
+        if parent.is_gateway and not _is_gone(parent, view.snapshot):
             text = detail(accepted.reason, accepted.message) or "no reason"
             yield ParentFault(
                 "Accepted is Unknown",
@@ -109,6 +121,14 @@ def _unsettled(entries: tuple[ParentStatus, ...], namespace: str) -> Iterator[Pa
                 _UNSETTLED,
                 accepted.last_transition_time,
             )
+
+
+def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
+    """Tell whether a Gateway is being deleted, or known not to exist."""
+    found = snapshot[GATEWAYS].get(gateway.namespace, gateway.name)
+    if found is not None:
+        return found.deleting
+    return snapshot.absence_known(GATEWAYS, gateway.namespace)
 
 
 def _selects_none(view: View, pool: InferencePool) -> bool:

@@ -117,8 +117,12 @@ class View:
 
     @property
     def without_picker(self) -> str:
-        """What becomes of requests while there is no endpoint picker (sheet 5.3)."""
-        mode = self.service.picker.failure_mode
+        """What becomes of requests while there is no endpoint picker (sheet 5.3).
+
+        The gateway goes by the pool as it is, which may not be as the ModelService says.
+        """
+        reference = self.pool.spec.endpoint_picker_ref if self.pool else None
+        mode = (reference and reference.failure_mode) or self.service.picker.failure_mode
         if mode == FAIL_OPEN:
             return "failureMode is FailOpen: the gateway spreads requests without it"
         return "failureMode is FailClose: requests fail"

@@ -186,6 +186,22 @@ def test_a_field_that_is_not_known_is_named(run, write):
 
 
 @pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("x" * 60, f"endpoint picker {'x' * 60}-epp would have 64 characters"),
+        ("x" * 64, "its name has 64 characters, and labels hold 63 at most"),
+    ],
+)
+def test_a_name_that_is_too_long_is_named(run, write, name, says):
+    """An API server takes the ModelService, and not all of what follows from it."""
+    status, out, err = run("render", "-f", write(MINIMAL.replace("qwen3", name)))
+    assert status == 0
+    assert err.startswith(f"status-reporter: ModelService {name}: ")
+    assert says in err
+    assert f"name: {name}-decode" in out
+
+
+@pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ("kind: ModelService", "kind: Pod", "there is no ModelService, only 1 Pod"),
@@ -201,6 +217,10 @@ def test_a_field_that_is_not_known_is_named(run, write):
         ("engine: {}", "engine: {env: [{name: A, value: 1}]}", "Expected `str`, got `int`"),
         ("decode: {}", "decode: {replicas: -1}", "Expected `int` >= 0 - at `$.spec.decode."),
         ("name: qwen3", "name: ''", "it has no name"),
+        ("qwen3", "My_Model", "ModelService My_Model: 'My_Model' can be no object's name"),
+        ("qwen3", '"a\\nkind: X"', "ModelService a kind: X: 'a\\nkind: X' can be no object's name"),
+        ("qwen3", "x" * 254, "x' can be no object's name"),
+        ("qwen3", "qwen3, namespace: My_NS", "'My_NS' can be no namespace's name - at `$.meta"),
         ("{name: qwen3}", "{}", "a ModelService without a name: Object missing required field"),
         (
             "decode: {}",
@@ -227,6 +247,7 @@ def test_what_cannot_be_rendered_is_refused_in_one_line(run, write, old, new, sa
         (["-f", "x", "--tracing-enabled=maybe"], "invalid choice: 'maybe'"),
         (["-f", "x", "--default-engine-imag", "y"], "did you mean --default-engine-image?"),
         (["-f", "x", "-n", ""], "--namespace: it is empty"),
+        (["-f", "x", "-n", "a b"], "--namespace: 'a b' can be no namespace's name"),
         (["x"], "'x' is not understood"),
     ],
 )

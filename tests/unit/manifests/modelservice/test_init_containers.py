@@ -59,7 +59,7 @@ def test_model_unpack(secrets):
         (0, "kit/below-a-file", 1, ""),
     ],
 )
-def test_script_of_model_unpack(kit_status, cache, status, said, tmp_path):
+def test_what_the_script_of_model_unpack_does(kit_status, cache, status, said, tmp_path):
     """It makes the cache directory, unpacks, and ends with the first step that fails."""
     (script,) = container(service(), "decode", UNPACK)["args"]
     kit = tmp_path / "kit"
@@ -72,11 +72,22 @@ def test_script_of_model_unpack(kit_status, cache, status, said, tmp_path):
         "KITOPS_HOME": str(tmp_path / cache),
     }
     done = subprocess.run(
-        ["/bin/sh", "-c", script], env=environment, capture_output=True, text=True, check=False
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout == said
     assert done.returncode == status
     assert (tmp_path / cache).is_dir() is bool(said)
+
+
+def test_script_of_model_unpack_is_the_operators_to_the_byte():
+    """Another text that does the same would be a difference, and restart the pods (ca17623)."""
+    (script,) = container(service(), "decode", UNPACK)["args"]
+    assert script.splitlines(keepends=True) == [
+        "set -euo pipefail\n",
+        'export KITOPS_HOME="${KITOPS_HOME:-/tmp/model-oci}"\n',
+        'mkdir -p "$KITOPS_HOME"\n',
+        'kit unpack "$OCI_MODEL_IMAGE" --plain-http -o -d "$MODEL_MOUNT_PATH"\n',
+    ]
 
 
 def test_routing_proxy_of_the_smallest_form():

@@ -25,6 +25,7 @@ from tests.unit.probes.modelservice.otterscale import (
     without,
 )
 from tests.unit.probes.modelservice.pods import (
+    ENDED,
     crashing,
     failed,
     starting,
@@ -424,7 +425,8 @@ def test_scaled_by_somebody_else():
     docs = changed(docs, "Deployment", DECODE, {"spec": {"replicas": 0}, "status": rolled_out(0)})
     docs = operator_says(decodeReady=None, decodeReplicas=None)(docs)
     assert reasons(docs) == ["PodsNotReady"]
-    assert "it asks for 0 only, somebody else has scaled it" in one(docs, "PodsNotReady").message
+    message = one(docs, "PodsNotReady").message
+    assert message.endswith("it asks for 0 only, somebody else has scaled it"), "why phase is Ready"
 
 
 def test_a_role_that_is_down_comes_before_one_that_is_degraded():
@@ -463,3 +465,142 @@ def test_surplus_pods_of_a_rollout_are_judged_too():
     finding = one(docs, "PodsNotReady")
     assert "decode pod qwen3-decode-1 (1/1 decode pods ready)" in finding.message
     assert finding.severity < 100
+
+
+def reduced(*changes, **spec):
+    """The ModelService that serves, after some changes."""
+    return reduce(lambda so_far, change_: change_(so_far), changes, healthy(**spec))
+
+
+SINGLE = {"prefill": None, "routingProxy": None}
+LACKS_ONE = [
+    status(DECODE, ready=1),
+    remove(("Pod", POD)),
+    change("Deployment", DECODE, {"spec": {"replicas": 2}}),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "spec"),
+    [
+        pytest.param(LACKS_ONE, SINGLE, id="one role: nothing is counted together"),
+        pytest.param(LACKS_ONE, {}, id="both together lack one: the phase is that of before"),
+        pytest.param(
+            [
+                *LACKS_ONE,
+                operator_says(conditions=[condition("Ready", "False", "ReconcileError", "no")]),
+            ],
+            {},
+            id="an error keeps the phase",
+        ),
+    ],
+)
+def test_a_phase_that_is_old_is_not_explained_by_the_other_role(changes, spec):
+    docs = reduced(*changes, decode={"replicas": 2}, **spec)
+    message = one(docs, "PodsNotReady").message
+    assert "Deployment qwen3-decode has 1/2 decode pods" in message
+    assert "both roles" not in message
+
+
+@pytest.mark.parametrize(
+    "change_",
+    [
+        change("ModelService", NAME, {"metadata": {"generation": 3}}),
+        operator_says(conditions=[condition("Ready", "False", "ReconcileError", "no")]),
+    ],
+    ids=["not observed", "an error"],
+)
+def test_nobody_has_scaled_what_the_operator_has_not_come_to(change_):
+    """Somebody raised spec.decode.replicas, and the Deployment still has the number of before."""
+    docs = reduced(change("ModelService", NAME, {"spec": {"decode": {"replicas": 3}}}), change_)
+    message = one(docs, "PodsNotReady").message
+    assert "it asks for 1 only, which the operator has not come to change" in message
+    assert "somebody" not in message
+
+
+def test_a_fault_of_the_engine_is_not_told_of_the_proxy_beside_it():
+    """The message is about the worst container; cause and advice are about the same one."""
+    engine = crashing("vllm", reason="OOMKilled", exitCode=137)["status"]
+    proxy = {"name": "routing-proxy", "ready": False, "restartCount": 3, "state": ENDED}
+    unpack = engine["initContainerStatuses"][0]
+    docs = changed(
+        healthy(), "Pod", POD, {"status": {**engine, "initContainerStatuses": [unpack, proxy]}}
+    )
+    finding = one(docs, "PodsNotReady")
+    assert finding.cause == "decode: CrashLoopBackOff"
+    assert "container vllm waits in CrashLoopBackOff; last ended with OOMKilled" in finding.message
+    assert "nothing listens" not in finding.message
+
+
+UNKNOWN = [condition("Accepted", "Unknown", "Pending", "Waiting for controller")]
+
+
+@pytest.mark.parametrize("kind", ["HTTPRoute", "InferencePool"])
+def test_what_another_controller_has_not_said(kind):
+    """One controller runs the Gateway and accepts; another one has left an entry."""
+    entries = [
+        {**PARENT, "conditions": [YES, RESOLVED]},
+        {**PARENT, "controllerName": "example.com/other", "conditions": UNKNOWN},
+    ]
+    docs = reduced(change(kind, NAME, {"status": {"parents": entries}}))
+    assert reasons(docs) == []
+
+
+@pytest.mark.parametrize("kind", ["HTTPRoute", "InferencePool"])
+def test_what_a_gateway_has_not_said_that_is_gone(kind):
+    """The entry of a Gateway that does not exist any more, or that the route left, stays."""
+    former = {**PARENT, "parentRef": {"name": "former", "namespace": "gateways"}}
+    entries = [
+        {**PARENT, "conditions": [YES, RESOLVED]},
+        {**former, "conditions": UNKNOWN},
+    ]
+    docs = reduced(change(kind, NAME, {"status": {"parents": entries}}))
+    assert reasons(docs) == []
+
+
+@pytest.mark.parametrize(
+    ("says", "cause"),
+    [
+        (
+            "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+            "decode: no free nvidia.com/gpu",
+        ),
+        (
+            "0/3 nodes are available: 3 node(s) had untolerated taint {nvidia.com/gpu: present}.",
+            "decode: Unschedulable",
+        ),
+    ],
+)
+def test_accelerators_are_lacking_only_where_the_scheduler_says_so(says, cause):
+    """Nodes with accelerators often have a taint of that name: free ones may stand by."""
+    docs = reduced(*decode_pod(unschedulable(says)))
+    assert one(docs, "PodsNotReady").cause == cause
+
+
+@pytest.mark.parametrize(
+    ("has", "effect"),
+    [
+        ("FailOpen", "failureMode is FailOpen: the gateway spreads requests without it"),
+        ("FailClose", "failureMode is FailClose: requests fail"),
+    ],
+)
+@pytest.mark.parametrize("spec", [None, {"endpointPicker": {}}], ids=["default", "explicit"])
+def test_the_gateway_goes_by_the_pool_as_it_is(spec, has, effect):
+    """Somebody has changed the pool, or the operator has not come to do so."""
+    mode = {"spec": {"endpointPickerRef": {"failureMode": has}}}
+    docs = reduced(status(EPP), change("InferencePool", NAME, mode), inferencePool=spec)
+    assert one(docs, "EPPNotReady").message.endswith(effect)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "effect"),
+    [
+        (1, "requests lead nowhere, and the endpoint picker restarts without it"),
+        (3, "requests lead nowhere"),
+    ],
+)
+def test_without_its_pool_a_single_picker_restarts(replicas, effect):
+    """With leader election liveness does not depend on the pool (sheet 2.5)."""
+    pool = {"endpointPicker": {"replicas": replicas}}
+    docs = reduced(remove(("InferencePool", NAME)), inferencePool=pool)
+    assert one(docs, "ObjectMissing").message.endswith(f"is missing: {effect}")
