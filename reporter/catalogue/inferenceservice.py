@@ -137,9 +137,10 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
         "A ready revision is not rolled out.",
         trigger="The latest ready revision is not the one rolled out for 600 s though no canary "
         "percent is set; or a Deployment's Progressing is False (Standard mode).",
-        silent="Canaries. A newer revision that is not ready: that is told instead.",
-        action="kubectl -n <namespace> describe ksvc <name>-predictor: its RoutesReady; or kubectl "
-        "rollout status deployment <name>-predictor.",
+        silent="Canaries. A newer revision that is not ready: that is told instead. A rollout that is "
+        "to be gradual, while Knative says RolloutInProgress.",
+        action="kubectl -n <namespace> describe ksvc <service>: its RoutesReady; or kubectl -n "
+        "<namespace> rollout status deployment <deployment>.",
         reads=_BOTH,
         grace_note="Its budget is 600 s in Knative mode.",
     ),
@@ -147,24 +148,27 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
         TRAFFIC,
         "Requests do not go to the revisions that the spec asks for.",
         trigger="A revision that gets traffic does not exist, nothing gets traffic, the percents "
-        "do not sum up to 100, the route differs from what canaryTrafficPercent asks for, or a "
-        "rollback has no revision to go back to.",
-        silent="A canary percent before anything was rolled out: KServe ignores it.",
-        action="kubectl -n <namespace> get ksvc <name>-predictor -o yaml: compare spec.traffic and "
+        "do not sum up to 100, the route differs from what canaryTrafficPercent asks for, a "
+        "rollback has no revision to go back to, or the route's condition stays Unknown.",
+        silent="A canary percent before anything was rolled out: KServe ignores it. A rollout that "
+        "is to be gradual, while Knative says RolloutInProgress.",
+        action="kubectl -n <namespace> get ksvc <service> -o yaml: compare spec.traffic and "
         "status.traffic.",
         reads=(*_KNATIVE, r.KNATIVE_REVISIONS),
         grace_note="A route that is being changed, and traffic that is split over one revision, "
-        "have 600 s.",
+        "have 600 s; while a newer revision starts, --model-startup-budget-seconds if that is "
+        "longer.",
     ),
     _row(
         COMPONENT_NOT_READY,
         "A component is not ready: the predictor, the transformer or the explainer.",
-        trigger="A component's Ready is False by its Knative Service or Deployments. Ready of the "
-        "whole follows the predictor only: it may be True all the same.",
+        trigger="A component's Ready is False by its Knative Service or Deployments, or is True "
+        "although its Knative Service does not exist. Ready of the whole follows the predictor only: "
+        "it may be True all the same.",
         silent="Components that are stopped, or whose pods start within their budget.",
         action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
         reads=(*_BOTH, r.PODS),
-        grace_note="While its pods start: --model-startup-budget-seconds.",
+        grace_note="While pods of that component start: --model-startup-budget-seconds.",
     ),
     _row(
         INGRESS_NOT_READY,

@@ -54,6 +54,12 @@ def spec_of(spec: InferenceServiceSpec, component: Component) -> ComponentSpec |
             return spec.explainer
 
 
+def wanted_deployments(spec: InferenceServiceSpec, component: Component) -> int:
+    """Return how many Deployments a component has in Standard mode: workers have their own."""
+    part = spec_of(spec, component)
+    return 2 if part is not None and part.worker_spec is not None else 1
+
+
 def components_of(spec: InferenceServiceSpec) -> Iterator[Component]:
     """Yield the components in spec, in the order in which KServe reconciles them."""
     return (each for each in Component if spec_of(spec, each) is not None)

@@ -19,6 +19,7 @@ from reporter.derived.inferenceservice.components import (
     STOPPED,
     Component,
     components_of,
+    wanted_deployments,
 )
 from reporter.derived.inferenceservice.conditions import (
     FALSE,
@@ -70,16 +71,17 @@ class Derivation:
         return document_of(self.propagated)
 
 
-def derive(facts: Facts) -> Derivation:
+def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
     """Return the status that an InferenceService should have (KServe sheet, sections 1 and 2).
 
     While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
-    second time, that is the stored one.
+    second time, that is the stored one. `thawed` asks what the objects of a frozen one say; KServe
+    does not come to its stop switch either.
     """
     stored = facts.inferenceservice.status
-    if is_frozen(facts.inferenceservice):
+    if is_frozen(facts.inferenceservice) and not thawed:
         return _unchanged(stored)
-    if is_stopped(facts.inferenceservice):
+    if is_stopped(facts.inferenceservice) and not thawed:
         return _stopped(facts)
     if facts.mode is Mode.MODELMESH:
         return _unchanged(stored)
@@ -146,7 +148,8 @@ class _Pass:
 
     def derivation(self) -> Derivation:
         """Run the pass."""
-        _mark_switch(self._conditions, FALSE)
+        if not self._has_failed(Component.PREDICTOR):
+            _mark_switch(self._conditions, FALSE)
         for component in components_of(self._spec):
             if not self._reconcile(component):
                 self._kept.add(component)
@@ -154,10 +157,8 @@ class _Pass:
                 self._look_at_model()
                 if self._repeats:
                     return _unchanged(self._stored)
-        if self._facts.mode is Mode.KNATIVE:
-            aggregate(self._conditions, components_of(self._spec))
-        elif not self._spec.canary:
-            self._conditions.clear(CANARY_PREDICTOR_READY)
+        if not self._kept:
+            self._conclude()
         self._take_over_ingress()
         status = replace(
             self._stored,
@@ -174,6 +175,13 @@ class _Pass:
             kept=frozenset(self._kept),
             model_unsure=self._model_unsure,
         )
+
+    def _conclude(self) -> None:
+        """Write what follows from all components; a pass that ends at one of them does not."""
+        if self._facts.mode is Mode.KNATIVE:
+            aggregate(self._conditions, components_of(self._spec))
+        elif not self._spec.canary:
+            self._conditions.clear(CANARY_PREDICTOR_READY)
 
     def _reconcile(self, component: Component) -> bool:
         """Propagate one component; False where it has to stay as it is stored."""
@@ -207,7 +215,8 @@ class _Pass:
         if self._facts.deployments is None:
             return False
         deployments = self._facts.deployments.get(component, ())
-        self._conditions.take_over(component.ready, raw_ready(component.ready, deployments))
+        ready = raw_ready(component.ready, deployments, wanted_deployments(self._spec, component))
+        self._conditions.take_over(component.ready, ready)
         if deployments:
             self._generation = deployments[0].status.observed_generation or None
         return True

@@ -1,7 +1,7 @@
 """The objects that the status of an InferenceService is made of, and how they are found."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, KNATIVE_SERVICES, PODS
@@ -25,6 +25,9 @@ APP: Final = "app"
 
 _WORKER: Final = "worker"
 
+_FORMER: Final = "-default"
+"""What names of objects ended with in older versions; KServe goes on with those that exist."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
@@ -35,6 +38,8 @@ class Facts:
         services: Knative Services by component, those that exist; None if they are unknown.
         deployments: Deployments by component, head before workers; None if they are unknown.
         pods: those that the model status is read from, by name; None if they are unknown.
+        heads: the name of the Deployment by component, whether it exists or not; empty if they are
+            unknown.
         default_mode: the deployment mode that KServe is configured with.
 
     """
@@ -43,6 +48,7 @@ class Facts:
     services: Mapping[Component, KnativeService] | None = None
     deployments: Mapping[Component, tuple[Deployment, ...]] | None = None
     pods: tuple[Pod, ...] | None = None
+    heads: Mapping[Component, str] = field(default_factory=dict)
     default_mode: Mode = Mode.KNATIVE
 
     @property
@@ -64,8 +70,9 @@ def facts_of(
     if snapshot.absence_known(KNATIVE_SERVICES, place):
         found = {each: knative_service(inferenceservice, each, snapshot) for each in components}
         services = {each: service for each, service in found.items() if service is not None}
-    deployments = None
+    deployments, heads = None, {}
     if snapshot.absence_known(DEPLOYMENTS, place):
+        heads = {each: deployment_name(inferenceservice, each, snapshot) for each in components}
         deployments = {
             each: tuple(_deployments(inferenceservice, each, snapshot)) for each in components
         }
@@ -78,6 +85,7 @@ def facts_of(
         services=services,
         deployments=deployments,
         pods=pods,
+        heads=heads,
         default_mode=default_mode,
     )
 
@@ -87,13 +95,25 @@ def object_name(inferenceservice: InferenceService, component: Component) -> str
     return f"{inferenceservice.name}-{component}"
 
 
+def deployment_name(
+    inferenceservice: InferenceService, component: Component, snapshot: Snapshot
+) -> str:
+    """Return the name of a component's Deployment; older ones have `-default` after it."""
+    name = object_name(inferenceservice, component)
+    there = snapshot[DEPLOYMENTS]
+    former = f"{name}{_FORMER}"
+    if there.get(inferenceservice.namespace, name) is not None:
+        return name
+    return name if there.get(inferenceservice.namespace, former) is None else former
+
+
 def knative_service(
     inferenceservice: InferenceService, component: Component, snapshot: Snapshot
 ) -> KnativeService | None:
     """Return the Knative Service of a component; older ones have `-default` after their name."""
     services = snapshot[KNATIVE_SERVICES]
     name = object_name(inferenceservice, component)
-    for each in (name, f"{name}-default"):
+    for each in (name, f"{name}{_FORMER}"):
         service = services.get(inferenceservice.namespace, each)
         if service is not None:
             return service
@@ -113,7 +133,7 @@ def predictor_pods(
     pods = snapshot[PODS]
     place = inferenceservice.namespace
     if mode is not Mode.KNATIVE:
-        app = f"isvc.{object_name(inferenceservice, Component.PREDICTOR)}"
+        app = f"isvc.{deployment_name(inferenceservice, Component.PREDICTOR, snapshot)}"
         return pods.labelled(place, APP, app)
     created = service.status.latest_created_revision_name if service else ""
     return pods.labelled(place, REVISION, created) if created else ()
@@ -123,7 +143,7 @@ def _deployments(
     inferenceservice: InferenceService, component: Component, snapshot: Snapshot
 ) -> Iterator[Deployment]:
     """Yield a component's Deployment, then those of its workers if it has several nodes."""
-    name = object_name(inferenceservice, component)
+    name = deployment_name(inferenceservice, component, snapshot)
     head = snapshot[DEPLOYMENTS].get(inferenceservice.namespace, name)
     if head is not None:
         yield head

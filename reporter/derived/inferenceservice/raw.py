@@ -62,11 +62,14 @@ TABLE: Final = {
 """Status of the component's Ready, and whose reason and message it takes."""
 
 
-def raw_ready(type_: str, deployments: Sequence[Deployment]) -> Condition:
+def raw_ready(type_: str, deployments: Sequence[Deployment], wanted: int = 1) -> Condition:
     """Return a component's Ready condition, by its Deployments: one, or head and workers.
 
-    A ReplicaFailure overrides everything. Without any Deployment it is False without a reason.
+    A ReplicaFailure overrides everything. While there are fewer than are `wanted` it is False
+    without a reason, for one that does not exist reports no condition.
     """
+    if len(deployments) < wanted:
+        return _of(type_, "False", None)
     failure = combined(REPLICA_FAILURE, deployments)
     if failure is not None and failure.status == "True":
         return _of(type_, "False", failure)

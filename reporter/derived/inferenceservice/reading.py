@@ -60,21 +60,27 @@ def _conclusions(status: ComponentStatus, canary_percent: int | None) -> Iterato
         yield Conclusion.NO_FALLBACK
     if percent is None:
         return
-    if created and rolled_out and created == ready:
-        yield from _of_ready(percent, rolled_out, ready, previous)
+    if ready and rolled_out:
+        yield from _of_ready(percent, status, newest=created == ready)
     if percent < WHOLE and {each.revision_name for each in status.traffic or ()} == {ready}:
         yield Conclusion.SPLIT_OVER_ONE
 
 
-def _of_ready(percent: int, rolled_out: str, ready: str, previous: str) -> Iterator[Conclusion]:
-    """Yield what the percent of the latest entry tells while the newest revision is ready."""
-    if rolled_out == ready:
-        if percent == WHOLE:
+def _of_ready(percent: int, status: ComponentStatus, *, newest: bool) -> Iterator[Conclusion]:
+    """Yield what the percent of the latest entry tells.
+
+    A canary and a rollback go on while a newer revision starts or fails (KServe sheet 4.3).
+    """
+    rolled_out, previous = status.latest_rolledout_revision, status.previous_rolledout_revision
+    if rolled_out == status.latest_ready_revision:
+        if percent == WHOLE and newest:
             yield Conclusion.FULLY_ROLLED_OUT
     elif 0 < percent < WHOLE:
         yield Conclusion.CANARY
-    elif percent == 0:
-        yield Conclusion.ROLLED_BACK if rolled_out == previous else Conclusion.HELD_AT_ZERO
+    elif percent == 0 and rolled_out == previous:
+        yield Conclusion.ROLLED_BACK
+    elif percent == 0 and newest:
+        yield Conclusion.HELD_AT_ZERO
 
 
 def asked_traffic(

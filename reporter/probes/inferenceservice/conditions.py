@@ -19,7 +19,9 @@ from reporter.derived.inferenceservice.components import (
     INGRESS_READY,
     READY,
     Component,
+    wanted_deployments,
 )
+from reporter.derived.inferenceservice.mode import Mode
 from reporter.model.finding import Finding
 from reporter.probes.inferenceservice.scope import View, finding_about, is_false, is_true, words
 from reporter.settings import EvaluationSettings
@@ -49,26 +51,58 @@ def probe_conditions(view: View, _: Snapshot, settings: EvaluationSettings) -> I
 def _components(view: View, startup: timedelta) -> Iterator[Finding]:
     for component in view.components:
         ready = view.condition(component.ready)
+        lacks = _lacks(view, component)
+        if ready is not None and is_true(ready) and lacks:
+            yield _gone(view, component, f"{lacks}; {ready.type} is True all the same")
         if ready is None or not is_false(ready) or ready.reason in _OF_KSERVE:
             continue
-        hidden = component is not Component.PREDICTOR and view.shows_ready
+        hidden = view.shows_ready and (component is not Component.PREDICTOR or view.frozen)
         although = "; Ready is True all the same" if hidden else ""
+        why = lacks if lacks and not ready.reason else words(ready)
         yield finding_about(
             view,
             reason=COMPONENT_NOT_READY,
             related=view.object_ref(component),
             cause=f"{component} {ready.reason or 'not ready'}",
-            text=f"{component}: {ready.type} is False, {words(ready)}{although}",
+            text=f"{component}: {ready.type} is False, {why}{although}",
             severity=_SEVERITY[component],
             transition=ready.last_transition_time,
-            budget=startup if view.starting else None,
+            budget=startup if view.starts(component) else None,
         )
+
+
+def _gone(view: View, component: Component, text: str) -> Finding:
+    return finding_about(
+        view,
+        reason=COMPONENT_NOT_READY,
+        related=view.object_ref(component),
+        cause=f"{component} has no Knative Service",
+        text=f"{component}: {text}",
+        severity=_SEVERITY[component],
+    )
+
+
+def _lacks(view: View, component: Component) -> str:
+    """Return which object of a component does not exist, empty where all do or it is unknown."""
+    name = view.object_ref(component).name
+    if view.in_knative_mode:
+        # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
+        known = view.facts.services is not None and view.inferenceservice.status.deployment_mode
+        missing = known and not view.knative_absent and component not in (view.facts.services or {})
+        return f"its Knative Service {name} does not exist" if missing else ""
+    if view.facts.mode is not Mode.STANDARD or view.facts.deployments is None:
+        return ""
+    there = view.facts.deployments.get(component, ())
+    if name not in {each.name for each in there}:
+        return f"its Deployment {name} does not exist"
+    wanted = wanted_deployments(view.inferenceservice.spec, component)
+    return "the Deployment of its workers does not exist" if len(there) < wanted else ""
 
 
 def _ingress(view: View) -> Iterator[Finding]:
     """Yield a finding if the ingress is not ready while every component is, or leads nowhere."""
     stored = view.inferenceservice.status
-    if view.shows_ready and not (stored.url or stored.address):
+    if view.shows_ready and not stored.url:
         yield finding_about(
             view,
             reason=INGRESS_NOT_READY,

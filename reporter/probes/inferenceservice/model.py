@@ -26,7 +26,12 @@ from reporter.model.finding import Finding
 from reporter.model.kserve import FailureInfo
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.text import clean, cut
-from reporter.probes.inferenceservice.scope import View, finding_about
+from reporter.probes.inferenceservice.scope import (
+    View,
+    finding_about,
+    named,
+    others_with_traffic,
+)
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.pod import counts, had_been_ready
@@ -120,11 +125,12 @@ def _told(failure: FailureInfo) -> str:
 
 
 def _still(view: View, pod: Pod | None = None) -> str:
-    """Return which revision serves meanwhile, if one does and it is not that of the pod."""
+    """Return which revisions serve meanwhile, if any do and the pod is of a newer one."""
     predictor = view.status_of(Component.PREDICTOR)
-    ready = predictor.latest_ready_revision
-    if not view.in_knative_mode or not ready or ready == predictor.latest_created_revision:
+    newest = predictor.latest_created_revision
+    if not view.in_knative_mode or newest == predictor.latest_ready_revision:
         return ""
-    if pod is not None and pod.metadata.label(REVISION) != predictor.latest_created_revision:
+    if pod is not None and pod.metadata.label(REVISION) != newest:
         return ""
-    return f"; revision {ready} still serves"
+    others = others_with_traffic(predictor, newest)
+    return f"; {named(others, 'still serve')}" if others else ""

@@ -21,7 +21,16 @@ from reporter.derived.inferenceservice.raw import PROGRESSING
 from reporter.derived.inferenceservice.reading import Conclusion, latest_entry, read_component
 from reporter.model.finding import Finding
 from reporter.model.kserve import ComponentStatus
-from reporter.probes.inferenceservice.scope import View, finding_about, is_false, words
+from reporter.model.objects import Deployment
+from reporter.probes.inferenceservice.scope import (
+    View,
+    finding_about,
+    is_false,
+    named,
+    others_with_traffic,
+    with_traffic,
+    words,
+)
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -41,14 +50,15 @@ def probe_revisions(view: View, _: Snapshot, settings: EvaluationSettings) -> It
         spec = spec_of(view.inferenceservice.spec, component)
         status = view.status_of(component)
         told = read_component(status, spec.canary_traffic_percent if spec else None)
+        others = others_with_traffic(status, status.latest_ready_revision)
         if Conclusion.NEWEST_NOT_READY in told:
             yield _not_ready(view, component, status, startup)
-        elif Conclusion.ROLLOUT_NOT_FINISHED in told:
+        elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(view, component, status):
             yield _stuck(view, component, status)
-        if Conclusion.ROLLED_BACK in told and Conclusion.SPLIT_OVER_ONE not in told:
-            yield _rolled_back(view, component, status)
-        if Conclusion.CANARY in told and Conclusion.ROLLOUT_NOT_FINISHED not in told:
-            yield _canary(view, component, status)
+        if Conclusion.ROLLED_BACK in told and others:
+            yield _rolled_back(view, component, status, others)
+        if Conclusion.CANARY in told and Conclusion.ROLLOUT_NOT_FINISHED not in told and others:
+            yield _canary(view, component, status, others)
 
 
 def _not_ready(
@@ -57,32 +67,47 @@ def _not_ready(
     """Return the finding about a newest revision that failed, or that starts."""
     condition = view.condition(component.configuration_ready)
     failed = is_false(condition)
-    ready = status.latest_ready_revision
-    serves = f"revision {ready} serves meanwhile" if ready else "no revision was ever ready"
+    newest = status.latest_created_revision
+    serving = others_with_traffic(status, newest)
+    if serving:
+        serves = f"{named(serving, 'serve')} meanwhile"
+    elif status.latest_ready_revision:
+        serves = "no revision gets requests"
+    else:
+        serves = "no revision was ever ready"
     what = f"has failed, {words(condition)}" if failed else "is not ready yet"
     revision = _FAILED if failed else _STARTING
     return finding_about(
         view,
         reason=REVISION_NOT_READY,
         related=view.object_ref(component),
-        cause=f"{status.latest_created_revision} {'failed' if failed else 'not ready yet'}",
-        text=f"{component}: newest revision {status.latest_created_revision} {what}; {serves}",
-        severity=revision if ready else revision + _NONE_SERVES,
+        cause=f"{newest} {'failed' if failed else 'not ready yet'}",
+        text=f"{component}: newest revision {newest} {what}; {serves}",
+        severity=revision if serving else revision + _NONE_SERVES,
         transition=condition.last_transition_time if condition and failed else None,
+        created=view.made(newest),
         budget=None if failed else startup,
     )
 
 
+def _may_be_stuck(view: View, component: Component, status: ComponentStatus) -> bool:
+    """Tell whether requests stay elsewhere: that nobody gets any is told of the traffic."""
+    return any(with_traffic(status)) and not view.moves_slowly(component)
+
+
 def _stuck(view: View, component: Component, status: ComponentStatus) -> Finding:
+    ready = status.latest_ready_revision
+    others = " and ".join(others_with_traffic(status, ready))
+    but = f"requests still go to {others}" if others else "is not recorded as rolled out"
     route = view.condition(component.route_ready)
     why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
     return finding_about(
         view,
         reason=ROLLOUT_STUCK,
         related=view.object_ref(component),
-        cause=f"{status.latest_ready_revision} not rolled out",
-        text=f"{component}: revision {status.latest_ready_revision} is ready, and requests still "
-        f"go to {status.latest_rolledout_revision}{why}",
+        cause=f"{ready} not rolled out",
+        text=f"{component}: revision {ready} is ready, and {but}{why}",
+        created=view.moved(component),
         budget=_ROLLOUT,
     )
 
@@ -94,31 +119,45 @@ def _stalled(view: View) -> Iterator[Finding]:
             progressing = deployment.status.condition(PROGRESSING)
             if progressing is None or not is_false(progressing) or not progressing.message:
                 continue
-            older = "; older pods serve" if deployment.status.available_replicas else ""
             yield finding_about(
                 view,
                 reason=ROLLOUT_STUCK,
                 related=DEPLOYMENTS.ref(deployment),
                 cause=f"{component} {progressing.reason or PROGRESSING}",
                 text=f"{component}: the rollout of Deployment {deployment.name} does not go on, "
-                f"{words(progressing)}{older}",
+                f"{words(progressing)}{_available(deployment)}",
                 transition=progressing.last_transition_time,
                 created=deployment.created,
+                # The rollout of a Deployment is no matter of KServe's controller, nor of Knative's.
+                independent=True,
             )
 
 
-def _rolled_back(view: View, component: Component, status: ComponentStatus) -> Finding:
+def _available(deployment: Deployment) -> str:
+    """Return which pods of a Deployment serve meanwhile, if any do."""
+    status = deployment.status
+    if not status.available_replicas:
+        return ""
+    older = status.replicas > status.updated_replicas
+    return "; older pods serve" if older else "; a part of its pods serves"
+
+
+def _rolled_back(
+    view: View, component: Component, status: ComponentStatus, others: tuple[str, ...]
+) -> Finding:
     return finding_about(
         view,
         reason=ROLLED_BACK,
         related=view.object_ref(component),
         cause=f"back to {status.latest_rolledout_revision}",
-        text=f"{component} is rolled back: requests go to {status.latest_rolledout_revision}, "
+        text=f"{component} is rolled back: requests go to {' and '.join(others)}, "
         f"none to {status.latest_ready_revision}, which is ready",
     )
 
 
-def _canary(view: View, component: Component, status: ComponentStatus) -> Finding:
+def _canary(
+    view: View, component: Component, status: ComponentStatus, others: tuple[str, ...]
+) -> Finding:
     entry = latest_entry(status)
     percent = entry.percent if entry else 0
     return finding_about(
@@ -127,5 +166,5 @@ def _canary(view: View, component: Component, status: ComponentStatus) -> Findin
         related=view.object_ref(component),
         cause=f"canary {status.latest_ready_revision}",
         text=f"{component}: revision {status.latest_ready_revision} gets {percent} percent of the "
-        f"requests, {status.latest_rolledout_revision} the rest",
+        f"requests, {' and '.join(others)} the rest",
     )

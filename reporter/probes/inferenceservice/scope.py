@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Final, Unpack
 
@@ -15,18 +16,20 @@ from reporter.catalogue.resources import (
 from reporter.derived.inferenceservice.components import Component, components_of
 from reporter.derived.inferenceservice.derive import Derivation, derive
 from reporter.derived.inferenceservice.facts import (
+    COMPONENT,
     INFERENCESERVICE,
     REVISION,
     Facts,
     facts_of,
     object_name,
 )
-from reporter.derived.inferenceservice.mode import Mode, is_stopped
+from reporter.derived.inferenceservice.mode import Mode, is_frozen, is_stopped
 from reporter.model.derived import Derived
 from reporter.model.finding import Finding
 from reporter.model.kserve import (
     ComponentStatus,
     InferenceService,
+    InferenceServiceStatus,
     KnativeCondition,
     KnativeRevision,
     TrafficEntry,
@@ -40,6 +43,7 @@ from reporter.workload.namespaces import namespace_ref
 from reporter.workload.pod import counts, is_ready
 
 _TEXT_BYTES: Final = 400
+_GRADUAL: Final = "RolloutInProgress"
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,8 @@ class View:
 
     @property
     def stopped(self) -> bool:
-        """Whether it is switched off."""
-        return is_stopped(self.inferenceservice)
+        """Whether it is switched off; KServe does not look at the switch of a frozen one."""
+        return is_stopped(self.inferenceservice) and not self.frozen
 
     @property
     def in_knative_mode(self) -> bool:
@@ -108,6 +112,17 @@ class View:
         return derive(self.facts)
 
     @cached_property
+    def seen(self) -> InferenceServiceStatus:
+        """The status by its objects, also while KServe does not follow them because it is frozen."""
+        found = derive(self.facts, thawed=True) if self.frozen else self.derivation
+        return found.propagated
+
+    @property
+    def frozen(self) -> bool:
+        """Whether KServe leaves its status alone."""
+        return is_frozen(self.inferenceservice)
+
+    @cached_property
     def components(self) -> tuple[Component, ...]:
         """The components in its spec."""
         return tuple(components_of(self.inferenceservice.spec))
@@ -130,22 +145,54 @@ class View:
     @cached_property
     def starting(self) -> bool:
         """Whether a pod that stands for a replica is not Ready: it may have time to start."""
-        return any(counts(each) and not is_ready(each) for each in self.pods)
+        return any(map(_starts, self.pods))
+
+    def starts(self, component: Component) -> bool:
+        """Tell the same of one component's pods; one without a label may be of any."""
+        mine = (None, component)
+        return any(_starts(each) for each in self.pods if each.metadata.label(COMPONENT) in mine)
 
     def status_of(self, component: Component) -> ComponentStatus:
-        """Return the status that a component should have."""
-        parts = self.derivation.propagated.components or {}
+        """Return the status of a component by its objects."""
+        parts = self.seen.components or {}
         return parts.get(component.value, ComponentStatus())
 
+    def made(self, revision: str) -> datetime | None:
+        """Return when a revision was made, which is when its start began; None if unknown."""
+        found = self._revision(revision)
+        return found.created if found else None
+
+    def moved(self, component: Component) -> datetime | None:
+        """Return when the route of a component began to move, as far as anything tells.
+
+        That is when its latest ready revision became ready, or its route ceased to be.
+        """
+        found = self._revision(self.status_of(component).latest_ready_revision)
+        ready = found.status.condition("Ready") if found else None
+        route = self.condition(component.route_ready)
+        times = (
+            ready.last_transition_time if is_true(ready) and ready else None,
+            route.last_transition_time if route and not is_true(route) else None,
+        )
+        return max((each for each in times if each is not None), default=None)
+
+    def moves_slowly(self, component: Component) -> bool:
+        """Tell whether traffic moves gradually, as the Knative Service was annotated to."""
+        route = self.condition(component.route_ready)
+        return route is not None and not is_true(route) and route.reason == _GRADUAL
+
+    def _revision(self, name: str) -> KnativeRevision | None:
+        return next((each for each in self.revisions or () if each.name == name), None)
+
     def condition(self, type_: str) -> KnativeCondition | None:
-        """Return a condition as it should be, with its stored time where it is stored so."""
-        return self.derivation.propagated.condition(type_)
+        """Return a condition by its objects, with its stored time where it is stored so."""
+        return self.seen.condition(type_)
 
     def object_ref(self, component: Component) -> ObjectRef:
         """Return what stands for a component: its Knative Service or its Deployment."""
         place, name = self.inferenceservice.namespace, object_name(self.inferenceservice, component)
         if not self.in_knative_mode:
-            return DEPLOYMENTS.ref_named(place, name)
+            return DEPLOYMENTS.ref_named(place, self.facts.heads.get(component, name))
         service = (self.facts.services or {}).get(component)
         return KNATIVE_SERVICES.ref_named(place, service.name if service else name)
 
@@ -172,6 +219,23 @@ def view_of(inferenceservice: InferenceService, snapshot: Snapshot) -> View:
 def with_traffic(status: ComponentStatus) -> Iterator[TrafficEntry]:
     """Yield the entries of a route that get requests."""
     return (each for each in status.traffic or () if (each.percent or 0) > 0)
+
+
+def others_with_traffic(status: ComponentStatus, revision: str) -> tuple[str, ...]:
+    """Return the revisions that get requests, in the order of the route, without that one."""
+    names = dict.fromkeys(each.revision_name for each in with_traffic(status))
+    return tuple(each for each in names if each not in ("", revision))
+
+
+def named(revisions: tuple[str, ...], verb: str) -> str:
+    """Return revisions with a verb: `revision v1 serves`, `revisions v1 and v2 serve`."""
+    if len(revisions) == 1:
+        return f"revision {revisions[0]} {verb}s"
+    return f"revisions {' and '.join(revisions)} {verb}"
+
+
+def _starts(pod: Pod) -> bool:
+    return counts(pod) and not is_ready(pod)
 
 
 def is_true(condition: Condition | None) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.derived.inferenceservice.components import Component
+from reporter.derived.inferenceservice.differs import differs
 from reporter.model.derived import Derived
 from reporter.model.instant import rfc3339
 from tests.unit.derived.inferenceservice.building import (
@@ -14,6 +15,7 @@ from tests.unit.derived.inferenceservice.building import (
     TRANSFORMED,
     UP,
     annotated,
+    cluster,
     conditions,
     container,
     derived,
@@ -29,6 +31,7 @@ from tests.unit.derived.inferenceservice.building import (
     raw_deployment,
     statuses,
     stored,
+    the_service,
     waits,
 )
 from tests.unit.probes.building import NOW, SINCE
@@ -343,3 +346,21 @@ def test_the_generation_stays_where_a_component_is_kept():
         knative_service("t1, t1", "t1:100 L", component="transformer"),
     )
     assert found.status["observedGeneration"] == 8
+
+
+BEGUN = {"Ready": "Unknown", "PredictorReady": "Unknown", "IngressReady": "Unknown"}
+REFUSED = {"PredictorReady": "False ReconcileFailed: no", "Ready": "False ReconcileFailed: no"}
+ENDED = [
+    # why, conditions, a patch of the status
+    ("no runtime", BEGUN, {"modelStatus": {"transitionStatus": "InvalidSpec"}}),
+    ("a reconcile failed", BEGUN | REFUSED, {}),
+    ("no runtime after a stop", BEGUN | {"Stopped": "True"}, {"modelStatus": {"transitionStatus": "InvalidSpec"}}),
+    ("no Knative Service, for the mode is guessed", UP, {"deploymentMode": None}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "patch"), [e[1:] for e in ENDED], ids=[e[0] for e in ENDED])
+def test_a_pass_that_ends_at_a_component_concludes_nothing(said, patch):
+    """KServe writes what follows from all components after the last: the status is as it writes it."""
+    doc = inferenceservice(has(**said), {"status": patch})
+    assert differs(the_service(cluster(doc)).status, derived(doc)) == ()

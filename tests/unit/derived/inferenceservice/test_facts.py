@@ -77,6 +77,18 @@ def test_pods_of_the_deployment():
     assert names(found.deployments[Component.PREDICTOR]) == ["llm-predictor"]
 
 
+def test_an_older_deployment_has_default_after_its_name():
+    """KServe goes on with it, so it and its pods are the component's."""
+    labels = {"metadata": {"labels": {"app": "isvc.llm-predictor-default"}}}
+    found = facts(
+        inferenceservice(STANDARD),
+        raw_deployment(name="llm-predictor-default"),
+        predictor_pod(labels),
+    )
+    assert names(found.deployments[Component.PREDICTOR]) == ["llm-predictor-default"]
+    assert names(found.pods) == ["pod-a"]
+
+
 def test_workers_only_where_there_are_several_nodes():
     """A Deployment of that name is nobody's without a workerSpec."""
     docs = (raw_deployment(), raw_deployment(name="llm-predictor-worker"))

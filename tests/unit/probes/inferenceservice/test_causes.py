@@ -165,6 +165,19 @@ def test_an_older_revision_that_still_serves_is_named():
     assert found.message.endswith("; revision v2 still serves")
 
 
+def test_after_a_rollback_the_revision_that_gets_requests_is_named():
+    """Not the latest ready one, which gets none (KServe sheet 3.2, t7)."""
+    history = {"latestRolledoutRevision": "v1", "previousRolledoutRevision": "v1"}
+    objects = as_propagated(
+        on_knative(),
+        service=rerouted("v3, v2", "v2:0 L, v1:100 -"),
+        inferenceservice={"status": {"components": {"predictor": history}}},
+    )
+    pod = predictor_pod(of="v3", serving=container("kserve-container", LOST))
+    found = only(seen(objects | {"pod": pod}), c.MODEL_LOAD_FAILED)
+    assert found.message.endswith("; revision v1 still serves")
+
+
 def test_a_pod_of_the_older_revision_that_crashes_is_not_said_to_serve():
     """The newest revision never was ready, and now the one before it fails too."""
     pod = predictor_pod(of="v2", serving=container("kserve-container", waits("CrashLoopBackOff"), LOST))  # fmt: skip

@@ -5,16 +5,19 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue import inferenceservice as c
+from reporter.catalogue import resources as r
 from tests.unit.derived.inferenceservice.building import (
     RUNNING,
+    TRANSFORMED,
     UP,
     container,
     has,
     predictor_pod,
     raw_deployment,
 )
-from tests.unit.probes.building import SINCE_AT
+from tests.unit.probes.building import SINCE_AT, Document
 from tests.unit.probes.inferenceservice.serving import (
+    AVAILABLE,
     STARTUP,
     as_propagated,
     on_deployments,
@@ -49,10 +52,74 @@ def test_a_component_that_is_not_ready(starting, budget):
     assert (found.related.kind, found.related.name) == ("Deployment", "llm-predictor")
 
 
+@pytest.mark.parametrize(("component", "waits"), [("predictor", False), ("transformer", True)])
+def test_only_its_own_pods_give_a_component_time(component, waits):
+    """A predictor that starts is no excuse for a transformer that is down."""
+    objects = on_deployments(TRANSFORMED)
+    down = raw_deployment(name="llm-transformer", Available="False MinimumReplicasUnavailable")
+    labels = {"metadata": {"labels": {"component": component}}}
+    pod = predictor_pod(labels, serving=container("kserve-container", RUNNING))
+    found = seen(objects | {"pod": pod, "transformer": down})
+    assert (only(found, c.COMPONENT_NOT_READY).budget is not None) is waits
+
+
 def test_a_component_by_its_objects_before_its_status_follows():
     """The status still says True: that is stale, and the component is told all the same."""
     found = seen(on_deployments() | {"deployment": DOWN})
     assert {"ComponentNotReady", "StatusStale"} <= set(reasons(found))
+
+
+def test_ready_without_its_knative_service():
+    """KServe makes it anew; where that does not happen nothing else would tell."""
+    found = seen(on_knative(), service=None, pod=None)
+    assert only(found, c.COMPONENT_NOT_READY).message == (
+        "InferenceService models/llm: predictor: its Knative Service llm-predictor does not exist; "
+        "PredictorReady is True all the same"
+    )
+    assert not found.ready
+
+
+def test_a_guessed_mode_proves_no_knative_service_missing():
+    """KServe before 0.15 writes no mode; it may be Standard."""
+    mode = {"status": {"deploymentMode": None}}
+    assert seen(on_knative(), inferenceservice=mode, service=None, pod=None).findings == ()
+
+
+def test_knative_services_that_cannot_be_read_are_not_missing():
+    """Unknown is no fault."""
+    objects = on_knative()
+    found = seen(objects, service=None, pod=None, unknown=[r.KNATIVE_SERVICES])
+    assert found.findings == ()
+
+
+WORKERS: Document = {"spec": {"predictor": {"workerSpec": {}}}}
+MISSING = [
+    # patch, what the Deployment becomes, what the message says
+    ({}, None, "its Deployment llm-predictor does not exist"),
+    (WORKERS, {}, "the Deployment of its workers does not exist"),
+]
+
+
+@pytest.mark.parametrize(("patch", "deployment", "text"), MISSING)
+def test_a_deployment_that_does_not_exist_is_named(patch, deployment, text):
+    """Better than that no reason is given."""
+    found = seen(on_deployments(), inferenceservice=patch, deployment=deployment)
+    assert only(found, c.COMPONENT_NOT_READY).message == (
+        f"InferenceService models/llm: predictor: PredictorReady is False, {text}"
+    )
+    assert not found.ready
+
+
+def test_an_older_deployment_with_another_name_is_no_missing_one():
+    """It is named as it is."""
+    objects = {k: v for k, v in on_deployments().items() if k not in ("deployment", "pod")}
+    name = "llm-predictor-default"
+    pod = predictor_pod({"metadata": {"labels": {"app": f"isvc.{name}"}}}, ready=True)
+    found = seen(objects | {"pod": pod}, raw_deployment(name=name, **AVAILABLE))
+    assert (found.findings, bool(found.ready)) == ((), True)
+    down = raw_deployment(name=name, Available="False MinimumReplicasUnavailable")
+    found = only(seen(objects | {"pod": pod}, down), c.COMPONENT_NOT_READY)
+    assert found.related.name == name
 
 
 INGRESS = [
@@ -81,9 +148,10 @@ def test_ingress(text, component_ready, told):
         assert finding.transition == SINCE_AT
 
 
-def test_ready_without_a_url():
-    """It leads nowhere."""
-    found = seen(on_knative(), inferenceservice={"status": {"url": None}})
+@pytest.mark.parametrize("address", [None, {"url": "http://llm.models.svc.cluster.local"}])
+def test_ready_without_a_url(address):
+    """It leads nowhere, whatever its address within the cluster."""
+    found = seen(on_knative(), inferenceservice={"status": {"url": None, "address": address}})
     assert only(found, c.INGRESS_NOT_READY).cause == "no URL"
 
 

@@ -81,6 +81,28 @@ def test_of_one_that_is_stopped_only_that_is_said():
     assert found.ready == ()
 
 
+FROZEN = annotated(**{"disable-auto-update": "true"})
+
+
+def test_objects_of_one_that_is_frozen_are_looked_at():
+    """KServe leaves its status at Ready, whatever becomes of its Knative Service."""
+    objects = on_knative(FROZEN)
+    assert seen(objects).ready
+    found = seen(objects, service=rerouted("v2, v2", "v2:100 L", Ready="False RevisionFailed: why"))
+    assert (reasons(found), found.ready, found.derived) == (["ComponentNotReady"], (), ())
+    assert only(found, c.COMPONENT_NOT_READY).message == (
+        "InferenceService models/llm: predictor: PredictorReady is False, RevisionFailed: why; "
+        "Ready is True all the same"
+    )
+
+
+def test_one_that_is_frozen_is_not_stopped():
+    """KServe does not come to the switch, so it goes on serving."""
+    both = annotated(**{"disable-auto-update": "true", "stop": "true"})
+    found = seen(on_knative(), inferenceservice=both)
+    assert (found.findings, bool(found.ready)) == ((), True)
+
+
 @pytest.mark.parametrize("resource", [r.KNATIVE_SERVICES, r.PODS])
 def test_nothing_is_ready_while_it_rests_on_something_unknown(resource):
     """And no derived status is shown that is half a guess."""

@@ -23,6 +23,8 @@ FAILED = {
     "ConfigurationsReady": "False RevisionFailed: no image",
 }
 STARTING = {"Ready": "Unknown Deploying", "ConfigurationsReady": "Unknown Deploying"}
+WAITING = {"Ready": "Unknown IngressNotConfigured", "RoutesReady": "Unknown IngressNotConfigured"}
+MOVING = {"Ready": "Unknown RolloutInProgress", "RoutesReady": "Unknown RolloutInProgress"}
 
 
 def propagated(service, spec=None, history=("v2", "v1")):
@@ -49,6 +51,25 @@ ROUTES = [
     ("percents that lack some", "v2, v2", "v2:90 L", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
     ("no traffic", "v2, v2", "", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
     ("a target that is missing", "v2, v2", "v2:20 L, v9:80 -", {}, 20, ("v9", "v9"), ["CanaryInProgress", "TrafficNotAsSpecified"]),
+    ("newest failed, rolled back", "v3, v2", "v2:0 L, v1:100 -", FAILED, 0, ("v1", "v1"), ["ComponentNotReady", "RevisionNotReady", "RolledBack"]),
+    ("newest starts, rolled back", "v3, v2", "v2:0 L, v1:100 -", STARTING, 0, ("v1", "v1"), ["RevisionNotReady", "RolledBack"]),
+    ("newest starts beside a canary", "v3, v2", "v2:20 L, v1:80 -", STARTING, 20, ("v1", "v0"), ["CanaryInProgress", "RevisionNotReady"]),
+    ("newest starts held at 0", "v3, v2", "v2:0 L, v1:100 -", STARTING, 0, ("v1", "v0"), ["RevisionNotReady"]),
+    ("newest failed, no traffic", "v3, v2", "", FAILED, None, ("v2", "v1"), ["ComponentNotReady", "RevisionNotReady", "TrafficNotAsSpecified"]),
+    ("a canary starts", "v3, v2", "v2:20 L, v2:80 -", STARTING, 20, ("v2", "v1"), ["RevisionNotReady", "TrafficNotAsSpecified"]),
+    ("a canary failed", "v3, v2", "v2:20 L, v2:80 -", FAILED, 20, ("v2", "v1"), ["ComponentNotReady", "RevisionNotReady", "TrafficNotAsSpecified"]),
+    ("canary on what was promoted, pass 1", "v2, v2", "v2:20 L, v2:80 -", {}, 20, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("canary with a route of before", "v3, v3", "v2:100 L", {}, 20, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("100 percent with a route of before", "v3, v3", "v2:100 L", {}, 100, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("rolled out, and routed elsewhere", "v2, v2", "v1:100 -", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("rolled out, and routed by name", "v2, v2", "v2:100 -", {}, None, ("v2", "v1"), []),
+    ("not rolled out, no traffic", "v3, v3", "", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("not rolled out, routed by name", "v3, v3", "v3:100 -", {}, None, ("v2", "v1"), ["RolloutStuck"]),
+    ("promotion by 100 percent", "v3, v3", "v3:100 L", {}, 100, ("v2", "v1"), []),
+    ("a route that waits", "v2, v2", "v2:100 L", WAITING, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("a route that waits, not rolled out", "v3, v3", "v2:100 L", WAITING, None, ("v2", "v1"), ["RolloutStuck"]),
+    ("a gradual rollout that is wanted", "v3, v3", "v2:60 L, v3:40 L", MOVING, None, ("v2", "v1"), []),
+    ("a gradual rollout that ends", "v3, v3", "v3:100 L", MOVING, None, ("v2", "v1"), []),
     ("a percent before any rollout", "v1, v1", "v1:100 L", {}, 20, ("", ""), ["TrafficNotAsSpecified"]),
 ]  # fmt: skip
 
@@ -73,7 +94,18 @@ MESSAGES = [
     ("rolled back", c.ROLLED_BACK, "predictor is rolled back: requests go to v1, none to v2, which is ready", None),
     ("canary in progress", c.CANARY_IN_PROGRESS, "predictor: revision v3 gets 20 percent of the requests, v2 the rest", None),
     ("rollback without a target", c.TRAFFIC, "predictor: canaryTrafficPercent is 0, and there is no earlier revision to go back to: all requests go to v2", None),
-    ("rollback blocked by v3", c.TRAFFIC, "predictor: canaryTrafficPercent is 0, and all requests still go to v2", 600),
+    ("rollback blocked by v3", c.TRAFFIC, "predictor: canaryTrafficPercent is 0, and all requests still go to v2", STARTUP),
+    ("newest failed, rolled back", c.REVISION_NOT_READY, "predictor: newest revision v3 has failed, RevisionFailed: no image; revision v1 serves meanwhile", None),
+    ("newest failed, rolled back", c.ROLLED_BACK, "predictor is rolled back: requests go to v1, none to v2, which is ready", None),
+    ("newest starts beside a canary", c.REVISION_NOT_READY, "predictor: newest revision v3 is not ready yet; revisions v2 and v1 serve meanwhile", STARTUP),
+    ("newest failed, no traffic", c.REVISION_NOT_READY, "predictor: newest revision v3 has failed, RevisionFailed: no image; no revision gets requests", None),
+    ("a canary starts", c.TRAFFIC, "predictor: canaryTrafficPercent is 20, and all requests still go to v2", STARTUP),
+    ("a canary failed", c.TRAFFIC, "predictor: canaryTrafficPercent is 20, and all requests still go to v2", 600),
+    ("canary with a route of before", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 20", 600),
+    ("100 percent with a route of before", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 100", 600),
+    ("rolled out, and routed elsewhere", c.TRAFFIC, "predictor: revision v2 gets 0 percent of the requests, and the spec asks for 100", 600),
+    ("not rolled out, routed by name", c.ROLLOUT_STUCK, "predictor: revision v3 is ready, and is not recorded as rolled out", 600),
+    ("a route that waits", c.TRAFFIC, "predictor: its route does not become ready; PredictorRouteReady: IngressNotConfigured", 600),
     ("canary percent not taken over", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 20", 600),
     ("percents that lack some", c.TRAFFIC, "predictor: the percents of its route sum up to 90, not 100", None),
     ("no traffic", c.TRAFFIC, "predictor: no revision gets requests", None),
@@ -118,6 +150,53 @@ def test_a_rollout_that_does_not_go_on_in_standard_mode():
         "InferenceService models/llm: predictor: the rollout of Deployment llm-predictor does not "
         "go on, ProgressDeadlineExceeded: has timed out; older pods serve"
     )
+
+
+def at_minute(minute):
+    return f"2026-11-20T11:{minute}:00Z"
+
+
+def became_ready(at):
+    return {
+        "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": at}]}
+    }
+
+
+BEGAN = [
+    # the third revision: made, or ready; C and R; reason; minute at which it began
+    ({"metadata": {"creationTimestamp": at_minute(31)}}, "v3, v2", c.REVISION_NOT_READY, 31),
+    (became_ready(at_minute(33)), "v3, v3", c.ROLLOUT_STUCK, 33),
+]
+
+
+@pytest.mark.parametrize(("third", "revisions", "reason", "minute"), BEGAN)
+def test_since_when(third, revisions, reason, minute):
+    """From when time is given: what a single look cannot remember, objects tell."""
+    objects = as_propagated(
+        on_knative(), service=rerouted(revisions, "v2:100 L"), inferenceservice=recorded("v2", "v1")
+    )
+    found = only(seen(objects | {"third": revision("v3", third)}), reason)
+    assert found.created.minute == minute
+
+
+PODS_LEFT = [
+    # replicas, updated, available, what the message ends with
+    (3, 1, 2, "; older pods serve"),
+    (2, 2, 1, "; a part of its pods serves"),
+    (2, 2, 0, ": has timed out"),
+]
+
+
+@pytest.mark.parametrize(("replicas", "updated", "available", "end"), PODS_LEFT)
+def test_which_pods_serve_while_a_rollout_does_not_go_on(replicas, updated, available, end):
+    """A first rollout has no older pods."""
+    counts = {"replicas": replicas, "updatedReplicas": updated, "availableReplicas": available}
+    stalled = raw_deployment(
+        {"status": counts}, Progressing="False ProgressDeadlineExceeded: has timed out"
+    )
+    objects = on_deployments()
+    found = only(seen(as_propagated(objects | {"deployment": stalled})), c.ROLLOUT_STUCK)
+    assert found.message.endswith(end)
 
 
 def test_no_revisions_in_standard_mode():
