@@ -24,6 +24,7 @@ import yarl
 
 from reporter import __version__
 from reporter.catalogue.resources import COMPONENT
+from reporter.kube.clock import boot_seconds
 from reporter.kube.credentials import Credentials, choose_source
 from reporter.kube.errors import (
     AnswerTooLarge,
@@ -51,7 +52,7 @@ REQUEST_SECONDS: Final = 30.0
 _CONNECT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 8 * 2**20
 _REFUSAL_BYTES: Final = 2**16
-_OFFSET_SAMPLES: Final = 9
+_CLOCK_SAMPLES: Final = 9
 _READ_BYTES: Final = 2**18
 
 
@@ -98,7 +99,7 @@ class KubeClient:
     def __init__(self, credentials: Credentials, observer: RequestObserver | None = None) -> None:
         self._credentials = credentials
         self._observer = observer
-        self._offsets: deque[float] = deque(maxlen=_OFFSET_SAMPLES)
+        self._server_clock: deque[float] = deque(maxlen=_CLOCK_SAMPLES)
         self._sessions: dict[bool, Session] = {}
         self._identity = tls_identity(credentials.configuration)
 
@@ -143,9 +144,12 @@ class KubeClient:
     def clock_offset_seconds(self) -> float:
         """How far the API server's clock is ahead of ours; the median of the last answers.
 
-        A Date header counts whole seconds, so this is right to about half a second.
+        A Date header counts whole seconds, so this is right to about half a second. The server's
+        clock is measured against one that is never set: when ours is, that is known at once.
         """
-        return statistics.median(self._offsets) if self._offsets else 0.0
+        if not self._server_clock:
+            return 0.0
+        return statistics.median(self._server_clock) + boot_seconds() - time.time()
 
     async def request(
         self,
@@ -316,13 +320,13 @@ class KubeClient:
         return True
 
     def _note_clock(self, answer: aiohttp.ClientResponse) -> None:
-        received = time.time()
+        received = boot_seconds()
         try:
             date = parsedate_to_datetime(answer.headers["Date"]).timestamp()
         except (KeyError, ValueError):
             return
         # The header is cut to whole seconds, so the middle of that second is the best guess.
-        self._offsets.append(date + 0.5 - received)
+        self._server_clock.append(date + 0.5 - received)
 
 
 @dataclass(frozen=True, slots=True)

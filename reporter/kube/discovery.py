@@ -14,7 +14,7 @@ from reporter.kube.errors import KubeError, NotJson
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.snapshot.snapshot import Discovery
+from reporter.snapshot.snapshot import Discovery, Served
 
 _LISTS: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _ACCEPT: Final = f"{_LISTS.format('v2')},{_LISTS.format('v2beta1')},application/json"
@@ -119,9 +119,14 @@ class _Root:
 class Discoverer:
     """Polls discovery, and at once when asked to; tells `on_answer` of changes.
 
+    What was served is believed to be absent the second time, a second later: an API server that
+    starts lists no custom kinds until it has read their definitions, and all that is known of
+    their objects would be forgotten (kubernetes/kubernetes, pull request 89145).
+
     Attributes:
         current: the last answer; after `unknown_after` seconds of failures nothing is known.
-        confirmed: the last poll succeeded, and the process has not paused since.
+        confirmed_since: since when each poll has succeeded and the process has not paused; None
+            where that is not so.
     """
 
     def __init__(
@@ -141,8 +146,15 @@ class Discoverer:
         self._roots = (_Root("/api"), _Root("/apis"))
         self._wanted = asyncio.Event()
         self._failing_since: Instant | None = None
+        self._served: frozenset[str] = frozenset()
+        self._doubted = False
         self.current = Discovered()
-        self.confirmed = False
+        self.confirmed_since: Instant | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a verdict may rest on the last answer."""
+        return self.confirmed_since is not None
 
     def ask(self) -> None:
         """Poll again soon: a watch met a 404."""
@@ -150,7 +162,7 @@ class Discoverer:
 
     def unconfirm(self) -> None:
         """Ask again before anything rests on the last answer."""
-        self.confirmed = False
+        self.confirmed_since = None
         self.ask()
 
     async def run(self) -> None:
@@ -179,15 +191,23 @@ class Discoverer:
         if self._failing_since is not None:
             log.info("discovery_recovered")
         self._failing_since = None
-        self.confirmed = True
-        self.current = summarise(found)
+        answer = summarise(found)
+        gone = [name for name in self._served if answer.discovery.state(name) is Served.ABSENT]
+        self._doubted = bool(gone) and not self._doubted
+        if self._doubted:
+            self.unconfirm()
+            return
+        self.confirmed_since = self.confirmed_since or self._now()
+        self.current = answer
+        self._served = answer.discovery.served or frozenset()
 
     def _failed(self, error: KubeError) -> None:
         now = self._now()
         if self._failing_since is None:
             self._failing_since = now
             log.warning("discovery_failed", cause=str(error))
-        self.confirmed = False
+        self.confirmed_since = None
+        self._doubted = False  # the next answer may be that of a server that starts
         for root in self._roots:
             root.etag = ""
         if (now.boot - self._failing_since.boot).total_seconds() >= self._unknown_after:

@@ -20,7 +20,9 @@ import msgspec
 from reporter.model.text import clean, cut
 
 _TEXT_BYTES: Final = 300
-_LONGEST_RETRY_AFTER: Final = 3600.0
+_LONGEST_RETRY_AFTER: Final = 120.0
+"""A longer one is not believed: priority and fairness asks for 32 s at most, and a proxy's page for
+maintenance must not silence us for an hour after the API server is back."""
 
 
 class KubeError(Exception):

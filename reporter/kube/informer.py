@@ -12,7 +12,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.kube.decode import Frame, decode_frame, decode_page
+from reporter.kube.decode import Frame, FrameType, decode_frame, decode_page
 from reporter.kube.errors import (
     AnswerTooLarge,
     ApiStatusError,
@@ -28,16 +28,13 @@ from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
-from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served
+from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, Served
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 _PAGE_BYTES: Final = 64 * 2**20
-_LONGEST_WAIT: Final = 120.0
-"""A Retry-After longer than this is not believed; priority and fairness asks for 32 s at most."""
 
 FORBIDDEN: Final = "forbidden"
-UNREACHABLE: Final = "unreachable"
 
 log = structlog.get_logger(__name__)
 
@@ -365,7 +362,11 @@ class Informer(Generic[ObjectT]):
         self.last_frame = self._now()
         if frame.content is None:
             return
-        if isinstance(frame.content, SkippedObject):
+        before = self._store.changes
+        self._store.apply(frame.type, frame.content)
+        if self._store.changes == before:
+            return
+        if isinstance(frame.content, SkippedObject) and frame.type is not FrameType.DELETED:
             log.warning(
                 "object_skipped",
                 resource=frame.content.resource,
@@ -373,11 +374,9 @@ class Informer(Generic[ObjectT]):
                 name=frame.content.name,
                 cause=frame.content.cause,
             )
-        before = self._store.changes
-        self._store.apply(frame.type, frame.content)
         # The echo of our own writes asks for no pass: nothing is decided by it, and the next
         # one comes with a resync at the latest.
-        if self._store.changes != before and not self._ours:
+        if not self._ours:
             self._on_change()
 
     def _allowed(self) -> None:
@@ -409,7 +408,7 @@ class Informer(Generic[ObjectT]):
                     # Whether the resource is gone is for discovery to say.
                     self._on_missing()
         asked = error.retry_after if isinstance(error, ApiStatusError) else None
-        wait = self._backoff.next(min(asked or 0.0, _LONGEST_WAIT))
+        wait = self._backoff.next(asked or 0.0)
         cause = str(error)
         if cause != self._failure:  # once, not at every retry
             log.info(

@@ -23,14 +23,14 @@ from reporter.catalogue.resources import (
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import Now, real_now
 from reporter.kube.discovery import Discoverer
-from reporter.kube.informer import UNREACHABLE, Place, Timing
+from reporter.kube.informer import Place, Timing
 from reporter.kube.informers import AnyPlace, Informers
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.declared import Unserved, unserved
-from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
@@ -283,7 +283,9 @@ class LiveCluster:
         return Snapshot(
             tables={resource: self._table(resource) for resource in resources},
             states={resource: self._state(resource) for resource in resources},
-            discovery=self._discoverer.current.discovery,
+            discovery=replace(
+                self._discoverer.current.discovery, confirmed=self._discoverer.confirmed
+            ),
             skipped=tuple(sorted(skipped)),
         )
 
@@ -301,10 +303,25 @@ class LiveCluster:
     def _state(self, resource: Resource[KubeObject]) -> ResourceState:
         informers = self._informers.of(resource)
         if informers:
-            return _merged([informer.state for informer in informers])
+            state = _merged([informer.state for informer in informers])
+            return replace(state, lasting=True) if self._is_lasting(state) else state
         if resource is CONFIGMAPS:
             return self._no_configmaps()
         return self._not_watched(resource)
+
+    def _is_lasting(self, state: ResourceState) -> bool:
+        """Tell whether a kind cannot be reached although the API server answers.
+
+        By then each kind has been tried again since the API server was away, if it was: none of
+        them waits for longer than that.
+        """
+        if state.cause != UNREACHABLE:
+            return False
+        well_since = self._discoverer.confirmed_since
+        if well_since is None:
+            return False
+        well = (self._now().boot - well_since.boot).total_seconds()
+        return well >= self._timing.unknown_after
 
     def _no_configmaps(self) -> ResourceState:
         """Where no candidate namespace exists, nothing is there to be read."""

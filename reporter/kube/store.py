@@ -59,8 +59,10 @@ class Store(Generic[ObjectT]):
         self.changes += 1
 
     def _is_no_news(self, key: Key, content: ObjectT | SkippedObject) -> bool:
+        if isinstance(content, SkippedObject):
+            return self.skipped.get(key) == content
         old = self.objects.get(key)
-        if old is None or self._versions_matter or isinstance(content, SkippedObject):
+        if old is None or self._versions_matter:
             return False
         return _reads_equal(old, content)
 

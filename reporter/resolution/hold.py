@@ -46,7 +46,8 @@ def survey(
 
     An upstream that is clearing still suppresses: its episode goes on, and a component that comes
     and goes must not let the symptoms through in between. One that is known from its Event only,
-    which does not say whether it governs, holds instead. An unknown one does neither.
+    which does not say whether it governs, holds instead. An unknown one does neither; should it
+    be found recovered once it is known, it holds then.
     """
     firing: set[UpstreamKey] = set()
     pending: set[UpstreamKey] = set()
@@ -76,7 +77,7 @@ def survey(
         firing=frozenset(firing),
         pending=frozenset((pending | recorded) - firing),
         released=released,
-        governing=frozenset(firing | recorded),
+        governing=frozenset(firing | recorded | (memory.governing & unknown)),
     )
 
 

@@ -123,7 +123,7 @@ def _blind(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
 
 def ready_confirmed(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether everything that decides about a kind of subject being ready is confirmed."""
-    return snapshot.state(EVENTS).confirmed and all(
+    return not snapshot.state(EVENTS).awaited and all(
         confirmed(reason.name, snapshot, catalogue) for reason in catalogue.of_ready(kind)
     )
 

@@ -1,5 +1,6 @@
 """Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data (design 3)."""
 
+from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.resources import EVENTS, NAMESPACES, of_subject
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
@@ -37,9 +38,12 @@ def confirmed(reason: str, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether a verdict on a reason may change.
 
     Besides what it reads, what its upstreams read has to be confirmed: else a symptom could be
-    told before its cause.
+    told before its cause. What may not be read is not waited for: it is unknown, and an unknown
+    upstream neither holds nor suppresses.
     """
-    return all(snapshot.state(resource).confirmed for resource in catalogue.rests_on(reason))
+    if reason == CLUSTER_CRD_MISSING and not snapshot.discovery.confirmed:
+        return False
+    return not any(snapshot.state(resource).awaited for resource in catalogue.rests_on(reason))
 
 
 def records_known(snapshot: Snapshot) -> bool:

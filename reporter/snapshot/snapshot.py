@@ -34,6 +34,7 @@ class ResourceState:
         cause: why it is unknown: `forbidden`, `unreachable`, `not in the dump`, ...
         permission: what is missing where it is forbidden, such as `list, watch on pods`.
         since: since when it is unknown.
+        lasting: it is unreachable although the API server has been well for a while.
 
     """
 
@@ -42,12 +43,26 @@ class ResourceState:
     cause: str = ""
     permission: str = ""
     since: Instant | None = None
+    lasting: bool = False
+
+    @property
+    def awaited(self) -> bool:
+        """Whether an answer is waited for before a verdict rests on this.
+
+        A refusal is an answer, and so is a kind that alone cannot be reached: whoever waited for
+        more would never say anything again.
+        """
+        refused = self.served is Served.UNKNOWN and self.cause not in (NOT_LISTED, UNREACHABLE)
+        return not (self.confirmed or refused or self.lasting)
 
 
 NOT_READ = ResourceState(Served.UNKNOWN, cause="not read")
 
 NOT_LISTED: Final = "not listed yet"
-"""Cause of being unknown while a first answer is waited for; `unreachable` follows it."""
+"""Cause of being unknown while a first answer is waited for; `UNREACHABLE` follows it."""
+
+UNREACHABLE: Final = "unreachable"
+"""Cause of being unknown where there was no answer for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +73,14 @@ class Discovery:
         served: `<plural>.<group>` (or `<plural>` in the core group) of every resource served;
             None if discovery did not answer.
         unknown_groups: groups whose part of the answer is stale or missing.
+        confirmed: it was asked successfully since the last failure or pause, so a verdict may rest
+            on it.
 
     """
 
     served: frozenset[str] | None = None
     unknown_groups: frozenset[str] = frozenset()
+    confirmed: bool = True
 
     def state(self, name: str) -> Served:
         """Return whether the CustomResourceDefinition `name` (`<plural>.<group>`) is served."""

@@ -24,15 +24,18 @@ PATIENCE_SECONDS = 40.0
 LEASE = {
     "lease_duration_seconds": 15.0,
     "renew_deadline_seconds": 10.0,
-    "retry_period_seconds": 0.3,
+    "retry_period_seconds": 1.0,
 }
-"""The usual one, tried for often: a machine that stutters for seconds costs nobody the Lease."""
+"""The usual one, tried for more often: a machine that stutters for seconds costs nobody the Lease."""
 
 SHORT_LEASE = {**LEASE, "lease_duration_seconds": 4.0, "renew_deadline_seconds": 3.5}
 """For tests in which a leader ends without releasing it."""
 
 LONG_LEASE = {**LEASE, "lease_duration_seconds": 300.0, "renew_deadline_seconds": 200.0}
 """For tests that must not wait until it has run out."""
+
+PATIENT_LEASE = {**LONG_LEASE, "retry_period_seconds": 30.0}
+"""For tests of what is logged: no try, which may take one such period, fails because the machine stutters."""
 
 
 _inside: set[asyncio.Task[None]] = set()

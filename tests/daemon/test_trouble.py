@@ -257,6 +257,29 @@ async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, i
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN, KAITO])
 
 
+async def test_right_that_was_never_granted_silences_nothing_that_is_seen_elsewhere(stage, inside):
+    """What only the causes of a fault are read from is unknown: the fault begins, and it ends."""
+    stage.sandbox.access.deny(Rule(resources=("deployments",), verbs=("list", "watch")))
+    replica = await inside().start()
+    await stage.told(UNKNOWN)
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
+    await stage.told(PODS)
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=False)
+    await stage.told(PODS, "over")
+    await replica.passes()
+    assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
+
+
+async def test_fault_is_told_from_pods_where_nodes_may_not_be_read(stage, inside):
+    """What is seen is not unknown; where it is not seen any more it is stale, not over."""
+    stage.sandbox.access.deny(Rule(resources=("nodes",), verbs=("list", "watch")))
+    await inside().start()
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
+    await stage.told(PODS)
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=False)
+    await stage.told(PODS, "stale")
+
+
 async def test_events_that_may_not_be_written_are_said_elsewhere(stage, inside, monkeypatch):
     """Refused Events show in the metrics; once allowed they are written."""
     monkeypatch.setattr(writer, "DOUBTED_SECONDS", 0.5)
@@ -315,6 +338,22 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     await stage.told(PODS, "over")
     await replica.passes()
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
+
+
+async def test_kind_that_stays_out_of_reach_silences_nothing_that_is_seen_elsewhere(
+    stage, inside, monkeypatch
+):
+    """A conversion webhook that is broken for hours: the API server is well, the kind is not."""
+    timing = Timing(backoff=0.05, unknown_after=1.0)
+    quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
+    monkeypatch.setattr(main, "LiveCluster", quick)
+    await inside().start()
+    await stage.all_ready()
+    stage.sandbox.faults.add(Fault(action="error", code=500, resources=("nodes",)))
+    stage.sandbox.faults.cut_watches("nodes")
+    await stage.told(UNKNOWN)
+    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
+    await stage.told(PODS)
 
 
 async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monkeypatch):

@@ -16,8 +16,11 @@ Where the rules are silent this is what both resolvers do, and why:
   unknown. Only what is not seen any more is stale then: it keeps its disposition.
 * A clearing finding goes on suppressing, and outranking, as it did when it was seen.
 * A verdict waits for what the reason's upstreams read, too: a cause is told before its symptoms.
+* What may not be read is not waited for, nor what alone has been out of reach for long. A definition is missing only
+  where the last question to API discovery was answered.
 * Unconfirmed data makes pending what would start to fire. What is suppressed or held stays so.
-* An upstream that is pending and away for a moment still holds; one that is stale does not.
+* An upstream that is pending and away for a moment still holds; one that is stale does not. One
+  that suppressed, was stale, and is found recovered then holds from that moment.
 * Exempt faults are gone after the global grace, also where `--grace` sets another for the reason.
 * What would be told and is muted is muted, and goes on as what fires does. It outranks nothing. Where another
   fault of its key was told, that one clears first. What begins to be told in a key that was muted begins then.
@@ -106,6 +109,7 @@ class ReferenceResolver:
     def __init__(self):
         self.lines = {}
         self.suppressing = set()
+        self.not_yet_released = set()
         self.released = {}
 
     def resolve(self, evaluation, snapshot, now, settings, is_muted=lambda _key, _related: False):
@@ -157,7 +161,7 @@ class ReferenceResolver:
             self.remember(key, row, present[key], lines[key])
         for key, faults in hidden.items():
             self.keep_clocks(key, faults, lines[key])
-        self.lines, self.suppressing = lines, firing
+        self.lines, self.suppressing = lines, firing | self.not_yet_released
         return {key: line.row for key, line in lines.items() if line.listed}
 
     # Rules 1 and 2
@@ -306,7 +310,13 @@ class ReferenceResolver:
         for row in SUPPRESSION:
             if reason in row.downstream:
                 read += BY_NAME[row.upstream].reads
-        return all(self.snapshot.state(each).confirmed for each in read)
+        if reason == "clusterCRDMissing" and not self.snapshot.discovery.confirmed:
+            return False
+        for state in map(self.snapshot.state, read):
+            hopeless = state.cause == "forbidden" or state.lasting
+            if not state.confirmed and not hopeless:
+                return False
+        return True
 
     def is_active(self, line):
         return line.row is not None and line.row.disposition in ACTIVE
@@ -340,7 +350,8 @@ class ReferenceResolver:
         boot = self.now.boot
         wait = max(timedelta(seconds=self.settings.startup_grace_seconds), timedelta(seconds=1))
         self.released = {each: until for each, until in self.released.items() if until > boot}
-        for each in self.suppressing - firing - {of(key) for key in stale}:
+        self.not_yet_released = self.suppressing & {of(key) for key in stale}
+        for each in self.suppressing - firing - self.not_yet_released:
             self.released[each] = boot + wait
         return firing, pending - firing
 

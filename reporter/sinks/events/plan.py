@@ -115,7 +115,7 @@ def plan_events(
         if name not in by_name and confirmed(ready.reason):
             body = ready_event(ready, report.now, instance)
             writes.append(Write(Purpose.READY, name, body))
-    writes.sort(key=lambda write: _order(write, report.catalogue))
+    writes.sort(key=lambda write: _order(write, by_name.get(write.name), report.catalogue))
     return Plan(tuple(writes), min(waits, default=None))
 
 
@@ -139,7 +139,9 @@ def _due(
     """Return why an Event on record is written next, and how long until then."""
     if record.state is not RecordState.FIRING:
         return Purpose.FIRE, timedelta(0)
-    age = max(now - record.written, timedelta(0))
+    age = now - (record.event.last_timestamp or record.written)
+    if age < -REWRITE_INTERVAL:
+        age = REFRESH_LONGEST  # a clock has been set since: to wait for that time would be silence
     labels: Mapping[str, str] = record.event.metadata.labels or {}
     changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != primary_flag(
         finding
@@ -177,7 +179,10 @@ def _patch(purpose: Purpose, record: Record, body: Document) -> Write:
     return Write(purpose, record.event.name, body, record.event.metadata.resource_version)
 
 
-def _order(write: Write, catalogue: Catalogue) -> tuple[Purpose, int, str]:
+def _order(write: Write, record: Record | None, catalogue: Catalogue) -> tuple[Purpose, float, str]:
+    if write.purpose is Purpose.REFRESH and record is not None:
+        # The oldest first: else, of thousands, the same ones would come again before the last.
+        return (write.purpose, record.written.timestamp(), write.name)
     reason = write.body.get("reason")
     rank = catalogue.rank(reason if isinstance(reason, str) else "")
     return (write.purpose, rank, write.name)

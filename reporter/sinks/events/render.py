@@ -26,6 +26,9 @@ STATE_LABEL: Final = f"{LABEL_PREFIX}state"
 PRIMARY_LABEL: Final = f"{LABEL_PREFIX}primary"
 _INSTANCE_BYTES = 128
 
+_NO_REFERENCE: Final[Document] = dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid"))
+"""In a merge patch: takes away what the reference before had."""
+
 
 def events_of(
     report: Report, settings: EvaluationSettings, instance: str = COMPONENT
@@ -128,7 +131,7 @@ def repeat_patch(
             **({"annotations": {MUTED_ANNOTATION: None}} if unmute else {}),
         },
         "message": finding.message,
-        "related": reference(finding.related),
+        "related": {**_NO_REFERENCE, **reference(finding.related)},
         "count": count,
         "lastTimestamp": rfc3339(now),
     }

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -248,6 +249,22 @@ async def test_the_server_clock_is_measured(client_for):
         assert client.clock_offset_seconds == 0.0
         await get(client)
         assert client.clock_offset_seconds == pytest.approx(3600, abs=1.5)
+
+
+async def test_a_clock_of_ours_that_is_set_is_corrected_before_the_next_answer(
+    client_for, monkeypatch
+):
+    """A grace must not end because somebody set the clock of the node an hour ahead."""
+
+    async def handler(_: web.Request) -> web.Response:
+        return web.json_response({})
+
+    async with client_for(handler) as client:
+        await get(client)
+        assert client.clock_offset_seconds == pytest.approx(0, abs=1.5)
+        real = time.time
+        monkeypatch.setattr(time, "time", lambda: real() + 3600)
+        assert client.clock_offset_seconds == pytest.approx(-3600, abs=1.5)
 
 
 async def test_lease_traffic_has_connections_of_its_own(client_for):

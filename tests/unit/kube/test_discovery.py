@@ -1,13 +1,16 @@
 """Discovery: what is served, in which versions, and how little it costs to ask again."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from aiohttp import web
 
 from reporter.catalogue.resources import GATEWAYS, PODS, WORKSPACES
 from reporter.kube.discovery import Discoverer
+from reporter.model.instant import Instant
 from reporter.snapshot.snapshot import Served
+from tests.unit.kube.collection import START
 from tests.unit.kube.scripted import status
 
 CORE = [{"metadata": {}, "versions": [{"version": "v1", "resources": [{"resource": "pods"}]}]}]
@@ -91,9 +94,6 @@ async def test_failures_keep_the_last_answer_for_a_while(client_for):
     server, moment = Server(), [0.0]
 
     def now():
-        from reporter.model.instant import Instant
-        from tests.unit.kube.collection import START, timedelta
-
         return Instant(START, timedelta(seconds=moment[0]))
 
     async with client_for(server) as client:
@@ -113,6 +113,37 @@ async def test_failures_keep_the_last_answer_for_a_while(client_for):
         await discoverer.poll()
         assert discoverer.confirmed
         assert discoverer.current.version(WORKSPACES) == "v1beta1"
+
+
+@pytest.mark.parametrize("away", [0, 121], ids=["at once", "after being unknown"])
+async def test_what_was_served_is_absent_only_the_second_time(client_for, away):
+    """An API server that starts lists no custom kinds until it has read their definitions."""
+    server, moment = Server(), [0.0]
+
+    def now():
+        return Instant(START, timedelta(seconds=moment[0]))
+
+    async with client_for(server) as client:
+        discoverer = Discoverer(client, now=now)
+        await discoverer.poll()
+        before = discoverer.current
+        if away:
+            server.fail = True
+            for moment[0] in (1.0, 1.0 + away):
+                await discoverer.poll()
+            server.fail = False
+        complete, server.groups = server.groups, []
+        await discoverer.poll()
+        assert discoverer.current.discovery.state("workspaces.kaito.sh") is not Served.ABSENT
+        assert not discoverer.confirmed
+        server.groups = complete
+        await discoverer.poll()
+        assert (discoverer.current, discoverer.confirmed) == (before, True)
+        server.groups = []
+        for _ in range(2):
+            await discoverer.poll()
+        assert discoverer.current.discovery.state("workspaces.kaito.sh") is Served.ABSENT
+        assert discoverer.confirmed
 
 
 async def test_old_servers_are_asked_group_by_group(client_for):

@@ -65,6 +65,15 @@ async def test_custom_kinds_come_and_go(sandbox: Sandbox, tmp_path: Path):
         assert not len(gone[WORKSPACES])
 
 
+async def test_discovery_is_confirmed_like_any_kind(sandbox: Sandbox, tmp_path: Path):
+    """Whether a definition is missing is not decided on an answer from before a pause."""
+    async with living(sandbox, tmp_path) as cluster:
+        assert cluster.snapshot().discovery.confirmed
+        cluster.unconfirm_all()
+        assert not cluster.snapshot().discovery.confirmed
+        await until(cluster, lambda found: found.discovery.confirmed)
+
+
 async def test_the_version_that_is_served_is_used(sandbox: Sandbox, tmp_path: Path):
     """An older cluster serves only an older version; one that nobody knows is unknown."""
     sandbox.create(definition("workspaces", "Workspace", version="v1alpha1"))

@@ -1,11 +1,14 @@
 """What counts as a change of an object."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
 from reporter.kube.decode import FrameType
 from reporter.kube.store import Store
 from reporter.model.objects import Pod
+from reporter.model.report import SkippedObject
 
 
 def pod(version, phase="Running", **metadata):
@@ -34,6 +37,20 @@ def test_a_change_is_one_of_what_is_read(after, changes):
     store.apply(FrameType.ADDED, pod("1"))
     store.apply(FrameType.MODIFIED, after)
     assert store.changes == changes
+
+
+def test_a_malformed_object_that_stays_so_is_no_news():
+    """Whatever else of it changes: nothing of it is read."""
+    store = Store()
+    bad = SkippedObject("pods", "n", "p", "status.conditions is not a list")
+    store.apply(FrameType.ADDED, pod("1"))
+    for content in (bad, replace(bad), replace(bad)):
+        store.apply(FrameType.MODIFIED, content)
+    assert store.changes == 2
+    store.apply(FrameType.MODIFIED, replace(bad, cause="metadata is missing"))
+    assert store.changes == 3
+    store.apply(FrameType.DELETED, bad)
+    assert (store.changes, store.skipped) == (4, {})
 
 
 def test_versions_count_where_objects_are_written():

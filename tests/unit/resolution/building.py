@@ -61,17 +61,20 @@ def finding(reason: str, name: str = "x", **fields) -> Finding:
     return Finding(**values | fields)
 
 
-def snapshot(*, unknown=(), unconfirmed=(), events=()) -> Snapshot:
-    """A snapshot in which the given resources are unknown or unconfirmed."""
+def snapshot(*, unknown=(), unconfirmed=(), events=(), cause="", discovered=True) -> Snapshot:
+    """A snapshot in which the given resources are unknown, for a cause, or unconfirmed."""
     states = {
         each: ResourceState(
-            Served.UNKNOWN if each in unknown else Served.SERVED, confirmed=each not in unconfirmed
+            Served.UNKNOWN if each in unknown else Served.SERVED,
+            confirmed=each not in unconfirmed,
+            cause=cause if each in unknown else "",
         )
         for each in ALL
     }
     decoded = [decode_object(EVENTS, json.dumps(each).encode()) for each in events]
     tables = {EVENTS: table_of(decoded)}
-    return Snapshot(states=states, tables=tables, discovery=Discovery(frozenset()))
+    discovery = Discovery(frozenset(), confirmed=discovered)
+    return Snapshot(states=states, tables=tables, discovery=discovery)
 
 
 class Resolver:

@@ -3,9 +3,10 @@
 import pytest
 
 from reporter.catalogue.reasons import BY_NAME, REASONS
-from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.resources import ALL, DEPLOYMENTS
 from reporter.catalogue.suppression import SUPPRESSION
 from reporter.model.subject import Layer, Subject
+from reporter.snapshot.snapshot import UNREACHABLE
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
@@ -240,3 +241,28 @@ def test_harness_reasons_have_a_subject_of_their_own():
     assert key.subject == HARNESS
     resolver.look(0, down("clusterGatewayAuthNotReady"), key)
     assert resolver["clusterGatewayAuthNotReady"].message.endswith("in 1 namespace(s))")
+
+
+def test_a_cause_that_recovered_while_nothing_could_be_read_holds_its_symptoms():
+    """After an outage of the API server a status that was not rewritten yet is not told."""
+    resolver = Resolver()
+    symptom = finding(PODS, exempt=True)
+    resolver.look(0, down(KAITO))
+    assert resolver.look(60, down(KAITO), symptom) == {KAITO: "firing", PODS: "suppressed"}
+    outage = snapshot(unknown=ALL, unconfirmed=ALL, cause=UNREACHABLE)
+    for at in (200, 300):
+        assert resolver.look(at, seen=outage) == {KAITO: "firing", PODS: "suppressed"}
+        assert resolver[KAITO].stale
+    assert resolver.look(310, symptom) == {PODS: "held"}
+    assert resolver.look(369, symptom) == {PODS: "held"}
+    assert resolver.look(370, symptom) == {PODS: "firing"}
+
+
+def test_a_cause_that_is_still_there_after_an_outage_suppresses_on():
+    """It was not released by being unknown for a while."""
+    resolver = Resolver()
+    symptom = finding(PODS, exempt=True)
+    resolver.look(0, down(KAITO))
+    resolver.look(60, down(KAITO), symptom)
+    resolver.look(200, seen=snapshot(unknown=ALL, unconfirmed=ALL, cause=UNREACHABLE))
+    assert resolver.look(310, down(KAITO), symptom) == {KAITO: "firing", PODS: "suppressed"}

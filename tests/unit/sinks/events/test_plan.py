@@ -8,10 +8,12 @@ import pytest
 
 from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME, MODEL_EPP, MODEL_READY
+from reporter.model.instant import rfc3339
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.records import record_of
+from reporter.sandbox.patching import merge_patch
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.plan import Purpose, plan_events, refresh_interval
 from reporter.sinks.events.render import finding_event, ready_event
@@ -88,6 +90,11 @@ CLEARING = finding(Disposition.CLEARING)
         pytest.param([finding(message="x")], [written(5)], [], id="changed within ten seconds"),
         pytest.param([finding(message="x")], [written(11)], [Purpose.CHANGE], id="changed"),
         pytest.param([finding(primary=False)], [written(11)], [Purpose.CHANGE], id="not primary"),
+        pytest.param([finding()], [written(-3)], [], id="just written by a clock that is ahead"),
+        pytest.param([finding()], [written(-3600)], [Purpose.REFRESH], id="a clock was set back"),
+        pytest.param(
+            [finding(message="x")], [written(-3600)], [Purpose.CHANGE], id="set back, and changed"
+        ),
         pytest.param([finding()], [written(5, state="over")], [Purpose.FIRE], id="fires again"),
         pytest.param([finding()], [written(5, state="stale")], [Purpose.FIRE], id="known again"),
         pytest.param([STALE], [written(600)], [Purpose.STALE], id="stale is marked, not refreshed"),
@@ -118,6 +125,25 @@ def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
     assert write.resource_version == "7"
     assert write.body["count"] == 5
     assert write.body["lastTimestamp"] == "2026-11-20T12:00:00Z"
+
+
+def test_the_object_at_fault_is_replaced_as_a_whole():
+    """A merge patch keeps what it does not name: a Node has no namespace, one missing no uid."""
+    pod = ObjectRef("v1", "Pod", "chat", "llama-0", "uid-of-the-pod")
+    node = ObjectRef("v1", "Node", "", "gpu-1")
+    before = finding_event(finding(related=pod), NOW - timedelta(seconds=20), "pod")
+    now = finding(related=node, message="the node is gone")
+    (write,) = plan_events(report(now), [stored(before)], SETTINGS, "pod").writes
+    assert merge_patch(before, write.body)["related"] == {
+        "apiVersion": "v1", "kind": "Node", "name": "gpu-1"
+    }  # fmt: skip
+
+
+def test_after_a_clock_was_set_back_one_write_is_enough():
+    """The time of the last write counts then, not that of the creation, which never changes."""
+    body = finding_event(finding(), NOW + timedelta(hours=1), "pod")
+    again = stored({**body, "lastTimestamp": rfc3339(NOW - timedelta(seconds=20))})
+    assert plan_events(report(finding()), [again], SETTINGS, "pod").writes == ()
 
 
 def test_closing_changes_the_label_only():
@@ -159,6 +185,19 @@ def test_a_deferred_change_is_due_when_its_interval_ends():
 def test_refreshes_slow_down_when_very_many_fire(count, seconds):
     """Once per resync below five writes a second, at most ten minutes apart."""
     assert refresh_interval(count, SETTINGS) == timedelta(seconds=seconds)
+
+
+def test_the_event_that_waits_longest_is_refreshed_first():
+    """With thousands, none is passed over until it expires."""
+    many = [finding(subject=Subject.of_inferenceset("chat", f"m{n}")) for n in range(5)]
+    ages = [70, 3000, 90, 100, 80]
+    records = [
+        stored(finding_event(each, NOW - timedelta(seconds=age), "pod"))
+        for each, age in zip(many, ages, strict=True)
+    ]
+    plan = plan_events(report(*many), records, SETTINGS, "pod")
+    names = [record.event.name for record in records]
+    assert [names.index(write.name) for write in plan.writes] == [1, 3, 2, 4, 0]
 
 
 @pytest.mark.parametrize(
