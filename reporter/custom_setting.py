@@ -45,7 +45,14 @@ def _declarations(value: object) -> object:
         raise ValueError("not a list in a file")  # noqa: TRY004 - what pydantic takes for a refusal
     if len(value) > MOST_COMPONENTS:
         raise ValueError(f"{len(value)} entries")
-    return tuple(_declaration(each) if isinstance(each, Mapping) else each for each in value)
+    return tuple(_entry(number, each) for number, each in enumerate(value, 1))
+
+
+def _entry(number: int, entry: object) -> object:
+    try:
+        return _declaration(entry) if isinstance(entry, Mapping) else entry
+    except ValueError as error:
+        raise ValueError(f"entry {number}: {error}") from None
 
 
 def _declaration(entry: Mapping[object, object]) -> dict[str, object]:
@@ -67,9 +74,13 @@ def _declaration(entry: Mapping[object, object]) -> dict[str, object]:
 
 
 def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
-    return {
-        str(key).replace("-", "_"): value for key, value in mapping.items() if value is not None
-    }
+    found: dict[str, object] = {}
+    for key, value in mapping.items():
+        field = str(key).replace("-", "_")
+        if field in found:
+            raise ValueError(f"{key_of(field)} is there twice, with - and with _")
+        found[field] = value
+    return {field: value for field, value in found.items() if value is not None}
 
 
 def _right(components: tuple[CustomComponent, ...]) -> tuple[CustomComponent, ...]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from reporter.model.derived import Derived
 from reporter.model.instant import rfc3339
@@ -14,6 +14,9 @@ from reporter.sinks.events.render import events_of
 Document: TypeAlias = dict[str, object]
 
 API_VERSION = "status-reporter/v1"
+
+MUTES_LISTED: Final = 20
+"""Most mutes that a finding lists, as thousands of its pods may carry one; the report has all."""
 
 
 def report_json(
@@ -64,6 +67,7 @@ def report_document(report: Report, settings: EvaluationSettings) -> Document:
 
 
 def _finding(finding: ResolvedFinding) -> Document:
+    more = len(finding.mutes) - MUTES_LISTED
     return {
         "reason": finding.reason,
         "layer": str(finding.layer),
@@ -78,7 +82,8 @@ def _finding(finding: ResolvedFinding) -> Document:
         "since": rfc3339(finding.since),
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
         "by": list(finding.by),
-        "mutes": [_mute(each) for each in finding.mutes],
+        "mutes": [_mute(each) for each in finding.mutes[:MUTES_LISTED]],
+        **({"moreMutes": more} if more > 0 else {}),
     }
 
 

@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from reporter.catalogue.built_in import BUILT_IN
 from reporter.cli.configure import ProgramSettings
 from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
+from reporter.model.reason import EventType
 from reporter.setting_types import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.scrape_metrics import OK
@@ -128,6 +130,13 @@ def test_statuses_have_alerts_where_they_are_written():
         assert set(alerts({"modelServing.status": mode})) - set(ALERTS) == STATUSES
 
 
+def test_mirrors_have_an_alert_where_all_namespaces_grant_them():
+    """With roles of one's own some may be left out on purpose."""
+    mirrored = {"mirrorToWorkload": True}
+    assert set(alerts(mirrored)) - set(ALERTS) == {"StatusReporterMirrorsRefused"}
+    assert set(alerts({**mirrored, "rbac.create": False})) == set(ALERTS)
+
+
 def test_the_runbook_is_linked_where_it_can_be_read():
     """Each alert to its own section."""
     for name, rule in alerts({"prometheusRule.runbookUrl": "https://d.example/a"}).items():
@@ -150,10 +159,23 @@ def test_those_who_read_events_need_no_alert_of_causes(nothing):
     assert set(ALERTS) - set(rules) == {"StatusReporterCauseFires"}
 
 
+def left_out(values=None):
+    """Return the reasons whose firing is no alert."""
+    expression = alerts(values)["StatusReporterCauseFires"]["expr"]
+    (names,) = re.findall(r'reason!~"([^"]*)"', expression)
+    return names.split("|")
+
+
+NOTICES = [each.name for each in BUILT_IN if each.type is EventType.NORMAL and not each.says_ready]
+
+
+@pytest.mark.parametrize("nothing", [[], None])
+def test_a_notice_is_no_alert(nothing):
+    """It fires for as long as somebody wants it: a canary, a model that is switched off."""
+    assert left_out({"disableReasons": nothing}) == NOTICES
+
+
 def test_reasons_that_are_disabled_are_no_alerts():
     """They write no Event either."""
-    expression = alerts({"disableReasons": ["clusterBBRNotReady", "clusterStatusUnknown"]})[
-        "StatusReporterCauseFires"
-    ]["expr"]
-    assert 'reason!~"clusterBBRNotReady|clusterStatusUnknown"' in expression
-    assert "reason!~" not in ALERTS["StatusReporterCauseFires"]["expr"]
+    disabled = ["clusterBBRNotReady", "clusterStatusUnknown"]
+    assert left_out({"disableReasons": disabled}) == NOTICES + disabled

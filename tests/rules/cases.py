@@ -16,6 +16,7 @@ VALUES = {
     "prometheusRule.enabled": True,
     "prometheusRule.runbookUrl": "https://docs.example/alerts",
     "modelServing.status": "full",
+    "mirrorToWorkload": True,
     "disableReasons": ["clusterBBRNotReady"],
 }
 """Renders every rule that there is."""

@@ -36,7 +36,7 @@ def target_of(record: Record, snapshot: Snapshot) -> ObjectRef | None:
 def may_be_there(record: Record, snapshot: Snapshot) -> bool:
     """Tell whether the object of an Event may exist although the snapshot does not have it."""
     subject = record.key.subject
-    resources = _SUBJECTS[subject.kind] or _resources_of(record.related)
+    resources = _SUBJECTS[subject.kind] or _resources_of(record.related, snapshot)
     return any(not snapshot.absence_known(each, subject.namespace) for each in resources)
 
 
@@ -60,7 +60,7 @@ def _precedes(record: Record, obj: KubeObject) -> bool:
 
 
 def _at_fault(ref: ObjectRef, snapshot: Snapshot) -> ObjectRef | None:
-    resources = _resources_of(ref)
+    resources = _resources_of(ref, snapshot)
     for resource in resources:
         obj = snapshot[resource].get(ref.namespace, ref.name)
         if obj is not None:
@@ -69,11 +69,13 @@ def _at_fault(ref: ObjectRef, snapshot: Snapshot) -> ObjectRef | None:
     return ref if ref.uid and not resources else None
 
 
-def _resources_of(ref: ObjectRef) -> tuple[Resource[KubeObject], ...]:
-    """Return where all objects of this kind are read."""
+def _resources_of(ref: ObjectRef, snapshot: Snapshot) -> tuple[Resource[KubeObject], ...]:
+    """Return where all objects of this kind are read; nowhere if they are of a stack that is off."""
     group = ref.api_version.rpartition("/")[0]
     return tuple(
         each
         for each in CLUSTER_WIDE
-        if (each.group, each.kind) == (group, ref.kind) and not each.label_selector
+        if (each.group, each.kind) == (group, ref.kind)
+        and not each.label_selector
+        and each in snapshot.states
     )

@@ -127,9 +127,11 @@ class MirrorWriter:
         self._queue = []
 
     def forget(self) -> None:
-        """Forget what waits and what was written: somebody else may lead by now."""
+        """Forget what waits, what was written and who refuses: somebody else may lead by now."""
         self.drop()
         self._applied = {}
+        self._refusals = Refusals()
+        self._invalid = {}
         self._term += 1
 
     async def run(self) -> None:
@@ -221,6 +223,10 @@ class MirrorWriter:
 
     def _note(self, write: MirrorWrite, error: KubeError, term: int) -> None:
         """Note a failure; the write stays in its queue."""
+        refused = isinstance(error, Invalid | Forbidden | NotFound)
+        self._observe(write.purpose, "refused" if refused else "failed")
+        if term != self._term:
+            return
         now = asyncio.get_running_loop().time()
         name, namespace = write.mirror.name, write.mirror.namespace
         if isinstance(error, Invalid):
@@ -228,12 +234,10 @@ class MirrorWriter:
             self._invalid[name] = _Invalid(namespace, write.mirror.message, now + LONGEST_SECONDS)
         else:
             news = self._refusals.note(namespace, error, now)
-        if not _is_definite(error) and term == self._term:
+        if not _is_definite(error):
             self._doubt(write)
         if news:
             self._tell(namespace, error)
-        refused = isinstance(error, Invalid | Forbidden | NotFound)
-        self._observe(write.purpose, "refused" if refused else "failed")
 
     def _doubt(self, write: MirrorWrite) -> None:
         """Remember that a write may have been made; to close a mirror makes it no younger."""

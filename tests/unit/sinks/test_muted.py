@@ -16,7 +16,7 @@ from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.history import History
 from reporter.sinks.page.view import About
-from reporter.sinks.report_json import report_json
+from reporter.sinks.report_json import MUTES_LISTED, report_json
 from reporter.sinks.text import report_text
 from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, report
 
@@ -98,6 +98,17 @@ def test_in_json():
     }  # fmt: skip
     assert document["muteFaults"] == [{"object": space, "text": FAULT.text}]
     assert document["events"] == []
+
+
+@pytest.mark.parametrize(("count", "more"), [(MUTES_LISTED, None), (MUTES_LISTED + 3, 3)])
+def test_a_finding_lists_some_mutes_in_json_and_counts_the_others(count, more):
+    """Each of thousands of pods may carry one; the list of all is the report's."""
+    many = PLACES[:1] * count
+    of = replace(report(finding(Disposition.MUTED, mutes=many)), mutes=many)
+    document = json.loads(report_json(of, SETTINGS))
+    (found,) = document["findings"]
+    assert (len(found["mutes"]), found.get("moreMutes")) == (MUTES_LISTED, more)
+    assert len(document["mutes"]) == count
 
 
 def test_on_the_page():

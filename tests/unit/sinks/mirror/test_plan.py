@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reporter.catalogue.reasons import HARNESS_READY, MODEL_EPP
 from reporter.catalogue.resources import INFERENCESETS
+from reporter.model.subject import ObjectRef
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
 from tests.unit.probes.building import (
     DELETING,
@@ -272,3 +273,16 @@ def test_related_of_a_model_may_be_anywhere():
     (write,) = planned(fired(related=replace(EPP, namespace="kaito-system"))).writes
     assert write.mirror.related.namespace == "kaito-system"
     assert write.mirror.namespace == "chat"
+
+
+def test_of_a_stack_that_is_off_the_event_says_whether_the_object_is_there():
+    """A declared condition may be about its kind all the same; it is read apart from the stack."""
+    serving = ObjectRef(
+        "workload.serving.volcano.sh/v1alpha1", "ModelServing", "chat", "m", "uid-m"
+    )
+    record = fired(HARNESS, related=serving)
+    read = snapshot_of(*OBJECTS)
+    assert planned(record, snapshot=read).writes == (), "it is read, and not there"
+    states = {each: state for each, state in read.states.items() if each.kind != "ModelServing"}
+    (write,) = planned(record, snapshot=replace(read, states=states)).writes
+    assert write.mirror.object == serving

@@ -159,6 +159,24 @@ async def test_an_answer_that_comes_after_the_lease_was_lost_is_not_remembered()
         assert at.writer.applied() == {}
 
 
+async def test_who_lost_the_lease_counts_no_namespace_as_refusing():
+    """Whether it still refuses is for the next leader to say; an answer that comes late is none."""
+    async with writing() as at:
+        at.refusing = {"a": NO_RIGHT}
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(1)
+        assert at.writer.refusing == 1
+        at.writer.forget()
+        assert at.writer.refusing == 0
+        at.seconds = 5
+        at.writer.offer(plan(write("x")))
+        await asyncio.sleep(1)
+        at.writer.forget()
+        await asyncio.sleep(10)
+        assert at.writer.refusing == 0
+        assert at.outcomes == ["tell refused"] * 2
+
+
 async def test_what_can_wait_is_paced_and_news_passes_it():
     """A new leader applies thousands once; nobody waits for that."""
     async with writing() as at:
