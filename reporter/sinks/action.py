@@ -25,6 +25,8 @@ def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
     known = {f"<{kind}>": named, "<namespace>": related.namespace or finding.subject.namespace}
     if f"{kind} <name>" in action or finding.layer is Layer.CLUSTER:
         known["<name>"] = named
+    elif f"{finding.subject.kind} <name>" in action:
+        known["<name>"] = finding.subject.name
     for room, name in known.items():
         # What is to be copied into a shell holds nothing but a proper name.
         action = action.replace(room, name if _NAME.fullmatch(name) else room)
