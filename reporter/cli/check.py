@@ -157,15 +157,17 @@ def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tup
 def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> Look:
     from reporter.cli.cluster import read_cluster
     from reporter.daemon import logs
-    from reporter.kube.errors import KubeError
+    from reporter.kube.errors import ConfigurationError, KubeError
 
     logs.configure("warning", settings.log_format)
     if arguments.complete:
         raise UsageError("--complete is about a dump; name it with --from")
     try:
         snapshot = asyncio.run(read_cluster(settings))
+    except ConfigurationError as error:
+        raise UsageError(f"{error}; or name a dump with --from") from None
     except KubeError as error:
-        raise UsageError(f"{error}; use --kubeconfig and --context, or --from a dump") from None
+        raise UsageError(str(error)) from None
     now = _moment(arguments.now) if arguments.now else datetime.now(UTC)
     return Look(
         snapshot=snapshot,
@@ -188,15 +190,28 @@ def evaluate_look(
         UsageError: nothing can be judged.
 
     """
-    evaluation = evaluate(look.snapshot, settings, look.samples)
+    snapshot = _awaiting_nothing(look.snapshot)
+    evaluation = evaluate(snapshot, settings, look.samples)
     # Discovery answers everybody: who may read nothing else is not told that nothing fires.
-    blind = not from_dump and not reads_anything(look.snapshot)
-    if blind or not is_judged(evaluation, look.snapshot, settings):
-        raise UsageError(why_nothing_is_judged(look.snapshot, settings, from_dump=from_dump))
+    blind = not from_dump and not reads_anything(snapshot)
+    if blind or not is_judged(evaluation, snapshot, settings):
+        raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=from_dump))
     # One look needs a boot clock only to measure from.
     now = Instant(look.now, look.now - _EPOCH)
     one_look = OneLook(observed_for)
-    return resolve(evaluation, look.snapshot, Memory(), now, settings, one_look=one_look).report
+    return resolve(evaluation, snapshot, Memory(), now, settings, one_look=one_look).report
+
+
+def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot after which none comes: what could not be read is unknown, not awaited.
+
+    Else no fault would fire that has anything to do with it, and it would look as if none did.
+    """
+    return replace(
+        snapshot,
+        states={each: replace(state, confirmed=True) for each, state in snapshot.states.items()},
+        discovery=replace(snapshot.discovery, confirmed=True),
+    )
 
 
 def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -> None:

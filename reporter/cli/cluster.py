@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from reporter.cli.configure import ProgramSettings
-from reporter.kube.client import connect
+from reporter.kube.client import KubeClient, connect
+from reporter.kube.errors import ConnectionFailed, KubeError, NotJson, Unauthorized
 from reporter.kube.live import LiveCluster
 from reporter.snapshot.snapshot import Snapshot
 
@@ -18,10 +19,11 @@ async def watched_cluster(settings: ProgramSettings) -> AsyncIterator[LiveCluste
     """Watch the cluster; it is yielded once each kind is listed or declared unknown.
 
     Raises:
-        KubeError: there is no usable configuration.
+        KubeError: there is no usable configuration, or nobody answers who lets us in.
 
     """
     async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
+        await _require_answer(client)
         cluster = LiveCluster(client, settings)
         watching = asyncio.create_task(cluster.run())
         listed = asyncio.create_task(cluster.wait_listed())
@@ -40,11 +42,27 @@ async def watched_cluster(settings: ProgramSettings) -> AsyncIterator[LiveCluste
             await asyncio.gather(watching, listed, return_exceptions=True)
 
 
+async def _require_answer(client: KubeClient) -> None:
+    """Ask once for what everybody may read: watches would only try again and again.
+
+    Raises:
+        KubeError: there is no API server, or it does not know us; the message names it.
+
+    """
+    try:
+        await client.request("GET", "/version", verb="get", resource="version")
+    except (ConnectionFailed, NotJson, Unauthorized) as error:
+        raise KubeError(f"{client.server}: {error}") from None
+    except KubeError:
+        # It is there; what it lets us read is seen by and by.
+        return
+
+
 async def read_cluster(settings: ProgramSettings) -> Snapshot:
     """Return the cluster as it is now.
 
     Raises:
-        KubeError: there is no usable configuration.
+        KubeError: there is no usable configuration, or nobody answers who lets us in.
 
     """
     async with watched_cluster(settings) as cluster:

@@ -64,5 +64,5 @@ def _named(text: str, catalogue: Catalogue) -> str:
     if text.lower() in lowered:
         return lowered[text.lower()]
     near = get_close_matches(text.lower(), lowered, n=1)
-    hint = f"did you mean {lowered[near[0]]}?" if near else "without one, explain lists all"
+    hint = f"did you mean {lowered[near[0]]}?" if near else "without a name all are listed"
     raise UsageError(f"{text!r} is not a reason; {hint}")

@@ -4,6 +4,7 @@ kubectl runs the executable `kubectl-status_reporter` that it finds on PATH; it 
 arguments and its environment, and its exit status.
 """
 
+import argparse
 import asyncio
 import os
 import sys
@@ -30,13 +31,16 @@ from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
 from reporter.sinks.text import report_text
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Served, Snapshot
 
 PROGRAM: Final = "kubectl status-reporter"
 SHORTEST_SECONDS: Final = 1.0
 """Evaluations of `--watch` follow each other at most this often."""
 
 _ABOUT: Final = "the present"
+_LOST: Final = (
+    "The connection to the API server was lost: what was seen last may be old. Trying again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +86,12 @@ def main(argv: Sequence[str]) -> int:
 
     """
     arguments = _parser().parse(argv)
-    if arguments.explain:
-        from reporter.cli import explain
-
-        config = ["--config", arguments.config] if arguments.config else []
-        return explain.main([arguments.explain, *config])
+    if arguments.explain is not None:
+        return _explain(arguments)
     if arguments.watch and arguments.output == "junit":
         raise UsageError("-o junit is one document; leave out --watch")
     from reporter.daemon import logs
-    from reporter.kube.errors import ConfigurationError, KubeError
+    from reporter.kube.errors import KubeError
 
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
@@ -101,10 +102,8 @@ def main(argv: Sequence[str]) -> int:
         if arguments.watch:
             return _watch(view)
         report = _once(view)
-    except ConfigurationError as error:
-        raise UsageError(str(error)) from None
     except KubeError as error:
-        raise UsageError(f"{error}; use --kubeconfig and --context") from None
+        raise UsageError(str(error)) from None
     sys.stdout.write(view.text(report))
     fails = arguments.fail_on != "none" and _fires(report)
     return SOMETHING_FIRES if fails else NOTHING_FIRES
@@ -126,6 +125,7 @@ def in_namespace(report: Report, namespace: str) -> Report:
         report,
         findings=findings,
         ready=tuple(each for each in report.ready if is_of(each.subject)),
+        subjects=tuple(filter(is_of, report.subjects)),
         skipped=tuple(each for each in report.skipped if each.namespace in {"", namespace}),
         derived=tuple(each for each in report.derived if each.object.namespace == namespace),
         mutes=tuple(each for each in report.mutes if each in muting or is_in(each.object)),
@@ -137,8 +137,12 @@ def _parser() -> Parser:
     parser = Parser("", "Say which one fault is behind the others; nothing is written.", EPILOG)
     parser.prog = PROGRAM
     parser.usage = f"{PROGRAM} [FLAGS]"
-    parser.add_argument(
+    places = parser.add_mutually_exclusive_group()
+    places.add_argument(
         "-n", "--namespace", help="only this namespace, and the cluster (all namespaces)"
+    )
+    places.add_argument(
+        "-A", "--all-namespaces", action="store_true", help="all namespaces, as without -n"
     )
     parser.add_argument(
         "-o",
@@ -156,9 +160,25 @@ def _parser() -> Parser:
         default="warning",
         help="what makes the exit status 1: a Warning that fires, or nothing (warning)",
     )
-    parser.add_argument("--explain", metavar="REASON", help="what a reason means and what to do")
+    parser.add_argument(
+        "--explain",
+        metavar="REASON",
+        nargs="?",
+        const="",
+        help="what a reason means and what to do; without one, all reasons in short",
+    )
     add_setting_flags(parser, daemon=False)
     return parser
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from reporter.cli import explain
+
+    if arguments.output not in {"text", "json"}:
+        raise UsageError(f"--explain: -o {arguments.output} is about a report; allowed: text, json")
+    reason = [arguments.explain] if arguments.explain else []
+    config = ["--config", arguments.config] if arguments.config else []
+    return explain.main([*reason, *config, "-o", arguments.output])
 
 
 def _is_missing(namespace: str, snapshot: Snapshot) -> bool:
@@ -183,23 +203,34 @@ def _watch(view: _View) -> int:
 async def _show_changes(view: _View) -> None:
     from reporter.cli.cluster import watched_cluster
 
-    screen = Screen(sys.stdout)
+    screen = Screen(sys.stdout, sys.stderr)
     due = asyncio.Event()
     async with watched_cluster(view.settings) as cluster:
         cluster.on_change(due.set)
         while True:
             due.clear()
+            snapshot = cluster.snapshot()
             try:
-                report = await asyncio.to_thread(view.look, cluster.snapshot())
-                screen.show(view.text(report), _essence(report))
+                if _is_lost(snapshot):
+                    screen.remark(_LOST, keep=True)
+                else:
+                    report = await asyncio.to_thread(view.look, snapshot)
+                    screen.show(view.text(report), _essence(report))
             except UsageError as error:
-                screen.show(f"{error}\n", str(error))
+                screen.remark(str(error))
             await asyncio.sleep(SHORTEST_SECONDS)
             try:
                 async with asyncio.timeout(view.settings.resync_seconds):
                     await due.wait()
             except TimeoutError:
                 continue
+
+
+def _is_lost(snapshot: Snapshot) -> bool:
+    """Tell whether what was read may be old, as the connection was lost and nothing came since."""
+    return any(
+        state.served is Served.SERVED and not state.confirmed for state in snapshot.states.values()
+    )
 
 
 def _essence(report: Report) -> object:

@@ -1,5 +1,6 @@
 """The program `status-reporter`: find the command, run it, say how it went."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ COMMANDS: Final = {
 
 INTERRUPTED_STATUS: Final = 130
 BROKEN_PIPE_STATUS: Final = 141
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 _HELP: Final = """\
 usage: {program} [--help] [--version] COMMAND ...
@@ -53,10 +55,19 @@ def exit_status(command: Callable[[], int], program: str) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED_STATUS
     except BrokenPipeError:
-        # Python flushes stdout once more at exit, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return BROKEN_PIPE_STATUS
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _write_no_more()
+        return _refuse(f"cannot write the output: {os.strerror(error.errno).lower()}", program)
     return status
+
+
+def _write_no_more() -> None:
+    """Let what is left go nowhere: Python flushes stdout once more at exit, which must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

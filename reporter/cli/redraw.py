@@ -16,26 +16,43 @@ _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 class Screen:
     """Where a text is shown again and again."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, errors: TextIO) -> None:
         self._stream = stream
+        self._errors = errors
         self._terminal = stream.isatty()
         self._shown: object = None
+        self._text = ""
         self._first = True
 
     def show(self, text: str, essence: object) -> None:
         """Show a text; where nothing can be redrawn, only if its `essence` is new."""
         if self._terminal:
-            # Over the old text rather than on an empty screen, which would flicker.
-            lines = fitting(text, shutil.get_terminal_size())
-            drawn = "".join(f"{line}{_CLEAR_LINE}\n" for line in lines)
-            self._stream.write(f"{_CLEAR if self._first else ''}{_HOME}{drawn}{_CLEAR_BELOW}")
+            self._draw(text)
         elif self._first or essence != self._shown:
             self._stream.write(text)
-        else:
-            return
-        self._stream.flush()
+            self._stream.flush()
         self._first = False
-        self._shown = essence
+        self._text, self._shown = text, essence
+
+    def remark(self, text: str, *, keep: bool = False) -> None:
+        """Say why there is no newer text, above the last one if that is to be kept.
+
+        Where nothing can be redrawn it is said once and among the errors, as it is not what was asked for.
+        """
+        if self._terminal:
+            self._draw(f"{text}\n\n{self._text}" if keep else f"{text}\n")
+        elif self._shown != text:
+            self._errors.write(f"{text}\n")
+            self._errors.flush()
+        self._first = False
+        self._shown = text
+
+    def _draw(self, text: str) -> None:
+        # Over the old text rather than on an empty screen, which would flicker.
+        lines = fitting(text, shutil.get_terminal_size())
+        drawn = "".join(f"{line}{_CLEAR_LINE}\n" for line in lines)
+        self._stream.write(f"{_CLEAR if self._first else ''}{_HOME}{drawn}{_CLEAR_BELOW}")
+        self._stream.flush()
 
 
 def fitting(text: str, size: os.terminal_size) -> list[str]:

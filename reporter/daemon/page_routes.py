@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import Address, Handler, check_host
@@ -29,6 +29,12 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+}
+_STREAM_HEADERS: Final = {
+    **_HEADERS,
+    "Content-Type": "text/event-stream",
+    # nginx would collect what is said until there is enough of it.
+    "X-Accel-Buffering": "no",
 }
 
 
@@ -68,6 +74,8 @@ def with_page(
 
     async def stream(request: web.Request) -> web.StreamResponse:
         check_host(request, address)
+        if request.method == hdrs.METH_HEAD:
+            return web.Response(headers=_STREAM_HEADERS)
         return await streams.serve(request)
 
     files = {f"/{name}": partial(file, name=name) for name in TYPES}
@@ -99,7 +107,7 @@ class _Streams:
             self._open -= 1
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
+        response = web.StreamResponse(headers=_STREAM_HEADERS)
         try:
             async with asyncio.timeout(SLOW_SECONDS):
                 await response.prepare(request)

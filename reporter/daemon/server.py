@@ -20,6 +20,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _SHUTDOWN_SECONDS: Final = 1.0
+_LOCKED_DOWN: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
 _NOT_SCRAPED: Final = (
     "this pod was not scraped: it does not run, has no address, lacks the label of --scrape-selector,"
     " or scraping is off"
@@ -99,6 +104,7 @@ class Servers:
         if address is None:
             return None
         app = web.Application()
+        app.on_response_prepare.append(_lock_down)
         for path, handler in routes.items():
             app.router.add_get(path, handler)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
@@ -114,6 +120,12 @@ class Servers:
             ) from None
         port = runner.addresses[0][1]
         return int(port)
+
+
+async def _lock_down(_request: web.Request, response: web.StreamResponse) -> None:
+    """Say of every answer, a refusal too, that it is not kept, not guessed at, and no page."""
+    for name, value in _LOCKED_DOWN.items():
+        response.headers.setdefault(name, value)
 
 
 def _cause(error: OSError) -> str:

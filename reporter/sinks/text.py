@@ -14,7 +14,7 @@ from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
 from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
-from reporter.sinks.verdict import is_cause, is_notice, verdict
+from reporter.sinks.verdict import NO_VERDICT, is_cause, is_notice, verdict, without_verdict
 
 _WIDTH: Final = 100
 _INDENT: Final = "    "
@@ -81,11 +81,14 @@ class _Page:
         style = _Style.BAD if bad else _Style.HEAD if firing else _Style.GOOD
         said = self.paint(verdict(self.report), style)
         counts = Counter(each.disposition for each in self.report.findings)
-        rest = ", ".join(
+        told = [
             f"{counts[each]} {each}"
             for each in Disposition
             if each is not Disposition.FIRING and counts[each]
-        )
+        ]
+        if without := without_verdict(self.report):
+            told.append(f"{len(without)} {NO_VERDICT}")
+        rest = ", ".join(told)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
         return f"{said} {time}" + (f"; {rest}." if rest else ".")
 
@@ -134,11 +137,15 @@ class _Page:
             yield f"{_INDENT}{'  '.join([*cells, row[4]])}"
 
     def ready(self) -> Iterator[str]:
-        """Yield the subjects that are ready by the rules."""
+        """Yield the subjects that are ready by the rules, and those that are neither that nor at fault."""
         subjects = [clean(str(each.subject)) for each in self.report.ready]
         yield from self.section("Ready", subjects)
+        without = [clean(str(each)) for each in without_verdict(self.report)]
+        yield from self.section(NO_VERDICT.capitalize(), without, rest="the page lists all")
 
-    def section(self, title: str, entries: Sequence[str]) -> Iterator[str]:
+    def section(
+        self, title: str, entries: Sequence[str], *, rest: str = "-o json lists all"
+    ) -> Iterator[str]:
         """Yield a titled list, cut where it is long; nothing where it is empty."""
         if not entries:
             return
@@ -146,7 +153,7 @@ class _Page:
         for entry in entries[:_LISTED]:
             yield from _wrapped(entry)
         if len(entries) > _LISTED:
-            yield f"{_INDENT}and {len(entries) - _LISTED} more; -o json lists all"
+            yield f"{_INDENT}and {len(entries) - _LISTED} more; {rest}"
 
     def _title(self, title: str) -> Iterator[str]:
         yield ""

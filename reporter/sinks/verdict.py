@@ -1,7 +1,13 @@
 """The report in one sentence: how many causes fire, and how many notices."""
 
+from typing import Final
+
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.subject import Subject
+
+NO_VERDICT: Final = "no verdict"
+"""What a subject has that is neither ready nor at fault."""
 
 
 def is_cause(finding: ResolvedFinding) -> bool:
@@ -21,6 +27,12 @@ def verdict(report: Report) -> str:
     told = [_counted(count, word) for count, word in ((causes, "cause"), (notices, "notice"))]
     fires = "fires" if causes + notices == 1 else "fire"
     return f"{' and '.join(filter(None, told))} {fires}" if any(told) else "Nothing fires"
+
+
+def without_verdict(report: Report) -> list[Subject]:
+    """Return the subjects that are neither ready nor at fault: they start, or rest on what is unknown."""
+    judged = {each.subject for each in report.findings} | {each.subject for each in report.ready}
+    return sorted(set(report.subjects) - judged)
 
 
 def _counted(count: int, word: str) -> str:

@@ -12,6 +12,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import expect
 
 from reporter.cli import check
+from reporter.daemon import page_routes
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
@@ -109,6 +110,61 @@ async def test_what_is_open_and_focused_stays_when_the_page_renews_itself(served
     await expect(page.locator("h1")).to_have_text("2 causes fire")
     await expect(page.locator(".card dl").first).to_be_visible()
     await expect(summary).to_be_focused()
+
+
+async def test_the_focus_stays_when_what_stood_before_it_is_gone(served, browser):
+    """A cause that clears above the one that is read, and then that one itself."""
+    server = await served(report(finding(KAITO_REASON), finding(GATEWAY, NAMESPACE)))
+    page = await opened(browser, server.url)
+    summary = page.locator(".card", has_text=GATEWAY).locator("summary").first
+    await summary.focus()
+    server.page.passed(later(5, finding(GATEWAY, NAMESPACE)))
+    await expect(page.locator("h1")).to_have_text("1 cause fires")
+    await expect(summary).to_be_focused()
+    server.page.passed(later(10))
+    await expect(page.locator("h1")).to_have_text("Nothing fires")
+    await expect(page.locator("#causes")).to_be_focused()
+
+
+HIDE = """hidden => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+async def test_many_tabs_do_not_starve_each_other(served, browser):
+    """A browser has six connections to a server: a tab that nobody sees keeps none of them."""
+    server = await served(report())
+    page = await opened(browser, server.url)
+    tabs = [page]
+    for _ in range(7):
+        await tabs[-1].evaluate(HIDE, True)
+        tabs.append(await page.context.new_page())
+        await tabs[-1].goto(server.url)
+        await expect(tabs[-1].locator("#live")).to_contain_text("Live.")
+    server.page.passed(later(5, finding(KAITO_REASON)))
+    await expect(tabs[-1].locator("h1")).to_have_text("1 cause fires")
+    await expect(page.locator("h1")).to_have_text("Nothing fires")
+    await page.evaluate(HIDE, False)
+    await expect(page.locator("h1")).to_have_text("1 cause fires")
+    await expect(page.locator("#live")).to_contain_text("Live.")
+
+
+async def test_silence_is_not_taken_for_calm(served, browser, monkeypatch):
+    """A connection that died without a word is said to be lost, and made anew."""
+    monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 3600.0)
+    server = await served(report())
+    page = await browser.new_page()
+    await page.clock.install()
+    await page.goto(server.url)
+    await expect(page.locator("#live")).to_contain_text("Live.")
+    streams = []
+    page.on("request", lambda asked: streams.append(asked.url))
+    await page.clock.run_for(30_000)
+    assert streams == []
+    await page.clock.run_for(10_000)
+    await expect(page.locator("#live")).to_contain_text("Live.")
+    assert f"{server.url}live" in streams
 
 
 async def test_names_from_the_cluster_stay_text(served, browser):

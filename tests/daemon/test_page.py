@@ -157,6 +157,45 @@ async def test_every_answer_is_locked_down(served, path):
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "expected"),
+    [
+        ("GET", "/", {}, 200),
+        ("GET", "/api/v1/report", {}, 200),
+        ("GET", "/api/v1/pods/a/b", {}, 404),
+        ("GET", "/nowhere", HTML, 404),
+        ("POST", "/", HTML, 405),
+        ("GET", "/", {"Host": "attacker.example"}, 403),
+    ],
+)
+async def test_what_is_no_page_is_not_taken_for_one(served, method, path, headers, expected):
+    """Text, JSON and refusals: not kept, not guessed at, nothing loaded, in no frame."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(method, served.url + path[1:], headers=headers) as answer,
+    ):
+        assert answer.status == expected
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+async def test_a_stream_is_asked_for_by_its_head(served, monkeypatch):
+    """The answer ends, holds nothing, and takes no place; nginx is told not to collect the rest."""
+    monkeypatch.setattr(page_routes, "MOST_STREAMS", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    asked = "{} /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    writer.write((asked.format("HEAD") + asked.format("GET")).encode())
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        first = await reader.readuntil(b"\r\n\r\n")
+        second = await reader.readline()
+    writer.close()
+    assert first.startswith(b"HTTP/1.1 200 ")
+    assert b"text/event-stream" in first
+    assert b"X-Accel-Buffering: no" in first
+    assert second.startswith(b"HTTP/1.1 503 ")
+
+
 @pytest.mark.parametrize("path", ["/", "/page.css", "/page.js", "/icon.svg", "/live"])
 async def test_nothing_is_served_under_another_name(served, path):
     """The Host header is checked as for the report."""

@@ -193,6 +193,6 @@ def _footer(view: PageView) -> Markup:
         told.append(
             "This replica leads and writes Events."
             if about.leading
-            else "This replica stands by: another one writes Events."
+            else "This replica does not lead: it writes no Events."
         )
     return element("footer", element("p", " ".join(told)) if told else None)

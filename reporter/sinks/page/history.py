@@ -1,5 +1,6 @@
 """Which episodes there were lately, from one report to the next, and from our Events on record."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -18,18 +19,21 @@ KEPT: Final = timedelta(hours=1)
 MOST: Final = 500
 """Most episodes that are over and kept; the newest stay."""
 
-_FIRES: Final = frozenset({Disposition.FIRING, Disposition.CLEARING})
+_APART: Final = timedelta(seconds=5)
+"""Two replicas may see the same change so far apart; episodes of one finding are further apart."""
+
+_GOES_ON: Final = frozenset({Disposition.FIRING, Disposition.CLEARING, Disposition.MUTED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """The time that a finding fired.
+    """The time that a finding fired, or would have if it were not muted.
 
     Attributes:
         key: of the finding.
         mark: how it looks.
         began: its start, as the report or its Event says it.
-        ended: None while it fires or clears.
+        ended: None while it fires, clears or is muted.
         about: the end is when its Event said last that it fires, so at most a refresh too early.
 
     """
@@ -69,10 +73,10 @@ class History:
         going_on: dict[FindingKey, Episode] = {}
         ended: list[Episode] = []
         for finding in report.findings:
-            if finding.disposition in _FIRES:
+            if finding.disposition in _GOES_ON:
                 key = finding.key
                 before = self.going_on.get(key)
-                if before is not None and before.began != finding.since:
+                if before is not None and before.began < finding.since:
                     # It ended and began anew between two reports.
                     ended.append(replace(before, ended=finding.since))
                 going_on[key] = Episode(key=key, mark=mark_of(finding), began=finding.since)
@@ -94,14 +98,24 @@ class History:
         An Event that says that a fault goes on, of which the report knows nothing, was left behind
         by a reporter that ended: the fault is over all the same.
         """
-        known = {(each.key, each.began) for each in (*self.going_on.values(), *self.over)}
+        known: dict[FindingKey, list[Episode]] = defaultdict(list)
+        for each in (*self.going_on.values(), *self.over):
+            known[each.key].append(each)
+        told = (
+            _episode(each, now) for each in records if each.since <= now and _lasts(each, catalogue)
+        )
         recorded = (
-            _episode(each, now)
-            for each in records
-            if (each.key, each.since) not in known and each.since <= now and _lasts(each, catalogue)
+            each for each in told if not any(_is_same(each, seen, now) for seen in known[each.key])
         )
         over = sorted((*self.over, *recorded), key=lambda each: each.ended or now)
         return replace(self, over=_kept(over, now), recorded=True)
+
+
+def _is_same(recorded: Episode, seen: Episode, now: datetime) -> bool:
+    """Tell whether an Event is about an episode that was seen here: replicas date it a little apart."""
+    return seen.began - _APART <= (recorded.ended or now) and recorded.began - _APART <= (
+        seen.ended or now
+    )
 
 
 def _kept(over: Iterable[Episode], now: datetime) -> tuple[Episode, ...]:

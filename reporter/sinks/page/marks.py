@@ -5,6 +5,7 @@ from typing import Final
 
 from reporter.model.reason import EventType
 from reporter.model.report import ResolvedFinding
+from reporter.sinks.verdict import NO_VERDICT
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ HELD: Final = Mark("held", "held", 4)
 SECONDARY: Final = Mark("secondary", "secondary", 5)
 SUPPRESSED: Final = Mark("suppressed", "suppressed", 6)
 MUTED: Final = Mark("muted", "muted", 7)
-UNKNOWN: Final = Mark("unknown", "no verdict", 8)
+UNKNOWN: Final = Mark("unknown", NO_VERDICT, 8)
 READY: Final = Mark("ready", "ready", 9)
 
 ALL: Final = (

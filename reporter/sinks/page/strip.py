@@ -10,6 +10,7 @@ from reporter.model.finding import FindingKey
 from reporter.model.text import clean
 from reporter.sinks.age import age
 from reporter.sinks.page.history import KEPT, Episode, History
+from reporter.sinks.page.marks import MUTED
 from reporter.sinks.page.view import Span, Strip, StripRow
 
 ROWS: Final = 30
@@ -24,7 +25,7 @@ def strip_of(
     id_of: Callable[[FindingKey], str],
     catalogue: Catalogue,
 ) -> Strip:
-    """Return the hour that ends `now`: what goes on first, then what ended last."""
+    """Return the hour that ends `now`: what goes on, then what ended last, then what is muted."""
     by_finding: dict[str, list[Episode]] = defaultdict(list)
     for episode in (*history.over, *history.going_on.values()):
         by_finding[id_of(episode.key)].append(episode)
@@ -36,10 +37,14 @@ def strip_of(
 
 def _order(
     episode: Episode, now: datetime, catalogue: Catalogue
-) -> tuple[bool, float, int, object]:
+) -> tuple[bool, bool, float, int, object]:
     over = episode.ended is not None
     ago = (now - episode.ended).total_seconds() if episode.ended else 0.0
-    return over, ago, catalogue.rank(episode.key.reason), episode.key
+    return _is_muted(episode), over, ago, catalogue.rank(episode.key.reason), episode.key
+
+
+def _is_muted(episode: Episode) -> bool:
+    return episode.ended is None and episode.mark is MUTED
 
 
 def _row(id_: str, episodes: Sequence[Episode], now: datetime) -> StripRow:
@@ -71,7 +76,8 @@ def _told(episode: Episode, now: datetime) -> str:
     began = episode.began.astimezone(UTC)
     form = "%H:%M:%S" if now - began < KEPT * 12 else "%Y-%m-%d %H:%M"
     if episode.ended is None:
-        return f"since {began.strftime(form)} ({age(now - began)})"
+        muted = ", muted" if _is_muted(episode) else ""
+        return f"since {began.strftime(form)} ({age(now - began)}){muted}"
     ended = episode.ended.astimezone(UTC)
     about = "about " if episode.about else ""
     return f"{began.strftime(form)} to {about}{ended:%H:%M:%S} ({age(ended - began)})"

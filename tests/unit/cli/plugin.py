@@ -47,13 +47,20 @@ def install(folder: Path) -> Path:
 @contextmanager
 def sandbox(dump: Path, folder: Path) -> Iterator[Path]:
     """Serve a dump and yield the kubeconfig."""
+    with served(dump, folder) as (_, kubeconfig):
+        yield kubeconfig
+
+
+@contextmanager
+def served(dump: Path, folder: Path) -> Iterator[tuple[subprocess.Popen, Path]]:
+    """Serve a dump and yield the server, to be killed if need be, and the kubeconfig."""
     kubeconfig = folder / "kubeconfig"
     command = [sys.executable, "-m", "reporter", "sandbox", "--from", dump]
     with subprocess.Popen(
         [*command, "--kubeconfig", kubeconfig], stdout=subprocess.PIPE, cwd=ROOT
     ) as server:
         server.stdout.readline()
-        yield kubeconfig
+        yield server, kubeconfig
         server.send_signal(signal.SIGTERM)
 
 

@@ -2,16 +2,25 @@ import asyncio
 import io
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from asyncio.subprocess import PIPE
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+import yaml
 
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.cli import check
+from reporter.cli.configure import load_settings
+from reporter.model.instant import parse_rfc3339
 from reporter.sandbox.faults import Fault
 from reporter.sandbox.serve import running
+from reporter.snapshot.documents import sources_of
+from reporter.snapshot.dump import load_dump
+from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served
 
 NOW = "2026-11-20T12:00:00Z"
 
@@ -247,6 +256,68 @@ def test_a_cluster_that_cannot_be_reached(run, argv, says):
     status, out, err = run("check", *argv)
     assert (status, out) == (2, "")
     assert says in err
+
+
+def test_what_is_not_listed_in_time_is_unknown_and_delays_nothing(broken):
+    """One kind that the server cannot list does not make a broken stack look well."""
+    settings = load_settings({}, None)
+    dump = load_dump(sources_of([str(broken)])).snapshot
+    late = ResourceState(Served.UNKNOWN, confirmed=False, cause=NOT_LISTED)
+    partly = replace(dump, states={**dump.states, DEPLOYMENTS: late})
+    found = {}
+    for name, snapshot in (("whole", dump), ("partly", partly)):
+        look = check.Look(snapshot=snapshot, now=parse_rfc3339(NOW), about="")
+        report = check.evaluate_look(look, settings, from_dump=True)
+        found[name] = {each.reason for each in report.findings if each.disposition == "firing"}
+        unknown = {each.resource for each in report.unknown}
+    assert str(DEPLOYMENTS) in unknown
+    kaito = "clusterKaitoControllerNotReady"
+    assert kaito in found["whole"]
+    assert found["whole"] - {kaito} <= found["partly"]
+
+
+def kubeconfig_of(folder, server, token=""):
+    """Write a kubeconfig for a server."""
+    path = folder / "kubeconfig.yaml"
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "here", "cluster": {"server": server}}],
+        "users": [{"name": "me", "user": {"token": token} if token else {}}],
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+        "current-context": "here",
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def test_a_server_that_does_not_answer_is_named_at_once(run, tmp_path):
+    """In one line with the cause, and not after half a minute that nothing could be read."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        server = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        status, out, err = run("check", "--kubeconfig", kubeconfig_of(tmp_path, server))
+    assert (status, out) == (2, "")
+    assert err.startswith(f"status-reporter: check: {server}: ")
+    assert "cannot connect to the API server" in err
+    assert "--kubeconfig" not in err
+    assert err.count("\n") == 1
+
+
+async def test_a_server_that_does_not_know_us_is_named_at_once(tmp_path):
+    """A token that has expired is no cluster of which nothing could be read."""
+    async with running((), token="right") as sandbox:
+        path = kubeconfig_of(tmp_path, sandbox.url, "wrong")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "reporter", "check", "--kubeconfig", str(path)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+    assert (process.returncode, out) == (2, b"")
+    assert err.startswith(f"status-reporter: check: {sandbox.url}: ".encode())
+    assert b"401" in err
+    assert err.count(b"\n") == 1
 
 
 def test_the_time_of_a_dump_is_at_most_the_present(run, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,20 @@ def test_a_closed_pipe_is_quiet():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_full_disk_is_one_line_and_status_2(healthy):
+    """Status 1 would say that something fires."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "reporter", "check", "--from", healthy],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "status-reporter: cannot write the output: no space left on device\n"
 
 
 def test_the_module_is_the_program():

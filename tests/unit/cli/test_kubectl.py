@@ -11,8 +11,11 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+from reporter.cli.kubectl import in_namespace
+from reporter.model.subject import CLUSTER
 from tests.unit.cli.conftest import EXAMPLES
-from tests.unit.cli.plugin import Plugin, install, read_until, sandbox
+from tests.unit.cli.plugin import Plugin, install, read_until, sandbox, served
+from tests.unit.sinks.page.reports import model, report
 
 KAITO = "clusterKaitoControllerNotReady"
 
@@ -47,7 +50,9 @@ def _on(bin_, tmp_path_factory):
         ("broken", ["--fail-on", "none"], 0),
         ("broken", ["-n", "search-models"], 1),
         ("broken", ["--explain", KAITO], 0),
+        ("broken", ["--explain"], 0),
         ("broken", ["--explain", "nonsense"], 2),
+        ("broken", ["--explain", KAITO, "-o", "junit"], 2),
         ("broken", ["--kubeconfig", "/nowhere"], 2),
         ("broken", ["--context", "nobody"], 2),
         ("healthy", ["-n", "search-model"], 2),
@@ -116,6 +121,13 @@ def test_a_namespace_is_shown_with_the_cluster_that_may_be_behind_it(on):
     assert subjects == {"cluster", "inferenceset/search-models/mistral-7b"}
 
 
+def test_subjects_of_other_namespaces_are_not_counted():
+    """Those without a verdict are, where they are of the namespace or the cluster."""
+    here, there = model("a", "here"), model("b", "there")
+    whole = report(subjects=(CLUSTER, here, there))
+    assert in_namespace(whole, "here").subjects == (CLUSTER, here)
+
+
 def test_a_namespace_that_does_not_exist_is_not_green(on):
     """A misspelt name must not look like one where all is well."""
     done = on["healthy"]("-n", "search-model")
@@ -162,6 +174,8 @@ def test_a_reason_is_explained_without_a_cluster(bin_, tmp_path):
     """The plugin is the whole manual."""
     plugin = Plugin(bin_, tmp_path / "no-kubeconfig", tmp_path)
     assert "Raised when:" in plugin("--explain", KAITO.upper()).stdout
+    assert json.loads(plugin("--explain", KAITO, "-o", "json").stdout)["reason"] == KAITO
+    assert f"  {KAITO} " in plugin("--explain").stdout
 
 
 @pytest.fixture(name="own")
@@ -195,6 +209,21 @@ def test_watch_tells_each_change_until_it_is_interrupted(own):
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
         assert process.stderr.read() == b""
+
+
+def test_watch_does_not_take_silence_for_health(bin_, tmp_path):
+    """While the API server is away what was seen stands, and that it may be old is said, not printed."""
+    with served(EXAMPLES / "broken-stack", tmp_path) as (server, kubeconfig):
+        plugin = Plugin(bin_, kubeconfig, tmp_path)
+        with plugin.running("-w", "-o", "events", output=subprocess.PIPE) as process:
+            read_until(process.stdout.fileno(), f"LAST SEEN[^$]*{KAITO}")
+            server.kill()
+            read_until(process.stderr.fileno(), "The connection to the API server was lost: .*\n")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 0
+            again = process.stdout.read()
+            assert b"No Events" not in again
+            assert b"LAST SEEN" not in again
 
 
 def test_watch_redraws_a_terminal_in_colours(own):

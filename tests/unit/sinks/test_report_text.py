@@ -12,7 +12,10 @@ from reporter.model.report import (
     SkippedObject,
     UnknownResource,
 )
-from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
+from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject, SubjectKind
+from reporter.sinks.page.build import page_view
+from reporter.sinks.page.history import History
+from reporter.sinks.page.view import About
 from reporter.sinks.text import report_text
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -164,6 +167,20 @@ def test_lists_are_counted_and_cut():
         "Notes:",
         "    Something else.",
     ]
+
+
+def test_subjects_without_a_verdict_are_counted_and_named():
+    """A model that starts is neither ready nor at fault, and is not passed over; the page says the same."""
+    models = [Subject(SubjectKind.INFERENCESET, "team", f"m{number:02}") for number in range(12)]
+    found = report(finding(), subjects=(NAMESPACE, *models))
+    lines = report_text(found).splitlines()
+    assert lines[0] == "1 cause fires at 2026-11-20T12:00:00Z; 12 no verdict."
+    assert lines[-12:] == [
+        "No verdict (12):",
+        *(f"    inferenceset/team/m{number:02}" for number in range(10)),
+        "    and 2 more; the page lists all",
+    ]
+    assert page_view(found, About(), History.of(found)).rest == "12 no verdict"
 
 
 def test_long_messages_are_wrapped():

@@ -6,6 +6,9 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const AGAIN = 1 * SECOND;
 const WITHOUT_STREAM = 15 * SECOND;
+// The daemon says each 10 s that it is there.
+const SILENCE = 35 * SECOND;
+const LOST = "The connection is lost: what you see may be old. Trying again.";
 
 const body = document.body;
 const live = document.getElementById("live");
@@ -55,6 +58,9 @@ function renew(old, fresh) {
   for (const { name, value } of fresh.attributes) {
     if (!KEPT.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
+  // What is gone goes first, so that what stays is not moved: what is moved loses the focus.
+  const staying = new Set([...fresh.children].map((each) => each.id));
+  for (const each of [...old.children]) if (each.id && !staying.has(each.id)) each.remove();
   const byId = new Map([...old.children].filter((each) => each.id).map((each) => [each.id, each]));
   let place = old.firstChild;
   for (const wanted of [...fresh.childNodes]) {
@@ -106,11 +112,15 @@ async function catchUp() {
       const page = await load(location.pathname);
       if (!page || !page.body.dataset.version) break;
       const verdict = document.getElementById("verdict").textContent;
+      const focused = document.activeElement;
+      const around = focused.closest("section[tabindex]");
       for (const id of ["verdict", "rest", "main"]) {
         renew(document.getElementById(id), page.getElementById(id));
       }
       renew(document.querySelector(".overview"), page.querySelector(".overview"));
       renew(document.querySelector("footer"), page.querySelector("footer"));
+      const holder = focused.isConnected ? focused : around;
+      if (holder && holder !== document.activeElement) holder.focus({ preventScroll: true });
       body.dataset.version = page.body.dataset.version;
       body.dataset.now = page.body.dataset.now;
       outdated = false;
@@ -136,9 +146,34 @@ function tell(text) {
   live.hidden = !text;
 }
 
+let stream = null;
+let timer = 0;
+
+function leave() {
+  clearTimeout(timer);
+  if (stream) stream.close();
+  stream = null;
+}
+
+// A connection may die without a word, and a proxy may hold back what is said.
+function expectNews(within) {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    tell(LOST);
+    outdated = true;
+    catchUp();
+    listen();
+  }, within);
+}
+
 function listen() {
-  const stream = new EventSource("live");
+  leave();
+  // A browser has six connections to a server for all of its tabs: one that nobody sees holds none.
+  if (document.hidden) return;
+  stream = new EventSource("live");
+  expectNews(SILENCE);
   stream.addEventListener("report", (event) => {
+    expectNews(SILENCE);
     const { version, now, age } = JSON.parse(event.data);
     wanted = version;
     ahead = Date.parse(now) + age * SECOND - Date.now();
@@ -146,15 +181,26 @@ function listen() {
     catchUp();
   });
   stream.onerror = () => {
-    tell("The connection is lost: what you see may be old. Trying again.");
+    tell(LOST);
     if (stream.readyState === EventSource.CLOSED) {
-      setTimeout(listen, WITHOUT_STREAM);
+      expectNews(WITHOUT_STREAM);
       outdated = true;
       catchUp();
     }
   };
-  addEventListener("pagehide", () => stream.close());
 }
+
+function begin() {
+  tell("Connecting.");
+  listen();
+}
+
+document.addEventListener("visibilitychange", begin);
+addEventListener("pagehide", leave);
+addEventListener("pageshow", (event) => {
+  // It comes back from the browser's memory as it was left.
+  if (event.persisted) begin();
+});
 
 // Narrowing
 
@@ -168,7 +214,9 @@ function narrow() {
   for (const list of document.querySelectorAll(".layer details")) {
     if (text && list.querySelector(".names > li:not([hidden])")) list.open = true;
   }
-  shown.textContent = text ? (count ? `${count} shown` : "Nothing names this") : "";
+  const told = text ? (count ? `${count} shown` : "Nothing names this") : "";
+  // A screen reader speaks whatever is set here, also if it is the same.
+  if (shown.textContent !== told) shown.textContent = told;
 }
 
 function words(each) {
@@ -209,6 +257,6 @@ if (query.value) {
   // The server narrowed the page; from here on the script does.
   outdated = true;
 }
-listen();
+begin();
 catchUp();
 reveal();

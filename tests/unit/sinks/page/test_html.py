@@ -131,6 +131,15 @@ def test_nothing_is_loaded_from_elsewhere(live):
     assert ("style" in tree.tags) is not live
 
 
+@pytest.mark.parametrize("leading", [True, False, None])
+def test_a_replica_says_only_of_itself_who_writes(leading):
+    """Who does not lead cannot know whether another one does: the API server may be away."""
+    found = report()
+    text = Tree(page_html(page_view(found, About(leading=leading), History.of(found)))).text
+    assert ("This replica leads and writes Events." in text) is (leading is True)
+    assert ("This replica does not lead: it writes no Events." in text) is (leading is False)
+
+
 @pytest.mark.parametrize("name", TYPES)
 def test_the_files_name_no_other_place(name):
     """Neither the style sheet nor the script loads anything from elsewhere."""

@@ -19,6 +19,7 @@ from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, mode
 
 FIRING, CLEARING = Disposition.FIRING, Disposition.CLEARING
 SUPPRESSED, PENDING = Disposition.SUPPRESSED, Disposition.PENDING
+MUTED = Disposition.MUTED
 
 
 def at(seconds):
@@ -56,6 +57,21 @@ def kaito(disposition=FIRING, since=0):
             id="suppressed is over",
         ),
         pytest.param(
+            [later(60, kaito()), later(90, kaito(MUTED))],
+            ["since 12:00:00 (90s), muted"],
+            id="muted goes on",
+        ),
+        pytest.param(
+            [later(60, kaito()), later(90, kaito(MUTED)), later(300, kaito())],
+            ["since 12:00:00 (5m)"],
+            id="told again after a mute, it is one episode",
+        ),
+        pytest.param(
+            [later(60, kaito(MUTED)), later(90)],
+            ["12:00:00 to 12:01:30 (90s)"],
+            id="muted until it was over",
+        ),
+        pytest.param(
             [later(60, kaito()), later(90), later(300, kaito(since=200))],
             ["12:00:00 to 12:01:30 (90s), since 12:03:20 (100s)"],
             id="again",
@@ -64,6 +80,11 @@ def kaito(disposition=FIRING, since=0):
             [later(60, kaito()), later(300, kaito(since=200))],
             ["12:00:00 to 12:03:20 (3m20s), since 12:03:20 (100s)"],
             id="again between two looks",
+        ),
+        pytest.param(
+            [later(60, kaito()), later(300, kaito(since=-200))],
+            ["since 11:56:40 (8m20s)"],
+            id="it turns out to have begun before",
         ),
         pytest.param([later(60, kaito(PENDING)), later(90)], [], id="never fired"),
         pytest.param(
@@ -105,6 +126,15 @@ def test_what_goes_on_comes_before_what_is_over():
     a, b = finding(PODS, model("a")), finding(PODS, model("b"))
     rows = strip(later(0, a, b), later(10, b), later(20), later(30, kaito())).rows
     assert [row.subject.rpartition("/")[2] for row in rows] == ["cluster", "b", "a"]
+
+
+def test_what_is_muted_leaves_the_lines_to_what_is_not():
+    """A mute may last for weeks."""
+    a, b = finding(PODS, model("a")), finding(PODS, model("b"))
+    muted = finding(KAITO, disposition=MUTED)
+    rows = strip(later(0, muted, a, b), later(10, muted, b)).rows
+    assert [row.subject.rpartition("/")[2] for row in rows] == ["b", "a", "cluster"]
+    assert rows[-1].mark.name == "muted"
 
 
 def test_the_history_is_bounded(monkeypatch):
@@ -157,9 +187,27 @@ def restarted(events, *reports):
         ),
         pytest.param(
             [record(kaito(), 300)],
+            [later(1200, kaito(MUTED))],
+            ["since 12:00:00 (20m), muted"],
+            id="it was muted before the restart, and goes on",
+        ),
+        pytest.param(
+            [record(kaito(), 300)],
             [later(600, kaito()), later(1200)],
             ["12:00:00 to 12:20:00 (20m)"],
             id="what was seen is better known",
+        ),
+        pytest.param(
+            [record(kaito(since=1), 2)],
+            [later(60, kaito()), later(90)],
+            ["12:00:00 to 12:01:30 (90s)"],
+            id="another replica dated it a little later",
+        ),
+        pytest.param(
+            [record(kaito(since=-1), 0)],
+            [later(60, kaito(since=2))],
+            ["since 12:00:02 (58s)"],
+            id="another replica dated it a little earlier",
         ),
         pytest.param(
             [record(kaito(), 300), record(kaito(since=600), 900)],
