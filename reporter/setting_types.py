@@ -155,6 +155,7 @@ def _are_reasons(names: _ReasonsT, info: ValidationInfo) -> _ReasonsT:
 
 def _switch(value: object) -> object:
     """Take `on` and `off` for themselves, and anything else for a list."""
+    value = _mode(value)
     return value if value in tuple(Switched) else _split(value)
 
 
@@ -207,6 +208,9 @@ def _is_path(path: str) -> str:
     return path
 
 
+YamlSwitch: Final = BeforeValidator(_mode)
+"""For a choice that has `off`, or `on`."""
+
 Seconds = Annotated[int, Field(ge=0, le=86_400)]
 Reasons = Annotated[
     tuple[str, ...],
@@ -243,7 +247,7 @@ Windows = Annotated[
     Allowed("REASON=SECONDS, comma-separated, with runtime reasons and 1 to 86400"),
 ]
 Stacks = Annotated[
-    dict[Stack, Annotated[StackMode, BeforeValidator(_mode)]],
+    dict[Stack, Annotated[StackMode, YamlSwitch]],
     NoDecode,
     BeforeValidator(_pairs),
     Allowed("STACK=MODE, comma-separated: kaito, kthena, otterscale, kserve; auto, on, off"),
@@ -256,7 +260,7 @@ Thresholds = Annotated[
     Allowed("NAME=VALUE, comma-separated; docs/runtime.md lists names and limits"),
 ]
 DeploymentName = Annotated[
-    str, AfterValidator(_is_name), Allowed("the name of a Deployment, or nothing")
+    str, AfterValidator(_is_name), Allowed('the name of a Deployment, or ""')
 ]
 Address = Annotated[str, AfterValidator(_is_address), Allowed("HOST:PORT, :PORT or 0")]
 LabelKey = Annotated[

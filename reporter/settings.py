@@ -52,6 +52,7 @@ from reporter.setting_types import (
     Thresholds,
     UrlPath,
     Windows,
+    YamlSwitch,
 )
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
@@ -110,7 +111,7 @@ class EvaluationSettings(BaseSettings):
     runtime_threshold: Thresholds = {}
     """Thresholds of runtime reasons: NAME=VALUE, comma-separated or repeated."""
 
-    scrape_via: ScrapeVia = ScrapeVia.DIRECT
+    scrape_via: Annotated[ScrapeVia, YamlSwitch] = ScrapeVia.DIRECT
     """How pods are scraped: by their IP, through the API server's pod proxy, or not at all."""
 
     scrape_interval_seconds: Annotated[
@@ -306,7 +307,7 @@ class DaemonSettings(EvaluationSettings):
     scrape_scheme: ScrapeScheme = ScrapeScheme.HTTP
     """What the port speaks; certificates are not verified, as they do not name the pods' IPs."""
 
-    modelserving_status: ModelServingStatus = ModelServingStatus.OFF
+    modelserving_status: Annotated[ModelServingStatus, YamlSwitch] = ModelServingStatus.OFF
     """What is written of the status of ModelServings: off, roles (roleStatuses only), or full."""
 
     role_events: bool = False

@@ -213,7 +213,9 @@ def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
             why = f" ({clean(str(cause))})" if isinstance(cause, ValueError) else ""
             takes = allowed(field)
         name, value = _given(field, layers)
-        lines.setdefault(field, f"{name}: {_shown(value)} is not allowed{why}; allowed: {takes}")
+        empty = value in (None, ()) and not any(field in layer.values for layer in layers)
+        wrong = "not given" if empty else f"{_shown(value)} is not allowed{why}"
+        lines.setdefault(field, f"{name}: {wrong}; allowed: {takes}")
     return list(lines.values())
 
 

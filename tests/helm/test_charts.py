@@ -163,7 +163,7 @@ def test_the_notes_name_what_is_there(notes):
         ({"leaderElection.id": "mine"}, COMPONENT + "\n\nWhat it sees", "get lease mine"),
         ({"reportBindAddress": "0"}, "port-forward", "the report is switched off"),
         ({"reportBindAddress": "127.0.0.1:9000"}, ":8082\n", "8082:9000"),
-        ({"rbac.create": False}, "", "No roles were made"),
+        ({"rbac.create": False}, "", "No roles were made for it"),
         ({}, "model pods", ""),
         ({"scrape.via": "off"}, "pods/proxy", "The metrics of model pods are not read"),
         ({"scrape.via": "apiserver-proxy"}, "are not read", "GET any port of any pod (pods/proxy)"),
@@ -197,6 +197,14 @@ def test_the_notes_name_what_is_there(notes):
         ),
         ({}, "once more", ""),
         ({"mirrorToWorkload": True}, "", "may create and patch Events in every namespace"),
+        ({"mirrorToWorkload": True}, "", "describe inferenceset <name>"),
+        (
+            {"mirrorToWorkload": True, "stacks": {"kaito": "off", "kserve": "off"}},
+            "inferenceset",
+            "describe modelserving <name>",
+        ),
+        ({"mirrorToWorkload": True, "rbac.create": False}, "may create", "(mirrorToWorkload):"),
+        ({"modelServing.roleEvents": True, "rbac.create": False}, "may create", "ModelServings."),
         (
             {"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}},
             "node provisioner",

@@ -99,3 +99,49 @@ def test_only_the_daemon_gets_a_token(rendered):
         assert each["spec"]["automountServiceAccountToken"] is False
     for each in rendered.of("ServiceAccount"):
         assert each["automountServiceAccountToken"] is False
+
+
+def test_common_labels_are_on_every_object():
+    """A cluster whose policies ask for a label asks for it on the pod of `helm test` too."""
+    values = {"app.kubernetes.io/component": "other", "cost-centre": "42"}
+    rendered = render({"commonLabels": values})
+    assert {each["metadata"]["labels"]["cost-centre"] for each in rendered} == {"42"}
+    pod, template = rendered.one("Pod"), rendered.deployment["spec"]["template"]
+    assert pod["metadata"]["labels"]["app.kubernetes.io/component"] == "status-reporter-test"
+    assert template["metadata"]["labels"]["app.kubernetes.io/component"] == "status-reporter"
+
+
+@pytest.mark.parametrize("name", ["123", "0x1f", "null", "true"])
+def test_names_that_yaml_takes_for_something_else_stay_texts(name):
+    """A namespace may be named by a number, such as that of a project."""
+    values = {
+        "fullnameOverride": name,
+        "image.pullSecrets": [name],
+        "priorityClassName": name,
+        "scrape.selector": name,
+        "serviceAccount": {"create": False, "name": name},
+        "networkPolicy.enabled": True,
+        "serviceMonitor.enabled": True,
+        "dashboard.enabled": True,
+        "modelServing.crd.install": True,
+        "customComponents": [
+            {"reason": "clusterANotReady", "layer": "cluster", "crd": {"name": "a.b.c"}}
+        ],
+    }
+    rendered = render(values, release=name, namespace=name)
+    assert {type(value) for value in texts(list(rendered))} == {str}
+
+
+TEXTS = {"name", "namespace", "serviceAccountName", "priorityClassName", "key"}
+
+
+def texts(node):
+    """Yield what stands where Kubernetes wants a name or a key."""
+    if isinstance(node, list):
+        for each in node:
+            yield from texts(each)
+    elif isinstance(node, dict) and node.get("kind") != "CustomResourceDefinition":
+        for key, each in node.items():
+            if key in TEXTS and not isinstance(each, dict):
+                yield each
+            yield from texts(each)

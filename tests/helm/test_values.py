@@ -3,6 +3,7 @@
 import pytest
 import yaml
 
+from reporter.catalogue.runtime import DOWNLOAD_STALLED, RUNTIME_NAMES
 from tests.helm.charts import REPORTER, lint, load, render, template
 
 ROWS = load("rendered.yaml")
@@ -97,6 +98,29 @@ def walk(node, path=""):
             "scrape.intervalSeconds is 60: it must be 87 or more",
         ),
         (
+            {
+                "runtime.thresholds": {"stalled-without-demand-seconds": 9990.5},
+                "scrape.intervalSeconds": 10,
+            },
+            "scrape.intervalSeconds is 10: it must be 11 or more",
+        ),
+        (
+            {"grace": {"inferencesetEngineStalled": 20000}},
+            "scrape.intervalSeconds is 15: it must be 21 or more, as the longest window is 20000 s",
+        ),
+        (
+            {"grace": {"inferencesetWeightDownloadSlow": 20000}},
+            "scrape.intervalSeconds is 15: it must be 21 or more, as the longest window is 20000 s",
+        ),
+        (
+            {"leaderElection.leaseDurationSeconds": 5, "leaderElection.renewDeadlineSeconds": None},
+            "leaseDurationSeconds is 5: it must be more than renewDeadlineSeconds, which is 10",
+        ),
+        (
+            {"serviceMonitor.enabled": True, "serviceMonitor.interval": "5s"},
+            "serviceMonitor.scrapeTimeout is 10s: it must not be more than interval, which is 5s",
+        ),
+        (
             {"controlPlane.weightDownload.metricPort": 8000, "scrape.port": 9000},
             "metricPort is 8000 and scrape.port is 9000: they are two names of one port",
         ),
@@ -115,6 +139,37 @@ def test_values_that_do_not_fit_together_are_not_installed(values, says):
     rendered = template(values)
     assert rendered.returncode != 0
     assert says in rendered.stderr
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        # Another one counts for the first, and the second has no window.
+        {
+            "grace": {"inferencesetEngineStalled": 20000},
+            "runtime.windows": {"inferencesetEngineStalled": 300},
+        },
+        {"grace": {"clusterBBRNotReady": 86400}},
+        {"serviceMonitor.enabled": True, "serviceMonitor.interval": "1m30s"},
+        {
+            "serviceMonitor.enabled": True,
+            "serviceMonitor.interval": "1m",
+            "serviceMonitor.scrapeTimeout": "60000ms",
+        },
+        {"image.repository": "registry.example:5000/a_b/status-reporter"},
+        {"controlPlane.istiodDeployment": "istiod.v1-a"},
+    ],
+)
+def test_values_that_look_alike_are_installed(values):
+    """What is refused is no more than what would fail later."""
+    done = template(values)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_chart_knows_whose_grace_is_a_window():
+    """The program counts such a grace, so the chart's check of the interval does."""
+    listed = yaml.safe_load((REPORTER / "files" / "windowed-reasons.yaml").read_text())
+    assert listed == [DOWNLOAD_STALLED, *RUNTIME_NAMES]
 
 
 @pytest.mark.parametrize("values", [{"global": {"anything": 1}}, {"enabled": True}])

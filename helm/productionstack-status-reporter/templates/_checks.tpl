@@ -1,25 +1,41 @@
 {{/* What the schema cannot say because it compares values. */}}
 {{- define "status-reporter.checks" -}}
 {{- with .Values.leaderElection -}}
-{{- if and .leaseDurationSeconds .renewDeadlineSeconds .retryPeriodSeconds -}}
-{{- if le (float64 .leaseDurationSeconds) (float64 .renewDeadlineSeconds) -}}
-{{- fail (printf "leaderElection.leaseDurationSeconds is %v: it must be more than renewDeadlineSeconds, which is %v" .leaseDurationSeconds .renewDeadlineSeconds) -}}
+{{- $lease := .leaseDurationSeconds | default 15 -}}
+{{- $renew := .renewDeadlineSeconds | default 10 -}}
+{{- $retry := .retryPeriodSeconds | default 2 -}}
+{{- if le (float64 $lease) (float64 $renew) -}}
+{{- fail (printf "leaderElection.leaseDurationSeconds is %v: it must be more than renewDeadlineSeconds, which is %v" $lease $renew) -}}
 {{- end -}}
-{{- $shortest := mulf 1.2 .retryPeriodSeconds -}}
-{{- if le (float64 .renewDeadlineSeconds) $shortest -}}
-{{- fail (printf "leaderElection.renewDeadlineSeconds is %v: it must be more than 1.2 times retryPeriodSeconds, which is %v" .renewDeadlineSeconds $shortest) -}}
+{{- $shortest := mulf 1.2 $retry -}}
+{{- if le (float64 $renew) $shortest -}}
+{{- fail (printf "leaderElection.renewDeadlineSeconds is %v: it must be more than 1.2 times retryPeriodSeconds, which is %v" $renew $shortest) -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-{{- $longest := max (.Values.controlPlane.weightDownload.windowSeconds | default 0 | int) (get (.Values.runtime.thresholds | default dict) "stalled-without-demand-seconds" | default 0 | int) -}}
-{{- range .Values.runtime.windows -}}
+{{- $grace := .Values.grace | default dict -}}
+{{- $slow := get $grace "inferencesetWeightDownloadSlow" | default .Values.controlPlane.weightDownload.windowSeconds | default 0 | int -}}
+{{- $longest := max $slow (get (.Values.runtime.thresholds | default dict) "stalled-without-demand-seconds" | default 0 | ceil | int) -}}
+{{- $windows := .Values.runtime.windows | default dict -}}
+{{- range $windows -}}
 {{- $longest = max $longest (int .) -}}
+{{- end -}}
+{{- /* A grace of such a reason is its window. */ -}}
+{{- $windowed := .Files.Get "files/windowed-reasons.yaml" | fromYamlArray -}}
+{{- range $reason, $seconds := $grace -}}
+{{- if and (has $reason $windowed) (not (hasKey $windows $reason)) -}}
+{{- $longest = max $longest (int $seconds) -}}
+{{- end -}}
 {{- end -}}
 {{- /* A thousand scrapes of a pod are kept. */ -}}
 {{- $shortest := ceil (divf $longest 999) | int -}}
 {{- $interval := include "status-reporter.scrapeSeconds" . | int -}}
 {{- if and (lt $interval $shortest) (ne (include "status-reporter.scrapeVia" .) "off") -}}
 {{- fail (printf "scrape.intervalSeconds is %d: it must be %d or more, as the longest window is %d s" $interval $shortest $longest) -}}
+{{- end -}}
+{{- with .Values.serviceMonitor -}}
+{{- if and .enabled (gt (include "status-reporter.milliseconds" .scrapeTimeout | int) (include "status-reporter.milliseconds" .interval | int)) -}}
+{{- fail (printf "serviceMonitor.scrapeTimeout is %s: it must not be more than interval, which is %s, or the Prometheus operator leaves the ServiceMonitor out" .scrapeTimeout .interval) -}}
+{{- end -}}
 {{- end -}}
 {{- if eq (include "status-reporter.stacks" . | fromYaml).kthena "off" -}}
 {{- $status := include "status-reporter.modelServingStatus" . -}}
@@ -36,4 +52,14 @@
 {{- fail (printf "controlPlane.weightDownload.metricPort is %v and scrape.port is %v: they are two names of one port, so set one" . $.Values.scrape.port) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* A duration of Prometheus (`1m30s`) in milliseconds. */}}
+{{- define "status-reporter.milliseconds" -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+(ms|s|m|h)" . -1 -}}
+{{- $unit := regexFind "[a-z]+" . -}}
+{{- $sum = add $sum (mul (trimSuffix $unit . | int) (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit)) -}}
+{{- end -}}
+{{- $sum -}}
 {{- end -}}

@@ -11,8 +11,8 @@ Everything it told in the last hour:
   kubectl -n kube-system get events --field-selector source=productionstack-status-reporter
 {{- if .Values.mirrorToWorkload }}
 
-It writes Events about models once more on the models themselves (mirrorToWorkload), and may create and patch Events in every namespace:
-  kubectl -n <namespace> describe inferenceset <name>
+It writes Events about models once more on the models themselves (mirrorToWorkload){{ if .Values.rbac.create }}, and may create and patch Events in every namespace{{ end }}:
+  kubectl -n <namespace> describe {{ include "status-reporter.someModel" . }} <name>
 {{- end }}
 {{- if .Values.leaderElection.enabled }}
 
@@ -48,11 +48,23 @@ It reads the metrics of model pods through the API server, and so may GET any po
 {{- end }}
 {{- if not .Values.rbac.create }}
 
-No roles were made (rbac.create is false). What it may not read it tells as clusterStatusUnknown.
+No roles were made for it (rbac.create is false). What it may not read it tells as clusterStatusUnknown.
 {{- end }}
 {{- if not .Values.controlPlane.nodeProvisioner.name }}
 
 The node provisioner is not looked at: controlPlane.nodeProvisioner.name is empty.
 {{- end }}
 {{- include "status-reporter.modelServingNotes" . }}
+{{- end -}}
+
+{{/* A kind of models that is looked at, for an example. */}}
+{{- define "status-reporter.someModel" -}}
+{{- $modes := include "status-reporter.stacks" . | fromYaml -}}
+{{- $kinds := list -}}
+{{- range $stack, $kind := dict "kaito" "inferenceset" "kthena" "modelserving" "otterscale" "modelservice" "kserve" "inferenceservice" -}}
+{{- if ne (get $modes $stack) "off" -}}
+{{- $kinds = append $kinds $kind -}}
+{{- end -}}
+{{- end -}}
+{{- first $kinds | default "<kind>" -}}
 {{- end -}}

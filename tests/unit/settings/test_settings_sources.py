@@ -115,6 +115,10 @@ def test_forms_of_flags(argv, field, value):
         ("grace: {clusterBBRNotReady: 5}", "grace", {"clusterBBRNotReady": 5}),
         ("grace: [clusterBBRNotReady=5]", "grace", {"clusterBBRNotReady": 5}),
         ("leader-elect: off", "leader_elect", False),
+        ("scrape-via: off", "scrape_via", "off"),
+        ("modelserving-status: off", "modelserving_status", "off"),
+        ("runtime-reasons: off", "runtime_reasons", "off"),
+        ("runtime-reasons: on", "runtime_reasons", "on"),
         ('resync-seconds: "30"', "resync_seconds", 30),
         ("", "resync_seconds", 60),
     ],
@@ -146,7 +150,7 @@ def test_forms_in_the_file(tmp_path, content, field, value):
         ("metrics_bind_address", "8080", "HOST:PORT, :PORT or 0"),
         ("metrics_bind_address", ":99999", "HOST:PORT, :PORT or 0"),
         ("istio_namespace", "Istio System", "names of namespaces, comma-separated"),
-        ("kaito_deployment", "a/b", "the name of a Deployment, or nothing"),
+        ("kaito_deployment", "a/b", 'the name of a Deployment, or ""'),
         ("release_namespace", "", "the name of a namespace"),
         ("leader_election_id", "", "the name of a Lease"),
         ("grace", "clusterBBRNotReady", "REASON=SECONDS"),
@@ -188,6 +192,23 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
     if field not in {"retry_period_seconds", "node_provisioner_name"}:
         assert line.startswith(name)
         assert repr(value)[:50] in line or value in line
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ({"node_provisioner_name": "gpu"}, "--node-provisioner-namespace: not given; allowed: the"),
+        (
+            {"grace": "inferencesetEngineStalled=20000"},
+            "--scrape-interval-seconds: not given; allo",
+        ),
+    ],
+)
+def test_a_setting_that_is_missing_is_not_called_a_wrong_value(flags, says):
+    """It was never written, so there is no `None` or `()` to look for."""
+    with pytest.raises(UsageError) as refused:
+        load_settings(flags)
+    assert str(refused.value).startswith(says)
 
 
 @pytest.mark.parametrize(
