@@ -238,7 +238,7 @@ class EvaluationSettings(BaseSettings):
     def window_seconds(self, reason: str) -> int:
         """Return the window of a reason that comes from metrics; a grace set for it is the same."""
         if reason == DOWNLOAD_SLOW:
-            return self.weight_download_window_seconds
+            return self.grace.get(reason) or self.weight_download_window_seconds
         chosen = self.runtime_window.get(reason) or self.grace.get(reason)
         return chosen or BUILT_IN[reason].window_seconds or 0
 
@@ -249,8 +249,8 @@ class EvaluationSettings(BaseSettings):
     @property
     def longest_window_seconds(self) -> float:
         """How far back any rule looks."""
-        windows = (self.window_seconds(each) for each in (DOWNLOAD_STALLED, *RUNTIME_NAMES))
-        return max(self.weight_download_window_seconds, self.threshold(STALLED_IDLE), *windows)
+        names = (DOWNLOAD_SLOW, DOWNLOAD_STALLED, *RUNTIME_NAMES)
+        return max(self.threshold(STALLED_IDLE), *map(self.window_seconds, names))
 
     @property
     def scrape_period(self) -> float:

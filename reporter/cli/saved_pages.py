@@ -12,6 +12,7 @@ from typing import Final
 
 from reporter.model.instant import Instant
 from reporter.model.report import SkippedObject
+from reporter.pages.limits import PageLimits
 from reporter.pages.page import UnreadablePage
 from reporter.pages.reading import read_page
 from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window, objectives
@@ -27,7 +28,6 @@ RESOURCE: Final = "pods/metrics"
 """What the report calls a page that was left out."""
 
 _SECONDS: Final = re.compile(r"[0-9]{1,11}")
-_MOST_BYTES: Final = 8 * 2**20
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORTEST_PERIOD: Final = 15.0
 
@@ -85,7 +85,8 @@ def read_saved(
 def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSettings) -> Judged:
     history = History(timedelta(seconds=_period(pages)))
     keep, wanted = longest_window(settings), objectives(settings)
-    for scrape in map(_scrape, pages):
+    for page in pages:
+        scrape = _scrape(page, settings)
         history = history.seen(look_at(target, scrape, wanted), keep)
     return Judged(history, judge(history, None, settings))
 
@@ -101,14 +102,15 @@ def _gaps(pages: Sequence[SavedPage]) -> Iterator[float]:
         yield (after.at - before.at).total_seconds()
 
 
-def _scrape(page: SavedPage) -> Scrape:
+def _scrape(page: SavedPage, settings: EvaluationSettings) -> Scrape:
+    most = settings.scrape_max_bytes
     at = Instant(page.at, page.at - _EPOCH)
     try:
         with page.path.open("rb") as file:
-            body = file.read(_MOST_BYTES + 1)
-        if len(body) > _MOST_BYTES:
+            body = file.read(most + 1)
+        if len(body) > most:
             return Scrape(at=at, failure=Failure.TOO_LARGE)
-        return Scrape(at=at, page=read_page(body))
+        return Scrape(at=at, page=read_page(body, PageLimits(series=settings.scrape_max_series)))
     except UnreadablePage as error:
         return Scrape(at=at, failure=Failure.UNREADABLE, detail=str(error))
     except OSError as error:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Final
 
+from reporter.model.instant import Instant
 from reporter.samples.life import renewal
 from reporter.samples.look import Look
 from reporter.samples.sharing import shared
@@ -25,11 +26,13 @@ class History:
     Attributes:
         period: the longest time between two scrapes that is in order.
         looks: all of them.
+        answered: when the newest page with engines was seen among those no longer kept.
 
     """
 
     period: timedelta
     looks: tuple[Look, ...] = ()
+    answered: Instant | None = None
 
     def seen(self, look: Look, keep: timedelta) -> "History":
         """Return the history with one more look, and without those that no window reaches.
@@ -37,15 +40,22 @@ class History:
         The newest look at or before the left edge of the longest window stays: without it no
         window would ever be covered (sheet 3.1).
         """
-        looks = self.looks
+        looks, answered = self.looks, self.answered
         if looks and looks[-1].target.uid != look.target.uid:
-            looks = ()
+            looks, answered = (), None
         look = shared(look, looks[-1] if looks else None)
         page = next((each for each in reversed(looks) if each.vllm), None)
         if page is not None and look.vllm and (renewed := renewal(page, look)).restarts:
             look = replace(look, restarts=renewed.restarts, renewed=renewed.engines)
-        looks = (*looks[-MOST_LOOKS:], look)
-        return History(self.period, looks[_left(looks, keep) :])
+        looks = (*looks, look)
+        kept = looks[-MOST_LOOKS - 1 :]
+        kept = kept[_left(kept, keep) :]
+        return History(self.period, kept, _answered(looks[: -len(kept)]) or answered)
+
+    @property
+    def last_answer(self) -> Instant | None:
+        """When a page with engines was seen last, however long ago."""
+        return _answered(self.looks) or self.answered
 
     @property
     def newest(self) -> Look:
@@ -65,6 +75,10 @@ class History:
         return ends_now and all(
             after.at.boot - before.at.boot <= longest for before, after in pairwise(looks)
         )
+
+
+def _answered(looks: Sequence[Look]) -> Instant | None:
+    return next((look.at for look in reversed(looks) if look.engines), None)
 
 
 def _left(looks: Sequence[Look], length: timedelta) -> int:

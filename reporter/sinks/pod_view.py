@@ -60,7 +60,7 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
         "",
     ]
     values = list(_values(look))
-    lines += [f"  {name:28} {value}" for name, value in values]
+    lines += [f"  {clean(name):28} {value}" for name, value in values]  # a page names its engines
     lines += [""] if values else []
     for entry in entries:
         detail = f"  {entry['detail']}" if entry["detail"] else ""

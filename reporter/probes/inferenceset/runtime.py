@@ -24,7 +24,7 @@ from reporter.probes.inferenceset.scope import (
     live_workspaces,
     model_pods,
 )
-from reporter.probes.runtime.told import faults, running
+from reporter.probes.runtime.told import faults, judged_of, running
 from reporter.samples.samples import PodFault, Samples
 from reporter.snapshot.snapshot import Snapshot
 
@@ -59,7 +59,7 @@ def undecided_pods(inferenceset: InferenceSet, snapshot: Snapshot, samples: Samp
     waits = _waits_for_replicas(inferenceset)
     found: dict[ObjectRef, frozenset[str]] = {}
     for pod in running(model_pods(inferenceset, snapshot)):
-        judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
+        judged = judged_of(pod, samples)
         reasons = FROM_METRICS if judged is None else judged.verdict.undecided
         if judged is not None and waits:
             reasons |= _OF_SCALE & judged.verdict.faults.keys()

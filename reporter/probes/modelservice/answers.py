@@ -7,6 +7,7 @@ from datetime import datetime
 from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.manifests.modelservice.serving import CONTAINER
 from reporter.model.objects import Pod
+from reporter.probes.runtime.told import judged_of
 from reporter.samples.samples import Samples
 
 
@@ -24,10 +25,11 @@ def has_answered(pod: Pod, samples: Samples) -> bool:
     started = engine_started(pod)
     if judged is None or started is None:
         return False
-    return any(look.engines and look.at.wall >= started for look in judged.history.looks)
+    answer = judged.history.last_answer
+    return answer is not None and answer.wall >= started
 
 
 def is_given_up(pod: Pod, samples: Samples) -> bool:
     """Tell whether the engine has been silent for so long that its silence is told as such."""
-    judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
+    judged = judged_of(pod, samples)
     return judged is not None and SCRAPE_FAILING in judged.verdict.faults

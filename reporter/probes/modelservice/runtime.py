@@ -13,7 +13,7 @@ from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef, SubjectKind
 from reporter.probes.modelservice.answers import engine_started, has_answered
 from reporter.probes.modelservice.scope import View, finding_about
-from reporter.probes.runtime.told import faults, running, undecided
+from reporter.probes.runtime.told import faults, judged_of, running, undecided
 from reporter.samples.samples import PodFault, Samples
 from reporter.settings import EvaluationSettings
 
@@ -40,7 +40,7 @@ def undecided_pods(view: View, samples: Samples) -> Undecided:
     if not _waits_for_replicas(view):
         return found
     for pod in running(view.pods):
-        judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
+        judged = judged_of(pod, samples)
         raised = {of_kind(each, _KIND) for each in judged.verdict.faults} if judged else set()
         if held := _OF_SCALE & raised:
             ref: ObjectRef = PODS.ref(pod)

@@ -39,7 +39,7 @@ def download_slow(
     then; nor is a download that ends within the window, or one of which nothing ever arrived: the
     page of a pod that streams its weights looks so.
     """
-    seconds = settings.weight_download_window_seconds
+    seconds = settings.window_seconds(t.DOWNLOAD_SLOW)
     threshold = settings.weight_download_min_mbps * _MB
     if history.newest.failure is not None:
         return NO_PAGE

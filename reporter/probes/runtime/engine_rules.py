@@ -71,7 +71,12 @@ def stalled_without_demand(window: Window, settings: EvaluationSettings) -> Answ
     """Row 3 where nothing tells of demand: the numbers may be left over from aborted requests."""
     if not _stands_still(window):
         return CLEAR
-    return Found("no progress", _no_progress(minutes(settings.threshold(t.STALLED_IDLE))))
+    return Found("no progress", _no_progress(minutes(stalled_seconds_without_demand(settings))))
+
+
+def stalled_seconds_without_demand(settings: EvaluationSettings) -> float:
+    """Return the window of row 3 where nothing tells of demand; never shorter than with demand."""
+    return max(settings.window_seconds(t.ENGINE_STALLED), settings.threshold(t.STALLED_IDLE))
 
 
 def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
@@ -118,7 +123,7 @@ def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
     how_long = _time(settings, t.KV_CACHE)
     return Found(
         "KV cache full",
-        f"KV cache at {share(full)} or more for {how_long} while requests {suffer}",
+        f"KV cache at {100 * full:g}% or more for {how_long} while requests {suffer}",
         round(_queue(window.looks[-1]) or 0),
     )
 

@@ -73,7 +73,7 @@ def _ask(
 def _stalled(history: History, settings: EvaluationSettings) -> dict[str, Answer]:
     """Row 3: a short window where there is demand, a long one where nothing tells of any."""
     short = timedelta(seconds=settings.window_seconds(t.ENGINE_STALLED))
-    long = timedelta(seconds=settings.threshold(t.STALLED_IDLE))
+    long = timedelta(seconds=rules.stalled_seconds_without_demand(settings))
     quick = rules.STALLED_AND_REFUSING if _refuses(history, short) else rules.STALLED
     answers = _by_engine(history, short, quick, settings)
     without = _by_engine(history, long, rules.STALLED_WITHOUT_DEMAND, settings)

@@ -11,7 +11,7 @@ from reporter.probes.runtime.engines import judge_engines
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors
 from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, Undecided, Untold
 from reporter.probes.runtime.service import is_settled
-from reporter.samples.history import History
+from reporter.samples.history import GAP_PERIODS, History
 from reporter.samples.look import Latency, Look
 from reporter.samples.samples import Doubt, PodFault, Verdict
 from reporter.settings import EvaluationSettings
@@ -55,8 +55,9 @@ def judge(history: History, before: Verdict | None, settings: EvaluationSettings
 
 
 def longest_window(settings: EvaluationSettings) -> timedelta:
-    """Return how far back looks are needed."""
-    return timedelta(seconds=settings.longest_window_seconds)
+    """Return how far back looks are needed; attempts that fail may come a hole apart."""
+    attempts = settings.threshold(t.SCRAPE_ATTEMPTS) * settings.scrape_period * GAP_PERIODS
+    return timedelta(seconds=max(settings.longest_window_seconds, attempts))
 
 
 def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:

@@ -14,6 +14,7 @@ from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.model.finding import Finding
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
+from reporter.samples.history import GAP_PERIODS
 from reporter.samples.samples import Doubt, Judged, Samples, Verdict
 from reporter.samples.scrape import PodName
 from reporter.settings import EvaluationSettings
@@ -29,12 +30,15 @@ _NODES: Final = 2
 def nothing_reached(samples: Samples) -> tuple[Judged, ...]:
     """Return the pods in service if none of them can be scraped and they are far enough apart.
 
-    Only once one of them has a fault: a single round that fails is nothing to speak of.
+    Only once one of them has a fault: a single round that fails is nothing to speak of. A pod that
+    answered and has not been asked for long, such as an evicted one, proves nothing.
     """
-    pods = tuple(each for each in samples.pods.values() if each.verdict.in_service)
-    if not all(each.verdict.failing for each in pods):
-        return ()
+    in_service = tuple(each for each in samples.pods.values() if each.verdict.in_service)
+    pods = tuple(each for each in in_service if each.verdict.failing)
     if not any(SCRAPE_FAILING in each.verdict.faults for each in pods):
+        return ()
+    newest = max(map(_seen, pods))
+    if any(not each.verdict.failing and _seen(each) > newest - _asked(each) for each in in_service):
         return ()
     return pods if _far_apart(pods) else ()
 
@@ -62,6 +66,15 @@ def unproven(samples: Samples) -> frozenset[PodName]:
         for pod, (began, ended) in runs.items()
         if (n := bisect_left(answers, began)) == len(answers) or answers[n] > ended
     )
+
+
+def _seen(judged: Judged) -> timedelta:
+    return judged.history.newest.at.boot
+
+
+def _asked(judged: Judged) -> timedelta:
+    """Return the time within which a pod that is still scraped has had several turns."""
+    return judged.history.period * GAP_PERIODS * 2
 
 
 def _failing_run(judged: Judged) -> tuple[timedelta, timedelta]:

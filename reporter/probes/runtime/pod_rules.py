@@ -109,7 +109,8 @@ def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSett
     how_long = minutes(settings.window_seconds(t.REJECTED))
     return Found(
         "requests refused",
-        f"refused {refused:.0f} requests ({share(part)}) within {how_long}, its queue being full",
+        f"refused {refused:.0f} requests ({share(part)} or more) within {how_long}, "
+        "its queue being full",
         round(refused),
     )
 

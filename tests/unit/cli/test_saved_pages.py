@@ -108,6 +108,18 @@ def test_page_that_cannot_be_read_counts_as_a_failed_scrape(save, check):
     assert "its metrics cannot be read for 2 min: unreadable" in report["findings"][0]["message"]
 
 
+@pytest.mark.parametrize("limit", ["bytes", "series"])
+def test_limits_of_pages_are_those_of_the_settings(save, check, limit):
+    folder = save(0, 60, 120, 180)
+    assert fired(check(folder, *QUICK)) == [KV_CACHE]
+    assert [
+        reason
+        for reason, _ in fired(
+            check(folder, *QUICK, f"--scrape-max-{limit}", "1024" if limit == "bytes" else "100")
+        )
+    ] == [t.SCRAPE_FAILING]
+
+
 def test_misnamed_file_is_skipped_by_name(save, check):
     """The others are read."""
     folder = save(0, 20, 40, 60)

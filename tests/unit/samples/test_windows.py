@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reporter.samples.history import MOST_LOOKS, History
 from reporter.samples.life import restarts, since_restart
 from reporter.samples.look import Buckets, Count, Counter, EngineLook, Latency, Look
+from reporter.samples.scrape import Failure
 from reporter.samples.window import Slower, Window
 from tests.unit.probes.runtime.scraped import (
     START,
@@ -41,6 +42,16 @@ def test_the_look_at_the_left_edge_stays():
     assert times(history(*range(0, 400, 15)).looks) == [285, 300, 315, 330, 345, 360, 375, 390]
     assert times(history(*range(0, 301, 50)).looks) == [200, 250, 300]
     assert times(history(0, 10, 500).looks) == [10, 500]
+
+
+def test_the_last_answer_is_remembered_for_as_long_as_it_is_the_same_pod():
+    known = History(seconds(15)).seen(look(0, **serving(0)), seconds(60))
+    for at in range(15, 300, 15):
+        known = known.seen(look(at, failure=Failure.REFUSED), seconds(60))
+        assert known.last_answer == START
+    other = replace(TARGET, uid="b")
+    known = known.seen(look(300, target=other, failure=Failure.REFUSED), seconds(60))
+    assert known.last_answer is None
 
 
 def test_looks_are_bounded():

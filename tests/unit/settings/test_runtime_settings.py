@@ -42,6 +42,8 @@ def test_window_of_a_reason():
     assert both.window_seconds(t.KV_CACHE) == 40
     download = EvaluationSettings(weight_download_window_seconds=90)
     assert download.window_seconds(t.DOWNLOAD_SLOW) == 90
+    both = EvaluationSettings(weight_download_window_seconds=90, grace={t.DOWNLOAD_SLOW: 900})
+    assert both.window_seconds(t.DOWNLOAD_SLOW) == both.longest_window_seconds == 900
     assert EvaluationSettings(startup_grace_seconds=0).window_seconds(t.KV_CACHE) == 300
 
 

@@ -12,7 +12,7 @@ from reporter.model.subject import Subject, SubjectKind
 from reporter.samples.samples import Judged
 from reporter.samples.scrape import Failure
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
-from tests.unit.probes.runtime.scraped import TARGET, Scraped, loading, serving
+from tests.unit.probes.runtime.scraped import TARGET, Scraped, engine, loading, serving
 
 FULL = {"kv_usage": 0.98, "waiting": 5, "capacity": 5}
 
@@ -102,6 +102,13 @@ def test_pods_of_other_stacks_have_their_own_names_of_reasons():
     view, text = seen(lambda at: serving(at, **FULL) | {"target": target}, 300)
     assert verdicts(view)["modelserviceKVCacheSaturated"][0] == "fault"
     assert "inferenceset" not in text
+
+
+def test_a_page_cannot_write_to_the_terminal():
+    """The name of an engine is whatever the pod says."""
+    _, text = seen(lambda at: serving(at, engines={"\x1b[2J\n0": engine(at)}), 60)
+    assert "\x1b" not in text
+    assert re.search(r"^  engine \[2J 0 running +2$", text, re.MULTILINE)
 
 
 def test_json_is_the_view():

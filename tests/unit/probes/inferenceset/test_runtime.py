@@ -1,13 +1,18 @@
 """Verdicts on pods become findings of their InferenceSet, and what is in doubt is passed on."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.probes import Answered, evaluate, evaluate_again
 from reporter.probes.inferenceset import evaluate_inferencesets
 from reporter.samples.history import History
+from reporter.samples.look import Look
 from reporter.samples.samples import NONE, Doubt, Judged, PodFault, Samples, Verdict
+from reporter.samples.target import ContainerRun
 from tests.unit.probes.building import DELETING, SINCE_AT, condition, merged
 from tests.unit.probes.inferenceset.kaito import (
     NS,
@@ -20,7 +25,7 @@ from tests.unit.probes.inferenceset.kaito import (
     stack,
     waits,
 )
-from tests.unit.probes.runtime.scraped import seconds
+from tests.unit.probes.runtime.scraped import TARGET, seconds
 
 OTHER = "qwen-a-1"
 
@@ -72,6 +77,22 @@ def test_what_is_in_doubt_is_passed_on_with_the_uid():
     assert undecided == {"qwen-a-0": {t.KV_CACHE}}
     seen = evaluate_inferencesets(stack(), SETTINGS, samples=samples(doubts=[t.KV_CACHE]))
     assert [each.uid for each in seen.undecided] == ["uid-qwen-a-0"]
+
+
+@pytest.mark.parametrize(("restarts", "old"), [(2, False), (3, True)])
+def test_engine_that_began_anew_has_not_the_faults_of_its_last_life(restarts, old):
+    """Until the next scrape nothing is known of it."""
+    target = replace(TARGET, containers=(ContainerRun("vllm", 2, None),))
+    looks = (Look(at=Instant(SINCE_AT, seconds(0)), target=target),)
+    seen = Judged(History(seconds(15), looks), verdict(t.KV_CACHE))
+    again = {"name": "vllm", "ready": True, "restartCount": restarts,
+             "state": {"running": {"startedAt": "2026-11-20T11:59:00Z"}}}  # fmt: skip
+    findings, undecided = evaluated(
+        Samples(scraping=True, pods={(NS, "qwen-a-0"): seen}),
+        pod={"status": {"containerStatuses": [again]}},
+    )
+    assert [each.reason for each in findings] == ([] if old else [t.KV_CACHE])
+    assert undecided == ({"qwen-a-0": {*DOWNLOADS, *t.RUNTIME_NAMES}} if old else {})
 
 
 @pytest.mark.parametrize("seen", [Samples(scraping=True), samples(t.KV_CACHE, uid="earlier")])

@@ -1,11 +1,14 @@
 """Verdicts on the pods of a ModelService, and what is in doubt."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.model.subject import SubjectKind
 from reporter.samples.history import History
 from reporter.samples.samples import Doubt, Judged, PodFault, Samples, Verdict
+from reporter.samples.scrape import Failure
 from tests.unit.probes.building import SINCE_AT
 from tests.unit.probes.modelservice.otterscale import (
     NAME,
@@ -16,7 +19,7 @@ from tests.unit.probes.modelservice.otterscale import (
     healthy,
 )
 from tests.unit.probes.modelservice.pods import starting
-from tests.unit.probes.runtime.scraped import seconds
+from tests.unit.probes.runtime.scraped import TARGET, Scraped, seconds, serving
 
 PODS = ("qwen3-decode-0", "qwen3-prefill-0")
 NAMES = [each.name for each in (*t.DOWNLOADS, *t.RUNTIME)]
@@ -84,6 +87,21 @@ def test_what_more_replicas_will_relieve_waits_for_them(reason):
     assert {each.name: set(which) for each, which in result.undecided.items()} == {
         PODS[0]: {ours(reason)}
     }
+
+
+@pytest.mark.parametrize("until", [300, 900])
+def test_engine_that_answered_once_is_not_said_never_to_have(until):
+    """However long ago that was: its silence has another message, and no start-up budget."""
+    target = replace(TARGET, namespace=NS, name=PODS[0], uid=f"uid-{PODS[0]}", containers=())
+    pod = Scraped()
+    pod.watch(
+        lambda at: (serving(at) if at < 60 else {"failure": Failure.REFUSED}) | {"target": target},
+        until,
+    )
+    seen = Samples(scraping=True, pods={(NS, PODS[0]): Judged(pod.history, pod.verdict)})
+    (finding,) = evaluation(healthy(), samples=seen).findings
+    assert finding.message.endswith("its metrics cannot be read for 2 min: refused")
+    assert finding.budget is None
 
 
 def test_nothing_is_in_doubt_where_nothing_is_scraped():

@@ -76,6 +76,15 @@ def test_when_it_is_us(pods, blind):
     )
 
 
+@pytest.mark.parametrize(("last", "blind"), [(120, False), (15, True)])
+def test_a_pod_that_is_asked_no_more_proves_nothing(last, blind):
+    """An evicted pod stays in the list, with the good page that it had at last."""
+    seen = samples(*APART, ("p-3", "c", "n3", serving), turns={"p-3": last})
+    assert {each.history.newest.target.name for each in nothing_reached(seen)} == (
+        {"p-0", "p-1", "p-2"} if blind else set()
+    )
+
+
 def test_the_failure_that_most_have_is_named():
     """One pod that fails in another way each time changes no message."""
     other = ("p-0", "a", "n1", {"failure": Failure.REFUSED})

@@ -7,7 +7,7 @@ import pytest
 from reporter.catalogue import runtime as t
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
 from reporter.samples.look import Counter, Latency
-from tests.unit.probes.runtime.faults import FAULTS, late
+from tests.unit.probes.runtime.faults import FAULTS, SLOW, late
 from tests.unit.probes.runtime.scraped import FROZEN, PER_SECOND, Scraped, engine, serving
 
 NEVER = None
@@ -207,6 +207,9 @@ def test_when_a_rule_finds_its_fault(reason, page, when):
     ("reason", "thresholds", "page", "when"),
     [
         (t.ENGINE_STALLED, "stalled-without-demand-seconds=300", lambda at: still(at, waiting=0, capacity=0), 300),
+        (t.ENGINE_STALLED, "stalled-without-demand-seconds=0", serving, NEVER),
+        (t.ENGINE_STALLED, "stalled-without-demand-seconds=0", lambda at: still(at, waiting=0, capacity=0), 120),
+        (t.ENGINE_STALLED, "stalled-without-demand-seconds=20", lambda at: still(at, waiting=0, capacity=0), 120),
         (t.KV_TRANSFER, "kv-transfer-failures=100", FAULTS[t.KV_TRANSFER].page, NEVER),
         (t.SCHEDULER_STUCK, "scheduler-stuck-kv-usage=0.1", FAULTS[t.SCHEDULER_STUCK].page, NEVER),
         (t.KV_CACHE, "kv-usage=0.8", lambda at: full(at, kv_usage=0.85, capacity=1), 300),
@@ -223,6 +226,7 @@ def test_when_a_rule_finds_its_fault(reason, page, when):
         (t.LATENCY, "itl-seconds=1", lambda at: late(at, 0, 1, 0, 0, kind=Latency.ITL), 600),
         (t.LATENCY, "e2e-seconds=1", lambda at: late(at, 0, 1, 0, 0, kind=Latency.E2E), 600),
         (t.SCRAPE_FAILING, "scrape-attempts=20", FAULTS[t.SCRAPE_FAILING].page, 285),
+        (t.SCRAPE_FAILING, "scrape-attempts=70", FAULTS[t.SCRAPE_FAILING].page, 1035),
     ],
 )  # fmt: skip
 def test_thresholds(reason, thresholds, page, when):
@@ -236,6 +240,20 @@ def test_windows(reason, option):
     """The window of a reason is its grace, whichever way it is set."""
     pod = Scraped(**{option: {reason: 200}})
     assert pod.first(reason, FAULTS[reason].page) == 210
+
+
+@pytest.mark.parametrize(
+    "setting", [{"weight_download_window_seconds": 200}, {"grace": {t.DOWNLOAD_SLOW: 200}}]
+)
+def test_window_of_a_slow_download(setting):
+    assert Scraped(**setting).first(t.DOWNLOAD_SLOW, SLOW.page) == 210
+
+
+@pytest.mark.parametrize(("threshold", "told"), [(0.95, "95%"), (0.995, "99.5%"), (0.07, "7%")])
+def test_a_full_cache_is_told_as_full_as_it_was_asked_for(threshold, told):
+    pod = Scraped(runtime_threshold={"kv-usage": threshold})
+    pod.watch(lambda at: full(at, kv_usage=0.996, capacity=1), 300)
+    assert f"KV cache at {told} or more" in pod.verdict.faults[t.KV_CACHE].text
 
 
 @pytest.mark.parametrize("grace", [0, 900])
