@@ -264,7 +264,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         "(the chart's defaults are exempt), or does not admit the KEDA scaler's namespace.",
         silent="No Cilium, no policy, --network-policy-ignored-namespaces.",
         action="Correct networkPolicy.allowedIngressNamespaces of the workload's chart.",
-        reads=(r.CILIUMNETWORKPOLICIES, r.NAMESPACES),
+        reads=(r.CILIUMNETWORKPOLICIES, r.NAMESPACES, r.DEPLOYMENTS),
     ),
     Reason(
         name=HARNESS_READY,

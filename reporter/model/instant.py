@@ -28,22 +28,33 @@ class Instant:
 
 def rfc3339(moment: datetime) -> str:
     """Format like metav1.Time: UTC, whole seconds, `Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _utc(moment).isoformat(timespec="seconds") + "Z"
 
 
 def rfc3339_micro(moment: datetime) -> str:
     """Format like metav1.MicroTime: UTC, exactly six fraction digits, `Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _utc(moment).isoformat(timespec="microseconds") + "Z"
+
+
+def _utc(moment: datetime) -> datetime:
+    """Return the time of day in UTC; one that its offset moves out of the calendar stays as it is."""
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        return moment.replace(tzinfo=None)
 
 
 def parse_rfc3339(text: str) -> datetime:
     """Parse an RFC 3339 time with a zone.
 
     Raises:
-        ValueError: the text is no time, or has no zone.
+        ValueError: the text is no time, has no zone, or is beyond the calendar in UTC.
 
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; write it like 2026-11-20T12:00:00Z")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is beyond the calendar in UTC") from error

@@ -19,6 +19,7 @@ from reporter.model.stack import Stack
 from reporter.model.subject import Subject
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.components import scaler
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
     r.CONFIGMAPS,
@@ -87,8 +88,16 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
         snapshot.covered,
         snapshot.skipped,
         {resource: state.served for resource, state in snapshot.states.items()},
+        _scaler_place(snapshot, settings),
         *(tuple(snapshot[resource]) for resource in SHARED),
     )
+
+
+def _scaler_place(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[str, str] | None:
+    """Return where the scaler runs: network policies of all namespaces are to admit it."""
+    component = scaler(settings)
+    found = component.found(snapshot) if component else ()
+    return (found[0].namespace, found[0].name) if found else None
 
 
 def own_inputs(snapshot: Snapshot, namespace: Namespace) -> Inputs:

@@ -19,6 +19,12 @@ TERMINATION_SLACK: Final = timedelta(seconds=60)
 _GRACE_PERIOD_SECONDS: Final = 30
 """The API's default of `spec.terminationGracePeriodSeconds`."""
 
+_LONGEST: Final = timedelta(days=10 * 365)
+"""Longer budgets and grace periods, which the API takes, are typing errors of their authors."""
+
+_ZERO_YEAR: Final = 1970
+"""Times that are not set are of this year or of year 1, before which there is none."""
+
 _NAME_BYTES: Final = 253
 _CAUSE_BYTES: Final = 80
 _DETAIL_BYTES: Final = 300
@@ -151,12 +157,20 @@ def judge_pod(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta)
 def asked_to_end(pod: Pod) -> datetime | None:
     """Return when the deletion of a pod was asked for, None if it was not."""
     ends = pod.metadata.deletion_timestamp
-    return ends - _termination_grace(pod) if ends is not None else None
+    if ends is None or ends.year <= _ZERO_YEAR:
+        return ends
+    return ends - _termination_grace(pod)
 
 
 def _termination_grace(pod: Pod) -> timedelta:
-    seconds = pod.spec.termination_grace_period_seconds
-    return timedelta(seconds=_GRACE_PERIOD_SECONDS if seconds is None else seconds)
+    """Return the grace period that the deletion was asked with, else that of the spec."""
+    asked = pod.metadata.deletion_grace_period_seconds
+    seconds = pod.spec.termination_grace_period_seconds if asked is None else asked
+    return _bounded(_GRACE_PERIOD_SECONDS if seconds is None else seconds)
+
+
+def _bounded(seconds: int) -> timedelta:
+    return timedelta(seconds=min(max(0, seconds), _LONGEST // timedelta(seconds=1)))
 
 
 def _terminating(pod: Pod) -> PodFault:
@@ -189,9 +203,7 @@ def startup_time(pod: Pod, default: timedelta) -> timedelta:
     probes = [each.startup_probe for each in pod.spec.containers or () if each.startup_probe]
     if not probes:
         return default
-    # A budget beyond what timedelta holds is a typing error of its author, not of ours.
-    seconds = max(probe.budget_seconds for probe in probes)
-    return timedelta(seconds=min(max(0, seconds), 10 * 365 * 86_400))
+    return _bounded(max(probe.budget_seconds for probe in probes))
 
 
 def _fault(
@@ -340,11 +352,24 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
         )
     return _fault(
         "starting",
-        f"starting: not Ready yet{_on_node(pod)}{ends}",
+        f"starting: {_not_yet(pod)}{ends}",
         STARTING,
         transition=_start(pod),
         budget=startup_time(pod, startup_budget),
     )
+
+
+def _not_yet(pod: Pod) -> str:
+    """Return what a pod that starts has still to become, and what its conditions say it waits for."""
+    scheduled, ready = pod.status.condition("PodScheduled"), pod.status.condition("Ready")
+    if scheduled is not None and scheduled.status == "False":
+        text = detail(scheduled.reason, scheduled.message, _DETAIL_BYTES // 2)
+        return "not scheduled yet" + (f" ({text})" if text else "")
+    if not pod.spec.node_name:
+        return "not scheduled yet"
+    gates = ready is not None and ready.reason == "ReadinessGatesNotReady"
+    text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2) if ready and gates else ""
+    return f"not Ready yet{_on_node(pod)}" + (f" ({text})" if text else "")
 
 
 def _start(pod: Pod) -> datetime | None:

@@ -56,9 +56,10 @@ class ParentStatus(Conditioned, frozen=True):
 
 
 class BackendReference(Part, frozen=True):
-    """A backend of a route's rule."""
+    """A backend of a route's rule; in the route's own namespace by default."""
 
     name: str = ""
+    namespace: str | None = None
     kind: str | None = None
     group: str | None = None
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reporter.model.objects.base import Conditioned, KubeObject, Part, Timestamp
+from reporter.model.objects.base import Conditioned, KubeObject, Metadata, Part, Timestamp
 
 
 class Probe(Part, frozen=True):
@@ -95,8 +95,21 @@ class PodStatus(Conditioned, frozen=True):
     container_statuses: tuple[ContainerStatus, ...] | None = None
 
 
+class PodMetadata(Metadata, frozen=True):
+    """`metadata` of a Pod.
+
+    Attributes:
+        deletion_grace_period_seconds: what `deletionTimestamp` includes. Whoever deletes a pod may
+            ask for another time than its spec names, as `kubectl drain --grace-period` does.
+
+    """
+
+    deletion_grace_period_seconds: int | None = None
+
+
 class Pod(KubeObject, frozen=True):
     """v1 Pod."""
 
+    metadata: PodMetadata
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()

@@ -18,6 +18,9 @@ INFERENCE_POLICY: Final = "inference-pods-ingress"
 _NAMESPACE_KEYS: Final = frozenset(
     {"k8s:io.kubernetes.pod.namespace", "io.kubernetes.pod.namespace"}
 )
+_NAMESPACE_LABELS: Final = "io.cilium.k8s.namespace.labels."
+"""Part of the keys by which Cilium selects namespaces by their labels."""
+
 _NAMES_BYTES: Final = 300
 
 
@@ -91,10 +94,13 @@ def _named(source: LabelSelector) -> Iterator[str]:
 def _admits(source: LabelSelector, namespace: str, own: str) -> bool:
     """Tell whether a source may be in a namespace; one that names none is in the policy's own.
 
-    Other labels of a source are not judged: we do not know those of the scaler's pods.
+    Other labels of a source are not judged: we do not know those of the scaler's pods, nor those of
+    its namespace.
     """
     labels = source.match_labels or {}
     expressions = source.match_expressions or ()
+    if any(_NAMESPACE_LABELS in key for key in (*labels, *(each.key for each in expressions))):
+        return True
     about = [each for each in expressions if each.key in _NAMESPACE_KEYS]
     keys = _NAMESPACE_KEYS.intersection(labels)
     if not keys and not about:

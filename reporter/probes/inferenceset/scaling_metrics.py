@@ -17,8 +17,19 @@ _MAX_FAULTS: Final = 10
 _TYPES: Final = ("gauge", "histogram")
 _SOURCES: Final = ("", "modelpod", "epp")
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_]")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
+_UNREADABLE: Final = (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError,
+                      TypeError, ValueError)  # fmt: skip
+"""What the parser and its constructors of scalars raise, as for `!!int ""`."""
 
 _Entry: TypeAlias = Mapping[str, object]
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that reads `1e3` as a number, as the scaler does; PyYAML takes it for text."""
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
 
 
 @lru_cache(maxsize=4096)
@@ -36,8 +47,8 @@ def metrics_faults(text: str, *, scale_to_zero: bool) -> tuple[str, ...]:
     try:
         if not _is_readable(text):
             return ()
-        document: object = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, OverflowError):
+        document: object = yaml.load(text, _Loader)  # noqa: S506 - derived from the safe loader
+    except _UNREADABLE:
         return ("metrics is not valid YAML",)
     if document is None or document == []:
         return ("metrics is empty",)
@@ -65,13 +76,13 @@ def _faults(document: list[object], *, scale_to_zero: bool) -> Iterator[str]:
         if not isinstance(item, dict):
             yield f"metrics[{index}] is not a mapping"
             continue
-        entry = {str(key).lower(): value for key, value in item.items()}
+        entry = {_text(key).lower(): value for key, value in item.items()}
         name = entry.get("name")
-        if name is None or isinstance(name, (list, dict)) or not str(name):
+        if name is None or isinstance(name, (list, dict)) or not _text(name):
             yield f"metrics[{index}] has no name"
             continue
         title = f"metric {_short(name)}"
-        variable = _FOREIGN.sub("_", str(name))
+        variable = _FOREIGN.sub("_", _text(name))
         if variable in variables:
             yield f"{title} collides with {variables[variable]}"
         variables.setdefault(variable, _short(name))
@@ -119,7 +130,11 @@ def _is_finite(number: float) -> bool:
 
 
 def _short(value: object) -> str:
+    return cut(clean(_text(value)), 80)
+
+
+def _text(value: object) -> str:
     try:
-        return cut(clean(str(value)), 80)
+        return str(value)
     except ValueError:  # an integer of thousands of digits
         return "(too long)"

@@ -114,9 +114,18 @@ def routes_of(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[HttpRoute
 
 
 def pool_names(route: HttpRoute) -> tuple[str, ...]:
-    """Return the names of the InferencePools that a route leads to."""
+    """Return the names of the InferencePools in its own namespace that a route leads to.
+
+    A pool of the experimental group `inference.networking.x-k8s.io` is another kind, and not read.
+    """
     backends = (each for rule in route.spec.rules or () for each in rule.backend_refs or ())
-    return tuple(each.name for each in backends if each.kind == "InferencePool")
+    return tuple(
+        each.name
+        for each in backends
+        if each.kind == INFERENCEPOOLS.kind
+        and (each.group or INFERENCEPOOLS.group) == INFERENCEPOOLS.group
+        and (each.namespace or route.namespace) == route.namespace
+    )
 
 
 def pool_name(inferenceset: InferenceSet) -> str:

@@ -38,6 +38,13 @@ def without_replicas(deployment):
     )
 
 
+def scaler_moved(deployment):
+    if deployment.name != "keda-kaito-scaler":
+        return deployment
+    metadata = msgspec.structs.replace(deployment.metadata, namespace="scaler")
+    return msgspec.structs.replace(deployment, metadata=metadata)
+
+
 CHANGES = {
     "nothing": (PODS, lambda each: each),
     "one namespace": (DEPLOYMENTS, without_replicas),
@@ -80,3 +87,13 @@ def test_other_settings_ask_again():
     _, answered = evaluate_again(HEALTHY, SETTINGS, Answered())
     other = EvaluationSettings(network_policy_ignored_namespaces=())
     assert evaluate_again(HEALTHY, other, answered)[0] == evaluate(HEALTHY, other)
+
+
+def test_where_the_scaler_runs_is_asked_by_all_namespaces():
+    """Their network policies are to admit it, and it is in none of them."""
+    settings = EvaluationSettings(keda_scaler_namespace=("keda", "scaler"))
+    _, answered = evaluate_again(HEALTHY, settings, Answered())
+    after = changed(HEALTHY, DEPLOYMENTS, scaler_moved)
+    asked = evaluate(after, settings)
+    assert any("does not admit namespace scaler" in each.message for each in asked.findings)
+    assert evaluate_again(after, settings, answered)[0] == asked

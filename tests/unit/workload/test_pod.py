@@ -57,6 +57,7 @@ def make_pod(
     node="gpu-1",
     spec=None,
     deleted=None,
+    deleted_with=None,
     **status,
 ):
     """A pod that was never Ready and whose container runs, unless told otherwise."""
@@ -68,6 +69,7 @@ def make_pod(
     metadata = {"name": "qwen-0", "namespace": "models", "creationTimestamp": CREATED}
     if deleted:
         metadata["deletionTimestamp"] = deleted
+        metadata["deletionGracePeriodSeconds"] = deleted_with
     document = {
         "metadata": metadata,
         "spec": {"nodeName": node, "containers": [{"name": "vllm"}]} | (spec or {}),
@@ -197,7 +199,23 @@ def test_a_gated_pod_is_not_unschedulable():
     """PodScheduled=False for another reason is no scheduling fault."""
     scheduled = ("False", LATER, "SchedulingGated", "")
     pod = make_pod(phase="Pending", scheduled=scheduled, node=None, containers=[])
-    assert judge(pod).cause == "starting"
+    fault = judge(pod)
+    assert fault.cause == "starting"
+    assert fault.detail == "starting: not scheduled yet (SchedulingGated)"
+
+
+def test_a_pod_that_no_scheduler_took_up_is_not_said_to_run():
+    """Without a node it is not scheduled, whether or not a condition says so."""
+    pod = msgspec.convert({"metadata": {"name": "p"}, "status": {"phase": "Pending"}}, Pod)
+    assert judge(pod).detail == "starting: not scheduled yet"
+
+
+def test_a_readiness_gate_is_named():
+    """All containers are ready then, so nothing else says what the pod waits for."""
+    gate = 'corresponding condition of pod readiness gate "x/y" does not exist.'
+    conditions = [condition("Ready", "False", CREATED, "ReadinessGatesNotReady", gate)]
+    pod = make_pod(containers=[container(ready=True)], conditions=conditions)
+    assert gate in judge(pod).detail
 
 
 def test_a_running_pod_starts_within_the_budget_of_its_container():
@@ -309,6 +327,25 @@ def test_a_terminating_pod_has_sixty_seconds_after_its_grace():
     began = moment(LATER) - timedelta(seconds=30)
     assert (fault.transition, fault.budget) == (began, timedelta(seconds=90))
     assert "gpu-1" in fault.detail
+
+
+@pytest.mark.parametrize(
+    ("asked", "spec", "seconds"), [(600, 30, 600), (5, 3600, 5), (0, 30, 0), (None, 3600, 3600)]
+)
+def test_the_grace_period_is_the_one_that_the_deletion_asked_for(asked, spec, seconds):
+    """`kubectl drain --grace-period` overrules the spec, and deletionTimestamp includes it."""
+    pod = make_pod(deleted=LATER, deleted_with=asked, spec={"terminationGracePeriodSeconds": spec})
+    fault = judge(pod)
+    assert fault.transition == moment(LATER) - timedelta(seconds=seconds)
+    assert fault.budget == timedelta(seconds=seconds + 60)
+
+
+@pytest.mark.parametrize("seconds", [10**11, 2**63 - 1])
+@pytest.mark.parametrize("deleted", [LATER, "0001-01-01T00:00:00Z"])
+def test_an_absurd_grace_period_does_no_harm(seconds, deleted):
+    """The API takes any number of 64 bits; one pod must not end the pass for all."""
+    pod = make_pod(deleted=deleted, spec={"terminationGracePeriodSeconds": seconds})
+    assert judge(pod).cause == "terminating"
 
 
 def test_a_terminating_pod_on_a_dead_node_names_the_node():

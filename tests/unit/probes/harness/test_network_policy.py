@@ -7,6 +7,7 @@ import pytest
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, DEPLOYMENTS, NAMESPACES
 from reporter.probes.harness import evaluate_harness
 from reporter.probes.harness.network_policy import probe_network_policy
+from reporter.resolution import Memory, resolve
 from reporter.settings import EvaluationSettings
 from reporter.workload.namespaces import managed_namespaces
 from tests.unit.probes.building import (
@@ -14,6 +15,7 @@ from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
     FORBIDDEN,
+    at,
     deployment,
     document,
     namespace,
@@ -22,6 +24,7 @@ from tests.unit.probes.building import (
 
 REASON = "modelharnessNetworkPolicyMisconfigured"
 KEY = "k8s:io.kubernetes.pod.namespace"
+BY_LABEL = "io.cilium.k8s.namespace.labels.kubernetes.io/metadata.name"
 CHART = ("keda", "kaito-system", "kube-system", "monitoring")
 SCALER = deployment("keda", "keda-kaito-scaler")
 BASE = [
@@ -97,6 +100,12 @@ SILENT = {
     "the scaler's namespace with further labels": [
         *BASE, policy(sources=[{"matchLabels": {KEY: "keda", "app": "keda-kaito-scaler"}}]),
     ],
+    "namespaces selected by their labels": [
+        *BASE, policy(sources=[{"matchLabels": {f"k8s:{BY_LABEL}": "keda"}}]),
+    ],
+    "namespaces selected by expressions on their labels": [
+        *BASE, policy(sources=[{"matchExpressions": [{"key": BY_LABEL, "operator": "Exists"}]}]),
+    ],
     "a rule that admits by other means": [
         *BASE, policy(patch={"spec": {"ingress": [{"fromEntities": ["cluster"]}]}}),
     ],
@@ -139,3 +148,15 @@ def test_scaler_switched_off():
     """Without the scaler nobody needs to be admitted."""
     settings = EvaluationSettings(keda_scaler_deployment="")
     assert probe(*BASE, policy("other"), settings=settings) == []
+
+
+def test_a_scaler_that_cannot_be_read_any_more_has_not_been_admitted():
+    """What fires goes on, marked stale, until the Deployments can be read again (design 3)."""
+    settings, memory, told = EvaluationSettings(), Memory(), []
+    for seconds, unknown in ((0, {}), (100, {}), (400, {DEPLOYMENTS: FORBIDDEN})):
+        snapshot = snapshot_of(*BASE, policy("other"), unknown=unknown)
+        evaluation = evaluate_harness(snapshot, settings)
+        result = resolve(evaluation, snapshot, memory, at(seconds), settings)
+        memory = result.memory
+        told = [each for each in result.report.findings if each.reason == REASON]
+    assert [(each.disposition, each.stale) for each in told] == [("firing", True)]

@@ -210,6 +210,18 @@ def test_a_missing_pool_is_told_where_a_route_leads_to_it():
     assert finding.related == INFERENCEPOOLS.ref_named(NS, "qwen-inferencepool")
 
 
+@pytest.mark.parametrize(
+    "backend",
+    [{"group": "inference.networking.x-k8s.io"}, {"namespace": "pools"}],
+    ids=["of the experimental group", "in another namespace"],
+)
+def test_a_pool_that_is_not_read_is_not_missing(backend):
+    """A route may lead to pools of another group, and with a grant to those of others."""
+    reference = {"kind": "InferencePool", "group": INFERENCEPOOLS.group, "name": "p"} | backend
+    leads = {"spec": {"rules": [{"backendRefs": [reference]}]}}
+    assert findings(stack(route=leads, pool=None), MODEL_ROUTE) == []
+
+
 def test_a_set_that_did_not_ask_for_a_route_misses_none():
     """Plain KAITO and children of a MultiRoleInference have neither route nor picker (24)."""
     plain = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}

@@ -55,6 +55,9 @@ def metric(**fields):
         ({"metrics": metric(upthreshold=".inf")}, "upthreshold inf is not a finite number"),
         ({"metrics": metric(upthreshold=".nan")}, "is not a finite number"),
         ({"metrics": metric(upthreshold="'10'")}, "is not a finite number"),
+        ({"metrics": metric(upthreshold="'1e3'")}, "upthreshold 1e3 is not a finite number"),
+        ({"metrics": metric(upthreshold="1e400")}, "upthreshold inf is not a finite number"),
+        ({"metrics": metric(downthreshold="1e3")}, "downthreshold 1000.0 is above upthreshold 10"),
         ({"metrics": metric(upthreshold="1" + "0" * 400)}, "is not a finite number"),
         ({"metrics": metric(upthreshold="0", downthreshold="0")}, "upthreshold 0 is not above 0"),
         ({"metrics": metric(upthreshold="-1", downthreshold="-2")}, "is not above 0"),
@@ -93,6 +96,8 @@ def test_values_that_can_never_work_are_told_at_once(changes, words):
         {"min_replicas": "whatever"},
         {"metrics": metric(type="histogram", metriccachewindow="300", source="modelpod")},
         {"metrics": metric(source="epp", upthreshold="10.5", downthreshold="10.5")},
+        {"metrics": metric(upthreshold="1e3", downthreshold="5E-1")},
+        {"metrics": metric(upthreshold="1.5e3", downthreshold=".5")},
         {"metrics": '[{"Name": "a", "Type": "gauge", "upThreshold": 2, "downThreshold": 1}]'},
         {"metrics": f"{metric(name='a')}\n{metric(name='b')}"},
         {"min_replicas": "0", "metrics": metric(upthreshold=None, downthreshold=None)},
@@ -135,6 +140,24 @@ def test_all_refused_values_are_told_in_one_finding():
 def test_texts_made_to_hurt_are_left_alone(text):
     """Reading an annotation takes bounded time and memory, whatever a tenant writes there."""
     assert told(metrics=text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ('!!int ""', "metrics is not valid YAML"),
+        ("!!bool x", "metrics is not valid YAML"),
+        ("!!timestamp x", "metrics is not valid YAML"),
+        ("0x" + "f" * 4000, "metric (too long): "),
+        ("1" + ":0" * 3000, "metric (too long): "),
+        (f"a, ? 0x{'f' * 4000} : 1, type: x", "metric a: type is neither gauge nor histogram"),
+    ],
+    ids=["no integer", "no boolean", "no time", "long hexadecimal", "long sexagesimal", "long key"],
+)
+def test_scalars_that_cannot_be_read_end_nothing(name, words):
+    """One annotation that no parser expects must not stop what is said of everybody else."""
+    (message,) = told(metrics=f"[{{name: {name}}}]")
+    assert words in message
 
 
 def test_hostile_values_are_clean_and_bounded():
