@@ -175,10 +175,11 @@ REASONS: Final[tuple[Reason, ...]] = (
         layer=Layer.CLUSTER,
         summary="The reporter cannot read something it needs, so parts of its report are missing.",
         trigger="A resource is forbidden, or could not be reached for 120 s, for longer than the "
-        "grace.",
+        "grace; or the reporter failed on an object, of which it then says nothing else.",
         silent="A kind that is not installed: it is absent, not unknown.",
         action="Grant the permission that the message names to the reporter's ServiceAccount, or "
-        "find out why the API server does not answer it.",
+        "find out why the API server does not answer it. A subject that cannot be judged is a fault "
+        "of the reporter: correct what is odd about its objects, and report it.",
         blocks_ready=True,
     ),
     Reason(

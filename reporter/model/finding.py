@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from reporter.model.derived import Derived
-from reporter.model.subject import ObjectRef, Subject
+from reporter.model.subject import ObjectRef, Subject, SubjectKind
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,6 +96,27 @@ Undecided: TypeAlias = Mapping[ObjectRef, frozenset[str]]
 """Reasons that cannot be judged for a pod now; the uid of its reference tells it from another."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Unjudged:
+    """A subject that a probe failed on: a fault of the reporter's own, about which others must not suffer.
+
+    Attributes:
+        about: the subject; a namespace stands for the InferenceSets in it too.
+        cause: what failed and where, without a word of the object's.
+
+    """
+
+    about: Subject
+    cause: str
+
+    def covers(self, subject: Subject) -> bool:
+        """Tell whether nothing is known about a subject for this."""
+        if self.about.kind is not SubjectKind.NAMESPACE:
+            return subject == self.about
+        of_kaito = subject.kind in (SubjectKind.NAMESPACE, SubjectKind.INFERENCESET)
+        return of_kaito and subject.namespace == self.about.namespace
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """All that the probes say about one snapshot.
@@ -107,6 +128,7 @@ class Evaluation:
         undecided: what cannot be told of a pod now: a fault of it that fires goes on, and none
             begins.
         derived: the statuses that objects should have.
+        unjudged: what nothing is known about, as a probe failed.
 
     """
 
@@ -115,3 +137,8 @@ class Evaluation:
     subjects: tuple[KnownSubject, ...]
     undecided: Undecided = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+
+    def leaves_open(self, subject: Subject) -> bool:
+        """Tell whether a subject could not be judged, so that its silence says nothing."""
+        return any(each.covers(subject) for each in self.unjudged)

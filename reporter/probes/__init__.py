@@ -9,6 +9,7 @@ from reporter.model.objects import Namespace
 from reporter.model.stack import Stack
 from reporter.model.subject import Subject
 from reporter.probes.cluster import evaluate_cluster
+from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
 from reporter.probes.harness import evaluate_harness
 from reporter.probes.inferenceset import evaluate_inferencesets
@@ -62,10 +63,14 @@ def evaluate_again(
         stack_questions(snapshot, settings, samples),
     )
     now_answered = answer(questions, shared, answered)
+    answers = [part for _, part in now_answered.answers.values()]
+    failed = probe_unjudged(
+        (each for part in answers for each in part.unjudged), snapshot, settings
+    )
     parts = [
         evaluate_cluster(snapshot, settings),
-        Evaluation(blind, (), ()),
-        *(part for _, part in now_answered.answers.values()),
+        Evaluation((*blind, *failed), (), ()),
+        *answers,
     ]
     if settings.catalogue.declared:
         subjects = {known.subject for part in parts for known in part.subjects}
@@ -104,4 +109,5 @@ def _joined(parts: Iterable[Evaluation]) -> Evaluation:
         subjects=tuple(subject for part in parts for subject in part.subjects),
         undecided={pod: which for part in parts for pod, which in part.undecided.items()},
         derived=tuple(status for part in parts for status in part.derived),
+        unjudged=tuple(each for part in parts for each in part.unjudged),
     )

@@ -9,7 +9,7 @@ from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.subject import CLUSTER
+from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import Episode, FaultMemory, Memory
@@ -78,7 +78,7 @@ def take_up(
         if not record.goes_on or (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
         born = created.get(key.subject)
-        if key.subject not in created and existence_known(key.subject, snapshot):
+        if key.subject not in created and _is_gone(key.subject, evaluation, snapshot):
             continue
         if born is not None and record.written < born:
             continue
@@ -153,7 +153,7 @@ def look_for_absence(
     changes: list[timedelta] = []
     for key, episode in unseen.items():
         gone = key.subject not in subjects
-        if gone and existence_known(key.subject, snapshot):
+        if gone and _is_gone(key.subject, evaluation, snapshot):
             ended.add(key)
             continue
         if gone or verdict_unknown(key, snapshot, settings.catalogue):
@@ -172,6 +172,11 @@ def look_for_absence(
         else:
             ended.add(key)
     return Absence(kept, frozenset(stale), frozenset(ended), min(changes, default=None))
+
+
+def _is_gone(subject: Subject, evaluation: Evaluation, snapshot: Snapshot) -> bool:
+    """Tell of a subject that is not among the known ones whether that is because it is gone."""
+    return existence_known(subject, snapshot) and not evaluation.leaves_open(subject)
 
 
 def _as_stale(episode: Episode, now: Instant) -> Episode:

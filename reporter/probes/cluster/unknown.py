@@ -1,13 +1,14 @@
 """What the reporter cannot read: a blind reporter says so where operators look (design 3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
-from reporter.model.finding import Finding
+from reporter.catalogue.resources import of_subject
+from reporter.model.finding import Finding, Unjudged
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
 from reporter.model.text import clean
 from reporter.probes.cluster.crds import crd_ref
 from reporter.settings import EvaluationSettings
@@ -33,6 +34,32 @@ def probe_unknown_resources(snapshot: Snapshot, settings: EvaluationSettings) ->
             cause=clean(f"{resource} {state.cause}"),
             transition=state.since.wall if state.since else None,
         )
+
+
+def probe_unjudged(
+    unjudged: Iterable[Unjudged], snapshot: Snapshot, settings: EvaluationSettings
+) -> Iterator[Finding]:
+    """Yield a finding for each subject that a probe failed on: a fault of the reporter's own."""
+    involved = namespace_ref(snapshot, settings.release_namespace)
+    for each in sorted(unjudged):
+        yield Finding(
+            reason=CLUSTER_STATUS_UNKNOWN,
+            subject=CLUSTER,
+            involved=involved,
+            related=_object_of(each.about, snapshot),
+            message=clean(
+                f"{each.about} cannot be judged ({each.cause}), so its status is unknown; this is a"
+                " fault of the reporter: report it, with what is odd about its objects"
+            ),
+            cause=clean(f"{each.about}: {each.cause}"),
+        )
+
+
+def _object_of(subject: Subject, snapshot: Snapshot) -> ObjectRef:
+    if subject.kind is SubjectKind.NAMESPACE:
+        return namespace_ref(snapshot, subject.namespace)
+    resource, *_ = of_subject(subject.kind)
+    return resource.ref_named(subject.namespace, subject.name)
 
 
 def _related(resource: Resource[KubeObject]) -> ObjectRef:

@@ -90,10 +90,21 @@ class Resolver:
         self.wake_in = None
 
     def look(
-        self, at: float, *findings: Finding, seen: Snapshot | None = None, ready=(), **options
+        self,
+        at: float,
+        *findings: Finding,
+        seen: Snapshot | None = None,
+        ready=(),
+        unjudged=(),
+        **options,
     ):
         """Resolve what is seen `at` seconds after the start; return {reason: disposition}."""
-        evaluation = Evaluation(findings, tuple(ready), tuple(self.subjects))
+        subjects = tuple(
+            each
+            for each in self.subjects
+            if not any(failed.covers(each.subject) for failed in unjudged)
+        )
+        evaluation = Evaluation(findings, tuple(ready), subjects, unjudged=tuple(unjudged))
         resolution = resolve(
             evaluation, seen or snapshot(), self.memory, START.after(at), self.settings, **options
         )

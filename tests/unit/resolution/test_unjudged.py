@@ -1,0 +1,84 @@
+"""What becomes of a subject that a probe failed on: it stays as it was, and others go on."""
+
+import pytest
+
+from reporter.model.finding import Unjudged
+from reporter.model.subject import CLUSTER, Subject, SubjectKind
+from tests.unit.resolution.building import (
+    HARNESS,
+    MODEL,
+    Resolver,
+    evidence,
+    finding,
+    snapshot,
+)
+
+PODS, GATEWAY = "inferencesetModelPodsNotReady", "modelharnessGatewayProgrammingFailed"
+OTHER = Subject.of_inferenceset("other", "qwen")
+OF_STACK = Subject(SubjectKind.MODELSERVING, "demo", "qwen")
+FAILED = Unjudged(HARNESS, "ValueError in reporter/workload/pod.py, line 7")
+
+
+@pytest.mark.parametrize(
+    ("about", "covered"),
+    [
+        (HARNESS, {HARNESS, MODEL}),
+        (OF_STACK, {OF_STACK}),
+        (CLUSTER, {CLUSTER}),
+    ],
+)
+def test_what_is_left_open(about, covered):
+    """A namespace is asked about together with its InferenceSets, and nothing else of it."""
+    failed = Unjudged(about, "")
+    subjects = {HARNESS, MODEL, OTHER, OF_STACK, CLUSTER}
+    assert {each for each in subjects if failed.covers(each)} == covered
+
+
+def test_a_fault_stays_and_is_stale():
+    """Its end is not known; nor is its subject gone."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, exempt=True))
+    assert resolver.look(60, unjudged=[FAILED]) == {PODS: "firing"}
+    assert resolver[PODS].stale
+    assert resolver.look(120, finding(PODS, exempt=True)) == {PODS: "firing"}
+    assert not resolver[PODS].stale
+
+
+def test_a_fault_that_is_over_ends_once_it_can_be_judged():
+    """As any other."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, exempt=True))
+    assert resolver.look(1, unjudged=[FAILED]) == {PODS: "firing"}
+    assert resolver.look(2) == {PODS: "clearing"}
+    assert resolver.look(60) == {}
+
+
+def test_a_restart_ends_nothing():
+    """A new leader that fails on the same object takes the Events on record for true."""
+    before, after = Resolver(), Resolver()
+    before.look(0, finding(PODS, exempt=True))
+    seen = snapshot(events=before.events())
+    assert after.look(5, seen=seen, unjudged=[FAILED]) == {PODS: "firing"}
+
+
+def test_others_go_on():
+    """A fault of another namespace ends, and begins, as if nothing had happened."""
+    resolver = Resolver()
+    resolver.subjects += [type(resolver.subjects[0])(OTHER)]
+    other = finding(PODS, subject=OTHER, exempt=True)
+    resolver.look(0, finding(GATEWAY, exempt=True), other)
+    found = resolver.look(1, unjudged=[FAILED])
+    assert found == {GATEWAY: "firing", PODS: "clearing"}
+    assert resolver[GATEWAY].stale
+
+
+def test_nobody_is_called_ready_who_was_not_judged():
+    """And who was told ready is not told so again afterwards."""
+    resolver = Resolver()
+    resolver.look(0, ready=[evidence(MODEL)])
+    told = snapshot(events=resolver.events())
+    resolver.look(1, ready=[evidence(MODEL)], seen=told)
+    resolver.look(2, seen=told, unjudged=[FAILED])
+    assert not resolver.report.ready
+    resolver.look(3, ready=[evidence(MODEL)], seen=told)
+    assert [each.due for each in resolver.report.ready] == [False]
