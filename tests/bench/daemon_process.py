@@ -76,7 +76,7 @@ class Watchdog:
     def look_away(self) -> None:
         """Leave the loop to the daemon alone."""
         self._looks.clear()
-        setattr(events.Handle, "_run", self._run)  # noqa: B010
+        setattr(events.Handle, "_run", self._run)  # noqa: B010 - as above
 
     async def watch(self) -> None:
         """Sleep again and again, and note how late it was."""

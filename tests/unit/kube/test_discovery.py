@@ -89,13 +89,16 @@ async def test_a_stale_group_is_unknown(client_for):
         assert discoverer.current.discovery.state("x.kaito.sh") is Served.ABSENT
 
 
+def clock():
+    """Return a moment in seconds that a test sets, and the clock that shows it."""
+    moment = [0.0]
+    return moment, lambda: Instant(START, timedelta(seconds=moment[0]))
+
+
 async def test_failures_keep_the_last_answer_for_a_while(client_for):
     """A short failure changes nothing but trust; a long one makes everything unknown."""
-    server, moment = Server(), [0.0]
-
-    def now():
-        return Instant(START, timedelta(seconds=moment[0]))
-
+    server = Server()
+    moment, now = clock()
     async with client_for(server) as client:
         discoverer = Discoverer(client, now=now)
         await discoverer.poll()
@@ -118,11 +121,8 @@ async def test_failures_keep_the_last_answer_for_a_while(client_for):
 @pytest.mark.parametrize("away", [0, 121], ids=["at once", "after being unknown"])
 async def test_what_was_served_is_absent_only_the_second_time(client_for, away):
     """An API server that starts lists no custom kinds until it has read their definitions."""
-    server, moment = Server(), [0.0]
-
-    def now():
-        return Instant(START, timedelta(seconds=moment[0]))
-
+    server = Server()
+    moment, now = clock()
     async with client_for(server) as client:
         discoverer = Discoverer(client, now=now)
         await discoverer.poll()

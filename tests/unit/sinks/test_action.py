@@ -9,34 +9,26 @@ from tests.unit.sinks.page.reports import EPP, finding, model
 
 
 @pytest.mark.parametrize(
-    ("reason", "kind", "related", "told"),
+    ("api_version", "kind", "namespace", "name", "told"),
     [
-        pytest.param(
-            "inferenceserviceComponentNotReady",
-            SubjectKind.INFERENCESERVICE,
-            ObjectRef("apps/v1", "Deployment", "team", "a-predictor"),
-            "kubectl -n team describe inferenceservice a,",
-            id="an object of the subject is at fault",
+        ("apps/v1", "Deployment", "team", "a-predictor", "-n team describe inferenceservice a,"),
+        (
+            "serving.kserve.io/v1beta1",
+            "InferenceService",
+            "team",
+            "a",
+            "describe inferenceservice a,",
         ),
-        pytest.param(
-            "inferenceserviceComponentNotReady",
-            SubjectKind.INFERENCESERVICE,
-            ObjectRef("serving.kserve.io/v1beta1", "InferenceService", "team", "a"),
-            "kubectl -n team describe inferenceservice a,",
-            id="the subject itself is",
-        ),
-        pytest.param(
-            "inferenceserviceComponentNotReady",
-            SubjectKind.INFERENCESERVICE,
-            ObjectRef("apps/v1", "Deployment", "team;reboot", "a-predictor"),
-            "kubectl -n <namespace> describe",
-            id="what is copied into a shell holds proper names only",
-        ),
+        # What is copied into a shell holds proper names only.
+        ("apps/v1", "Deployment", "team;reboot", "a-predictor", "kubectl -n <namespace> describe"),
     ],
+    ids=["an object of the subject is at fault", "the subject itself is", "no proper name"],
 )
-def test_names_are_filled_in(reason, kind, related, told):
+def test_names_are_filled_in(api_version, kind, namespace, name, told):
     """Whoever is paged copies the command as it stands."""
-    found = finding(reason, model("a", kind=kind), related=related)
+    subject = model("a", kind=SubjectKind.INFERENCESERVICE)
+    related = ObjectRef(api_version, kind, namespace, name)
+    found = finding("inferenceserviceComponentNotReady", subject, related=related)
     assert told in action_of(found, BUILT_IN)
 
 
