@@ -95,7 +95,12 @@ async def test_full_status_follows_the_groups_with_the_rights_of_the_chart(
     await stage.told(m.READY, serving.subject, state="over")
     assert {each.verb for each in ours()} == {"update"}
     assert all(each.allowed for each in ours(""))
-    assert await daemon.metric("modelserving_status_writes_total", outcome="written") == len(ours())
+
+    async def are_counted():
+        written = await daemon.metric("modelserving_status_writes_total", outcome="written")
+        return written == len(ours())
+
+    await until(are_counted, "each write is counted once")
 
 
 async def test_changes_of_roles_are_told_on_the_modelserving(stage, serving, owner):

@@ -194,7 +194,7 @@ class _Telling:
                 _say(f"# over: {event.record.event.reason}")
             return
         _say(event.line())
-        if fitting is None and event.new:
+        if event.new and fitting is None and not any(map(event.becomes, awaited)):
             self._surprises.append(event)
 
     def _explain(self) -> None:

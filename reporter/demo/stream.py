@@ -49,9 +49,15 @@ class SeenEvent:
 
     def is_(self, expected: Expected) -> bool:
         """Tell whether this is an expected Event."""
+        return self.becomes(expected) and expected.text in self.record.event.message
+
+    def becomes(self, expected: Expected) -> bool:
+        """Tell whether this is an expected Event, be it that its message has yet to follow.
+
+        What is done to several objects at once may be seen one object after the other.
+        """
         key = self.record.key
-        same = (key.reason, str(key.subject)) == (expected.reason, expected.subject)
-        return same and expected.text in self.record.event.message
+        return (key.reason, str(key.subject)) == (expected.reason, expected.subject)
 
 
 def columns(*cells: str) -> str:

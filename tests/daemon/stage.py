@@ -18,8 +18,9 @@ BBR = ("clusterBBRNotReady", "cluster")
 GATEWAY = ("modelharnessGatewayProgrammingFailed", f"namespace/{CHAT}")
 PODS = ("inferencesetModelPodsNotReady", f"inferenceset/{SEARCH}/mistral-7b")
 INFRA = ("inferencesetInfraProvisioningFailed", f"inferenceset/{CODE}/qwen2-5-coder-7b")
+CLUSTER_READY = ("clusterReady", "cluster")
 READY = {
-    ("clusterReady", "cluster"),
+    CLUSTER_READY,
     *(("modelharnessReady", f"namespace/{name}") for name in (CHAT, CODE, SEARCH)),
     *(
         ("inferencesetReady", f"inferenceset/{name}")
@@ -89,12 +90,6 @@ class Stage:
     def scale_bbr(self, replicas: int) -> None:
         self.cluster.scale("kaito-system", "body-based-router", replicas)
 
-    def deployment_message(self, namespace: str, name: str, message: str) -> None:
-        """Change the text of a Deployment's Available condition."""
-        self.cluster.condition(
-            "deployments.apps", namespace, name, "Available", "False", "MinimumReplicas", message
-        )
-
     def events(self, *keys: tuple[str, str], state: str = "") -> list[dict[str, Any]]:
         """Return our Events, those of some reasons and subjects or all, the oldest first."""
         found = [
@@ -118,6 +113,10 @@ class Stage:
     async def all_ready(self) -> None:
         """Wait until the healthy stack is told to be ready."""
         await until(lambda: {key_of(event) for event in self.events()} >= READY, "all is ready")
+
+    async def ready_again(self) -> None:
+        """Wait until the cluster is told to be ready for the second time."""
+        await until(lambda: len(self.events(CLUSTER_READY)) == 2, "the cluster is ready again")
 
     def lease(self) -> dict[str, Any]:
         """Return the spec of our Lease."""

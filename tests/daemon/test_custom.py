@@ -1,6 +1,7 @@
 """Daemons whose file declares components, and what becomes of their Events when it changes."""
 
 from tests.daemon.replica import until
+from tests.daemon.stage import CLUSTER_READY
 
 STORE = {
     "reason": "clusterVectorStoreNotReady",
@@ -8,7 +9,6 @@ STORE = {
     "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["vectors"]},
 }
 KEY = (STORE["reason"], "cluster")
-READY = ("clusterReady", "cluster")
 
 
 async def test_a_declaration_that_is_taken_back_is_over(stage, inside):
@@ -16,13 +16,13 @@ async def test_a_declaration_that_is_taken_back_is_over(stage, inside):
     old = await inside(custom_components=[STORE]).start()
     event = await stage.told(KEY)
     assert "StatefulSet vectors/qdrant is down: missing" in event["message"]
-    assert not stage.events(READY)
+    assert not stage.events(CLUSTER_READY)
     await old.stop()
 
     without = await inside("replica-b").start()
     over = await stage.told(KEY, "over")
     assert over["metadata"]["name"] == event["metadata"]["name"]
-    await until(lambda: stage.events(READY), "the cluster is ready")
+    await until(lambda: stage.events(CLUSTER_READY), "the cluster is ready")
     await without.passes()
     assert KEY not in await without.dispositions()
     await without.stop()

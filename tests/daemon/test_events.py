@@ -91,8 +91,7 @@ async def test_recurrence_is_a_new_object(stage, inside):
     first = await stage.told(KAITO)
     stage.scale_kaito(1)
     await stage.told(KAITO, "over")
-    ready = ("clusterReady", "cluster")
-    await until(lambda: len(stage.events(ready)) == 2, "the cluster is ready again")
+    await stage.ready_again()
     stage.scale_kaito(0)
     second = await stage.told(KAITO)
     assert second["metadata"]["name"] != first["metadata"]["name"]
@@ -132,7 +131,7 @@ async def test_recovery_changes_the_state_label_and_nothing_else(stage, inside):
     over = await stage.told(KAITO, "over")
     assert counted(over) == counted(fired)
     assert stage.sandbox.request_log.count(verb="patch", resource="events") == 1
-    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await stage.ready_again()
 
 
 async def test_unknown_makes_an_event_stale_until_it_is_judged_again(stage, inside):

@@ -9,7 +9,7 @@ import pytest
 
 from reporter.sandbox import Fault
 from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, Program, passes, until
-from tests.daemon.stage import BBR, KAITO, READY, key_of, state_of
+from tests.daemon.stage import BBR, CLUSTER_READY, KAITO, READY, key_of, state_of
 
 
 async def leader_of(stage, *replicas: Program) -> Program:
@@ -74,9 +74,9 @@ async def test_ready_that_the_killed_leader_owed_is_told_by_the_next(stage, prog
     leader.send(signal.SIGKILL)
     stage.scale_kaito(1)
     await stage.told(KAITO, "over")
-    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await stage.ready_again()
     await standby.passes()
-    assert counts(stage) == Counter([*READY, KAITO, ("clusterReady", "cluster")])
+    assert counts(stage) == Counter([*READY, KAITO, CLUSTER_READY])
 
 
 async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, program):
@@ -87,12 +87,17 @@ async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, progr
     standby = other(both, leader)
     stage.scale_kaito(0)
     await stage.told(KAITO)
+
+    async def all_counted() -> bool:
+        return await leader.writes() >= len([*READY, KAITO])
+
+    await until(all_counted, "each Event is counted")
     written = await leader.writes()
     leader.send(signal.SIGSTOP)
     stopped = time.monotonic()
     stage.scale_kaito(1)
     await stage.told(KAITO, "over")
-    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await stage.ready_again()
     await until(lambda: time.monotonic() - stopped > 5.5, "the pause is long enough to count")
     before = {event["metadata"]["name"]: event for event in stage.events()}
     leader.send(signal.SIGCONT)
@@ -111,7 +116,7 @@ async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, progr
     assert await standby.leads()
     after = {event["metadata"]["name"]: event for event in stage.events()}
     assert {name: after[name] for name in before} == before
-    assert counts(stage) == Counter([*READY, KAITO, ("clusterReady", "cluster"), BBR])
+    assert counts(stage) == Counter([*READY, KAITO, CLUSTER_READY, BBR])
 
 
 async def test_sigterm_hands_the_lease_over(stage, program):

@@ -84,7 +84,7 @@ async def test_recovery_while_no_replica_ran_is_told_by_the_next(stage, inside):
     stage.scale_kaito(1)
     replica = await inside("replica-new").start()
     await stage.told(KAITO, "over")
-    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await stage.ready_again()
     await replica.passes()
     assert len(stage.events()) == len(READY) + 2
 

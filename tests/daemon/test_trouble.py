@@ -14,7 +14,7 @@ from reporter.sandbox import Fault
 from reporter.sandbox.access import Rule
 from reporter.sinks.events import writer
 from tests.daemon.replica import SHORT_LEASE, until
-from tests.daemon.stage import CODE, INFRA, KAITO, PODS, READY, key_of
+from tests.daemon.stage import CLUSTER_READY, CODE, INFRA, KAITO, PODS, READY, key_of
 
 UNKNOWN = ("clusterStatusUnknown", "cluster")
 CRD_MISSING = ("clusterCRDMissing", "cluster")
@@ -63,7 +63,7 @@ async def test_throttled_writes_come_later_and_all_of_them(stage, inside):
     assert refusals <= 3, "one try for each Retry-After, not one for each Event"
     stage.sandbox.faults.remove(number)
     await stage.told(KAITO)
-    without = READY - {("clusterReady", "cluster")}
+    without = READY - {CLUSTER_READY}
     await until(lambda: {key_of(event) for event in stage.events()} >= without, "the others")
     assert Counter(map(key_of, stage.events())) == Counter([*without, KAITO])
 
@@ -142,10 +142,9 @@ async def test_connections_that_are_cut_lose_nothing(stage, inside):
     stage.sandbox.faults.cut_watches()
     stage.scale_kaito(1)
     await stage.told(KAITO, "over")
+    await stage.ready_again()
     await replica.passes()
-    assert Counter(map(key_of, stage.events())) == Counter(
-        [*READY, KAITO, ("clusterReady", "cluster")]
-    )
+    assert Counter(map(key_of, stage.events())) == Counter([*READY, KAITO, CLUSTER_READY])
 
 
 async def test_api_server_that_restarts_is_found_again(stage, inside):
@@ -229,7 +228,7 @@ async def test_crd_that_goes_and_comes_back(stage, inside):
     stage.sandbox.load([definition])
     await stage.told(CRD_MISSING, "over")
     await until(lambda: stage.sandbox.faults.open_watches(SCALED_OBJECTS), "it is watched again")
-    await until(lambda: len(stage.events(("clusterReady", "cluster"))) == 2, "ready again")
+    await stage.ready_again()
     await replica.passes()
     assert [key_of(event) for event in stage.warnings()] == [CRD_MISSING]
 
