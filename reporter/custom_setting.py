@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter
@@ -14,6 +13,7 @@ from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.custom.checks import MOST_COMPONENTS, find_wrong
 from reporter.catalogue.custom.errors import ALLOWED, DeclarationError, Problem, Wrong
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
+from reporter.model.text import meant
 from reporter.setting_types import Allowed
 
 FIELD: Final = "custom_components"
@@ -149,8 +149,6 @@ def _form(error: ErrorDetails, parts: Sequence[str]) -> Problem:
     if error["type"] == "unexpected_keyword_argument":
         *above, last = parts
         known = keys_of(".".join(above))
-        near = get_close_matches(last, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return Problem(key, error["input"], ", ".join(known), f"no such key{hint}")
+        return Problem(key, error["input"], ", ".join(known), f"no such key{meant(last, known)}")
     value = None if error["type"] == "missing" else error["input"]
     return Problem(key, value, ALLOWED[key])

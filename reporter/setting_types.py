@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Final, TypeVar
 
@@ -19,6 +18,7 @@ from reporter.model.names import is_label, is_label_key, is_subdomain
 from reporter.model.stack import Stack
 
 
+from reporter.model.text import meant
 class Emit(StrEnum):
     """Which findings become Events."""
 
@@ -147,9 +147,7 @@ def _are_reasons(names: _ReasonsT, info: ValidationInfo) -> _ReasonsT:
     known = [*BY_NAME, *(each.reason for each in declared)]
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"{name!r} is not a reason{hint}")
+            raise ValueError(f"{name!r} is not a reason{meant(name, known)}")
     return names
 
 
@@ -166,9 +164,7 @@ def _mode(value: object) -> object:
 
 def _is_runtime_reason(name: str) -> str:
     if name not in RUNTIME_NAMES:
-        near = get_close_matches(name, RUNTIME_NAMES, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"{name!r} is not a runtime reason{hint}")
+        raise ValueError(f"{name!r} is not a runtime reason{meant(name, RUNTIME_NAMES)}")
     return name
 
 
@@ -176,9 +172,7 @@ def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
     for name, value in values.items():
         known = THRESHOLDS.get(name)
         if known is None:
-            near = get_close_matches(name, THRESHOLDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"{name!r} is not a threshold{hint}")
+            raise ValueError(f"{name!r} is not a threshold{meant(name, THRESHOLDS)}")
         if not 0 <= value <= known.most:
             raise ValueError(f"{name}={value:g} is not in 0 to {known.most:g}")
     return values

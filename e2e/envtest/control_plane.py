@@ -5,7 +5,6 @@ namespaces do not finish being deleted, nothing is garbage collected.
 """
 
 import contextlib
-import os
 import random
 import signal
 import socket
@@ -92,13 +91,6 @@ class Server:
     def last_lines(self) -> str:
         """The end of its log."""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-20:])
-
-    def resident_bytes(self) -> int:
-        """Memory in use now."""
-        if self._process is None:
-            return 0
-        pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass

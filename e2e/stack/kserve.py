@@ -1,13 +1,13 @@
 """KServe's and Knative's controllers; what they do next is `reporter.simulation.kserve`'s."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from e2e.stack.api import Api
 from e2e.stack.controller import Controller, Key, key_of
 from e2e.stack.nodes import schedulable
 from e2e.stack.times import now
-from reporter.demo.kserve import INFERENCESERVICES, KNATIVE_SERVICES, RESOURCES, REVISIONS
+from reporter.demo.kserve import INFERENCESERVICES, KNATIVE_SERVICES, REVISIONS
 from reporter.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from reporter.sandbox.workloads import running_status
 from reporter.simulation.kserve import Plan, World, plan
@@ -16,6 +16,14 @@ from reporter.simulation.kserve_objects import NAME
 
 MANAGER: Final = "kserve"
 """Field manager of what they write."""
+
+_RESOURCES: Final[Mapping[str, str]] = {
+    "InferenceService": INFERENCESERVICES,
+    "Service": KNATIVE_SERVICES,
+    "Revision": REVISIONS,
+    "Pod": "pods",
+}
+"""Where the objects of each kind are; a Service is one of Knative's."""
 
 
 class KServe(Controller):
@@ -26,7 +34,7 @@ class KServe(Controller):
             speaks for them. Kubelets start the others.
     """
 
-    follows = tuple(RESOURCES.values())
+    follows = tuple(_RESOURCES.values())
 
     def __init__(self, api: Api) -> None:
         super().__init__(api)
@@ -103,6 +111,6 @@ class KServe(Controller):
         )
 
     async def _put(self, obj: Object, subresource: str = "") -> None:
-        resource = await self.api.resource(RESOURCES[obj["kind"]])
+        resource = await self.api.resource(_RESOURCES[obj["kind"]])
         path = resource.path(namespace_of(obj), name_of(obj), subresource)
         await self.api.request("PUT", path, body=obj, fieldManager=MANAGER)

@@ -6,6 +6,7 @@ from typing import Final, Self
 
 from reporter.catalogue import inferenceservice as k
 from reporter.demo.kserve import INFERENCESERVICES, KServe, controllers, kinds
+from reporter.demo.stack import namespace
 from reporter.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
 from reporter.sandbox.objects import Object, dig, name_of
 from reporter.sandbox.sandbox import Sandbox
@@ -46,7 +47,7 @@ class Revisions:
 
     def __init__(self, sandbox: Sandbox, _say: Callable[[str], None]) -> None:
         nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
-        namespaces = [_namespace(each) for each in (NAMESPACE, "kserve", "knative-serving")]
+        namespaces = [namespace(each) for each in (NAMESPACE, "kserve", "knative-serving")]
         sandbox.load([*kinds(), *namespaces])
         for each in controllers():
             sandbox.create(each)
@@ -94,10 +95,6 @@ def _line(inferenceservice: Object) -> str:
     states = ", ".join(f"{each} {told.get(each, 'Unknown')}" for each in shown)
     newest = predictor.get("latestCreatedRevision", "none")
     return f"{name_of(inferenceservice)}: {states}; newest {newest}; traffic {traffic}"
-
-
-def _namespace(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def _revisions(scene: Scene) -> Revisions:

@@ -1,6 +1,6 @@
 """KServe's and Knative's controllers and the kubelets, played in the sandbox until all is at rest."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from reporter.sandbox.objects import Object, dig, name_of, namespace_of
@@ -13,14 +13,6 @@ from reporter.simulation.kserve_objects import NAME
 INFERENCESERVICES: Final = "inferenceservices.serving.kserve.io"
 KNATIVE_SERVICES: Final = "services.serving.knative.dev"
 REVISIONS: Final = "revisions.serving.knative.dev"
-
-RESOURCES: Final[Mapping[str, str]] = {
-    "InferenceService": INFERENCESERVICES,
-    "Service": KNATIVE_SERVICES,
-    "Revision": REVISIONS,
-    "Pod": "pods",
-}
-"""Where the objects of each kind are; a Service is one of Knative's."""
 
 _MOST_PASSES: Final = 50
 

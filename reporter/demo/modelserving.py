@@ -13,6 +13,7 @@ import yaml
 from reporter.catalogue import modelserving as m
 from reporter.demo.kthena import MODELSERVINGS, Kthena, Role
 from reporter.demo.role_events import RoleEvents
+from reporter.demo.stack import namespace
 from reporter.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
 from reporter.sandbox.objects import Object, copy_json, dig, name_of
 from reporter.sandbox.sandbox import Sandbox
@@ -83,7 +84,7 @@ class Serving:
 
     def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
         nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
-        sandbox.load([load_crd(), _namespace(NAMESPACE), _namespace("kthena-system")])
+        sandbox.load([load_crd(), namespace(NAMESPACE), namespace("kthena-system")])
         sandbox.create(_controller())
         self.sandbox = sandbox
         self.kthena = Kthena(sandbox, NAMESPACE, NAME, node=nodes[0], now=present, tell=self._show)
@@ -146,10 +147,6 @@ class Serving:
         waiting = changes - events.accounted
         text = f"{changes} changes of roles: {events.told} told, {events.untold} only counted"
         return f"{text}, {waiting} still to come, for ten Events a minute are the limit."
-
-
-def _namespace(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def _serving(scene: Scene) -> Serving:

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import msgspec
 
+from reporter.demo.stack import namespace
 from reporter.demo.story import CHAT
 from reporter.derived.modelservice.observe import observe
 from reporter.manifests.modelservice.operator import OperatorSettings
@@ -66,7 +67,7 @@ class OtterScale:
     """
 
     def __init__(self, sandbox: Sandbox, _say: object) -> None:
-        sandbox.load([*map(_crd, _CRDS), _namespace(NAMESPACE), _namespace("otterscale-system")])
+        sandbox.load([*map(_crd, _CRDS), namespace(NAMESPACE), namespace("otterscale-system")])
         sandbox.create(_operator())
         self.sandbox = sandbox
         self._collection = sandbox.storage.collection(DEPLOYMENTS)
@@ -261,10 +262,6 @@ def _crd(row: tuple[str, str, str, str]) -> Object:
             "versions": [served],
         },
     }
-
-
-def _namespace(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def _operator() -> Object:

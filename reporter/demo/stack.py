@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, cast
 
 from reporter.model.instant import rfc3339
-from reporter.sandbox.objects import JSON
+from reporter.sandbox.objects import JSON, Object
 from reporter.snapshot.documents import Document, read_documents
 
 Folder: TypeAlias = Path
@@ -23,6 +23,11 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d
 def folder() -> Folder:
     """Return where the documents are: in the installed package, else in the checkout."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+
+
+def namespace(name: str) -> Object:
+    """Return a Namespace."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def load_stack(now: datetime) -> list[JSON]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -37,9 +37,6 @@ from reporter.kube.errors import (
 from reporter.kube.session import Session, require_address, tls_identity
 from reporter.kube.stream import LineStream, keep_alive
 
-if TYPE_CHECKING:
-    pass
-
 AnswerT = TypeVar("AnswerT")
 
 JSON: Final = "application/json"
@@ -53,7 +50,6 @@ _CONNECT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 8 * 2**20
 _REFUSAL_BYTES: Final = 2**16
 _CLOCK_SAMPLES: Final = 9
-_READ_BYTES: Final = 2**18
 
 
 class RequestObserver(Protocol):
@@ -96,9 +92,9 @@ def api_path(group: str, version: str, *segments: str) -> str:
 class KubeClient:
     """The one connection to the API server. Made by `connect`; close it with `aclose`."""
 
-    def __init__(self, credentials: Credentials, observer: RequestObserver | None = None) -> None:
+    def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
-        self._observer = observer
+        self._observer: RequestObserver | None = None
         self._server_clock: deque[float] = deque(maxlen=_CLOCK_SAMPLES)
         self._sessions: dict[bool, Session] = {}
         self._identity = tls_identity(credentials.configuration)
@@ -204,7 +200,6 @@ class KubeClient:
         resource: str,
         params: Mapping[str, str],
         idle_seconds: float,
-        open_seconds: float = REQUEST_SECONDS,
     ) -> AsyncIterator[LineStream]:
         """Open a watch and give its lines.
 
@@ -213,7 +208,6 @@ class KubeClient:
             resource: the plural, for the observer.
             params: query parameters, `watch=true` among them.
             idle_seconds: silence after which the connection counts as lost.
-            open_seconds: limit until the answer's headers are there.
 
         Raises:
             KubeError: as `request` does.
@@ -222,7 +216,7 @@ class KubeClient:
         call = _Call("GET", path, "watch", resource, params, idle_seconds=idle_seconds)
         async with AsyncExitStack() as stack:
             with mapped(f"watch {path}"):
-                async with asyncio.timeout(open_seconds):
+                async with asyncio.timeout(REQUEST_SECONDS):
                     answer = await self._open(stack, call)
                 keep_alive(answer)
             yield LineStream(answer.content)
@@ -304,7 +298,7 @@ class KubeClient:
             ),
         )
 
-    def _session(self, *, lease: bool) -> "Session":
+    def _session(self, *, lease: bool) -> Session:
         session = self._sessions.get(lease)
         if session is None:
             session = self._sessions[lease] = Session(self._credentials.configuration)
@@ -377,24 +371,18 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
     return bytes(parts)
 
 
-async def connect(
-    *,
-    kubeconfig: Path | None = None,
-    context: str | None = None,
-    observer: RequestObserver | None = None,
-) -> KubeClient:
+async def connect(*, kubeconfig: Path | None = None, context: str | None = None) -> KubeClient:
     """Load the configuration of the cluster and return a client for it; sends no request.
 
     Args:
         kubeconfig: `--kubeconfig`; by default KUBECONFIG, our pod's service account, or
             ~/.kube/config, in this order.
         context: `--context`; by default the current one.
-        observer: told of each request.
 
     Raises:
         ConfigurationError: there is none, or it is invalid.
 
     """
-    client = KubeClient(await Credentials.load(choose_source(kubeconfig, context)), observer)
+    client = KubeClient(await Credentials.load(choose_source(kubeconfig, context)))
     client.prepare()
     return client

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -46,18 +47,19 @@ class Discovered:
         return next((version for version in resource.versions if version in served), None)
 
 
-def summarise(found: Iterable[GroupVersion], unknown: frozenset[str] = frozenset()) -> Discovered:
-    """Return the summary of all groups; `unknown` names groups that could not be read."""
+def summarise(found: Iterable[GroupVersion]) -> Discovered:
+    """Return the summary of all groups."""
     versions: dict[str, set[str]] = {}
+    unknown: set[str] = set()
     for each in found:
         if each.plurals is None:
-            unknown |= {each.group}
+            unknown.add(each.group)
             continue
         for plural in each.plurals:
             name = f"{plural}.{each.group}" if each.group else plural
             versions.setdefault(name, set()).add(each.version)
     return Discovered(
-        Discovery(frozenset(versions), unknown),
+        Discovery(frozenset(versions), frozenset(unknown)),
         {name: frozenset(served) for name, served in versions.items()},
     )
 
@@ -222,7 +224,7 @@ class Discoverer:
             headers={"Accept": _ACCEPT} | ({"If-None-Match": root.etag} if root.etag else {}),
             max_bytes=_ANSWER_BYTES,
         )
-        if response.status == 304:  # noqa: PLR2004 - Not Modified
+        if response.status == HTTPStatus.NOT_MODIFIED:
             return root.found
         answer = response.decode(_Answer)
         match answer.kind:

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import ClassVar, Final
 
 import aiohttp
@@ -149,16 +150,13 @@ class _Status(msgspec.Struct, frozen=True):
     STATUS: ClassVar[str] = "Status"
 
 
-def status_error(
-    status: int, body: bytes, retry_after: str | None = None, *, now: datetime | None = None
-) -> ApiStatusError:
+def status_error(status: int, body: bytes, retry_after: str | None = None) -> ApiStatusError:
     """Return the exception for an answer that is not a success.
 
     Args:
         status: HTTP status; 0 takes the code from the Status object (watch ERROR frames).
         body: the answer; a Status object, or plain text or HTML of whoever answered.
         retry_after: the header of that name: seconds, or a date.
-        now: present time, for a date in `retry_after`.
 
     """
     try:
@@ -175,7 +173,7 @@ def status_error(
         text = answer.message or ""
     code = status or answer.code or 500
     details = answer.details or _Details()
-    wait = parse_retry_after(retry_after, now)
+    wait = parse_retry_after(retry_after)
     if wait is None and details.retry_after_seconds:
         wait = min(details.retry_after_seconds, _LONGEST_RETRY_AFTER)
     reason = cut(clean(answer.reason or ""), 64)
@@ -193,9 +191,9 @@ def status_error(
 
 
 def _class_of(code: int, reason: str) -> type[ApiStatusError]:
-    if code == 409 and reason == "AlreadyExists":  # noqa: PLR2004 - the HTTP code beside its name
+    if code == HTTPStatus.CONFLICT and reason == "AlreadyExists":
         return AlreadyExists
-    if code >= 500:  # noqa: PLR2004 - the HTTP range
+    if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ServerError
     return _BY_STATUS.get(code, ApiStatusError)
 

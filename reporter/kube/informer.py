@@ -114,7 +114,6 @@ class Counters:
 
     lists: int = 0
     failures: int = 0
-    oversized_frames: int = 0
 
 
 class _Idle(ConnectionFailed):
@@ -134,7 +133,7 @@ class Informer(Generic[ObjectT]):
     Attributes:
         place: what is read.
         counters: for metrics.
-        last_frame: when a list or watch frame came last.
+        last_frame: when a list or watch frame came last, or a watch ended as it should.
 
     """
 
@@ -167,8 +166,7 @@ class Informer(Generic[ObjectT]):
         self._relist = True
         self._pauses = 0
         self._listed = False
-        self._started = now()
-        self._unconfirmed: Instant | None = self._started
+        self._unconfirmed: Instant | None = now()
         self._refused: _Refused | None = None
         self._failure = ""
         self._was_away = False
@@ -188,11 +186,6 @@ class Informer(Generic[ObjectT]):
     def changes(self) -> int:
         """Grows with each change of `objects` or `skipped`."""
         return self._store.changes
-
-    @property
-    def started(self) -> Instant:
-        """When the informer was made."""
-        return self._started
 
     @property
     def settled(self) -> bool:
@@ -341,7 +334,6 @@ class Informer(Generic[ObjectT]):
                     heard = self._seconds()
                     frames += 1
         except AnswerTooLarge:
-            self.counters.oversized_frames += 1
             log.warning("watch_frame_too_large", resource=str(self.place.resource))
             raise
         except ConnectionFailed as error:
@@ -349,6 +341,7 @@ class Informer(Generic[ObjectT]):
                 raise _Idle(str(error)) from None
             raise
         if self._seconds() - began >= 1.0:
+            self.last_frame = self._now()
             return 0.0
         # A proxy that ends every watch at once must not become a hot loop.
         if not frames:

@@ -10,7 +10,7 @@ import structlog
 
 from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient
-from reporter.kube.clock import Now, real_now
+from reporter.kube.clock import real_now
 from reporter.kube.informer import Informer, Place, Timing
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -29,15 +29,12 @@ class Informers:
         client: KubeClient,
         *,
         timing: Timing | None = None,
-        now: Now = real_now,
-        chance: random.Random | None = None,
         on_change: Callable[[Resource[KubeObject]], None],
         on_missing: Callable[[], None],
     ) -> None:
         self._client = client
         self._timing = timing
-        self._now = now
-        self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
+        self._chance = random.Random()  # noqa: S311 - jitter is no secret
         self._on_change = on_change
         self._on_missing = on_missing
         self._running: dict[AnyPlace, AnyInformer] = {}
@@ -69,7 +66,6 @@ class Informers:
             self._client,
             place,
             timing=self._timing,
-            now=self._now,
             chance=self._chance,
             on_change=lambda: self._on_change(place.resource),
             on_missing=self._on_missing,
@@ -87,4 +83,4 @@ class Informers:
                 await asyncio.sleep(backoff.next())
 
     def _seconds(self) -> float:
-        return self._now().boot.total_seconds()
+        return real_now().boot.total_seconds()

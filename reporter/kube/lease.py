@@ -107,7 +107,6 @@ class Elector:
         *,
         identity: str,
         name: str = COMPONENT,
-        namespace: str = EVENT_NAMESPACE,
         times: LeaseTimes | None = None,
         now: Now = real_now,
         chance: random.Random | None = None,
@@ -115,8 +114,7 @@ class Elector:
         self._client = client
         self._identity = identity
         self._name = name
-        self._namespace = namespace
-        self._path = api_path(_GROUP, "v1", "namespaces", namespace, "leases", name)
+        self._path = api_path(_GROUP, "v1", "namespaces", EVENT_NAMESPACE, "leases", name)
         self._times = times or LeaseTimes()
         self._now = now
         self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
@@ -249,7 +247,7 @@ class Elector:
         document: dict[str, object] = {
             "apiVersion": f"{_GROUP}/v1",
             "kind": "Lease",
-            "metadata": {"name": self._name, "namespace": self._namespace},
+            "metadata": {"name": self._name, "namespace": EVENT_NAMESPACE},
             "spec": self._spec(acquired=now, renewed=now, transitions=0),
         }
         return await self._write(document, "create")

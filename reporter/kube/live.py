@@ -1,7 +1,6 @@
 """The live cluster: informers for everything that is read, and snapshots of what they hold."""
 
 import asyncio
-import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -21,7 +20,7 @@ from reporter.catalogue.resources import (
     subjects_of,
 )
 from reporter.kube.client import KubeClient
-from reporter.kube.clock import Now, real_now
+from reporter.kube.clock import real_now
 from reporter.kube.discovery import Discoverer
 from reporter.kube.informer import Place, Timing
 from reporter.kube.informers import AnyPlace, Informers
@@ -77,8 +76,6 @@ class LiveCluster:
         *,
         timing: Timing | None = None,
         discovery_seconds: float = 30.0,
-        now: Now = real_now,
-        chance: random.Random | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
@@ -86,8 +83,7 @@ class LiveCluster:
             each.resource for each in settings.catalogue.declared if each.component.condition
         ) - {*CLUSTER_WIDE}
         self._timing = timing or Timing()
-        self._now = now
-        self._started = now()
+        self._started = real_now()
         self._callbacks: list[Callable[[], None]] = []
         self._places_due = asyncio.Event()
         self._unserved: frozenset[Unserved] = frozenset()
@@ -97,13 +93,10 @@ class LiveCluster:
             interval=discovery_seconds,
             unknown_after=self._timing.unknown_after,
             on_answer=self._discovered,
-            now=now,
         )
         self._informers = Informers(
             client,
             timing=self._timing,
-            now=now,
-            chance=chance,
             on_change=self._changed,
             on_missing=self._discoverer.ask,
         )
@@ -274,7 +267,7 @@ class LiveCluster:
                 continue
 
     def _seconds_since_start(self) -> float:
-        return (self._now().boot - self._started.boot).total_seconds()
+        return (real_now().boot - self._started.boot).total_seconds()
 
     def snapshot(self) -> Snapshot:
         """Return everything as it is at this moment."""
@@ -320,7 +313,7 @@ class LiveCluster:
         well_since = self._discoverer.confirmed_since
         if well_since is None:
             return False
-        well = (self._now().boot - well_since.boot).total_seconds()
+        well = (real_now().boot - well_since.boot).total_seconds()
         return well >= self._timing.unknown_after
 
     def _no_configmaps(self) -> ResourceState:
@@ -360,7 +353,7 @@ class LiveCluster:
         informers = self._informers.of(resource)
         state = self._state(resource)
         heard = [informer.last_frame for informer in informers]
-        ages = [(self._now().boot - each.boot).total_seconds() for each in heard if each]
+        ages = [(real_now().boot - each.boot).total_seconds() for each in heard if each]
         return WatchHealth(
             resource=name,
             state=state.served.value,

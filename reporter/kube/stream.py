@@ -33,9 +33,8 @@ def keep_alive(response: aiohttp.ClientResponse) -> None:
 class LineStream:
     """The lines of an answer, as they come."""
 
-    def __init__(self, content: aiohttp.StreamReader, max_bytes: int = FRAME_BYTES) -> None:
+    def __init__(self, content: aiohttp.StreamReader) -> None:
         self._content = content
-        self._max_bytes = max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield each line without its end; a clean end of the stream ends the iteration.
@@ -51,18 +50,19 @@ class LineStream:
                 scanned = len(pending)
                 pending += chunk
                 if pending.find(b"\n", scanned) < 0:
-                    self._check(len(pending))
+                    _check(len(pending))
                     continue
                 *lines, rest = bytes(pending).split(b"\n")
                 pending = bytearray(rest)
                 for line in lines:
-                    self._check(len(line))
+                    _check(len(line))
                     if line.strip():
                         yield line
-                self._check(len(pending))
+                _check(len(pending))
         if pending.strip():
             yield bytes(pending)
 
-    def _check(self, size: int) -> None:
-        if size > self._max_bytes:
-            raise AnswerTooLarge(f"watching: a frame has more than {self._max_bytes} bytes")
+
+def _check(size: int) -> None:
+    if size > FRAME_BYTES:
+        raise AnswerTooLarge(f"watching: a frame has more than {FRAME_BYTES} bytes")

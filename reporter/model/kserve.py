@@ -99,9 +99,6 @@ class KnativeService(KubeObject, frozen=True):
 class KnativeRevisionStatus(KnativeConditioned, frozen=True):
     """`status` of a Revision."""
 
-    actual_replicas: int | None = None
-    desired_replicas: int | None = None
-
 
 class KnativeRevision(KubeObject, frozen=True):
     """serving.knative.dev/v1 Revision."""
@@ -112,24 +109,11 @@ class KnativeRevision(KubeObject, frozen=True):
 class WorkerSpec(Part, frozen=True):
     """`spec.predictor.workerSpec`; that it is there means several nodes for one replica."""
 
-    pipeline_parallel_size: int | None = None
-    tensor_parallel_size: int | None = None
-
-
-class ModelSpec(Part, frozen=True):
-    """`spec.predictor.model`."""
-
-    runtime: str | None = None
-    storage_uri: str | None = None
-
 
 class ComponentSpec(Part, frozen=True):
     """`spec.predictor`, `spec.transformer` or `spec.explainer`."""
 
     canary_traffic_percent: int | None = None
-    min_replicas: int | None = None
-    max_replicas: int | None = None
-    model: ModelSpec | None = None
     worker_spec: WorkerSpec | None = None
 
 

@@ -59,9 +59,9 @@ class Resource(Generic[ObjectT_co]):
         """Name of the CustomResourceDefinition, the same as the text form."""
         return str(self)
 
-    def api_version(self, version: str | None = None) -> str:
-        """Return `group/version`, or `version` alone in the core group."""
-        version = version or self.versions[0]
+    def api_version(self) -> str:
+        """Return `group/version` of the preferred version; in the core group the version alone."""
+        version = self.versions[0]
         return f"{self.group}/{version}" if self.group else version
 
     def ref(self, obj: KubeObject) -> ObjectRef:

@@ -1,6 +1,8 @@
 """Hygiene of messages: one clean line within the API server's limits (design 6)."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 MESSAGE_BYTES = 1024
 """Limit of an Event's message once `eventTime` is set; the server counts UTF-8 bytes."""
@@ -69,3 +71,9 @@ def detail(reason: str | None, message: str | None, limit: int = 400) -> str:
     """Return a condition's or container's reason and text as `reason: text`, clean and bounded."""
     parts = [clean(part) for part in (reason, message) if part]
     return cut(": ".join(part for part in parts if part), limit)
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean ...?` with the nearest of the known names, empty if none is near."""
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,4 +1,4 @@
-"""Rules 3 and 4: a cause is told before its symptoms, and instead of them."""
+"""Rule 3: a cause is told before its symptoms, and instead of them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

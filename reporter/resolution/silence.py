@@ -1,4 +1,4 @@
-"""Rule 4 between the faults of one pod: one of them explains others."""
+"""Rule 3 between the faults of one pod: one of them explains others."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

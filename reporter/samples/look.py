@@ -109,10 +109,10 @@ class Look:
     engines: Mapping[str, EngineLook] = field(default_factory=dict)
     pod: EngineLook = field(default_factory=EngineLook)
 
+    restarts: int = 0
+    renewed: frozenset[str] = frozenset()
+
     @property
     def fails(self) -> bool:
         """Whether nothing was reached; a runtime whose page is no text was."""
         return self.failure not in (None, Failure.UNSUPPORTED)
-
-    restarts: int = 0
-    renewed: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """Which groups, versions and resources are served."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from reporter.sandbox.objects import Object, dig, name_of
 from reporter.sandbox.resources import BUILT_IN, CUSTOM_VERBS, PrinterColumn, Resource, ScalePaths
@@ -12,11 +12,11 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 class Registry:
     """Served resources by path and by kind."""
 
-    def __init__(self, resources: Iterable[Resource] = BUILT_IN) -> None:
+    def __init__(self) -> None:
         self._by_path: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[tuple[str, str], Resource] = {}
         self.generation = 0
-        for resource in resources:
+        for resource in BUILT_IN:
             self.add(resource)
 
     def __iter__(self) -> Iterator[Resource]:

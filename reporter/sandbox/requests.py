@@ -19,6 +19,7 @@ _NAMED_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "dele
 _PLAIN_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _CORE_PREFIX, _GROUP_PREFIX = 2, 3
 _MAX_NAMED_SEGMENTS = 3
+_KEPT_REQUESTS = 1000
 
 
 def is_true(value: str | None) -> bool:
@@ -171,9 +172,9 @@ class LoggedRequest:
 class RequestLog:
     """Counters of requests, and the latest ones themselves."""
 
-    def __init__(self, keep: int = 1000) -> None:
+    def __init__(self) -> None:
         self.counters: Counter[tuple[str, str, str, int]] = Counter()
-        self.recent: deque[LoggedRequest] = deque(maxlen=keep)
+        self.recent: deque[LoggedRequest] = deque(maxlen=_KEPT_REQUESTS)
 
     def add(self, request: LoggedRequest) -> None:
         """Count a request."""
@@ -184,17 +185,16 @@ class RequestLog:
     def count(
         self,
         *,
-        method: str | None = None,
         verb: str | None = None,
         resource: str | None = None,
         code: int | None = None,
     ) -> int:
         """How many requests there were, of all or of those that match."""
-        wanted = (method, verb, resource, code)
+        wanted = (verb, resource, code)
         return sum(
             count
             for key, count in self.counters.items()
-            if all(want is None or want == have for want, have in zip(wanted, key, strict=True))
+            if all(want is None or want == have for want, have in zip(wanted, key[1:], strict=True))
         )
 
     def clear(self) -> None:

@@ -229,17 +229,10 @@ class Sandbox:
         stored = self.storage.get(found.collection, namespace, name)
         return as_object(found, stored) if stored is not None else None
 
-    def list(
-        self,
-        resource: str,
-        *,
-        namespace: str = "",
-        label_selector: str = "",
-        field_selector: str = "",
-    ) -> list[Object]:
+    def list(self, resource: str, *, namespace: str = "", label_selector: str = "") -> list[Object]:
         """The objects of a resource, of one namespace or of all."""
         found = self.resource(resource)
-        query = {"labelSelector": label_selector, "fieldSelector": field_selector}
+        query = {"labelSelector": label_selector}
         page = list_page(self.storage, found, read_filter(found, namespace, query), {})
         return [as_object(found, stored) for stored in page.items]
 

@@ -23,11 +23,6 @@ def format_time(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def format_micro_time(seconds: float) -> str:
-    """metav1.MicroTime: RFC 3339 in UTC with exactly six fractional digits."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def parse_time(text: str) -> float:
     """Read a metav1.Time.
 

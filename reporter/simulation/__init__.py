@@ -1,4 +1,4 @@
-"""Simulated vLLM pods, for the demo and for tests."""
+"""Simulated vLLM pods, and what KServe's and Kthena's controllers do, for the demo and for tests."""
 
 from reporter.simulation.families import Feature
 from reporter.simulation.life import Life

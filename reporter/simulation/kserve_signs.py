@@ -90,15 +90,15 @@ class Conditions:
             reason, message = condition.get("reason", ""), condition.get("message", "")
             self.put(type_, condition["status"], reason, message)
 
-    def sum_up(self, parts: Sequence[str], type_: str = "Ready") -> None:
+    def sum_up(self, parts: Sequence[str]) -> None:
         """Write Ready by what it rests on: a False one first, then an Unknown one."""
         for status in (FALSE, UNKNOWN):
             bad = next((each for each in parts if self.status(each) == status), None)
             if bad is not None:
                 found = self._found.get(bad, {})
-                self.put(type_, status, found.get("reason", ""), found.get("message", ""))
+                self.put("Ready", status, found.get("reason", ""), found.get("message", ""))
                 return
-        self.put(type_, TRUE)
+        self.put("Ready", TRUE)
 
     def __iter__(self) -> Iterator[Object]:
         return (self._found[type_] for type_ in sorted(self._found))

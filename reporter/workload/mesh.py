@@ -7,15 +7,12 @@ import yaml
 
 from reporter.catalogue.resources import CONFIGMAPS, ISTIO_CONFIGMAP
 from reporter.model.objects import AuthorizationPolicy, ConfigMap
+from reporter.model.yaml_text import UNREADABLE
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
 API_KEY_PROVIDER: Final = "apikey-ext-authz"
 """The provider that the gateway authentication registered for all namespaces, in older charts."""
-
-_UNREADABLE: Final = (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError,
-                      TypeError, ValueError)  # fmt: skip
-"""What the parser and its constructors of scalars raise for text that is no configuration."""
 
 
 def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[ConfigMap, ...]:
@@ -75,7 +72,7 @@ def _provider_names(mesh: str) -> frozenset[str] | None:
     """
     try:
         config = yaml.safe_load(mesh)
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
     if config is None:
         return frozenset()

@@ -25,15 +25,6 @@ from reporter.derived.modelserving.revisions import (
 )
 from reporter.model.kthena import SERVING_GROUP_RECREATE, ModelServing
 
-__all__ = [
-    "MAX_ABSENT",
-    "GroupState",
-    "GroupStatus",
-    "InstanceState",
-    "InstanceStatus",
-    "observe",
-]
-
 MAX_ABSENT: Final = 1_000
 """Most instances of a ModelServing that are shown as NotFound; the spec may ask for any number."""
 

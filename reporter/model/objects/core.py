@@ -37,12 +37,6 @@ class Service(KubeObject, frozen=True):
     spec: ServiceSpec = ServiceSpec()
 
 
-class NodeSpec(Part, frozen=True):
-    """`spec` of a Node."""
-
-    unschedulable: bool | None = None
-
-
 class NodeStatus(Conditioned, frozen=True):
     """`status` of a Node."""
 
@@ -50,7 +44,6 @@ class NodeStatus(Conditioned, frozen=True):
 class Node(KubeObject, frozen=True):
     """v1 Node."""
 
-    spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import yaml
 
 from reporter.model.text import clean, cut
+from reporter.model.yaml_text import UNREADABLE
 
 _MAX_CHARACTERS: Final = 16_384
 _MAX_DEPTH: Final = 10
@@ -18,9 +19,6 @@ _TYPES: Final = ("gauge", "histogram")
 _SOURCES: Final = ("", "modelpod", "epp")
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_]")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
-_UNREADABLE: Final = (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError,
-                      TypeError, ValueError)  # fmt: skip
-"""What the parser and its constructors of scalars raise, as for `!!int ""`."""
 
 _Entry: TypeAlias = Mapping[str, object]
 
@@ -48,7 +46,7 @@ def metrics_faults(text: str, *, scale_to_zero: bool) -> tuple[str, ...]:
         if not _is_readable(text):
             return ()
         document: object = yaml.load(text, _Loader)  # noqa: S506 - derived from the safe loader
-    except _UNREADABLE:
+    except UNREADABLE:
         return ("metrics is not valid YAML",)
     if document is None or document == []:
         return ("metrics is empty",)

@@ -7,8 +7,6 @@ import pytest
 from reporter.pages.limits import PageLimits
 from tests.unit.pages.reading import PADDING, read
 
-X = b"vllm:x"
-
 GOOD = {
     "no labels": (b"vllm:x 1", {}, 1),
     "a tab": (b"vllm:x\t1", {}, 1),

@@ -48,7 +48,7 @@ def scaler_moved(deployment):
 CHANGES = {
     "nothing": (PODS, lambda each: each),
     "one namespace": (DEPLOYMENTS, without_replicas),
-    "shared by all": (NODES, lambda each: msgspec.structs.replace(each, spec=each.spec)),
+    "shared by all": (NODES, lambda each: msgspec.structs.replace(each, status=each.status)),
 }
 
 

@@ -27,7 +27,6 @@ class Cluster:
     def __init__(self, found):
         self.objects = {("InferenceService", "llm"): found}
         self.fates = {}
-        self.unborn = ()
         self._uids = count(1)
 
     @property
