@@ -98,6 +98,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         "charts do not use it.",
         action="Look at the Deployment that the message names, its pods and their logs.",
         reads=(r.DEPLOYMENTS,),
+        also_reads=((r.CONFIGMAPS, (r.CONFIGMAPS, r.AUTHORIZATIONPOLICIES, r.NAMESPACES)),),
     ),
     Reason(
         name=CLUSTER_BBR,
@@ -145,6 +146,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         silent=f"{_SHARED_SILENT} ScaledObjects that are paused, inactive or in fallback.",
         action="Look at the object that the message names: kubectl describe it.",
         reads=(r.DEPLOYMENTS, r.SCALEDOBJECTS),
+        also_reads=((r.SCALEDOBJECTS, (r.INFERENCESETS, r.NAMESPACES)),),
     ),
     _controller(
         CLUSTER_KTHENA,
@@ -175,11 +177,11 @@ REASONS: Final[tuple[Reason, ...]] = (
         layer=Layer.CLUSTER,
         summary="The reporter cannot read something it needs, so parts of its report are missing.",
         trigger="A resource is forbidden, or could not be reached for 120 s, for longer than the "
-        "grace; or the reporter failed on an object, of which it then says nothing else.",
+        "grace; or the reporter failed on an object, so that a subject, or a reason, cannot be judged.",
         silent="A kind that is not installed: it is absent, not unknown.",
         action="Grant the permission that the message names to the reporter's ServiceAccount, or "
-        "find out why the API server does not answer it. A subject that cannot be judged is a fault "
-        "of the reporter: correct what is odd about its objects, and report it.",
+        "find out why the API server does not answer it. A subject or a reason that cannot be judged "
+        "is a fault of the reporter: correct what is odd about its objects, and report it.",
         blocks_ready=True,
     ),
     Reason(

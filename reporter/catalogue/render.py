@@ -79,6 +79,9 @@ def reason_document(reason: Reason, catalogue: Catalogue = BUILT_IN) -> dict[str
         "thresholds": {each.name: each.default for each in reason.thresholds},
         "blocksReady": reason.blocks_ready,
         "reads": [str(resource) for resource in reason.reads],
+        "alsoReads": {
+            each.kind: [str(resource) for resource in reads] for each, reads in reason.also_reads
+        },
         "suppressedBy": [
             {"reason": row.upstream, "crd": row.crd, "why": row.why}
             for row in catalogue.upstreams_of(reason.name)
@@ -148,7 +151,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         ("Thresholds", "; ".join(map(_threshold, reason.thresholds))),
         ("Suppressed by", "; ".join(upstreams)),
         ("Suppresses", "; ".join(downstream)),
-        ("Reads", ", ".join(str(resource) for resource in reason.reads)),
+        ("Reads", _reads(reason)),
         ("Blocks Ready", "yes" if reason.blocks_ready else "no"),
         ("In the chain", "yes" if reason.chain else "no, written in addition"),
         ("Declared", _DECLARED if _is_declared(reason, catalogue) else ""),
@@ -156,6 +159,14 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
     if reason.says_ready:
         titled = [fact for fact in titled if fact[0] not in {"Blocks Ready", "In the chain"}]
     return [(title, text) for title, text in titled if text]
+
+
+def _reads(reason: Reason) -> str:
+    groups = [
+        ("", reason.reads),
+        *((f"of a {each.kind} also ", reads) for each, reads in reason.also_reads),
+    ]
+    return "; ".join(f"{about}{', '.join(map(str, reads))}" for about, reads in groups if reads)
 
 
 def _grace(reason: Reason) -> str:

@@ -66,7 +66,7 @@ class Catalogue:
             for name in row.downstream:
                 upstreams[name] += (row,)
         rests_on = {
-            reason.name: frozenset(reason.reads).union(
+            reason.name: reason.all_reads.union(
                 *(by_name[row.upstream].reads for row in upstreams.get(reason.name, ()))
             )
             for reason in self.reasons

@@ -98,19 +98,28 @@ Undecided: TypeAlias = Mapping[ObjectRef, frozenset[str]]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unjudged:
-    """A subject that a probe failed on: a fault of the reporter's own, about which others must not suffer.
+    """A subject, or a reason, that a probe failed on: our own fault, of which others must not suffer.
 
     Attributes:
         about: the subject; a namespace stands for the InferenceSets in it too.
         cause: what failed and where, without a word of the object's.
+        reason: what alone cannot be judged, of whatever subject; empty: all about the subject.
+        probe: which of the probes of that reason failed.
 
     """
 
     about: Subject
     cause: str
+    reason: str = ""
+    probe: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} (probe: {self.probe})" if self.reason else str(self.about)
 
     def covers(self, subject: Subject) -> bool:
         """Tell whether nothing is known about a subject for this."""
+        if self.reason:
+            return False
         if self.about.kind is not SubjectKind.NAMESPACE:
             return subject == self.about
         of_kaito = subject.kind in (SubjectKind.NAMESPACE, SubjectKind.INFERENCESET)
@@ -142,3 +151,8 @@ class Evaluation:
     def leaves_open(self, subject: Subject) -> bool:
         """Tell whether a subject could not be judged, so that its silence says nothing."""
         return any(each.covers(subject) for each in self.unjudged)
+
+    @property
+    def open_reasons(self) -> frozenset[str]:
+        """The reasons that could not be judged, so that their silence says nothing."""
+        return frozenset(each.reason for each in self.unjudged if each.reason)

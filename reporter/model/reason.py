@@ -1,5 +1,6 @@
 """What one row of the catalogue says."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -45,6 +46,7 @@ class Reason:
         silent: what looks similar and does not raise it.
         action: what an operator does about it.
         reads: resources whose being unknown makes its findings stale and its subject not ready.
+        also_reads: a kind of object, and what its findings about those objects alone read beside.
         chain: takes part in its layer's priority chain, in table order.
         grace_seconds: its own grace; None takes the global one.
         grace_note: which of its faults fire at once, and which budgets apply.
@@ -64,12 +66,23 @@ class Reason:
     silent: str = ""
     action: str
     reads: tuple[Resource[KubeObject], ...] = ()
+    also_reads: tuple[tuple[Resource[KubeObject], tuple[Resource[KubeObject], ...]], ...] = ()
     chain: bool = True
     grace_seconds: int | None = None
     grace_note: str = ""
     blocks_ready: bool = True
     window_seconds: int | None = None
     thresholds: tuple[Threshold, ...] = ()
+
+    def reads_of(self, kinds: Collection[str]) -> frozenset[Resource[KubeObject]]:
+        """Return what its findings about objects of some kinds read."""
+        beside = (reads for each, reads in self.also_reads if each.kind in kinds)
+        return frozenset(self.reads).union(*beside)
+
+    @property
+    def all_reads(self) -> frozenset[Resource[KubeObject]]:
+        """What any of its findings reads."""
+        return self.reads_of([each.kind for each, _ in self.also_reads])
 
     @property
     def mutable(self) -> bool:

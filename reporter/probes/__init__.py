@@ -1,9 +1,10 @@
 """Pure functions from a snapshot to findings; one package for each layer, one module a subject."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
 
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.finding import Evaluation
 from reporter.model.objects import Namespace
 from reporter.model.stack import Stack
@@ -13,6 +14,7 @@ from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
 from reporter.probes.harness import evaluate_harness
 from reporter.probes.inferenceset import evaluate_inferencesets
+from reporter.probes.parts import contained_probe, joined
 from reporter.probes.reuse import (
     Answered,
     Question,
@@ -54,7 +56,11 @@ def evaluate_again(
     What rests on the same objects as when `answered` was made is not asked again.
     """
     verdicts = verdicts_by_namespace(samples)
-    blind = tuple(probe_network(samples, snapshot, settings))
+    network = contained_probe(
+        CLUSTER_STATUS_UNKNOWN,
+        "metrics of all pods",
+        partial(probe_network, samples, snapshot, settings),
+    )
     if doubtful := unproven(samples):
         samples = without_failing(samples, doubtful)
     shared = (samples.scraping, doubtful, *shared_inputs(snapshot, settings))
@@ -63,19 +69,16 @@ def evaluate_again(
         stack_questions(snapshot, settings, samples),
     )
     now_answered = answer(questions, shared, answered)
-    answers = [part for _, part in now_answered.answers.values()]
-    failed = probe_unjudged(
-        (each for part in answers for each in part.unjudged), snapshot, settings
-    )
     parts = [
         evaluate_cluster(snapshot, settings),
-        Evaluation((*blind, *failed), (), ()),
-        *answers,
+        network,
+        *(part for _, part in now_answered.answers.values()),
     ]
     if settings.catalogue.declared:
         subjects = {known.subject for part in parts for known in part.subjects}
         parts.append(evaluate_custom(snapshot, settings, subjects))
-    return _joined(parts), now_answered
+    failed = probe_unjudged((each for part in parts for each in part.unjudged), snapshot, settings)
+    return joined((*parts, Evaluation(tuple(failed), (), ()))), now_answered
 
 
 def _namespace_questions(
@@ -98,16 +101,4 @@ def _evaluate_namespace(
     harness = evaluate_harness(snapshot, settings, (namespace,))
     if settings.stack(Stack.KAITO) is StackMode.OFF:
         return harness
-    return _joined((harness, evaluate_inferencesets(snapshot, settings, (namespace,), samples)))
-
-
-def _joined(parts: Iterable[Evaluation]) -> Evaluation:
-    parts = tuple(parts)
-    return Evaluation(
-        findings=tuple(finding for part in parts for finding in part.findings),
-        ready=tuple(evidence for part in parts for evidence in part.ready),
-        subjects=tuple(subject for part in parts for subject in part.subjects),
-        undecided={pod: which for part in parts for pod, which in part.undecided.items()},
-        derived=tuple(status for part in parts for status in part.derived),
-        unjudged=tuple(each for part in parts for each in part.unjudged),
-    )
+    return joined((harness, evaluate_inferencesets(snapshot, settings, (namespace,), samples)))

@@ -6,18 +6,18 @@ answer. This is a matter of speed only: with
 or without it an evaluation is the same.
 """
 
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Evaluation, Unjudged
+from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
 from reporter.model.stack import Stack
 from reporter.model.subject import Subject
+from reporter.probes.parts import contained
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import scaler
@@ -37,8 +37,6 @@ OWN: Final[tuple[Resource[KubeObject], ...]] = tuple(
     for resource in r.CLUSTER_WIDE
     if resource not in SHARED and resource.stack in (None, Stack.KAITO)
 )
-
-_PACKAGE: Final = "reporter"
 
 Inputs: TypeAlias = tuple[tuple[object, ...], ...]
 """Groups of objects that an answer rests on, beside those that many share."""
@@ -79,26 +77,8 @@ def answer(
         if before is not None and same_objects(question.inputs, before[0]):
             answers[question.about] = before
         else:
-            answers[question.about] = question.inputs, _ask(question)
+            answers[question.about] = question.inputs, contained(question.ask, question.about)
     return Answered(shared, answers)
-
-
-def _ask(question: Question) -> Evaluation:
-    """Ask the probes; one that fails on an object leaves its subject open, and no other."""
-    try:
-        return question.ask()
-    except Exception as error:  # noqa: BLE001  # told by a finding that names where
-        return Evaluation((), (), (), unjudged=(Unjudged(question.about, _where(error)),))
-
-
-def _where(error: Exception) -> str:
-    """Return what failed, and where in our code: the text of an error may hold the object's."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [each for each in frames if f"/{_PACKAGE}/" in each.filename]
-    if not ours:
-        return type(error).__name__
-    path = ours[-1].filename.rpartition(f"/{_PACKAGE}/")[2]
-    return f"{type(error).__name__} in {_PACKAGE}/{path}, line {ours[-1].lineno}"
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:

@@ -57,12 +57,21 @@ class StackProbes(Generic[ObjectT]):
                 if obj.deleting or subject in asked or _goes(obj.namespace, snapshot):
                     continue
                 asked.add(subject)
-                inputs = self.inputs(obj, snapshot, samples)
                 yield Question(
                     subject,
-                    ((obj,), *inputs),
+                    ((obj,), *self._inputs(obj, snapshot, samples)),
                     partial(self.evaluate, obj, snapshot, settings, samples),
                 )
+
+    def _inputs(self, obj: ObjectT, snapshot: Snapshot, samples: Samples) -> Inputs:
+        """Return what the answer rests on; where that fails, what is never the same again.
+
+        So the subject is asked about in each pass, and what fails then leaves only it open.
+        """
+        try:
+            return self.inputs(obj, snapshot, samples)
+        except Exception:  # noqa: BLE001  # the question derives the same, and tells where it fails
+            return ((object(),),)
 
 
 class Asks(Protocol):

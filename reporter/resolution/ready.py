@@ -41,7 +41,8 @@ def find_ready(
     blocked = {finding.subject for finding in findings if catalogue[finding.reason].blocks_ready}
     known = {each.subject: each for each in evaluation.subjects}
     on_record = _on_record(records, known, catalogue)
-    blind = {kind: _blind(kind, snapshot, catalogue) for kind in SubjectKind}
+    unjudged = evaluation.open_reasons
+    blind = {kind: _blind(kind, unjudged, snapshot, catalogue) for kind in SubjectKind}
     told = {subject: answered for subject, answered in memory.told.items() if subject in known}
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=lambda each: each.subject):
@@ -117,8 +118,14 @@ def _speaks_of_ready(record: Record, catalogue: Catalogue) -> bool:
     return reason.blocks_ready or reason.says_ready
 
 
-def _blind(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
-    return any(reads_unknown(reason, snapshot) for reason in catalogue.of_ready(kind))
+def _blind(
+    kind: SubjectKind, unjudged: Collection[str], snapshot: Snapshot, catalogue: Catalogue
+) -> bool:
+    """Tell whether something is unknown that decides about a kind of subject being ready."""
+    return any(
+        reason.name in unjudged or reads_unknown(reason, snapshot)
+        for reason in catalogue.of_ready(kind)
+    )
 
 
 def ready_confirmed(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:

@@ -147,6 +147,7 @@ def look_for_absence(
 ) -> Absence:
     """Decide what becomes of each episode of which no ripe fault is seen."""
     subjects = {each.subject for each in evaluation.subjects} | {CLUSTER}
+    unjudged = evaluation.open_reasons
     kept: dict[FindingKey, Episode] = {}
     stale: set[FindingKey] = set()
     ended: set[FindingKey] = set()
@@ -156,7 +157,9 @@ def look_for_absence(
         if gone and _is_gone(key.subject, evaluation, snapshot):
             ended.add(key)
             continue
-        if gone or verdict_unknown(key, snapshot, settings.catalogue):
+        at_fault = (related for related, _ in episode.faults)
+        unknown = verdict_unknown(key, at_fault, snapshot, settings.catalogue)
+        if gone or unknown or key.reason in unjudged:
             stale.add(key)
             after = _as_stale(episode, now)
             ends = (after.stale_since or now.boot) + STALE_LIFETIME

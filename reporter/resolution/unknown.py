@@ -1,15 +1,15 @@
 """Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data (design 3)."""
 
+from collections.abc import Iterable
+
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.resources import EVENTS, NAMESPACES, of_subject
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.reason import Reason
 from reporter.model.report import UnknownResource
-from reporter.model.subject import Subject, SubjectKind
+from reporter.model.subject import ObjectRef, Subject, SubjectKind
 from reporter.snapshot.snapshot import Served, Snapshot
-
-DISCOVERY = "API discovery"
 
 
 def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
@@ -22,15 +22,18 @@ def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
     return tuple(sorted(set(unknown)))
 
 
-def verdict_unknown(key: FindingKey, snapshot: Snapshot, catalogue: Catalogue) -> bool:
-    """Tell whether something that this key's reason reads is unknown."""
+def verdict_unknown(
+    key: FindingKey, at_fault: Iterable[ObjectRef], snapshot: Snapshot, catalogue: Catalogue
+) -> bool:
+    """Tell whether something is unknown that this key's reason reads about the objects at fault."""
     if key.involved.kind == "CustomResourceDefinition":
         return snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
-    return reads_unknown(catalogue[key.reason], snapshot)
+    reads = catalogue[key.reason].reads_of({each.kind for each in at_fault})
+    return not all(map(snapshot.known, reads))
 
 
 def reads_unknown(reason: Reason, snapshot: Snapshot) -> bool:
-    """Tell whether something that a reason reads is unknown."""
+    """Tell whether something is unknown that all findings of a reason read."""
     return not all(snapshot.known(resource) for resource in reason.reads)
 
 

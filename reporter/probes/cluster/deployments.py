@@ -7,25 +7,23 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.model.subject import CLUSTER
 from reporter.model.text import clean
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import Component, components
+from reporter.workload.components import Component
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.namespaces import namespace_ref
 from reporter.workload.standing import MISSING, WorkloadFault
 
 
-def probe_deployments(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_component(snapshot: Snapshot, component: Component) -> Iterator[Finding]:
     """Yield a finding for each Deployment that is down or degraded, or missing where it should be.
 
-    Every Deployment is judged, also a second one of the same reason (weak point 9.B.11).
+    Every component is judged, also a second one of the same reason (weak point 9.B.11).
     """
-    for component in components(settings):
-        found = component.found(snapshot)
-        if found:
-            yield from _judge_found(snapshot, component, found)
-        elif component.is_missing(snapshot):
-            yield _missing(snapshot, component)
+    found = component.found(snapshot)
+    if found:
+        yield from _judge_found(snapshot, component, found)
+    elif component.is_missing(snapshot):
+        yield _missing(snapshot, component)
 
 
 def is_component_available(snapshot: Snapshot, component: Component) -> bool:

@@ -8,7 +8,7 @@ from reporter.catalogue.resources import of_subject
 from reporter.model.finding import Finding, Unjudged
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, ObjectRef, SubjectKind
 from reporter.model.text import clean
 from reporter.probes.cluster.crds import crd_ref
 from reporter.settings import EvaluationSettings
@@ -39,23 +39,28 @@ def probe_unknown_resources(snapshot: Snapshot, settings: EvaluationSettings) ->
 def probe_unjudged(
     unjudged: Iterable[Unjudged], snapshot: Snapshot, settings: EvaluationSettings
 ) -> Iterator[Finding]:
-    """Yield a finding for each subject that a probe failed on: a fault of the reporter's own."""
+    """Yield a finding for each subject or reason that a probe failed on: a fault of our own."""
     involved = namespace_ref(snapshot, settings.release_namespace)
     for each in sorted(unjudged):
         yield Finding(
             reason=CLUSTER_STATUS_UNKNOWN,
             subject=CLUSTER,
             involved=involved,
-            related=_object_of(each.about, snapshot),
+            related=_object_of(each, snapshot),
             message=clean(
-                f"{each.about} cannot be judged ({each.cause}), so its status is unknown; this is a"
+                f"{each} cannot be judged ({each.cause}), so its status is unknown; this is a"
                 " fault of the reporter: report it, with what is odd about its objects"
             ),
-            cause=clean(f"{each.about}: {each.cause}"),
+            cause=clean(f"{each}: {each.cause}"),
         )
 
 
-def _object_of(subject: Subject, snapshot: Snapshot) -> ObjectRef:
+def _object_of(unjudged: Unjudged, snapshot: Snapshot) -> ObjectRef:
+    """Return what tells one from the next; a probe is no object of the cluster."""
+    subject = unjudged.about
+    if unjudged.reason:
+        name = f"{unjudged.reason}/{unjudged.probe}"
+        return ObjectRef("status-reporter.io/v1", "Probe", "", name)
     if subject.kind is SubjectKind.NAMESPACE:
         return namespace_ref(snapshot, subject.namespace)
     resource, *_ = of_subject(subject.kind)

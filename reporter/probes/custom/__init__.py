@@ -1,6 +1,7 @@
 """Probes of what users declare beside the built-in catalogue (`custom-components`)."""
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Final, TypeAlias
 
 from reporter.model.catalogue import Declared
@@ -9,6 +10,7 @@ from reporter.model.subject import Subject
 from reporter.probes.custom.conditions import probe_condition
 from reporter.probes.custom.crds import probe_crd
 from reporter.probes.custom.workloads import probe_workload
+from reporter.probes.parts import contained_probe, joined
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -24,14 +26,23 @@ def evaluate_custom(
 
     It is asked anew in each pass: what does not change is in the indexes of the tables.
     """
-    return Evaluation(
-        findings=tuple(
-            finding
-            for declared in settings.catalogue.declared
-            for probe in _PROBES
-            for finding in probe(declared, snapshot, settings)
-            if finding.subject in subjects
-        ),
-        ready=(),
-        subjects=(),
+    return joined(
+        contained_probe(
+            declared.component.reason,
+            "custom component",
+            partial(_found, declared, snapshot, settings, subjects),
+        )
+        for declared in settings.catalogue.declared
     )
+
+
+def _found(
+    declared: Declared,
+    snapshot: Snapshot,
+    settings: EvaluationSettings,
+    subjects: Collection[Subject],
+) -> Iterator[Finding]:
+    for probe in _PROBES:
+        for finding in probe(declared, snapshot, settings):
+            if finding.subject in subjects:
+                yield finding

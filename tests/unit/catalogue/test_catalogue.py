@@ -58,7 +58,7 @@ def test_what_says_that_a_subject_works(reason):
 def test_what_a_reason_reads_is_read(reason):
     """Of a stack only the resources of the kind's own stack: else another one could blind it."""
     stacks = {each.stack for each in of_subject(reason.subject_kind)} | {None}
-    assert set(reason.reads) <= set(ALL)
+    assert reason.all_reads <= set(ALL)
     assert {each.stack for each in reason.reads} <= stacks
 
 

@@ -1,20 +1,27 @@
-"""One object that a probe fails on costs its own subject the judgement, and no other."""
+"""One object that a probe fails on costs its subject, or one reason, the judgement, and no other."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import reporter.probes
+from reporter.catalogue.resources import CILIUMNETWORKPOLICIES
 from reporter.model.finding import Evaluation
-from reporter.model.subject import Subject
-from reporter.probes import evaluate
+from reporter.model.subject import CLUSTER, Subject
+from reporter.probes import evaluate, evaluate_again
 from reporter.probes.reuse import Answered, Question, answer
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import load_dump
+from tests.unit.probes.building import FORBIDDEN, document, healthy_cluster, merged, snapshot_of
+from tests.unit.probes.custom import declared
 
 SETTINGS = EvaluationSettings()
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BROKEN = load_dump([EXAMPLES / "broken-stack"]).snapshot
 UNKNOWN = "clusterStatusUnknown"
 ODD = "search-models"
+BLIND = replace(BROKEN, states={**BROKEN.states, CILIUMNETWORKPOLICIES: FORBIDDEN})
 
 
 def test_others_are_judged_and_the_failure_is_told(monkeypatch):
@@ -65,3 +72,144 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
     assert asked == ["failing"]
     mended = answer([Question(subject, ((object(),),), lambda: empty)], (), again)
     assert mended.answers[subject][1] == empty
+
+
+FAILING = {
+    "cluster.crds.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
+    "cluster.mesh_provider.lacks_api_key_provider": ("clusterGatewayAuthNotReady", "MeshConfig"),
+    "cluster.scaledobjects.managed_namespaces": (
+        "clusterKedaKaitoScalerNotReady",
+        "ScaledObjects",
+    ),
+    "cluster.unknown._message": (UNKNOWN, "resources"),
+    "runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
+    "cluster.ready.components": ("clusterReady", "evidence"),
+}
+"""What fails, the reason that cannot be judged then, and the probe of it that is named."""
+
+
+@pytest.mark.parametrize("failing", FAILING)
+def test_a_probe_of_the_cluster_costs_its_own_reason_only(monkeypatch, failing):
+    """Everything else that was found before is found again, of the cluster too."""
+    reason, probe = FAILING[failing]
+    before = evaluate(BLIND, SETTINGS)
+
+    def fail(*_):
+        int("secret-of-the-object")
+
+    monkeypatch.setattr(f"reporter.probes.{failing}", fail)
+    after = evaluate(BLIND, SETTINGS)
+
+    (unjudged,) = after.unjudged
+    assert (unjudged.about, unjudged.reason) == (CLUSTER, reason)
+    (told,) = [each for each in after.findings if "cannot be judged" in each.message]
+    assert (told.reason, told.subject) == (UNKNOWN, CLUSTER)
+    assert told.message.startswith(f"{reason} (probe: {probe}) cannot be judged (ValueError in ")
+    assert "secret" not in told.message
+    others = [each for each in after.findings if each != told]
+    assert [each for each in before.findings if each.reason != reason] == [
+        each for each in others if each.reason != reason
+    ]
+    assert set(others) <= set(before.findings)
+    assert (after.subjects, after.derived) == (before.subjects, before.derived)
+
+
+ZERO = {"spec": {"replicas": 0}}
+
+
+@pytest.fixture(name="keda_fails")
+def _keda_fails(monkeypatch):
+    judge = reporter.probes.cluster.deployments.judge_deployment
+
+    def failing(deployment, snapshot):
+        if deployment.name == "keda-operator":
+            raise OverflowError
+        return judge(deployment, snapshot)
+
+    monkeypatch.setattr("reporter.probes.cluster.deployments.judge_deployment", failing)
+
+
+@pytest.mark.usefixtures("keda_fails")
+def test_one_deployment_costs_its_own_component_only():
+    """Others are judged, also those of the same reason."""
+    down = {"istiod", "keda-operator", "keda-operator-metrics-apiserver"}
+    docs = [
+        merged(each, ZERO) if each["metadata"]["name"] in down else each
+        for each in healthy_cluster()
+    ]
+    found = evaluate(snapshot_of(*docs), SETTINGS)
+    assert sorted((each.reason, each.related.name) for each in found.findings) == [
+        ("clusterIstioControlPlaneNotReady", "istiod"),
+        ("clusterKedaNotReady", "keda-operator-metrics-apiserver"),
+        (UNKNOWN, "clusterKedaNotReady/Deployment keda-operator"),
+    ]
+    assert [each.reason for each in found.unjudged] == ["clusterKedaNotReady"]
+
+
+@pytest.mark.usefixtures("keda_fails")
+def test_what_cannot_be_judged_is_told_once_and_is_not_ready():
+    """The evidence rests on the same Deployments."""
+    found = evaluate(snapshot_of(*healthy_cluster()), SETTINGS)
+    assert [each.reason for each in found.unjudged] == ["clusterKedaNotReady"]
+    assert [each.reason for each in found.findings] == [UNKNOWN]
+    assert found.ready == ()
+
+
+STORE = {
+    "reason": "clusterVectorStoreNotReady",
+    "layer": "cluster",
+    "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["data"]},
+}
+GRID = {"reason": "clusterGridCRDMissing", "layer": "cluster", "crd": {"name": "no.example.com"}}
+
+
+def test_a_custom_component_costs_its_own_reason_only(monkeypatch):
+    """The next one is judged, and everything that is built in."""
+
+    def failing(*_):
+        raise OverflowError
+
+    monkeypatch.setattr("reporter.probes.custom.workloads.judge_workload", failing)
+    settings = declared.settings_of(STORE, GRID)
+    docs = [*healthy_cluster(), document("StatefulSet", "qdrant", "data", ZERO)]
+    found = evaluate(declared.snapshot(settings, *docs), settings)
+    assert sorted((each.reason, each.related.name) for each in found.findings) == [
+        ("clusterGridCRDMissing", "no.example.com"),
+        (UNKNOWN, "clusterVectorStoreNotReady/custom component"),
+    ]
+    assert [each.reason for each in found.unjudged] == ["clusterVectorStoreNotReady"]
+
+
+def test_two_probes_that_fail_are_told_apart(monkeypatch):
+    """Under the one key of what is unknown, as two faults of it."""
+
+    def failing(*_):
+        raise OverflowError
+
+    monkeypatch.setattr("reporter.probes.cluster.crds.required_crds", failing)
+    monkeypatch.setattr("reporter.probes.cluster.mesh_provider.lacks_api_key_provider", failing)
+    found = [each for each in evaluate(BROKEN, SETTINGS).findings if each.reason == UNKNOWN]
+    assert len({each.key for each in found}) == 1
+    assert len({each.related for each in found}) == len(found) == 2
+
+
+STORY = load_dump([EXAMPLES / "inferenceservice" / "healthy"]).snapshot
+
+
+def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatch):
+    """What its answer rests on is derived from its objects too; it is asked anew in each pass."""
+    before = evaluate(STORY, SETTINGS)
+    view = reporter.probes.inferenceservice.view_of
+    odd, *others = (each for each in before.subjects if each.subject.kind == "inferenceservice")
+
+    def failing(service, snapshot):
+        if service.name == odd.subject.name:
+            raise OverflowError
+        return view(service, snapshot)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reporter.probes.inferenceservice.view_of", failing)
+        found, answered = evaluate_again(STORY, SETTINGS, Answered())
+        assert [each.about for each in found.unjudged] == [odd.subject]
+        assert set(others) < set(found.subjects)
+    assert set(evaluate_again(STORY, SETTINGS, answered)[0].findings) == set(before.findings)

@@ -82,3 +82,62 @@ def test_nobody_is_called_ready_who_was_not_judged():
     assert not resolver.report.ready
     resolver.look(3, ready=[evidence(MODEL)], seen=told)
     assert [each.due for each in resolver.report.ready] == [False]
+
+
+ISTIO, BBR = "clusterIstioControlPlaneNotReady", "clusterBBRNotReady"
+OF_PROBE = Unjudged(CLUSTER, "ValueError in reporter/workload/pod.py, line 7", ISTIO, "istiod")
+
+
+def test_a_reason_that_was_not_judged_stays_and_is_stale():
+    """Other reasons of the same subject end, and the subject is no less known."""
+    resolver = Resolver()
+    resolver.look(0, finding(ISTIO, exempt=True), finding(BBR, exempt=True))
+    assert resolver.look(1, unjudged=[OF_PROBE]) == {ISTIO: "firing", BBR: "clearing"}
+    assert (resolver[ISTIO].stale, resolver[BBR].stale) == (True, False)
+    assert CLUSTER in resolver.report.subjects
+    assert resolver.look(60, unjudged=[OF_PROBE]) == {ISTIO: "firing"}
+    assert resolver.look(3601, unjudged=[OF_PROBE]) == {}
+
+
+def test_a_reason_that_can_be_judged_again_goes_on_or_ends():
+    resolver = Resolver()
+    resolver.look(0, finding(ISTIO, exempt=True))
+    resolver.look(60, unjudged=[OF_PROBE])
+    assert resolver.look(120, finding(ISTIO, exempt=True)) == {ISTIO: "firing"}
+    assert not resolver[ISTIO].stale
+    resolver.look(180, unjudged=[OF_PROBE])
+    assert resolver.look(240) == {}
+
+
+def test_a_restart_ends_no_reason_that_was_not_judged():
+    before, after = Resolver(), Resolver()
+    before.look(0, finding(ISTIO, exempt=True))
+    seen = snapshot(events=before.events())
+    assert after.look(5, seen=seen, unjudged=[OF_PROBE]) == {ISTIO: "firing"}
+    assert after[ISTIO].stale
+
+
+def test_what_another_probe_of_the_reason_sees_is_told():
+    """What is seen is not unknown."""
+    resolver = Resolver()
+    resolver.look(0, finding(ISTIO, exempt=True), unjudged=[OF_PROBE])
+    assert (resolver[ISTIO].disposition, resolver[ISTIO].stale) == ("firing", False)
+
+
+@pytest.mark.parametrize(
+    ("reason", "ready"),
+    [
+        (ISTIO, {HARNESS, MODEL}),
+        ("clusterReady", {HARNESS, MODEL}),
+        (GATEWAY, {CLUSTER, MODEL}),
+        (PODS, {CLUSTER, HARNESS}),
+        ("inferencesetNodeUnderPressure", {CLUSTER, HARNESS, MODEL}),
+    ],
+    ids=["of the cluster", "the evidence", "of the harness", "of models", "does not block Ready"],
+)
+def test_nobody_is_ready_of_whom_a_reason_was_not_judged(reason, ready):
+    """Its fault may be there; a reason that Ready does not wait for is nothing to it."""
+    resolver = Resolver()
+    failed = Unjudged(CLUSTER, "", reason, "custom component")
+    resolver.look(0, ready=map(evidence, (CLUSTER, HARNESS, MODEL)), unjudged=[failed])
+    assert {each.subject for each in resolver.report.ready} == ready

@@ -3,8 +3,9 @@
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
-from reporter.probes.cluster.deployments import probe_deployments
+from reporter.probes.cluster.deployments import probe_component
 from reporter.settings import EvaluationSettings
+from reporter.workload.components import components
 from tests.unit.probes.building import (
     CREATED_AT,
     FORBIDDEN,
@@ -33,7 +34,12 @@ REASONS = {
 
 
 def probe(*docs, settings=DEFAULTS, **options):
-    return list(probe_deployments(snapshot_of(*docs, **options), settings))
+    snapshot = snapshot_of(*docs, **options)
+    return [
+        finding
+        for component in components(settings)
+        for finding in probe_component(snapshot, component)
+    ]
 
 
 def only(*docs, **options):

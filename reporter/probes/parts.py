@@ -1,0 +1,51 @@
+"""The parts of an evaluation: one that fails keeps no other from being made."""
+
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from reporter.model.finding import Evaluation, Finding, Unjudged
+from reporter.model.subject import CLUSTER, Subject
+
+_PACKAGE: Final = "reporter"
+
+
+def contained_probe(reason: str, probe: str, ask: Callable[[], Iterable[Finding]]) -> Evaluation:
+    """Return what a probe of a reason finds, or that the reason could not be judged."""
+    return contained(lambda: Evaluation(tuple(ask()), (), ()), CLUSTER, reason=reason, probe=probe)
+
+
+def contained(
+    ask: Callable[[], Evaluation], about: Subject, *, reason: str = "", probe: str = ""
+) -> Evaluation:
+    """Ask probes; should they fail on an object, only what they were asked about is left open.
+
+    That is all about a subject, or, where `reason` is given, that reason; see `Unjudged`.
+    """
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001  # told by a finding that names where
+        return Evaluation((), (), (), unjudged=(Unjudged(about, _where(error), reason, probe),))
+
+
+def _where(error: Exception) -> str:
+    """Return what failed, and where in our code: the text of an error may hold the object's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [each for each in frames if f"/{_PACKAGE}/" in each.filename]
+    if not ours:
+        return type(error).__name__
+    path = ours[-1].filename.rpartition(f"/{_PACKAGE}/")[2]
+    return f"{type(error).__name__} in {_PACKAGE}/{path}, line {ours[-1].lineno}"
+
+
+def joined(parts: Iterable[Evaluation]) -> Evaluation:
+    """Return one evaluation of all parts, in their order."""
+    parts = tuple(parts)
+    return Evaluation(
+        findings=tuple(finding for part in parts for finding in part.findings),
+        ready=tuple(evidence for part in parts for evidence in part.ready),
+        subjects=tuple(subject for part in parts for subject in part.subjects),
+        undecided={pod: which for part in parts for pod, which in part.undecided.items()},
+        derived=tuple(status for part in parts for status in part.derived),
+        unjudged=tuple(each for part in parts for each in part.unjudged),
+    )
