@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
@@ -216,9 +217,9 @@ def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
 
 def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -> None:
     if output == "json":
-        sys.stdout.write(report_json(report, settings).decode())
+        _write_utf8(report_json(report, settings).decode())
     elif output == "html":
-        sys.stdout.write(_page(report, look))
+        _write_utf8(_page(report, look))
     elif output == "events":
         table = event_table(events_of(report, settings), report.now)
         sys.stdout.write(table)
@@ -227,6 +228,13 @@ def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         sys.stdout.write(report_text(report, about=look.about, notes=look.notes, colour=colour))
+
+
+def _write_utf8(text: str) -> None:
+    """Write what says of itself that it is UTF-8, whatever the locale is."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(text)
 
 
 def _page(report: Report, look: Look) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Final
 
 from reporter.cli.parser import PROGRAM, USAGE_STATUS
@@ -45,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def exit_status(command: Callable[[], int], program: str) -> int:
     """Carry out a command and return its exit status; what it refuses is said under its name."""
+    _write_anything()
     try:
         status = command()
         sys.stdout.flush()
@@ -63,6 +65,13 @@ def exit_status(command: Callable[[], int], program: str) -> int:
         _write_no_more()
         return _refuse(f"cannot write the output: {os.strerror(error.errno).lower()}", program)
     return status
+
+
+def _write_anything() -> None:
+    """Let what the locale cannot express be written as an escape: no output breaks off for it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _write_no_more() -> None:

@@ -4,8 +4,10 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.daemon.state import Silence
 from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report
@@ -14,7 +16,7 @@ from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.history import History
-from reporter.sinks.page.view import About, PageView
+from reporter.sinks.page.view import About, Lost, PageView
 from reporter.version import version
 
 _TOKEN_BYTES: Final = 4
@@ -28,6 +30,7 @@ class _State:
     history: History
     records: Sequence[Record] | None
     leading: bool
+    lost: Lost | None
     version: str
 
 
@@ -36,10 +39,18 @@ class LivePage:
 
     A pass costs it a comparison and no drawing: that is done in a thread, when somebody asks, and
     once for each report.
+
+    Args:
+        leading: whether this replica writes.
+        silence: what was lost with its connection, None where nothing is.
+
     """
 
-    def __init__(self, leading: Callable[[], bool]) -> None:
+    def __init__(
+        self, leading: Callable[[], bool], silence: Callable[[], Silence | None] = lambda: None
+    ) -> None:
         self._leading = leading
+        self._silence = silence
         self._process = secrets.token_hex(_TOKEN_BYTES)
         self._count = 0
         self._state: _State | None = None
@@ -54,13 +65,28 @@ class LivePage:
         before = self._state
         history = (before.history if before else History()).after(report)
         leading = self._leading()
+        lost = self._lost(before, report.now)
         self._passed = boot_seconds()
-        same = before is not None and leading == before.leading and _same(report, before.report)
+        same = (
+            before is not None
+            and leading == before.leading
+            and lost == before.lost
+            and _same(report, before.report)
+        )
         self._count += not same
         this_one = f"{self._process}-{self._count}"
-        self._state = _State(report, history, records, leading, this_one)
+        self._state = _State(report, history, records, leading, lost, this_one)
         if not same:
             self._wake()
+
+    def _lost(self, before: _State | None, now: datetime) -> Lost | None:
+        """Return what is lost; its time is the same as long as the loss goes on."""
+        silence = self._silence()
+        if silence is None:
+            return None
+        known = before.lost if before else None
+        since = known.since if known else now - timedelta(seconds=silence.seconds)
+        return Lost(since, silence.resources)
 
     @property
     def version(self) -> str | None:
@@ -69,7 +95,8 @@ class LivePage:
 
     @property
     def news(self) -> dict[str, object] | None:
-        """What the stream tells: version, time of the newest report, seconds since; None before it.
+        """What the stream tells: version, time of the newest report, seconds since, and whether the
+        API server is out of reach; None before the first report.
 
         The version is another one only where the page says something else; a report that decides
         the same is the same version at a later time.
@@ -80,6 +107,7 @@ class LivePage:
             "version": self._state.version,
             "now": rfc3339_micro(self._state.report.now),
             "age": round(boot_seconds() - self._passed, 3),
+            "lost": self._state.lost is not None and not self._state.lost.resources,
         }
 
     async def changed(self, known: str | None) -> None:
@@ -125,7 +153,7 @@ def _same(report: Report, other: Report) -> bool:
 
 
 def _draw(state: _State) -> tuple[_State, PageView, bytes]:
-    about = About(version=version(), leading=state.leading, live=True)
+    about = About(version=version(), leading=state.leading, live=True, lost=state.lost)
     history = state.history
     if state.records is not None:
         history = history.with_records(state.records, state.report.catalogue, state.report.now)

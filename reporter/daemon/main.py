@@ -112,7 +112,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
 
     writers = Writers(client, cluster, metrics, may_write, due.set)
     state.writers = writers
-    page = LivePage(state.leading)
+    page = LivePage(state.leading, state.silence)
     changes = logs.ChangeLog()
 
     def publish(done: Pass) -> None:

@@ -1,6 +1,7 @@
 """What the listeners tell of a running daemon."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from reporter import __version__
@@ -14,6 +15,7 @@ from reporter.sinks.metrics import WatchHealth
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.sinks.report_json import report_json
 from reporter.sinks.text import report_text
+from reporter.snapshot.snapshot import Served
 from reporter.version import commit
 
 SLOW_PASSES: Final = 3
@@ -77,6 +79,20 @@ class Writing(Protocol):
         """Of the mirrors of our Events."""
 
 
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """What was lost with its connection.
+
+    Attributes:
+        seconds: since something came of it last.
+        resources: what is lost; empty where all is.
+
+    """
+
+    seconds: float
+    resources: tuple[str, ...] = ()
+
+
 class DaemonState:
     """The newest pass, who leads, and whether all is well."""
 
@@ -111,6 +127,20 @@ class DaemonState:
     def watches(self) -> Iterable[WatchHealth]:
         """Return the health of each watch."""
         return self._cluster.health()
+
+    def silence(self) -> Silence | None:
+        """Return which kinds may be old, as their connection is lost and nothing came since.
+
+        None where each that is served is confirmed. What is lost for long is unknown instead.
+        """
+        served = [each for each in self._cluster.health() if each.state == Served.SERVED]
+        lost = [each for each in served if not each.confirmed]
+        if not lost:
+            return None
+        # What came last shows best when the connection was still there: a quiet kind is rarely heard.
+        seconds = min(each.age_seconds or 0.0 for each in lost)
+        names = tuple(sorted(each.resource for each in lost))
+        return Silence(seconds, () if len(lost) == len(served) else names)
 
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""

@@ -1,7 +1,8 @@
 """The report as JUnit XML, for those whose pipeline shows test results.
 
 A subject that is ready is a test that passed, what fires is a failure, every other finding is
-skipped with what became of it, and what could not be read is an error.
+skipped with what became of it, as is a subject without a verdict, and what could not be read is an
+error.
 """
 
 from typing import Final
@@ -13,6 +14,7 @@ from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.action import action_of
 from reporter.sinks.muted import where_muted
+from reporter.sinks.verdict import NO_VERDICT, without_verdict
 
 _SUITE: Final = "status-reporter"
 _NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
@@ -28,6 +30,9 @@ def report_junit(report: Report) -> str:
         _case(suite, str(ready.subject), ready.reason)
     for finding in report.findings:
         _finding(_case(suite, str(finding.subject), _name(finding)), finding, report.catalogue)
+    for subject in without_verdict(report):
+        case = _case(suite, str(subject), "ready")
+        SubElement(case, "skipped", message=NO_VERDICT)
     for unknown in sorted(report.unknown):
         case = _case(suite, "resources", unknown.resource)
         SubElement(case, "error", message=_text(unknown.cause), type="unknown")

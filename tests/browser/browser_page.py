@@ -13,6 +13,7 @@ from playwright.async_api import expect
 
 from reporter.cli import check
 from reporter.daemon import page_routes
+from reporter.daemon.state import Silence
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
@@ -21,7 +22,7 @@ from reporter.model.report import (
     SkippedObject,
     UnknownResource,
 )
-from reporter.model.subject import ObjectRef, Subject
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from tests.browser.opened import opened
 from tests.daemon.stage import KAITO
 from tests.unit.sinks.page.reports import (
@@ -110,6 +111,25 @@ async def test_what_is_open_and_focused_stays_when_the_page_renews_itself(served
     await expect(page.locator("h1")).to_have_text("2 causes fire")
     await expect(page.locator(".card dl").first).to_be_visible()
     await expect(summary).to_be_focused()
+
+
+async def test_a_cluster_that_is_out_of_reach_is_said_without_reload(served, browser):
+    """The page is live, and what it shows is old all the same."""
+    server = await served(report(ready_ones=[CLUSTER]))
+    page = await opened(browser, server.url)
+    await expect(page.locator("#live")).to_contain_text("The last look was")
+    server.silence = Silence(35.0)
+    server.page.passed(later(60, ready_ones=[CLUSTER]))
+    await expect(page.locator("#rest")).to_contain_text("2026-11-20T12:00:25Z")
+    await expect(page.locator("#live")).to_have_text(
+        "Live, but the reporter cannot reach the API server."
+    )
+    await expect(page.locator("#said")).to_have_text("Nothing fires, but not everything is known.")
+    server.silence = None
+    server.page.passed(later(70, ready_ones=[CLUSTER]))
+    await expect(page.locator("#rest")).to_contain_text("As of 2026-11-20T12:01:10Z")
+    await expect(page.locator("#live")).to_contain_text("The last look was 12:01:10")
+    assert page.complaints == []
 
 
 async def test_the_focus_stays_when_what_stood_before_it_is_gone(served, browser):
@@ -269,6 +289,21 @@ async def test_a_lost_connection_is_said(served, browser):
     await expect(page.locator("#live")).to_contain_text("Live.")
     await server.stop()
     await expect(page.locator("#live")).to_contain_text("The connection is lost")
+
+
+async def test_one_browser_too_many_is_not_told_that_it_sees_what_is_old(
+    served, browser, monkeypatch
+):
+    """It has no stream, and asks for the page again and again."""
+    monkeypatch.setattr(page_routes, "MOST_STREAMS", 0)
+    server = await served(report())
+    page = await opened(browser, server.url)
+    await expect(page.locator("#live")).to_contain_text("renews itself every 15 s")
+    server.page.passed(report(finding(KAITO_REASON)))
+    await expect(page.locator("h1")).to_have_text("1 cause fires", timeout=20_000)
+    await expect(page.locator("#live")).to_contain_text("renews itself every 15 s")
+    await server.stop()
+    await expect(page.locator("#live")).to_contain_text("The connection is lost", timeout=20_000)
 
 
 async def test_the_page_in_one_file_needs_nothing_else(browser, tmp_path):

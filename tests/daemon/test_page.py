@@ -11,8 +11,10 @@ import pytest
 from reporter.daemon import page_routes
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import Address, Pages, Servers, report_routes
+from reporter.daemon.state import Silence
 from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.sandbox import Fault
 from reporter.sinks.page.assets import POLICY
 from tests.daemon.replica import PATIENCE_SECONDS, free_port, until
 from tests.daemon.stage import BBR, KAITO
@@ -84,6 +86,49 @@ async def test_a_fault_appears_on_the_page_and_in_the_stream(stage, inside, monk
     strip = (await page_of(replica)).partition('id="hour"')[2]
     assert KAITO[0] in strip.replace("<wbr>", "")
     assert 'class="over"' in strip
+
+
+async def test_the_page_says_that_the_api_server_is_away_before_anything_is_unknown(stage, inside):
+    """What it shows stands still: the time of the report alone would make it look new."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+
+    async def says_lost():
+        return "The API server is out of reach" in await page_of(replica)
+
+    async def says_nothing_of_it():
+        return "may be missing here" not in await page_of(replica)
+
+    await until(says_nothing_of_it, "all is confirmed")
+    async with Stream(f"http://127.0.0.1:{replica.ports['report']}/live") as stream:
+        assert (await stream.next())["lost"] is False
+        await stage.down()
+        await until(says_lost, "the page says so")
+        while not (await stream.next())["lost"]:
+            pass
+        text = await page_of(replica)
+        assert "Nothing fires, but not everything is known" in text
+        assert 'id="unknown"' not in text
+        await stage.up()
+        await until(says_nothing_of_it, "all is confirmed again")
+        while (await stream.next())["lost"]:
+            pass
+
+
+async def test_the_page_names_the_one_kind_that_is_out_of_reach(stage, inside):
+    """Its webhook is down, say; the API server is well."""
+    replica = await (await inside().start()).ready()
+    await stage.all_ready()
+    fault = Fault(action="error", code=503, resources=("inferencesets.kaito.sh",))
+    stage.sandbox.faults.add(fault)
+    stage.sandbox.faults.cut_watches()
+
+    async def named():
+        return "The connection is lost for inferencesets.kaito.sh:" in await page_of(replica)
+
+    await until(named, "it is named")
+    async with Stream(f"http://127.0.0.1:{replica.ports['report']}/live") as stream:
+        assert (await stream.next())["lost"] is False
 
 
 async def test_a_restart_does_not_empty_the_last_hour(stage, inside):
@@ -264,6 +309,18 @@ async def test_what_else_the_page_says_makes_another_version(serve, changes):
     assert served.page.version == first
     served.page.passed(later(2, **changes))
     assert served.page.version != first
+
+
+async def test_what_is_out_of_reach_makes_another_version_once():
+    """An open page says it without being asked, and is not loaded anew while it lasts."""
+    silences = iter((None, Silence(3.0), Silence(4.5), Silence(5.0, ("pods",)), None))
+    page = LivePage(lambda: True, lambda: next(silences))
+    versions = []
+    for second in range(5):
+        page.passed(later(second))
+        versions.append(page.version)
+    assert versions[1] == versions[2]
+    assert len(set(versions)) == 4
 
 
 async def test_streams_end_when_the_daemon_stops(serve):

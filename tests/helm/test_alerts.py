@@ -5,6 +5,7 @@ import re
 import pytest
 
 from reporter.catalogue.built_in import BUILT_IN
+from reporter.catalogue.resources import EVENTS
 from reporter.cli.configure import ProgramSettings
 from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
 from reporter.model.reason import EventType
@@ -78,6 +79,14 @@ def test_where_the_resync_is_left_to_the_program_its_default_counts():
     """Null is the program's default."""
     late = SLOW_PASSES * ProgramSettings().resync_seconds
     assert alerts({"resyncSeconds": None})["StatusReporterPassesLate"]["expr"].endswith(f"> {late}")
+
+
+def test_the_watch_that_may_be_silent_is_left_out_by_its_name():
+    """Events have no bookmarks (API sheet 3.2); in a healthy cluster none of ours is written."""
+    age = re.search(
+        r"watch_age_seconds\{([^}]*)\} > 300", ALERTS["StatusReporterWatchStale"]["expr"]
+    )
+    assert age[1].endswith(f'resource!="{EVENTS}"')
 
 
 SCRAPES = ("StatusReporterScrapesAllFail", "StatusReporterScrapesOftenFail")

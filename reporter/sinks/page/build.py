@@ -6,9 +6,10 @@ from hashlib import sha256
 from typing import Final
 
 from reporter.catalogue.render import facts
+from reporter.catalogue.resources import NAMESPACES
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
-from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.report import Disposition, Mute, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.model.text import clean
 from reporter.sinks.action import action_of, describe_command
@@ -33,11 +34,12 @@ def page_view(report: Report, about: About, history: History) -> PageView:
     branches = grow(report.findings, report.catalogue)
     ids = {each.key: finding_id(each.key) for each in report.findings}
     layers = layers_of(report, ids)
-    marks = _marks(report, layers)
+    blind = bool(report.unknown or about.lost)
+    marks = _marks(layers, blind=blind)
     return PageView(
         at=report.now,
         about=about,
-        verdict=_verdict(report),
+        verdict=_verdict(report, blind=blind),
         mark=min(marks, key=lambda mark: mark.rank, default=UNKNOWN),
         rest=_rest(marks),
         causes=_findings(branches, is_cause, report.catalogue),
@@ -53,12 +55,19 @@ def page_view(report: Report, about: About, history: History) -> PageView:
             )
             for each in sorted(report.skipped)
         ),
-        mutes=tuple((mute_place(each), ", ".join(each.reasons)) for each in report.mutes),
+        mutes=tuple(
+            (mute_place(each), ", ".join(each.reasons)) for each in _broadest_first(report)
+        ),
         mute_faults=tuple(
             (clean(str(each.object)), clean(each.text)) for each in report.mute_faults
         ),
         reasons=_explanations(report),
     )
+
+
+def _broadest_first(report: Report) -> list[Mute]:
+    """Return the mutes, those of namespaces first: they keep the most from being told."""
+    return sorted(report.mutes, key=lambda mute: mute.object.kind != NAMESPACES.kind)
 
 
 def finding_id(key: FindingKey) -> str:
@@ -85,12 +94,12 @@ def _findings(
     return tuple(_finding(each, catalogue) for each in branches if wanted(each.finding))
 
 
-def _verdict(report: Report) -> str:
-    blind = bool(report.unknown) and not any(map(is_cause, report.findings))
-    return f"{verdict(report)}{', but not everything is known' if blind else ''}"
+def _verdict(report: Report, *, blind: bool) -> str:
+    doubtful = blind and not any(map(is_cause, report.findings))
+    return f"{verdict(report)}{', but not everything is known' if doubtful else ''}"
 
 
-def _marks(report: Report, layers: Iterable[LayerView]) -> Counter[Mark]:
+def _marks(layers: Iterable[LayerView], *, blind: bool) -> Counter[Mark]:
     """Return how many findings are in which state, and how many subjects ready or without verdict.
 
     What cannot be read is without verdict too, though there is no number of that: a page without
@@ -99,7 +108,7 @@ def _marks(report: Report, layers: Iterable[LayerView]) -> Counter[Mark]:
     marks: Counter[Mark] = Counter()
     for layer in layers:
         marks.update(dict(layer.counts))
-    if report.unknown:
+    if blind:
         marks[UNKNOWN] += 0
     return marks
 

@@ -1,6 +1,8 @@
 """The whole page as HTML."""
 
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
 
 from reporter.model.instant import rfc3339
 from reporter.sinks.page import findings, stack
@@ -8,7 +10,13 @@ from reporter.sinks.page.assets import asset, policy_of_file
 from reporter.sinks.page.filter import LONGEST
 from reporter.sinks.page.markup import Child, Markup, breakable, element, join
 from reporter.sinks.page.symbols import SYMBOLS, shape
-from reporter.sinks.page.view import Explanation, PageView
+from reporter.sinks.page.view import Explanation, Lost, PageView
+
+LISTED: Final = 50
+"""Most mutes, faults of mutes and malformed objects; how many more there are is said."""
+
+_KINDS: Final = 3
+"""Most kinds that are named where some cannot be read at the moment."""
 
 
 def page_html(view: PageView, *, version: str = "") -> str:
@@ -59,10 +67,8 @@ def _file_head(view: PageView) -> Iterator[Child]:
 
 def _header(view: PageView) -> Markup:
     about = view.about
-    told = [view.rest] if view.rest else []
-    at = element("time", rfc3339(view.at), datetime=rfc3339(view.at))
-    source = f" ({about.time})" if about.time else ""
-    state = join((f"{'; '.join(told)}. " if told else "", "As of ", at, f"{source}."))
+    rest = f"{view.rest}. " if view.rest else None
+    state = join((_lost(about.lost, view.at) if about.lost else None, rest, _as_of(view)))
     live = None
     if about.live:
         # The script says something else here.
@@ -79,6 +85,28 @@ def _header(view: PageView) -> Markup:
         stack.overview(view.layers),
         _search(view) if about.live else None,
     )
+
+
+def _as_of(view: PageView) -> Markup | None:
+    if view.about.lost and not view.about.lost.resources:
+        # The report is newer than what it rests on.
+        return None
+    source = f" ({view.about.time})" if view.about.time else ""
+    return join(("As of ", _moment(view.at), f"{source}."))
+
+
+def _lost(lost: Lost, now: datetime) -> Markup:
+    said = "The API server is out of reach: what has changed since "
+    if lost.resources:
+        named, more = lost.resources[:_KINDS], len(lost.resources) - _KINDS
+        names = ", ".join([*named, f"{more} more"] if more > 0 else named)
+        said = f"The connection is lost for {names}: what has changed of them since "
+    ago = (_moment(lost.since), " (", findings.since(lost.since, now), " ago) may be missing here.")
+    return join((element("strong", said, *ago), " "))
+
+
+def _moment(moment: datetime) -> Markup:
+    return element("time", rfc3339(moment), datetime=rfc3339(moment))
 
 
 def _search(view: PageView) -> Markup:
@@ -168,8 +196,15 @@ def _section(id_: str, title: str, *children: Child) -> Markup:
 
 
 def _pairs(pairs: tuple[tuple[str, str], ...]) -> Markup:
-    entries = [join((element("dt", left), element("dd", right))) for left, right in pairs]
-    return element("dl", *entries, class_="pairs")
+    entries = [join((element("dt", left), element("dd", right))) for left, right in pairs[:LISTED]]
+    more = len(pairs) - LISTED
+    rest = f"And {more} more; the report as JSON (-o json) lists all."
+    return join(
+        (
+            element("dl", *entries, class_="pairs"),
+            element("p", rest, class_="quiet lead") if more > 0 else None,
+        )
+    )
 
 
 def _explanation(explanation: Explanation) -> Markup:

@@ -1,12 +1,16 @@
 """Which finding hangs below which: by the reasons that the report names in `by`."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.subject import Subject, SubjectKind
+from reporter.model.subject import CLUSTER, Subject
+
+_Places: TypeAlias = Mapping[tuple[str, Subject], Sequence[ResolvedFinding]]
+"""Findings by reason and subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,12 @@ def grow(findings: Iterable[ResolvedFinding], catalogue: Catalogue) -> tuple[Bra
     A finding with several upstreams hangs below the one that comes first in the catalogue.
     """
     ordered = sorted(findings, key=lambda each: _order(each, catalogue))
-    by_reason: dict[str, list[ResolvedFinding]] = defaultdict(list)
+    places: dict[tuple[str, Subject], list[ResolvedFinding]] = defaultdict(list)
     for finding in ordered:
-        by_reason[finding.reason].append(finding)
+        places[finding.reason, finding.subject].append(finding)
     above: dict[int, ResolvedFinding] = {}
     for finding in ordered:
-        upstream = _upstream(finding, by_reason, catalogue)
+        upstream = _upstream(finding, places, catalogue)
         if upstream is not None and not _is_below(upstream, finding, above):
             above[id(finding)] = upstream
     below: dict[int, list[ResolvedFinding]] = defaultdict(list)
@@ -63,12 +67,13 @@ def _branch(finding: ResolvedFinding, below: dict[int, list[ResolvedFinding]]) -
 
 
 def _upstream(
-    finding: ResolvedFinding,
-    by_reason: dict[str, list[ResolvedFinding]],
-    catalogue: Catalogue,
+    finding: ResolvedFinding, places: _Places, catalogue: Catalogue
 ) -> ResolvedFinding | None:
+    subject = finding.subject
+    governing = dict.fromkeys((CLUSTER, Subject.of_namespace(subject.namespace), subject))
     for name in sorted(finding.by, key=catalogue.rank):
-        found = _nearest(finding, by_reason.get(name, ()))
+        upstreams = [each for place in governing for each in places.get((name, place), ())]
+        found = _nearest(finding, upstreams)
         if found is not None:
             return found
     return None
@@ -78,14 +83,7 @@ def _nearest(
     finding: ResolvedFinding, upstreams: Sequence[ResolvedFinding]
 ) -> ResolvedFinding | None:
     """Return the upstream whose subject is nearest, the one that fires before the others."""
-    governing = [each for each in upstreams if _governs(each.subject, finding.subject)]
-    return min(governing, key=lambda each: _distance(each, finding), default=None)
-
-
-def _governs(upstream: Subject, subject: Subject) -> bool:
-    if upstream.kind is SubjectKind.CLUSTER or upstream == subject:
-        return True
-    return upstream.kind is SubjectKind.NAMESPACE and upstream.namespace == subject.namespace
+    return min(upstreams, key=lambda each: _distance(each, finding), default=None)
 
 
 def _distance(upstream: ResolvedFinding, finding: ResolvedFinding) -> tuple[bool, bool, bool]:

@@ -7,6 +7,20 @@ from reporter.sinks.page.marks import Mark
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """What may have changed and was not read since.
+
+    Attributes:
+        since: when something came of it last.
+        resources: what it is; empty where it is all.
+
+    """
+
+    since: datetime
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """Where a report is from.
 
@@ -16,6 +30,7 @@ class About:
         leading: whether the replica writes; None where nobody does.
         notes: what else the reader should know, one sentence each.
         live: a daemon serves the page, so that it can say what changes.
+        lost: what the report shows as it was read before its connection was lost.
 
     """
 
@@ -24,6 +39,7 @@ class About:
     leading: bool | None = None
     notes: tuple[str, ...] = ()
     live: bool = False
+    lost: Lost | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

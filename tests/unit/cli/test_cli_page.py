@@ -3,7 +3,11 @@
 import json
 import re
 import shutil
+from io import BytesIO, TextIOWrapper
 
+import pytest
+
+from reporter.cli.main import main
 from tests.unit.sinks.page.test_strip import kaito, record
 
 
@@ -44,3 +48,25 @@ def test_the_last_hour_is_told_by_the_events_of_a_dump(run, healthy, tmp_path):
     hour = html.partition('id="hour"')[2]
     assert "12:00:00 to about 12:05:00 (5m)" in hour
     assert "Only what fires now is known" not in hour
+
+
+@pytest.mark.parametrize("output", ["html", "json"])
+def test_what_says_that_it_is_utf_8_is_so_in_any_locale(broken, monkeypatch, output):
+    """A locale of one byte for each character knows nothing of what the page is drawn with."""
+    written = BytesIO()
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(written, "ascii"))
+    assert main(["check", "--from", str(broken), "-o", output]) == 1
+    text = written.getvalue().decode("utf-8")
+    assert ("·" in text) == (output == "html")
+
+
+def test_no_locale_breaks_a_text_off(broken, tmp_path, monkeypatch):
+    """What a message from the cluster holds and the locale cannot express is an escape."""
+    dump = tmp_path / "dump"
+    shutil.copytree(broken, dump)
+    gateways = dump / "gateways.yaml"
+    gateways.write_text(gateways.read_text().replace("Failed to assign", "Unmöglich: assign"))
+    written = BytesIO()
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(written, "ascii"))
+    assert main(["check", "--from", str(dump)]) == 1
+    assert rb"Unm\xf6glich" in written.getvalue()

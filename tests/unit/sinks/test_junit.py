@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reporter.model.report import Disposition, Report, UnknownResource
+from reporter.model.subject import Subject
 from reporter.sinks.junit import report_junit
 from tests.unit.sinks.events.test_plan import NOW, finding, ready, report
 
@@ -37,6 +38,16 @@ def test_what_does_not_fire_is_skipped_with_what_became_of_it(disposition):
     (skipped,) = case
     assert skipped.tag == "skipped"
     assert skipped.get("message").startswith(str(disposition))
+
+
+def test_a_subject_without_a_verdict_has_not_passed():
+    """A model that starts: neither ready nor at fault, and not to be passed over."""
+    starting = Subject.of_inferenceset("team", "starting")
+    found = suite(replace(report(), subjects=(starting,)))
+    (case,) = found
+    assert case.get("classname") == "inferenceset/team/starting"
+    assert [(each.tag, each.get("message")) for each in case] == [("skipped", "no verdict")]
+    assert found.get("skipped") == "1"
 
 
 def test_what_could_not_be_read_is_an_error():

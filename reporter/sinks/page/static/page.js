@@ -8,6 +8,7 @@ const AGAIN = 1 * SECOND;
 const WITHOUT_STREAM = 15 * SECOND;
 // The daemon says each 10 s that it is there.
 const SILENCE = 35 * SECOND;
+const UNSTREAMED = "Not live, as no stream was given: this page renews itself every 15 s.";
 const LOST = "The connection is lost: what you see may be old. Trying again.";
 
 const body = document.body;
@@ -156,10 +157,10 @@ function leave() {
 }
 
 // A connection may die without a word, and a proxy may hold back what is said.
-function expectNews(within) {
+function expectNews(within, silence = LOST) {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    tell(LOST);
+    if (silence) tell(silence);
     outdated = true;
     catchUp();
     listen();
@@ -174,19 +175,22 @@ function listen() {
   expectNews(SILENCE);
   stream.addEventListener("report", (event) => {
     expectNews(SILENCE);
-    const { version, now, age } = JSON.parse(event.data);
+    const { version, now, age, lost } = JSON.parse(event.data);
     wanted = version;
     ahead = Date.parse(now) + age * SECOND - Date.now();
-    tell(`Live. The last look was ${new Date(now).toISOString().slice(11, 19)} UTC.`);
+    const look = new Date(now).toISOString().slice(11, 19);
+    tell(lost ? "Live, but the reporter cannot reach the API server." : `Live. The last look was ${look} UTC.`);
     catchUp();
   });
   stream.onerror = () => {
-    tell(LOST);
-    if (stream.readyState === EventSource.CLOSED) {
-      expectNews(WITHOUT_STREAM);
-      outdated = true;
-      catchUp();
+    if (stream.readyState !== EventSource.CLOSED) {
+      tell(LOST);
+      return;
     }
+    // An answer, and no stream: too many have one, or a proxy is in between.
+    expectNews(WITHOUT_STREAM, "");
+    outdated = true;
+    catchUp().then(() => tell(outdated && !loading ? LOST : UNSTREAMED));
   };
 }
 

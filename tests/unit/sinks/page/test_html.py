@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.model.report import Disposition, SkippedObject, UnknownResource
+from reporter.model.report import Disposition, Mute, MuteFault, SkippedObject, UnknownResource
+from reporter.model.subject import ObjectRef
 from reporter.sinks.page.assets import POLICY, TYPES, asset
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.document import page_html
+from reporter.sinks.page.document import LISTED, page_html
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.history import History
 from reporter.sinks.page.marks import ALL
 from reporter.sinks.page.markup import Markup, breakable, element
 from reporter.sinks.page.symbols import SYMBOLS
-from reporter.sinks.page.view import About
+from reporter.sinks.page.view import About, Lost
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, large, model, report
 
 VOID = {"link", "meta", "input", "wbr", "br"}
@@ -208,6 +209,53 @@ def test_the_same_report_gives_the_same_page():
 def test_what_is_said_where_nothing_fires(changes, said):
     """Plain sentences."""
     assert said in Tree(page(**changes)).text
+
+
+@pytest.mark.parametrize(
+    ("part", "entry"),
+    [
+        ("mutes", lambda ref: Mute(ref, (PODS,))),
+        ("mute_faults", lambda ref: MuteFault(ref, "no reason")),
+        ("skipped", lambda ref: SkippedObject("pods", ref.namespace, ref.name, "odd")),
+    ],
+)
+@pytest.mark.parametrize(
+    ("more", "rest"), [(0, None), (1, "And 1 more;"), (2950, "And 2950 more;")]
+)
+def test_long_lists_end_with_how_many_more_there_are(part, entry, more, rest):
+    """Thousands of pods that carry a mute, or are malformed, do not bury the page."""
+    refs = [ObjectRef("v1", "Pod", "team", f"p-{number:04}") for number in range(LISTED + more)]
+    text = Tree(page(**{part: tuple(map(entry, refs))})).text
+    assert sum(ref.name in text for ref in refs) == LISTED
+    assert rest is None or rest in text
+    assert (rest is None) == (" more;" not in text)
+
+
+@pytest.mark.parametrize("fires", [True, False])
+def test_a_lost_connection_is_said_first_with_how_old_the_rest_is(fires):
+    """Not the time of the report, which goes on while nothing new is read."""
+    found = report(*([finding(KAITO)] if fires else []))
+    about = About(live=True, lost=Lost(NOW - timedelta(seconds=35)))
+    text = Tree(page_html(page_view(found, about, History.of(found)))).text
+    said = (
+        "out of reach: what has changed since 2026-11-20T11:59:25Z (35s ago) may be missing here."
+    )
+    assert said in text
+    assert text.index(said) < text.index("What is wrong")
+    assert "As of" not in text
+
+
+@pytest.mark.parametrize(
+    ("resources", "named"),
+    [(("pods",), "pods:"), (("a", "b", "c"), "a, b, c:"), (tuple("abcde"), "a, b, c, 2 more:")],
+)
+def test_where_some_kinds_are_lost_they_are_named(resources, named):
+    """A webhook that is down is no API server that is away."""
+    found = report()
+    about = About(live=True, lost=Lost(NOW - timedelta(seconds=35), resources))
+    text = Tree(page_html(page_view(found, about, History.of(found)))).text
+    assert f"The connection is lost for {named} what has changed of them since" in text
+    assert "As of 2026-11-20T12:00:00Z." in text
 
 
 def test_a_stale_finding_says_so():
