@@ -1,4 +1,4 @@
-"""What is muted: a fault that would be told, were it not for an annotation."""
+"""Rule 4: a fault that would be told, were it not for an annotation, is muted."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -10,7 +10,7 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Finding
 from reporter.model.report import Mute, MuteFault, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
-from reporter.resolution.mute_text import Asked, asked
+from reporter.resolution.mute_text import Asked, Hints, asked
 from reporter.snapshot.snapshot import Snapshot
 
 FAULTS: Final = 1000
@@ -98,12 +98,25 @@ def find_mutes(
 def _asked(
     snapshot: Snapshot, now: datetime, catalogue: Catalogue
 ) -> Iterator[tuple[ObjectRef, Asked]]:
-    for resource in snapshot.tables:
-        for obj in snapshot[resource].muting():
-            if resource is EVENTS:
-                yield resource.ref(obj), Asked(faults=(_ON_EVENT,))
-            elif obj.metadata.annotations is not None:
-                yield resource.ref(obj), asked(obj.metadata.annotations, now, catalogue)
+    """Yield what each object asks for, in the order of the objects.
+
+    The first have hints. Once there are more faults than a report lists, no more are looked for.
+    """
+    hints = Hints(catalogue)
+    faults = 0
+    carriers = {
+        resource.ref(obj): (resource, obj.metadata.annotations)
+        for resource in snapshot.tables
+        for obj in snapshot[resource].muting()
+    }
+    for ref in sorted(carriers):
+        resource, annotations = carriers[ref]
+        if resource is EVENTS:
+            yield ref, Asked(faults=(_ON_EVENT,))
+        elif annotations is not None:
+            said = asked(annotations, now, catalogue, hints if faults < FAULTS else None)
+            faults += len(said.faults)
+            yield ref, said
 
 
 def _is_readable(ref: ObjectRef, snapshot: Snapshot) -> bool:

@@ -14,6 +14,8 @@ from reporter.workload.standing import (
     WorkloadFault,
     fault_of,
     first_start,
+    lost_with_node,
+    pods_ending,
     pods_of,
     rollout_step,
 )
@@ -46,16 +48,27 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault |
     if not down and (_is_stale(daemonset) or (not rolls and status.number_ready >= wanted)):
         return None
     pods = pods_of(selector, daemonset.namespace, snapshot)
+    ending = pods_ending(selector, daemonset.namespace, snapshot)
     step = None
     if rolls:
         if not pods:
             return None  # without its pods nothing tells one that moves from one that stands still
         begun = status.updated_number_scheduled > 0
         step = rollout_step(selector, daemonset.namespace, snapshot, begun=begun)
-    elif not down or all(_came_with_its_node(each, snapshot) for each in pods):
+    elif not down and not lost_with_node(ending, snapshot):
+        step = first_start(pods, ending)
+    elif down and all(_came_with_its_node(each, snapshot) for each in pods):
         step = first_start(pods)
-    count = f"{status.number_ready}/{wanted}"
-    return fault_of(pods, daemonset.namespace, snapshot, down=down, count=count, step=step)
+    return fault_of(
+        pods,
+        ending,
+        daemonset.namespace,
+        snapshot,
+        down=down,
+        ready=status.number_ready,
+        wanted=wanted,
+        step=step,
+    )
 
 
 def _is_stale(daemonset: DaemonSet) -> bool:

@@ -12,6 +12,7 @@ from reporter.catalogue.resources import NODES, PODS
 from reporter.model.objects import LabelSelector, Pod
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.pod import (
+    NODE_LOST,
     STARTING,
     PodFault,
     asked_to_end,
@@ -89,6 +90,13 @@ def pods_of(selector: LabelSelector | None, namespace: str, snapshot: Snapshot) 
     return tuple(pod for pod in _selected(selector, namespace, snapshot) if counts(pod))
 
 
+def pods_ending(
+    selector: LabelSelector | None, namespace: str, snapshot: Snapshot
+) -> tuple[Pod, ...]:
+    """Return the pods that are being deleted, by name."""
+    return tuple(pod for pod in _selected(selector, namespace, snapshot) if pod.deleting)
+
+
 def _selected(
     selector: LabelSelector | None, namespace: str, snapshot: Snapshot
 ) -> tuple[Pod, ...]:
@@ -145,16 +153,24 @@ def rollout_step(
     return Step(max(steps, default=None), of_rollout=True)
 
 
-def first_start(pods: Iterable[Pod]) -> Step | None:
+def first_start(pods: Iterable[Pod], ending: Iterable[Pod] = ()) -> Step | None:
     """Return since when pods start, None unless each that is not Ready does so for the first time.
 
     A container that ended once has started already. Nodes do not matter: a new one may be not Ready
-    itself for a while.
+    itself for a while. Of pods that are `ending`, those that take their place start later: neither a
+    StatefulSet nor a DaemonSet makes them before.
     """
     waiting = [pod for pod in pods if not is_ready(pod)]
-    if not waiting or not all(map(_starts, waiting)):
+    begun = [*(pod.created for pod in waiting), *map(asked_to_end, ending)]
+    if not begun or not all(map(_starts, waiting)):
         return None
-    return Step(min((each.created for each in waiting if each.created), default=None))
+    return Step(min((each for each in begun if each), default=None))
+
+
+def lost_with_node(ending: Iterable[Pod], snapshot: Snapshot) -> bool:
+    """Tell whether a pod is on a node that is not there to end it."""
+    worst = worst_pod(ending, snapshot)
+    return worst is not None and worst[1].severity == NODE_LOST
 
 
 def _starts(pod: Pod) -> bool:
@@ -166,36 +182,54 @@ def _starts(pod: Pod) -> bool:
 
 def fault_of(
     pods: Sequence[Pod],
+    ending: Sequence[Pod],
     namespace: str,
     snapshot: Snapshot,
     *,
     down: bool,
-    count: str,
+    ready: int,
+    wanted: int,
     step: Step | None,
 ) -> WorkloadFault:
-    """Return what is wrong with a workload that lacks replicas.
+    """Return what is wrong with a StatefulSet or a DaemonSet that lacks replicas.
 
     Args:
         pods: those that stand for its replicas.
+        ending: those that are being deleted, which no other takes the place of before they end.
         namespace: of the workload.
         snapshot: where they are.
         down: no replica is available.
-        count: ready and wanted replicas as text.
+        ready: how many replicas are.
+        wanted: how many there should be.
         step: why replicas may be missing for a while.
 
     """
     cause, text = cause_in_pods(pods, namespace, snapshot)
     rolls = step is not None and step.of_rollout
-    if rolls and all(map(is_ready, pods)):
-        cause, text = "old pods", "old pods are not replaced"
+    if all(map(is_ready, pods)):
+        if rolls:
+            cause, text = "old pods", "old pods are not replaced"
+        elif ending:
+            cause, text = _cause_in_ending(ending, snapshot)
+        elif pods and down:
+            cause, text = "not available", "its pods are ready, but not available yet"
+        elif len(pods) < wanted and pods:
+            cause, text = "missing pods", "the pods that are there are ready, others are missing"
     rollout = "rollout stands still, " if rolls else ""
     return WorkloadFault(
         down=down,
         cause=cause,
-        detail=f"{count} ready, {rollout}{text}",
+        detail=f"{ready}/{wanted} ready, {rollout}{text}",
         transition=step.since if step else not_ready_since(pods),
         budget=STEP_BUDGET if step else None,
     )
+
+
+def _cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> tuple[str, str]:
+    """Return what keeps a replica from being made anew: in a few words and as text."""
+    if lost_with_node(ending, snapshot):
+        return cause_in_pods(ending, ending[0].namespace, snapshot)
+    return "terminating", f"pod {ending[0].name} is terminating"
 
 
 def _not_ready_since(pod: Pod) -> datetime | None:

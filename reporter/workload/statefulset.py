@@ -14,6 +14,8 @@ from reporter.workload.standing import (
     WorkloadFault,
     fault_of,
     first_start,
+    lost_with_node,
+    pods_ending,
     pods_of,
     rollout_step,
 )
@@ -35,7 +37,7 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
     """Return what is wrong with a StatefulSet, None if nothing is.
 
     While one replica is available, a rollout may take its time from one step to the next, and a pod
-    that starts for the first time may take as long. What stands still is told: the controller waits
+    that starts for the first time, or ends before that, may take as long. What stands still is told: the controller waits
     for ever for a pod that does not become Ready. A status that describes an older spec says nothing
     of replicas that are missing.
     """
@@ -46,16 +48,25 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
     if not down and (_is_stale(statefulset) or status.ready_replicas >= statefulset.wanted):
         return None
     pods = pods_of(selector, statefulset.namespace, snapshot)
+    ending = pods_ending(selector, statefulset.namespace, snapshot)
     step = None
     if not down and _is_rolling_out(statefulset):
         if not pods:
             return None  # without its pods nothing tells one that moves from one that stands still
         begun = status.updated_replicas > 0
         step = rollout_step(selector, statefulset.namespace, snapshot, begun=begun)
-    elif not down:
-        step = first_start(pods)
-    count = f"{status.ready_replicas}/{statefulset.wanted}"
-    return fault_of(pods, statefulset.namespace, snapshot, down=down, count=count, step=step)
+    elif not down and not lost_with_node(ending, snapshot):
+        step = first_start(pods, ending)
+    return fault_of(
+        pods,
+        ending,
+        statefulset.namespace,
+        snapshot,
+        down=down,
+        ready=status.ready_replicas,
+        wanted=statefulset.wanted,
+        step=step,
+    )
 
 
 def _is_stale(statefulset: StatefulSet) -> bool:

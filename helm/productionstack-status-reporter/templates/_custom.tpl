@@ -51,7 +51,7 @@
 {{- $_ := set $read $key true }}
 - apiGroups: [{{ $group | quote }}]
   resources:
-    - {{ $plural }} # {{ .reason }}
+    - {{ $plural | quote }} # {{ .reason }}
   verbs: [list, watch]
 {{- end -}}
 {{- end -}}

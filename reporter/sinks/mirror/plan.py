@@ -152,9 +152,7 @@ def plan_mirrors(
     writes += (
         MirrorWrite(MirrorPurpose.CLOSE, replace(mirror, live=False), now.boot) for mirror in left
     )
-    writes.sort(
-        key=lambda each: (each.purpose, catalogue.rank(each.mirror.reason), each.mirror.name)
-    )
+    writes.sort(key=lambda each: _order(each, applied.get(each.mirror.name), catalogue))
     names = {name for name, each in applied.items() if each.mirror.of in kept}
     names.update(wanted, (mirror.name for mirror in left))
     return MirrorPlan(tuple(writes), frozenset(names), min(waits, default=None))
@@ -178,6 +176,16 @@ def _due(
     if not mirror.is_fresh_as(before.mirror):
         return MirrorPurpose.REFRESH, REFRESH_INTERVAL - age
     return None
+
+
+def _order(
+    write: MirrorWrite, before: Applied | None, catalogue: Catalogue
+) -> tuple[MirrorPurpose, float, str]:
+    mirror = write.mirror
+    if write.purpose is MirrorPurpose.REFRESH and before is not None:
+        # The oldest first: else, of thousands, the same ones would come again before the last.
+        return (write.purpose, before.at.total_seconds(), mirror.name)
+    return (write.purpose, catalogue.rank(mirror.reason), mirror.name)
 
 
 def _says_ready(record: Record, catalogue: Catalogue) -> bool:

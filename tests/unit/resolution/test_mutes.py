@@ -11,7 +11,7 @@ from reporter.catalogue.built_in import BUILT_IN
 from reporter.model.instant import rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
 from reporter.model.report import SkippedObject
-from reporter.resolution.mute_text import asked
+from reporter.resolution.mute_text import HINTS, Hints, asked
 from reporter.resolution.mutes import FAULTS, find_mutes
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.table import table_of
@@ -83,7 +83,7 @@ def muted(name="demo", reasons=EPP, until=None):
     ],
 )  # fmt: skip
 def test_what_annotations_say(mute, until, reasons, faults):
-    found = asked(Annotations(mute=mute, mute_until=until), NOON, BUILT_IN)
+    found = asked(Annotations(mute=mute, mute_until=until), NOON, BUILT_IN, Hints(BUILT_IN))
     assert list(found.reasons) == reasons
     assert list(found.faults) == faults
     assert (found.until is not None) == bool(reasons and until)
@@ -92,12 +92,14 @@ def test_what_annotations_say(mute, until, reasons, faults):
 def test_other_peoples_text_is_cleaned_and_bounded():
     """An annotation may be 256 KiB of anything."""
     text = ",".join(f"x{number}\n" for number in range(40_000)) + ",https://a.example/" + "y" * 500
-    found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN)
+    hints = Hints(BUILT_IN)
+    found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN, hints)
     assert found.reasons == (EPP,)
     assert len(found.faults) == 7
     assert found.faults[-2].endswith(" more names are not those of faults")
     assert found.faults[-1] == f"{MUTE} is longer than 8192 characters; the rest is not read"
-    (fault,) = asked(Annotations(mute="https://a.example/\n" + "y" * 500), NOON, BUILT_IN).faults
+    link = Annotations(mute="https://a.example/\n" + "y" * 500)
+    (fault,) = asked(link, NOON, BUILT_IN, hints).faults
     assert "://" not in fault
     assert len(fault) < 150
 
@@ -134,6 +136,26 @@ def test_faults_are_bounded():
     names = (f"n{number:04}" for number in range(FAULTS + 10))
     found = find_mutes(holding(*(muted(each, "x") for each in names)), (), NOON, BUILT_IN)
     assert len(found.faults) == FAULTS
+
+
+def test_hints_are_bounded_and_for_the_first():
+    """To look for what may be meant takes long, and a tenant may annotate thousands of objects."""
+    names = [f"n{number:04}" for number in range(HINTS + 50)]
+    wrong = [muted(name, f"{EPP}{name[1:]}") for name in names]
+    found = find_mutes(holding(*wrong), (), NOON, BUILT_IN)
+    hinted = [fault.object.name for fault in found.faults if "did you mean" in fault.text]
+    assert (hinted, len(found.faults)) == (names[:HINTS], len(names))
+    assert find_mutes(holding(*reversed(wrong)), (), NOON, BUILT_IN).faults == found.faults
+    same = find_mutes(holding(*(muted(name, EPP.lower()) for name in names)), (), NOON, BUILT_IN)
+    assert all("did you mean" in fault.text for fault in same.faults)
+
+
+def test_reasons_that_are_right_count_beside_more_faults_than_are_listed():
+    """The last object of thousands is muted like the first."""
+    names = [f"n{number:04}" for number in range(FAULTS + 10)]
+    found = find_mutes(holding(*(muted(each, f"{EPP},x") for each in names)), (), NOON, BUILT_IN)
+    assert [each.object.name for each in found.all] == names
+    assert [each.object.name for each in found.faults] == names[:FAULTS]
 
 
 def test_it_wakes_when_the_first_mute_ends():

@@ -147,7 +147,22 @@ def test_a_node_without_a_pod_is_no_rollout():
     joins = daemonset(status(desiredNumberScheduled=4, numberUnavailable=1))
     fault = judge(joins, pod("n", "d-0", "d"))
     assert (fault.standing, fault.budget, fault.transition) == ("degraded", None, None)
-    assert fault.detail == "3/4 ready, not all pods are ready"
+    assert fault.detail == "3/4 ready, the pods that are there are ready, others are missing"
+
+
+def test_a_pod_that_ends_has_its_time():
+    """No other is made on its node before."""
+    fault = judge(daemonset(ready=2), pod("n", "d-0", "d"), ENDING)
+    assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
+    assert fault.transition == datetime(2026, 11, 20, 11, 58, tzinfo=UTC)
+    assert fault.detail == "2/3 ready, pod d-1 is terminating"
+
+
+def test_one_that_ends_is_no_excuse_where_none_is_available():
+    """It is down, and says what is in the way."""
+    fault = judge(daemonset(ready=0, wanted=1), ENDING)
+    assert (fault.standing, fault.budget) == ("down", None)
+    assert fault.detail == "0/1 ready, pod d-1 is terminating"
 
 
 def node(created: str, ready: str = "True") -> dict:

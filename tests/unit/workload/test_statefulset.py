@@ -163,6 +163,50 @@ def test_no_pod_is_excused_while_none_is_available():
 ENDING = pod("n", "s-1", "s", {"metadata": {"deletionTimestamp": "2026-11-20T11:58:30Z"}}, ready=False)  # fmt: skip
 
 
+GOING = merged(ENDING, {"spec": {"nodeName": "away"}})
+READY_PODS = [pod("n", name, "s") for name in ("s-0", "s-2")]
+
+
+def test_a_pod_that_ends_has_its_time():
+    """Its replacement is made once it has: a drain with a long grace period is no fault."""
+    fault = judge(statefulset(ready=2), *READY_PODS, ENDING)
+    assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
+    assert fault.transition == datetime(2026, 11, 20, 11, 58, tzinfo=UTC)
+    assert fault.detail == "2/3 ready, pod s-1 is terminating"
+
+
+@pytest.mark.parametrize("ready", [2, 0])
+def test_a_pod_on_a_lost_node_never_ends(ready):
+    """So no replica is made in its place, and somebody must know why."""
+    fault = judge(statefulset(ready=ready), *READY_PODS[:ready], GOING)
+    assert (fault.cause, fault.budget) == ("node gone", None)
+    assert fault.detail == (
+        f"{ready}/3 ready, node gone (pod s-1: terminating on node away, which is gone)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("doc", "docs", "text"),
+    [
+        (
+            statefulset(ready=2),
+            READY_PODS,
+            "2/3 ready, the pods that are there are ready, others are missing",
+        ),
+        (
+            statefulset(status(availableReplicas=0), ready=2, wanted=2),
+            READY_PODS,
+            "2/2 ready, its pods are ready, but not available yet",
+        ),
+        (statefulset(ready=0, wanted=1), [ENDING], "0/1 ready, pod s-1 is terminating"),
+    ],
+    ids=["a quota refuses one", "minReadySeconds", "the only one ends"],
+)
+def test_pods_that_are_ready_are_not_called_otherwise(doc, docs, text):
+    """Who looks at them would find nothing."""
+    assert judge(doc, *docs).detail == text
+
+
 @pytest.mark.parametrize(
     ("updated", "docs", "since"),
     [

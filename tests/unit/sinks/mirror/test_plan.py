@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from reporter.catalogue.reasons import HARNESS_READY, MODEL_EPP
 from reporter.catalogue.resources import INFERENCESETS
 from reporter.model.subject import ObjectRef
+from reporter.sinks.mirror.plan import Applied
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
 from tests.unit.probes.building import (
     DELETING,
@@ -205,6 +206,24 @@ def test_what_is_over_goes_first_and_what_can_wait_last():
         (Why.TELL, "inferencesetReady"),
         (Why.ASSURE, "modelharnessGatewayProgrammingFailed"),
         (Why.ASSURE, "inferencesetModelPodsNotReady"),
+    ]
+
+
+def test_the_oldest_is_refreshed_first():
+    """Five are written a second: of thousands, the last would expire before their turn came."""
+    reasons = (MODEL_EPP, "inferencesetModelPodsNotReady", "inferencesetRouteNotReady")
+    records = [fired(ago=0, count=9, reason=reason) for reason in reasons]
+    first = planned(*records)
+    ages = dict(zip(reasons, (20, 30, 40), strict=True))
+    written = {
+        each.mirror.name: Applied(
+            replace(each.mirror, count=1), at(-60 * ages[each.mirror.reason]).boot
+        )
+        for each in first.writes
+    }
+    plan = planned(*records, applied=written)
+    assert [(each.purpose, each.mirror.reason) for each in plan.writes] == [
+        (Why.REFRESH, reason) for reason in reversed(reasons)
     ]
 
 
