@@ -80,7 +80,8 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
         "An update of the ModelServing does not go on.",
         trigger="A group that has still to be updated is left alone for 600 s while none is being "
         "replaced; or one that is being replaced takes 600 s longer than start-up may.",
-        silent="Groups that partition protects, a rollout that goes on to the next group.",
+        silent="Groups that partition protects, a rollout that goes on to the next group or, with "
+        "RoleRollingUpdate, to the next instance.",
         action=f"{_DESCRIBE}, and look at the group that the message names: rollouts wait until "
         "what was replaced is ready.",
         reads=(*_PODS, r.CONTROLLERREVISIONS),
@@ -91,7 +92,8 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
         "A wanted ServingGroup is not ready.",
         trigger="A group is missing, or not Running all the time for longer than a node's boot and "
         "start-up together may take, whatever becomes of its pods meanwhile.",
-        silent="Groups that are being deleted because fewer are wanted.",
+        silent="Groups that are being deleted because fewer are wanted; an update by "
+        "RoleRollingUpdate that goes on; missing groups where no role has instances.",
         action=f"{_DESCRIBE}. Pods that crash and are made anew each time say why in their "
         "predecessors' logs only: see docs/modelserving.md.",
         grace_note="Its budget is --node-boot-budget-seconds and --model-startup-budget-seconds "

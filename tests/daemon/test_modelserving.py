@@ -120,6 +120,29 @@ async def test_a_new_daemon_finds_the_status_as_it_should_be(stage, serving, ins
     assert role_events(stage) == told > 0, "what is seen first is no change"
 
 
+async def test_entries_that_full_mode_wrote_go_in_roles_mode(stage, inside):
+    """They are ours by the PUT too, and an apply that does not name them leaves them there."""
+    first = await inside(modelserving_status="full").start()
+    stage.sandbox.load([load_crd(), namespace()])
+    made = plan(World(stage.sandbox.create(modelserving()))).create
+    for each in made:
+        stage.sandbox.create(each)
+    creating = [(f"{NAME}-{group}", role, "Creating") for group in (0, 1) for role in ROLES]
+    await until(lambda: roles_of(stage) == creating, "the roles of both groups are there")
+    await first.stop()
+    for each in made:
+        if each["metadata"]["name"].startswith(f"{NAME}-1-"):
+            kind = {"Pod": "pods", "Service": "services"}[each["kind"]]
+            stage.sandbox.delete(kind, each["metadata"]["name"], namespace=NAMESPACE)
+    stage.sandbox.scale(MODELSERVINGS, NAME, 1, namespace=NAMESPACE)
+    second = await inside("replica-b", modelserving_status="roles").start()
+    await until(second.leads, "replica-b leads")
+    await until(lambda: roles_of(stage) == creating[:3], "the roles of the group that went go")
+    before = writes(stage)
+    await second.passes(3)
+    assert writes(stage) == before, "an apply, a release, an apply; then it rests"
+
+
 async def test_the_kind_is_followed_once_it_is_served(stage, inside):
     """The CRD comes later, goes, and comes again with another object."""
     daemon = await inside(**FULL).start()

@@ -49,12 +49,15 @@ def judge(
 def absent_instances(judged: Judged, roles: Roles, most: int) -> tuple[list[InstanceState], int]:
     """Return the instances that the controller has still to create, and how many more there are.
 
-    At most `most` are returned.
+    At most `most` are returned. Of two roles of one name, which is invalid, the first counts.
     """
     found: list[InstanceState] = []
     total = 0
-    for role in roles:
-        known = [each.ordinal for each in judged.instances if each.role == role.name]
+    first: dict[str, Role] = {}
+    for each in roles:
+        first.setdefault(each.name, each)
+    for role in first.values():
+        known = [instance.ordinal for instance in judged.instances if instance.role == role.name]
         total += max(0, role.wanted - len(known))
         lacking = islice(to_create(known, role.wanted), most - len(found))
         found += [_absent(role, ordinal) for ordinal in lacking]

@@ -92,8 +92,10 @@ def _rolling_update(update: RollingUpdate, replicas: int) -> Iterator[Violation]
     yield from _amount(f"{_ROLLING_UPDATE}.partition", update.partition)
     path, unavailable = f"{_ROLLING_UPDATE}.maxUnavailable", update.max_unavailable
     yield from _amount(path, unavailable)
-    # Of no replicas none can be away, and a rollout has nothing to do.
-    if replicas and _resolved(unavailable, replicas) == 0:
+    # Of no replicas none can be away, and a rollout has nothing to do. With groups that it may
+    # make beside the wanted ones, it can begin without any being away (sheet 9).
+    may_surge = bool(_resolved(update.max_surge, _FULL))
+    if replicas and not may_surge and _resolved(unavailable, replicas) == 0:
         yield Violation(path, f"{_of(unavailable, replicas)}0, so that no rollout could begin")
 
 

@@ -10,6 +10,7 @@ from reporter.catalogue.modelserving import GROUP_NOT_READY
 from reporter.derived.modelserving import GroupState, InstanceStatus
 from reporter.derived.modelserving.ordinals import to_create
 from reporter.model.finding import Finding
+from reporter.model.subject import ObjectRef
 from reporter.probes.modelserving.scope import NOT_MADE_BUDGET, View, finding_about
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -38,7 +39,7 @@ def probe_groups(view: View, _: Snapshot, settings: EvaluationSettings) -> Itera
         yield finding_about(
             view,
             reason=GROUP_NOT_READY,
-            related=view.group_ref(group),
+            related=_clock(view, group),
             cause=f"{group.name} {group.status}",
             text=f"ServingGroup {group.name} is {group.status}: {_roles(view, group)}",
             severity=_NOT_READY,
@@ -47,6 +48,16 @@ def probe_groups(view: View, _: Snapshot, settings: EvaluationSettings) -> Itera
             independent=not _lacks_pods(group),
         )
     yield from _missing(view)
+
+
+def _clock(view: View, group: GroupState) -> ObjectRef:
+    """Return the object by which the time of a group is measured: the group itself.
+
+    A group whose instances are replaced one by one is not Running all the while, as long as it
+    goes on: its time begins anew with each.
+    """
+    instance = view.updating(group)
+    return view.instance_ref(group, instance) if instance else view.group_ref(group)
 
 
 def _roles(view: View, group: GroupState) -> str:
@@ -76,7 +87,7 @@ def _missing(view: View) -> Iterator[Finding]:
     """Yield a finding if there are fewer groups than wanted, those that come back included."""
     modelserving = view.modelserving
     count = modelserving.wanted - len(view.groups)
-    if count <= 0:
+    if count <= 0 or not view.wants_pods:
         return
     lacking = to_create([each.ordinal for each in view.groups], modelserving.wanted)
     names = [f"{modelserving.name}-{ordinal}" for ordinal in islice(lacking, _MOST_TOLD)]

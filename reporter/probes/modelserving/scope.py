@@ -7,7 +7,13 @@ from functools import cached_property
 from typing import Final, Unpack
 
 from reporter.catalogue.resources import MODELSERVINGS, MODELSERVINGS_FORMER, PODGROUPS, PODS
-from reporter.derived.modelserving import GroupState, InstanceState, derive, facts_of
+from reporter.derived.modelserving import (
+    GroupState,
+    InstanceState,
+    InstanceStatus,
+    derive,
+    facts_of,
+)
 from reporter.derived.modelserving.facts import Facts
 from reporter.derived.modelserving.parts import owned
 from reporter.model.derived import Derived, Document
@@ -70,6 +76,12 @@ class View:
         """Whether a pod that is not seen does not exist."""
         return str(PODS) not in self.facts.unread
 
+    @property
+    def wants_pods(self) -> bool:
+        """Whether any role has instances; of groups without pods there may be nothing to be seen."""
+        roles = self.modelserving.roles
+        return not roles or any(role.wanted for role in roles)
+
     @cached_property
     def staying(self) -> tuple[GroupState, ...]:
         """The groups that are not being deleted."""
@@ -107,6 +119,22 @@ class View:
             return PODGROUPS.ref_named(self.modelserving.namespace, group.name)
         first = next((each.name for each in self.modelserving.roles), "")
         return self.pod_ref(f"{group.name}-{first}-0-0")
+
+    def instance_ref(self, group: GroupState, instance: InstanceState) -> ObjectRef:
+        """Return what stands for an instance: its entry pod, by name."""
+        return self.pod_ref(f"{group.name}-{instance.id}-0")
+
+    def updating(self, group: GroupState) -> InstanceState | None:
+        """Return the instance that the update of a group has come to; None if it goes as a whole.
+
+        Instances are replaced from the highest ordinal down (Kthena sheet 3.3), so the highest of
+        those that are away, else of those that are left, is the one that the others wait for.
+        """
+        if not self.modelserving.rolls_roles or not group.awaits_update:
+            return None
+        away = [each for each in group.instances if each.status is not InstanceStatus.RUNNING]
+        left = [each for each in group.instances if each.outdated and not each.protected]
+        return max(away or left, key=lambda each: (each.ordinal, each.id), default=None)
 
 
 def view_of(modelserving: ModelServing, snapshot: Snapshot) -> View:

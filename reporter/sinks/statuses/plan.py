@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+import msgspec
+
 from reporter.catalogue.resources import COMPONENT
 from reporter.derived.modelserving.ownership import Act, Claim, Verdict
 from reporter.derived.modelserving.share import (
@@ -14,7 +16,7 @@ from reporter.derived.modelserving.share import (
     our_share,
 )
 from reporter.model.derived import Derived, Document
-from reporter.model.kthena import ModelServing
+from reporter.model.kthena import ModelServing, ModelServingStatus
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 
@@ -145,3 +147,20 @@ def release_of(write: StatusWrite) -> StatusWrite:
     """Return what removes the roles for all of their managers."""
     nothing: Document = dict.fromkeys(sorted(ROLES_FIELDS))
     return replace(write, method=Method.RELEASE, status=nothing, asked="")
+
+
+def leaves_more(write: StatusWrite, stored: ModelServingStatus) -> bool:
+    """Tell whether an apply left more than it names: what others own of the roles, too, stays.
+
+    So does what a PUT of ours wrote before the setting was changed from full to roles.
+    """
+    if write.method is not Method.APPLY or ROLE_STATUSES in write.left_out:
+        return False
+    applied = msgspec.convert(write.status, ModelServingStatus)
+    omitted = stored.role_statuses_omitted and not applied.role_statuses_omitted
+    return bool(omitted) or bool(_named(stored) - _named(applied))
+
+
+def _named(status: ModelServingStatus) -> set[tuple[str, str, str]]:
+    entries = status.role_statuses or ()
+    return {(each.serving_group_name, each.role_name, each.role_id) for each in entries}

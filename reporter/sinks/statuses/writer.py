@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, Protocol
 
 import structlog
@@ -22,7 +23,7 @@ from reporter.model.derived import Document
 from reporter.model.kthena import ModelServing
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
-from reporter.sinks.statuses.plan import Method, StatusPlan, StatusWrite, release_of
+from reporter.sinks.statuses.plan import Method, StatusPlan, StatusWrite, leaves_more, release_of
 from reporter.sinks.statuses.put_off import REFUSED_SECONDS, PutOff
 
 _BACKOFF_FIRST: Final = 0.5
@@ -110,6 +111,7 @@ class StatusWriter:
         self._number = 0
         self._put_off = PutOff(outdated)
         self._released: dict[str, float] = {}
+        self._shared: set[str] = set()
         self._resume_at = 0.0
         self._backoff = _BACKOFF_FIRST
         self._failure = ""
@@ -129,6 +131,7 @@ class StatusWriter:
         now = asyncio.get_running_loop().time()
         self._answers = {uid: each for uid, each in self._answers.items() if uid in plan.objects}
         self._released = {uid: until for uid, until in self._released.items() if until > now}
+        self._shared &= plan.objects
         self._put_off.tidy(plan.objects, now)
         self._queue = [write for write in plan.writes if not self._put_off.covers(write, now)]
         self._wakeup.set()
@@ -141,6 +144,7 @@ class StatusWriter:
         """Forget what was written too: somebody else leads now."""
         self.drop()
         self._answers = {}
+        self._shared = set()
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -179,6 +183,8 @@ class StatusWriter:
 
         """
         uid = write.object.uid
+        if uid in self._shared:
+            write = release_of(write)
         try:
             stored = await self._send(write)
         except (Conflict, NotFound) as error:
@@ -201,6 +207,7 @@ class StatusWriter:
         else:
             self._backoff = _BACKOFF_FIRST
             self._failure = ""
+            self._shared.discard(uid)
             self._observe(write.method, self._stored(write, stored))
 
     async def _send(self, write: StatusWrite) -> StoredStatus:
@@ -220,11 +227,18 @@ class StatusWriter:
         """Note an answer and return the outcome."""
         pruned = tuple(sorted(name for name, value in write.status.items() if value))
         pruned = tuple(name for name in pruned if name not in stored.fields)
+        is_shared = write.object.uid not in self._released and leaves_more(
+            write, stored.object.status
+        )
+        if is_shared:
+            # The next write removes what others own of the roles; this one settled nothing.
+            self._shared.add(write.object.uid)
+            write = replace(write, asked="")
         self._note(write, stored, pruned)
         is_changed = stored.object.metadata.resource_version != write.version
+        if (pruned or is_shared) and not is_changed:  # so that the watch brings nothing
+            self._changed()
         if pruned:
-            if not is_changed:  # so that the watch brings nothing
-                self._changed()
             return "pruned"
         return "written" if is_changed else "unchanged"
 

@@ -113,6 +113,13 @@ def test_order_is_group_ordinal_then_role_then_instance_ordinal():
     assert found == [[name, id_] for name in ("m-0", "m-2", "m-10") for id_ in ids]
 
 
+def test_two_roles_of_one_name_make_no_entry_twice():
+    """The API server would refuse the whole status for it; the spec is told to be invalid."""
+    serving = modelserving(role("decode", 2), role("decode", 3))
+    found = entries(derived(serving, *instance("m-0", "decode-0"), UP).status)
+    assert found == ["m-0 decode-0 Running", "m-0 decode-1 NotFound"]
+
+
 def many(count, *not_running):
     """A group of `count` instances, of which some are Creating."""
     states = dict.fromkeys(not_running, "pending")
@@ -149,6 +156,7 @@ def test_what_was_never_created_is_bounded_too():
     assert len(status["roleStatuses"]) == MAX_ENTRIES
     assert status["roleStatusesOmitted"] == 4 * wanted - MAX_ENTRIES
     assert {each["status"] for each in status["roleStatuses"]} == {"NotFound"}
+    assert {each["roleName"] for each in status["roleStatuses"]} == {"prefill"}, "the first"
 
 
 def test_the_number_that_is_left_out_fits_the_field():

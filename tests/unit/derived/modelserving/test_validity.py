@@ -65,6 +65,8 @@ def image(text):
         strategy(BY_GROUP, maxUnavailable=5, partition=17),
         strategy(BY_GROUP, maxUnavailable="34%", partition="100%"),
         {"replicas": 0, **strategy(BY_GROUP, maxUnavailable="25%")},
+        strategy(BY_GROUP, maxUnavailable=0, maxSurge=1),
+        strategy(BY_GROUP, maxUnavailable="10%", maxSurge="10%"),
         gang(prefill=2, decode=0),
         roles({"replicas": None}),
         roles({"replicas": 0, "maxUnavailable": 1}),
@@ -109,6 +111,10 @@ def test_what_the_webhook_admits_breaks_no_rule(spec):
         (
             strategy(BY_GROUP, maxUnavailable="33%"),
             f"{UPDATE}.maxUnavailable: 33% of 3 is 0, so that no rollout could begin",
+        ),
+        (
+            strategy(BY_GROUP, maxUnavailable=0, maxSurge="0%"),
+            f"{UPDATE}.maxUnavailable: is 0, so that no rollout could begin",
         ),
         (strategy(BY_GROUP, partition=-1), f"{UPDATE}.partition: must not be negative"),
         (strategy(BY_GROUP, partition="-5%"), f"{UPDATE}.partition: {PERCENT}"),

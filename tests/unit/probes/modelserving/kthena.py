@@ -150,6 +150,13 @@ def healthy() -> dict[str, Document]:
     }
 
 
+def without_instances() -> dict[str, Document]:
+    """One whose roles are all scaled to zero, once its pods are gone."""
+    objects = {key: each for key, each in healthy().items() if not key.startswith("Pod")}
+    roles = [{**role, "replicas": 0} for role in ROLES]
+    return objects | {"ModelServing m": modelserving({"spec": {"template": {"roles": roles}}})}
+
+
 def stack(changes: dict[str, Document | None] | None = None) -> dict[str, Document]:
     """The healthy one with patches; None removes an object, and a new name adds one."""
     objects = healthy()

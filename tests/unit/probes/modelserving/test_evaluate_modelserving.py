@@ -14,10 +14,12 @@ from tests.unit.probes.modelserving.kthena import (
     evaluated,
     modelserving,
     only,
+    pod,
     pod_group,
     said,
     stack,
     waits,
+    without_instances,
 )
 
 SUBJECT = Subject(SubjectKind.MODELSERVING, NS, NAME)
@@ -65,6 +67,17 @@ def test_none_wanted_is_ready_and_says_so():
     objects["ModelServing m"] = modelserving({"spec": {"replicas": 0}})
     (ready,) = evaluated(objects).ready
     assert ready.message == f"{TITLE} is ready: 0 ServingGroups wanted"
+
+
+def test_roles_without_instances_are_ready_and_say_so():
+    """Every role scaled to zero on purpose, with PodGroups or without."""
+    objects = without_instances()
+    (ready,) = evaluated(objects).ready
+    assert ready.message == f"{TITLE} is ready: 0 instances wanted of any role"
+    groups = {f"PodGroup {each}": pod_group(each) for each in ("m-0", "m-1")}
+    assert [each.message for each in evaluated(objects | groups).ready] == [ready.message]
+    still_there = {"Pod m-0-decode-0-0": pod("m-0", "decode", 0, 0)}
+    assert evaluated(objects | still_there).ready == ()
 
 
 def test_pods_that_cannot_be_read_are_no_evidence_and_no_fault():

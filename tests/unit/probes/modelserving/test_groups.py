@@ -16,6 +16,7 @@ from tests.unit.probes.modelserving.kthena import (
     said,
     stack,
     waits,
+    without_instances,
 )
 
 LONGEST = timedelta(minutes=45)
@@ -93,3 +94,9 @@ def test_a_group_that_is_replaced_as_a_whole_is_not_ready_until_it_is_back():
 def test_a_surplus_group_that_goes_is_not_missed():
     changes = {**GOING, "ModelServing m": {"spec": {"replicas": 1}}}
     assert findings(stack(changes), GROUP_NOT_READY) == []
+
+
+def test_groups_are_not_missed_where_no_role_has_instances():
+    """Without Volcano nothing of such a group can be seen."""
+    found = findings(without_instances(), GROUP_NOT_READY)
+    assert found == []

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue.modelserving import ROLLOUT_STUCK
-from reporter.catalogue.resources import PODGROUPS
-from tests.unit.probes.building import DELETING
+from reporter.catalogue.modelserving import GROUP_NOT_READY, ROLLOUT_STUCK
+from reporter.catalogue.resources import PODGROUPS, PODS
+from tests.unit.probes.building import DELETING, merged
 from tests.unit.probes.modelserving.kthena import (
     NS,
     OLD,
@@ -20,7 +20,7 @@ from tests.unit.probes.modelserving.kthena import (
 
 DEADLINE = timedelta(minutes=10)
 STARTUP = timedelta(minutes=30)
-PODS = ("prefill-0-0", "prefill-0-1", "decode-0-0", "decode-1-0")
+POD_NAMES = ("prefill-0-0", "prefill-0-1", "decode-0-0", "decode-1-0")
 
 
 def rollout(old=("m-0",), changes=None, **strategy):
@@ -68,7 +68,7 @@ def test_the_next_group_is_the_one_that_is_told_so_that_time_begins_anew_with_ea
     ("changes", "state"),
     [
         ({"Pod m-1-decode-0-0": not_ready()}, "Creating"),
-        ({"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in PODS}}, "Deleting"),
+        ({"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD_NAMES}}, "Deleting"),
     ],
 )
 def test_a_rollout_waits_for_what_is_being_replaced_as_long_as_start_up_may_take(changes, state):
@@ -76,6 +76,58 @@ def test_a_rollout_waits_for_what_is_being_replaced_as_long_as_start_up_may_take
     assert finding.budget == STARTUP + DEADLINE
     assert finding.related.name == "m-1"
     assert said(finding).startswith(f"the update waits for ServingGroup m-1, which is {state}; ")
+
+
+def test_a_rollout_does_not_wait_for_an_old_group_that_partition_protects():
+    """Such a group takes nothing of maxUnavailable (Kthena sheet 3.3); m-1 is what is left alone."""
+    changes = {"Pod m-0-decode-0-0": not_ready()}
+    objects = rollout(old=("m-0", "m-1"), changes=changes, partition=1)
+    assert said(only(objects, ROLLOUT_STUCK)).startswith("the update leaves ServingGroup m-1 alone")
+
+
+BY_ROLE = {"spec": {"rolloutStrategy": {"type": "RoleRollingUpdate"}}}
+
+
+def role_rollout(changes=None):
+    """One group, of which prefill-0 and decode-0 are old and decode-1 is new."""
+    objects = stack({"ModelServing m": merged(BY_ROLE, {"spec": {"replicas": 1}})})
+    for ordinal in ("prefill-0-0", "prefill-0-1", "decode-0-0"):
+        objects[f"Pod m-0-{ordinal}"] = group("m-0", revision=OLD)[f"Pod m-0-{ordinal}"]
+    for key in [key for key in objects if "m-1" in key]:
+        del objects[key]
+    for key, change in (changes or {}).items():
+        objects[key] = merged(objects[key], change)
+    return objects
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "related"),
+    [
+        (
+            {"Pod m-0-decode-1-0": not_ready()},
+            "the update waits for ServingGroup m-0, role decode instance decode-1, which is Creating",
+            "m-0-decode-1-0",
+        ),
+        (
+            {"Pod m-0-decode-0-0": DELETING},
+            "the update waits for ServingGroup m-0, role decode instance decode-0, which is Deleting",
+            "m-0-decode-0-0",
+        ),
+        (
+            {},
+            "the update leaves ServingGroup m-0, role prefill instance prefill-0 alone",
+            "m-0-prefill-0-0",
+        ),
+    ],
+)
+def test_a_rollout_by_instances_begins_its_time_anew_with_each(changes, words, related):
+    """A group of many is not Running for as long as all of them take, however well it goes on."""
+    objects = role_rollout(changes)
+    finding = only(objects, ROLLOUT_STUCK)
+    assert said(finding).startswith(words)
+    assert finding.related == PODS.ref_named(NS, related)
+    for each in findings(objects, GROUP_NOT_READY):
+        assert each.related == finding.related
 
 
 def test_only_the_controller_can_go_on_with_it():

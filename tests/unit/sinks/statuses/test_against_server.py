@@ -145,6 +145,31 @@ async def test_entries_that_somebody_else_writes_too_can_go(owner):
         assert not at.troubles
 
 
+async def test_entries_that_a_put_of_ours_left_can_go_though_they_never_changed(owner):
+    """Nothing of them is invalid once we apply them no more: an apply leaves them as they are."""
+    async with owner(whole=False) as at:
+        await at.replace(roles("Running", "Running", roleStatusesOmitted=3, replicas=1))
+        for second in range(3):
+            assert await at.pass_(second, roles("Running")) == ["written"]
+        assert await at.status() == roles("Running", replicas=1)
+        assert await at.pass_(3, roles("Running")) == []
+        assert await at.pass_(4, {}) == ["written"]
+        assert (await at.status()).get("roleStatuses", []) == []
+        assert not at.troubles
+
+
+@pytest.mark.parametrize(
+    "left", [roles("Running", "Running"), roles("Running", roleStatusesOmitted=3)]
+)
+async def test_what_an_apply_of_ours_changes_nothing_of_can_go(owner, left):
+    async with owner(whole=False) as at:
+        await at.pass_(0, roles("Running"))
+        await at.replace(left)
+        for second, outcome in enumerate(["unchanged", "written", "written"]):
+            assert await at.pass_(second, roles("Running")) == [outcome]
+        assert await at.status() == roles("Running")
+
+
 @pytest.mark.parametrize("without", [BOTH, BOTH[:1]])
 @pytest.mark.parametrize("whole", [True, False])
 async def test_definition_without_the_roles(owner, whole, without):

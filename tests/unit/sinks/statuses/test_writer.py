@@ -32,12 +32,14 @@ class Api:
         self.faults: list[Exception | None] = []
         self.seconds = 0.01
         self.drops: set[str] = set()
+        self.shared: dict[str, object] = {}
+        """What others own of the status, too, so that it stays after an apply."""
 
     async def replace_status(self, resource, ref, status, *, resource_version):
         return await self.answer("put", ref, status, resource_version)
 
     async def apply_status(self, resource, ref, status, *, resource_version):
-        return await self.answer("apply", ref, status, resource_version)
+        return await self.answer("apply", ref, {**self.shared, **status}, resource_version)
 
     async def release_status(self, resource, ref, status, *, resource_version):
         return await self.answer("release", ref, {}, resource_version)
@@ -246,6 +248,24 @@ async def test_entries_that_others_own_too_are_released_once():
             at.writer.offer(plan(("a", "1+")))
             await asyncio.sleep(1)
         assert at.api.made[2:] == ["apply a@1+"]
+
+
+async def test_release_of_what_an_apply_left_there_is_made_again_if_it_fails():
+    """And once: what somebody else goes on applying is not removed at every turn."""
+    async with writing() as at:
+        at.api.shared = {"roleStatusesOmitted": 3}
+        at.writer.offer(plan(("a", "1")))
+        await asyncio.sleep(1)
+        (answer,) = at.writer.answers().values()
+        assert (at.api.made, answer.asked) == (["apply a@1"], "")
+        at.api.faults = [ServerError("later", status=500)]
+        at.writer.offer(plan(("a", "1+")))
+        await asyncio.sleep(5)
+        assert at.api.made[1:] == ["release a@1+"] * 2
+        for version in ("1++", "1+++", "1++++"):
+            at.writer.offer(plan(("a", version)))
+            await asyncio.sleep(1)
+        assert at.api.made[3:] == ["apply a@1++", "apply a@1+++", "apply a@1++++"]
 
 
 @pytest.mark.parametrize("fault", [None, FieldsUndeclared(frozenset({"roleStatuses"}), "no")])
