@@ -81,11 +81,11 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
     _row(
         STORAGE_FAILED,
         "The model cannot be fetched.",
-        trigger="The init container storage-initializer of a pod ended in Error, or waits in "
-        "CrashLoopBackOff.",
+        trigger="The init container storage-initializer of a pod ended with an error, also for want "
+        "of memory (OOMKilled), or waits in CrashLoopBackOff.",
         silent="A download that is under way.",
         action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: the storage "
-        "URI, its credentials and the room on the node.",
+        "URI, its credentials and the room on the node; if it was OOMKilled, its memory limit.",
         reads=_PODS,
         grace_note="Fires at once in a crash loop.",
     ),
@@ -130,7 +130,7 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe revision <revision>. Going back to the older spec "
         "makes another revision.",
         reads=_KNATIVE,
-        grace_note="A start has --model-startup-budget-seconds.",
+        grace_note="A start has --model-startup-budget-seconds, or a longer start-up probe's budget.",
     ),
     _row(
         ROLLOUT_STUCK,
@@ -162,19 +162,21 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
     _row(
         COMPONENT_NOT_READY,
         "A component is not ready: the predictor, the transformer or the explainer.",
-        trigger="A component's Ready is False by its Knative Service or Deployments, or is True "
-        "although its Knative Service does not exist. Ready of the whole follows the predictor only: "
-        "it may be True all the same.",
+        trigger="A component's Ready is False by its Knative Service or Deployments, or is True, or "
+        "was never written, although its Knative Service does not exist; that of a transformer or an "
+        "explainer also if it stays Unknown. Ready of the whole follows the predictor only: it may be "
+        "True all the same.",
         silent="Components that are stopped, or whose pods start within their budget.",
         action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
         reads=(*_BOTH, r.PODS),
-        grace_note="While pods of that component start: --model-startup-budget-seconds.",
+        grace_note="Unknown, and while pods of that component start: --model-startup-budget-seconds, or "
+        "a longer start-up probe's budget.",
     ),
     _row(
         INGRESS_NOT_READY,
         "The way to the InferenceService from outside is not there.",
-        trigger="IngressReady is False while all components are ready, or Ready is True and there "
-        "is no URL.",
+        trigger="IngressReady is False while all components are ready or because a Gateway refuses "
+        "a route, or Ready is True and there is no URL.",
         silent="A component that is not ready keeps its ingress from being made: that is told.",
         action=f"{_DESCRIBE}: the reason names the route or the Gateway that is missing.",
         reads=_BOTH,
@@ -184,10 +186,12 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
         "The InferenceService is not Ready, and nothing that is read says why.",
         trigger="Ready is False, or Unknown for longer than start-up may take; or KServe has not "
         "written any condition 120 s after the creation.",
-        silent="Whatever a reason above tells. Pods that start within their budget.",
+        silent="Whatever a reason above tells. Pods that start within their budget. A rollout that is "
+        "to be gradual, while Knative says RolloutInProgress.",
         action=f"{_DESCRIBE}, its Events, and the log of kserve-controller-manager.",
         reads=(*_BOTH, r.PODS),
-        grace_note="Unknown, and pods that start: --model-startup-budget-seconds.",
+        grace_note="Unknown, and pods that start: --model-startup-budget-seconds, or a longer start-up "
+        "probe's budget.",
     ),
     beside(
         _row(

@@ -8,8 +8,7 @@ from reporter.derived.inferenceservice.revisions import WHOLE, follows
 from reporter.model.kserve import ComponentStatus, TrafficEntry
 
 PREV: Final = "prev"
-LATEST: Final = "latest"
-"""Tags that KServe gives traffic entries."""
+"""Tag that KServe gives the traffic entry of the revision before."""
 
 
 class Conclusion(Enum):
@@ -83,18 +82,15 @@ def _of_ready(percent: int, status: ComponentStatus, *, newest: bool) -> Iterato
         yield Conclusion.HELD_AT_ZERO
 
 
-def asked_traffic(
-    canary_percent: int | None, rolled_out: str, *, tag_latest: bool = False
-) -> tuple[TrafficEntry, ...]:
+def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[TrafficEntry, ...]:
     """Return the traffic that KServe asks Knative for (KServe sheet 2.4).
 
     Without a revision that was rolled out the canary percent is ignored.
     """
-    tag = LATEST if tag_latest else ""
     if canary_percent is None or canary_percent >= WHOLE or not rolled_out:
-        return (TrafficEntry(latest_revision=True, percent=WHOLE, tag=tag),)
+        return (TrafficEntry(latest_revision=True, percent=WHOLE),)
     return (
-        TrafficEntry(latest_revision=True, percent=canary_percent, tag=tag),
+        TrafficEntry(latest_revision=True, percent=canary_percent),
         TrafficEntry(
             revision_name=rolled_out,
             latest_revision=False,

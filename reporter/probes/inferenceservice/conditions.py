@@ -21,9 +21,18 @@ from reporter.derived.inferenceservice.components import (
     Component,
     wanted_deployments,
 )
+from reporter.derived.inferenceservice.conditions import UNKNOWN
 from reporter.derived.inferenceservice.mode import Mode
 from reporter.model.finding import Finding
-from reporter.probes.inferenceservice.scope import View, finding_about, is_false, is_true, words
+from reporter.model.kserve import KnativeCondition
+from reporter.probes.inferenceservice.scope import (
+    GRADUAL,
+    View,
+    finding_about,
+    is_false,
+    is_true,
+    words,
+)
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -35,6 +44,9 @@ _OF_KSERVE: Final = frozenset(
 )
 """Reasons that are told by name."""
 
+_OF_COMPONENTS: Final = (" ingress not created", " Deployment NotReady")
+"""How reasons of IngressReady end that say no more than that a component is not ready."""
+
 _SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Component.EXPLAINER: 10}
 """Without a predictor nothing is answered; a transformer is in the way of each request."""
 
@@ -44,17 +56,20 @@ def probe_conditions(view: View, _: Snapshot, settings: EvaluationSettings) -> I
     startup = timedelta(seconds=settings.model_startup_budget_seconds)
     yield from _components(view, startup)
     yield from _ingress(view)
-    yield from _whole(view, startup)
-    yield from _canaries(view, startup)
+    yield from _whole(view, view.startup(startup))
+    yield from _canaries(view, view.startup(startup))
 
 
 def _components(view: View, startup: timedelta) -> Iterator[Finding]:
     for component in view.components:
         ready = view.condition(component.ready)
         lacks = _lacks(view, component)
-        if ready is not None and is_true(ready) and lacks:
+        if lacks and ready is not None and is_true(ready):
             yield _gone(view, component, f"{lacks}; {ready.type} is True all the same")
-        if ready is None or not is_false(ready) or ready.reason in _OF_KSERVE:
+        elif lacks and ready is None and view.shows_ready:
+            yield _gone(view, component, f"{lacks}; Ready is True all the same")
+        waits = _stays_unknown(view, component)
+        if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
             continue
         hidden = view.shows_ready and (component is not Component.PREDICTOR or view.frozen)
         although = "; Ready is True all the same" if hidden else ""
@@ -64,11 +79,26 @@ def _components(view: View, startup: timedelta) -> Iterator[Finding]:
             reason=COMPONENT_NOT_READY,
             related=view.object_ref(component),
             cause=f"{component} {ready.reason or 'not ready'}",
-            text=f"{component}: {ready.type} is False, {why}{although}",
+            text=f"{component}: {ready.type} is {ready.status}, {why}{although}",
             severity=_SEVERITY[component],
             transition=ready.last_transition_time,
-            budget=startup if view.starts(component) else None,
+            budget=view.startup(startup, component) if waits or view.starts(component) else None,
         )
+
+
+def _stays_unknown(view: View, component: Component) -> bool:
+    """Tell whether the Ready of a component is Unknown, and nothing else would tell.
+
+    Ready of the whole follows the predictor; a revision or a route that does not become ready has a
+    reason of its own.
+    """
+    ready, status = view.condition(component.ready), view.status_of(component)
+    if component is Component.PREDICTOR or ready is None or ready.status != UNKNOWN:
+        return False
+    if status.latest_created_revision != status.latest_ready_revision:
+        return False
+    route = view.condition(component.route_ready)
+    return not status.latest_ready_revision or route is None or is_true(route)
 
 
 def _gone(view: View, component: Component, text: str) -> Finding:
@@ -100,7 +130,7 @@ def _lacks(view: View, component: Component) -> str:
 
 
 def _ingress(view: View) -> Iterator[Finding]:
-    """Yield a finding if the ingress is not ready while every component is, or leads nowhere."""
+    """Yield a finding if the ingress is at fault itself, or leads nowhere."""
     stored = view.inferenceservice.status
     if view.shows_ready and not stored.url:
         yield finding_about(
@@ -111,8 +141,10 @@ def _ingress(view: View) -> Iterator[Finding]:
             text="Ready is True, and it has no URL",
         )
     ingress = stored.condition(INGRESS_READY)
+    if ingress is None or not is_false(ingress) or ingress.reason in _OF_KSERVE:
+        return
     ready = all(is_true(view.condition(each.ready)) for each in view.components)
-    if ingress is None or not is_false(ingress) or not ready or ingress.reason in _OF_KSERVE:
+    if not ready and (not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)):
         return
     yield finding_about(
         view,
@@ -131,7 +163,7 @@ def _whole(view: View, startup: timedelta) -> Iterator[Finding]:
     budget: timedelta | None
     if not stored.conditions:
         cause, text, budget = "no status", "KServe has not written any condition", UNWRITTEN
-    elif is_true(ready):
+    elif is_true(ready) or _moves_slowly(ready):
         return
     elif is_false(ready):
         cause, text = "Ready is False", f"Ready is False, {words(ready)}"
@@ -148,6 +180,11 @@ def _whole(view: View, startup: timedelta) -> Iterator[Finding]:
         created=view.inferenceservice.created,
         budget=budget,
     )
+
+
+def _moves_slowly(ready: KnativeCondition | None) -> bool:
+    """Tell whether Ready is Unknown for a rollout that is to be gradual."""
+    return ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
 
 
 def _canaries(view: View, startup: timedelta) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ def probe_revisions(view: View, _: Snapshot, settings: EvaluationSettings) -> It
         told = read_component(status, spec.canary_traffic_percent if spec else None)
         others = others_with_traffic(status, status.latest_ready_revision)
         if Conclusion.NEWEST_NOT_READY in told:
-            yield _not_ready(view, component, status, startup)
+            yield _not_ready(view, component, status, view.startup(startup, component))
         elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(view, component, status):
             yield _stuck(view, component, status)
         if Conclusion.ROLLED_BACK in told and others:
@@ -92,7 +92,9 @@ def _not_ready(
 
 def _may_be_stuck(view: View, component: Component, status: ComponentStatus) -> bool:
     """Tell whether requests stay elsewhere: that nobody gets any is told of the traffic."""
-    return any(with_traffic(status)) and not view.moves_slowly(component)
+    percents = {each.percent for each in status.traffic or ()}
+    someone = any(with_traffic(status)) or percents == {None}
+    return someone and not view.moves_slowly(component)
 
 
 def _stuck(view: View, component: Component, status: ComponentStatus) -> Finding:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, Unpack
 
@@ -20,7 +20,9 @@ from reporter.derived.inferenceservice.facts import (
     INFERENCESERVICE,
     REVISION,
     Facts,
+    deployment_name,
     facts_of,
+    knative_service,
     object_name,
 )
 from reporter.derived.inferenceservice.mode import Mode, is_frozen, is_stopped
@@ -40,10 +42,11 @@ from reporter.model.text import detail
 from reporter.probes.about import About, FaultFields
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.namespaces import namespace_ref
-from reporter.workload.pod import counts, is_ready
+from reporter.workload.pod import counts, is_ready, startup_time
 
 _TEXT_BYTES: Final = 400
-_GRADUAL: Final = "RolloutInProgress"
+GRADUAL: Final = "RolloutInProgress"
+"""What Knative says while traffic moves gradually, as the Knative Service was annotated to."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +151,18 @@ class View:
         return any(map(_starts, self.pods))
 
     def starts(self, component: Component) -> bool:
-        """Tell the same of one component's pods; one without a label may be of any."""
+        """Tell the same of one component's pods."""
+        return any(map(_starts, self._pods_of(component)))
+
+    def startup(self, budget: timedelta, component: Component | None = None) -> timedelta:
+        """Return how long pods may start: `budget`, or a longer start-up probe of one that does."""
+        pods = self.pods if component is None else self._pods_of(component)
+        return max((budget, *(startup_time(each, budget) for each in pods if _starts(each))))
+
+    def _pods_of(self, component: Component) -> tuple[Pod, ...]:
+        """Return the pods of one component; one without a label may be of any."""
         mine = (None, component)
-        return any(_starts(each) for each in self.pods if each.metadata.label(COMPONENT) in mine)
+        return tuple(each for each in self.pods if each.metadata.label(COMPONENT) in mine)
 
     def status_of(self, component: Component) -> ComponentStatus:
         """Return the status of a component by its objects."""
@@ -179,7 +191,7 @@ class View:
     def moves_slowly(self, component: Component) -> bool:
         """Tell whether traffic moves gradually, as the Knative Service was annotated to."""
         route = self.condition(component.route_ready)
-        return route is not None and not is_true(route) and route.reason == _GRADUAL
+        return route is not None and not is_true(route) and route.reason == GRADUAL
 
     def _revision(self, name: str) -> KnativeRevision | None:
         return next((each for each in self.revisions or () if each.name == name), None)
@@ -202,8 +214,8 @@ def view_of(inferenceservice: InferenceService, snapshot: Snapshot) -> View:
     place = inferenceservice.namespace
     label = (place, INFERENCESERVICE, inferenceservice.name)
     absent = snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
-    # What KServe is configured with is not read; without Knative it cannot be Knative.
-    facts = facts_of(inferenceservice, snapshot, Mode.STANDARD if absent else Mode.KNATIVE)
+    raw = absent or _has_only_a_deployment(inferenceservice, snapshot)
+    facts = facts_of(inferenceservice, snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
     return View(
         inferenceservice=inferenceservice,
         namespace=namespace_ref(snapshot, place),
@@ -214,6 +226,17 @@ def view_of(inferenceservice: InferenceService, snapshot: Snapshot) -> View:
         else None,
         knative_absent=absent,
     )
+
+
+def _has_only_a_deployment(inferenceservice: InferenceService, snapshot: Snapshot) -> bool:
+    """Tell whether the predictor is a Deployment and no Knative Service.
+
+    What KServe is configured with is not read; Knative names its own Deployments after revisions.
+    """
+    if knative_service(inferenceservice, Component.PREDICTOR, snapshot) is not None:
+        return False
+    name = deployment_name(inferenceservice, Component.PREDICTOR, snapshot)
+    return snapshot[DEPLOYMENTS].get(inferenceservice.namespace, name) is not None
 
 
 def with_traffic(status: ComponentStatus) -> Iterator[TrafficEntry]:

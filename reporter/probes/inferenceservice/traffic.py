@@ -52,7 +52,7 @@ def probe_traffic(view: View, _: Snapshot, settings: EvaluationSettings) -> Iter
         return
     startup = timedelta(seconds=settings.model_startup_budget_seconds)
     for component in view.components:
-        fault = _judge(view, component, startup)
+        fault = _judge(view, component, view.startup(startup, component))
         if fault is None:
             continue
         route = view.condition(component.route_ready)

@@ -75,8 +75,3 @@ def test_traffic_that_kserve_asks_for(percent, rolled_out, entries, tags):
         (each.revision_name, each.percent, each.latest_revision) for each in traffic(entries)
     ]
     assert [each.tag for each in found] == tags
-
-
-def test_tag_routing_tags_the_latest_entry():
-    """The switch adds `latest`."""
-    assert [each.tag for each in asked_traffic(20, "v1", tag_latest=True)] == ["latest", "prev"]

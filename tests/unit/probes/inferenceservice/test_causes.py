@@ -8,6 +8,7 @@ from reporter.catalogue import inferenceservice as c
 from reporter.catalogue import resources as r
 from tests.unit.derived.inferenceservice.building import (
     RUNNING,
+    UP,
     container,
     ended,
     has,
@@ -90,11 +91,15 @@ def one_pod(**states):
 
 
 LOST = ended("Error", 3, "cannot read s3")
+KILLED = ended("OOMKilled", 137)
 LOADING = [
     # states of the containers, reason, at once, sustains, part of the message
     ({"storage": container("storage-initializer", LOST)}, c.STORAGE_FAILED, False, False, "the model cannot be fetched (exit code 3): cannot read s3"),
     ({"storage": container("storage-initializer", waits("CrashLoopBackOff"), LOST)}, c.STORAGE_FAILED, True, False, "cannot read s3"),
     ({"storage": container("storage-initializer", RUNNING, LOST)}, c.STORAGE_FAILED, False, True, "cannot read s3"),
+    ({"storage": container("storage-initializer", KILLED)}, c.STORAGE_FAILED, False, False, "the model cannot be fetched, OOMKilled (exit code 137)"),
+    ({"storage": container("storage-initializer", waits("CrashLoopBackOff"), KILLED)}, c.STORAGE_FAILED, True, False, "the model cannot be fetched, OOMKilled (exit code 137)"),
+    ({"storage": container("storage-initializer", RUNNING, KILLED)}, c.STORAGE_FAILED, False, True, "the model cannot be fetched, OOMKilled (exit code 137)"),
     ({"serving": container("kserve-container", LOST)}, c.MODEL_LOAD_FAILED, False, False, "the model does not load (exit code 3): cannot read s3"),
     ({"serving": container("kserve-container", waits("CrashLoopBackOff"), LOST)}, c.MODEL_LOAD_FAILED, True, False, "cannot read s3"),
     ({"serving": container("kserve-container", RUNNING, LOST)}, c.MODEL_LOAD_FAILED, False, True, "cannot read s3"),
@@ -113,6 +118,7 @@ def test_a_model_that_cannot_be_fetched_or_loaded(states, reason, at_once, susta
 
 NOT_OF_THE_MODEL = [
     ("a download", {"storage": container("storage-initializer", RUNNING)}),
+    ("a download that is done", {"storage": container("storage-initializer", ended("Completed", 0), KILLED)}),
     ("out of memory", {"serving": container("kserve-container", ended("OOMKilled", 137))}),
     (
         "out of memory again and again",
@@ -157,6 +163,17 @@ def test_a_model_server_that_had_served_is_not_said_to_load():
     assert found.independent
 
 
+@pytest.mark.parametrize("ready", ["True", "False"])
+def test_pods_of_a_deployment_that_go_on_are_told(ready):
+    """Ready is all that tells in Standard mode: a rollout that fails is no outage."""
+    serving = container("kserve-container", waits("CrashLoopBackOff"), LOST)
+    objects = on_deployments() | {"new": predictor_pod(name="pod-b", serving=serving)}
+    found = only(
+        seen(objects, inferenceservice=has(**(UP | {"Ready": ready}))), c.MODEL_LOAD_FAILED
+    )
+    assert found.message.endswith("; Ready is True all the same") is (ready == "True")
+
+
 def test_an_older_revision_that_still_serves_is_named():
     """The newest one does not load."""
     pod = predictor_pod(of="v3", serving=container("kserve-container", LOST))
@@ -182,7 +199,8 @@ def test_a_pod_of_the_older_revision_that_crashes_is_not_said_to_serve():
     """The newest revision never was ready, and now the one before it fails too."""
     pod = predictor_pod(of="v2", serving=container("kserve-container", waits("CrashLoopBackOff"), LOST))  # fmt: skip
     objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
-    assert only(seen(objects | {"pod": pod}), c.MODEL_LOAD_FAILED).message.endswith(": cannot read s3")  # fmt: skip
+    found = only(seen(objects | {"pod": pod}), c.MODEL_LOAD_FAILED)
+    assert found.message.endswith(": cannot read s3; Ready is True all the same")
 
 
 def test_an_older_revision_serves_while_the_newest_cannot_be_fetched():

@@ -12,8 +12,10 @@ from tests.unit.derived.inferenceservice.building import (
     UP,
     container,
     has,
+    knative_service,
     predictor_pod,
     raw_deployment,
+    revision,
 )
 from tests.unit.probes.building import SINCE_AT, Document
 from tests.unit.probes.inferenceservice.serving import (
@@ -52,6 +54,26 @@ def test_a_component_that_is_not_ready(starting, budget):
     assert (found.related.kind, found.related.name) == ("Deployment", "llm-predictor")
 
 
+SLOW: Document = {
+    "spec": {
+        "containers": [
+            {
+                "name": "kserve-container",
+                "startupProbe": {"periodSeconds": 10, "failureThreshold": 360},
+            }
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize("reason", [c.COMPONENT_NOT_READY, c.NOT_READY, c.PODS_NOT_READY])
+def test_a_longer_start_up_probe_gives_more_time(reason):
+    """Nothing is said of a component before its pod is late by its own word."""
+    pod = predictor_pod(SLOW, serving=container("kserve-container", RUNNING))
+    found = seen(as_propagated(on_deployments() | {"deployment": DOWN, "pod": pod}))
+    assert only(found, reason).budget >= timedelta(hours=1)
+
+
 @pytest.mark.parametrize(("component", "waits"), [("predictor", False), ("transformer", True)])
 def test_only_its_own_pods_give_a_component_time(component, waits):
     """A predictor that starts is no excuse for a transformer that is down."""
@@ -77,6 +99,47 @@ def test_ready_without_its_knative_service():
         "PredictorReady is True all the same"
     )
     assert not found.ready
+
+
+def test_a_component_that_was_never_made():
+    """Neither its Knative Service nor a condition of it is there, and Ready is True."""
+    found = seen(on_knative(), inferenceservice=TRANSFORMED)
+    assert only(found, c.COMPONENT_NOT_READY).message == (
+        "InferenceService models/llm: transformer: its Knative Service llm-transformer does not "
+        "exist; Ready is True all the same"
+    )
+    unknown = seen(on_knative(), inferenceservice=TRANSFORMED, unknown=[r.KNATIVE_SERVICES])
+    assert "ComponentNotReady" not in reasons(unknown)
+
+
+NOTHING_YET: Document = {
+    "status": {
+        "latestCreatedRevisionName": None,
+        "latestReadyRevisionName": None,
+        "traffic": None,
+    }
+}
+HIDDEN = [
+    # what Knative shows of the transformer, and what is told of it
+    (knative_service("0, 0", "", NOTHING_YET, Ready="Unknown", RoutesReady="Unknown", ConfigurationsReady="Unknown"), "ComponentNotReady"),
+    (knative_service("t1, t1", "t1:100 L", Ready="Unknown OutOfDate", ConfigurationsReady="Unknown OutOfDate"), "ComponentNotReady"),
+    (knative_service("t1, t1", "t1:100 L", Ready="Unknown IngressNotConfigured", RoutesReady="Unknown IngressNotConfigured"), "TrafficNotAsSpecified"),
+    (knative_service("t2, t1", "t1:100 L", Ready="Unknown", ConfigurationsReady="Unknown"), "RevisionNotReady"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("service", "told"), HIDDEN)
+def test_a_transformer_that_stays_unknown(service, told):
+    """Ready does not follow it (fact 2): one thing tells, after the time of a start at most."""
+    service = service | {"metadata": service["metadata"] | {"name": "llm-transformer"}}
+    objects = on_knative(TRANSFORMED) | {"transformer": service, "t1": revision("t1")}
+    found = seen(as_propagated(objects))
+    assert (reasons(found), found.ready) == ([told], ())
+    (finding,) = found.findings
+    assert timedelta(0) < finding.budget <= timedelta(seconds=STARTUP)
+    if told == "ComponentNotReady":
+        assert "transformer: TransformerReady is Unknown, " in finding.message
+        assert finding.message.endswith("; Ready is True all the same")
 
 
 def test_a_guessed_mode_proves_no_knative_service_missing():
@@ -126,6 +189,10 @@ INGRESS = [
     ("False Predictor HTTPRoute not created: no Gateway", True, True),
     ("False ParentStatusNotAvailable: HttpRouteNotReady", True, True),
     ("False Predictor ingress not created", False, False),
+    ("False InferenceService Deployment NotReady", False, False),
+    ("False", False, False),
+    ("False NotAllowedByListeners: no listener", False, True),
+    ("False ParentStatusNotAvailable: HttpRouteNotReady", False, True),
     ("Unknown Predictor ingress not created", True, False),
     ("True", True, False),
 ]
@@ -133,7 +200,7 @@ INGRESS = [
 
 @pytest.mark.parametrize(("text", "component_ready", "told"), INGRESS)
 def test_ingress(text, component_ready, told):
-    """A component that is not ready is why its ingress is not made."""
+    """A component that is not ready is why its ingress is not made, not why a Gateway refuses it."""
     objects = on_knative()
     if not component_ready:
         objects = as_propagated(objects, service=rerouted("v2, v2", "v2:100 L", Ready="False Bad"))

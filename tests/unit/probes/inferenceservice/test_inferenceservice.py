@@ -15,9 +15,10 @@ from tests.unit.derived.inferenceservice.building import (
     has,
     inferenceservice,
     knative_service,
+    predictor_pod,
     the_service,
 )
-from tests.unit.probes.building import DELETING, namespace, snapshot_of
+from tests.unit.probes.building import DELETING, merged, namespace, snapshot_of
 from tests.unit.probes.inferenceservice.serving import (
     SETTINGS,
     as_propagated,
@@ -167,6 +168,18 @@ def test_without_knative_in_the_cluster():
     )
     found = evaluate_inferenceservice(the_service(unset), unset, SETTINGS)
     assert "KnativeMissing" not in reasons(found)
+
+
+def test_a_deployment_tells_the_mode_where_nothing_else_does():
+    """KServe may be configured with Standard mode although the cluster has Knative."""
+    objects = on_deployments()
+    objects["inferenceservice"] = merged(
+        objects["inferenceservice"], {"status": {"deploymentMode": None}}
+    )
+    assert seen(objects).ready
+    assert "PodsNotReady" in reasons(seen(objects | {"pod": predictor_pod(ready=False)}))
+    on_both = objects | {"service": knative_service("v2, v2", "v2:100 L")}
+    assert "PodsNotReady" not in reasons(seen(on_both | {"pod": predictor_pod(ready=False)}))
 
 
 def test_inputs_are_the_objects_that_the_answer_rests_on():

@@ -1,9 +1,11 @@
 """Which revision serves, and why it is not the one that was wanted (KServe sheet 4.3)."""
 
+from datetime import timedelta
+
 import pytest
 
 from reporter.catalogue import inferenceservice as c
-from tests.unit.derived.inferenceservice.building import raw_deployment, revision
+from tests.unit.derived.inferenceservice.building import predictor_pod, raw_deployment, revision
 from tests.unit.probes.inferenceservice.serving import (
     AVAILABLE,
     STARTUP,
@@ -65,6 +67,7 @@ ROUTES = [
     ("rolled out, and routed by name", "v2, v2", "v2:100 -", {}, None, ("v2", "v1"), []),
     ("not rolled out, no traffic", "v3, v3", "", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
     ("not rolled out, routed by name", "v3, v3", "v3:100 -", {}, None, ("v2", "v1"), ["RolloutStuck"]),
+    ("not rolled out, no percents", "v3, v3", "v3:~ L", {}, None, ("v2", "v1"), ["RolloutStuck"]),
     ("promotion by 100 percent", "v3, v3", "v3:100 L", {}, 100, ("v2", "v1"), []),
     ("a route that waits", "v2, v2", "v2:100 L", WAITING, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
     ("a route that waits, not rolled out", "v3, v3", "v2:100 L", WAITING, None, ("v2", "v1"), ["RolloutStuck"]),
@@ -177,6 +180,25 @@ def test_since_when(third, revisions, reason, minute):
     )
     found = only(seen(objects | {"third": revision("v3", third)}), reason)
     assert found.created.minute == minute
+
+
+def test_a_gradual_rollout_is_no_mystery():
+    """However long it takes: Ready is Unknown, and Knative says why."""
+    service = rerouted("v3, v3", "v2:60 L, v3:40 L", **MOVING)
+    objects = as_propagated(on_knative(), service=service, inferenceservice=recorded("v2", "v1"))
+    assert reasons(seen(objects | {"third": revision("v3")})) == []
+
+
+@pytest.mark.parametrize("reason", [c.REVISION_NOT_READY, c.TRAFFIC])
+def test_a_revision_has_the_time_of_its_pods(reason):
+    """A start-up probe may give more than the setting does."""
+    probe = {"periodSeconds": 10, "failureThreshold": 360}
+    slow = {"spec": {"containers": [{"name": "kserve-container", "startupProbe": probe}]}}
+    objects = as_propagated(
+        on_knative(), service=rerouted("v3, v2", "v2:20 L, v2:80 -"), inferenceservice=percent(20)
+    )
+    found = only(seen(objects | {"newest": predictor_pod(slow, name="pod-b", of="v3")}), reason)
+    assert found.budget >= timedelta(hours=1)
 
 
 PODS_LEFT = [
