@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 
 class Layer(StrEnum):
@@ -49,6 +50,9 @@ class Subject:
 
 
 CLUSTER = Subject(SubjectKind.CLUSTER)
+
+API_RESOURCE: Final = "APIResource"
+"""Kind of what stands for a built-in resource, as API discovery names it: it is no object."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -5,7 +5,7 @@ from typing import Final
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import ResolvedFinding
-from reporter.model.subject import Layer, ObjectRef
+from reporter.model.subject import API_RESOURCE, Layer, ObjectRef
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -34,7 +34,12 @@ def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
 
 
 def describe_command(ref: ObjectRef) -> str:
-    """Return the kubectl command that shows an object, empty if a part of its name is not proper."""
+    """Return the kubectl command that shows an object.
+
+    It is empty for what is no object, and where a part of the name is not proper.
+    """
+    if ref.kind == API_RESOURCE:
+        return ""
     group = ref.api_version.rpartition("/")[0]
     names = [ref.name, *([ref.namespace] if ref.namespace else []), *([group] if group else [])]
     if not _KIND.fullmatch(ref.kind) or not all(map(_NAME.fullmatch, names)):

@@ -8,7 +8,7 @@ from reporter.catalogue.resources import of_subject
 from reporter.model.finding import Finding, Unjudged
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER, ObjectRef, SubjectKind
+from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef, SubjectKind
 from reporter.model.text import clean
 from reporter.probes.cluster.crds import crd_ref
 from reporter.settings import EvaluationSettings
@@ -68,13 +68,10 @@ def _object_of(unjudged: Unjudged, snapshot: Snapshot) -> ObjectRef:
 
 
 def _related(resource: Resource[KubeObject]) -> ObjectRef:
-    """Return what tells one unknown resource from the next.
-
-    A built-in resource has no object of its own; APIResource is how API discovery names it.
-    """
+    """Return what tells one unknown resource from the next; a built-in one has no object."""
     if resource.custom:
         return crd_ref(resource.crd_name)
-    return ObjectRef("v1", "APIResource", "", str(resource))
+    return ObjectRef("v1", API_RESOURCE, "", str(resource))
 
 
 def _message(resource: Resource[KubeObject], state: ResourceState) -> str:

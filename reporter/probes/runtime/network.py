@@ -12,7 +12,7 @@ from typing import Final
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.model.finding import Finding
-from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.model.text import clean
 from reporter.samples.history import GAP_PERIODS
 from reporter.samples.samples import Doubt, Judged, Samples, Verdict
@@ -102,7 +102,7 @@ def probe_network(
         reason=CLUSTER_STATUS_UNKNOWN,
         subject=CLUSTER,
         involved=namespace_ref(snapshot, settings.release_namespace),
-        related=ObjectRef("v1", "APIResource", "", "pods/metrics"),
+        related=ObjectRef("v1", API_RESOURCE, "", "pods/metrics"),
         message=clean(
             f"No metrics page of a model pod can be read ({how}), so what rests on them is unknown;"
             " let the reporter reach the pods, or scrape them with --scrape-via apiserver-proxy"

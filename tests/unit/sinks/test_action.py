@@ -4,7 +4,7 @@ import pytest
 
 from reporter.catalogue.built_in import BUILT_IN
 from reporter.model.subject import ObjectRef, SubjectKind
-from reporter.sinks.action import action_of
+from reporter.sinks.action import action_of, describe_command
 from tests.unit.sinks.page.reports import EPP, finding, model
 
 
@@ -36,3 +36,20 @@ def test_reason_that_the_catalogue_does_not_have():
     """Nothing is said to do about it."""
     assert action_of(finding("customFault"), BUILT_IN) == ""
     assert action_of(finding(EPP, model("a")), BUILT_IN) != ""
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "namespace", "name", "command"),
+    [
+        ("v1", "Pod", "team", "a-0", "kubectl -n team describe pod a-0"),
+        ("apps/v1", "Deployment", "team", "a", "kubectl -n team describe deployment.apps a"),
+        ("v1", "Node", "", "gpu-1", "kubectl describe node gpu-1"),
+        # No objects: a resource that cannot be read, a probe that failed.
+        ("v1", "APIResource", "", "pods", ""),
+        ("status-reporter.io/v1", "Probe", "", "clusterKedaNotReady/Deployment keda-operator", ""),
+        ("v1", "Pod", "team", "a;reboot", ""),
+    ],
+)
+def test_only_what_is_an_object_has_a_command(api_version, kind, namespace, name, command):
+    """Whoever copies it at night must not be told that the resource type does not exist."""
+    assert describe_command(ObjectRef(api_version, kind, namespace, name)) == command
