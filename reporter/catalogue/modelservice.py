@@ -167,7 +167,8 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
             "The status of the ModelService is not what the operator's own rules make of it.",
             trigger="Phase, counters or Ready differ from what follows from the Deployments, or from "
             "each other.",
-            silent="A status that a reconcile error keeps as it was, or of an older generation.",
+            silent="A status that a reconcile error keeps as it was, or of an older generation; "
+            "within 15 s of a pod that became Ready, or is so no longer.",
             action=f"Believe the report (its derived status) and not the phase; look at {_OPERATOR_LOG}.",
             reads=(r.MODELSERVICES, r.DEPLOYMENTS),
             grace_seconds=APPEARS_SECONDS,

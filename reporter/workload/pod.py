@@ -5,7 +5,7 @@ resolution decides from `transition` when it is used up.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -76,6 +76,8 @@ class PodFault:
         transition: when the fault began, where a status says so.
         budget: time it may legitimately last from `transition`, or from the pod's creation where
             that is None. A fault without it has the grace of its reason.
+        init_container: the init container that it is about, as `detail` names it; empty if it is
+            about something else.
 
     """
 
@@ -85,6 +87,7 @@ class PodFault:
     severity: int
     transition: datetime | None
     budget: timedelta | None
+    init_container: str = ""
 
     @property
     def of_containers(self) -> bool:
@@ -262,19 +265,25 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
 def _container_faults(pod: Pod) -> Iterator[PodFault]:
     """Yield the faults of init and main containers."""
     began = _no_longer_ready_since(pod)
-    for kind, statuses in (
-        ("init container", pod.status.init_container_statuses),
-        ("container", pod.status.container_statuses),
-    ):
-        for status in statuses or ():
-            state = status.state
-            if state is None or status.ready:
-                continue
-            place = f"{kind} {_name(status.name)}"
-            if state.waiting is not None and state.waiting.reason in _WAITING:
-                yield _waiting(place, status, state.waiting, state.waiting.reason, began)
-            elif state.terminated is not None and _is_error(state.terminated):
-                yield _terminated(place, state.terminated)
+    for status in pod.status.init_container_statuses or ():
+        for fault in _container_fault("init container", status, began):
+            yield replace(fault, init_container=_name(status.name))
+    for status in pod.status.container_statuses or ():
+        yield from _container_fault("container", status, began)
+
+
+def _container_fault(
+    kind: str, status: ContainerStatus, began: datetime | None
+) -> Iterator[PodFault]:
+    """Yield the fault of a container, if it has one."""
+    state = status.state
+    if state is None or status.ready:
+        return
+    place = f"{kind} {_name(status.name)}"
+    if state.waiting is not None and state.waiting.reason in _WAITING:
+        yield _waiting(place, status, state.waiting, state.waiting.reason, began)
+    elif state.terminated is not None and _is_error(state.terminated):
+        yield _terminated(place, state.terminated)
 
 
 def _waiting(

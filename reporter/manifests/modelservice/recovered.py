@@ -96,7 +96,11 @@ def _gateway(services: Sequence[Children]) -> str | None:
 
 
 def _parent(children: Children) -> str | None:
-    parents = children.route.spec.parent_refs if children.route else None
+    """Return the Gateway of the route, None if the operator did not write it (sheet 2.1)."""
+    route = children.route
+    if route is None or route.metadata.label(labels.MANAGED_BY) != labels.OPERATOR:
+        return None
+    parents = route.spec.parent_refs
     return parents[0].name if parents else None
 
 

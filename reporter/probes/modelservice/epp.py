@@ -1,7 +1,10 @@
 """modelserviceEPPNotReady: the endpoint picker (OtterScale sheet 2.5, 5.3)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
+
+import msgspec
 
 from reporter.catalogue.modelservice import EPP
 from reporter.catalogue.resources import (
@@ -22,6 +25,7 @@ from reporter.workload.pod import is_ready
 from reporter.workload.standing import DOWN, WorkloadFault
 
 _UNREACHABLE: Final = DOWN - 5
+_OF_PROGRESS: Final = frozenset({"Available", "Progressing"})
 
 
 def probe_epp(view: View) -> Iterator[Finding]:
@@ -51,11 +55,24 @@ def epp_fault(view: View, deployment: Deployment) -> WorkloadFault | None:
     """Return what is wrong with the Deployment, None if nothing is.
 
     With several replicas only the leader is Ready: the Deployment never becomes Available, and its
-    rollout ends past the deadline (fact 10).
+    rollout ends past the deadline (fact 10). So neither says anything of a picker without a leader,
+    nor of how long it has been so.
     """
-    if deployment.wanted > 1 and deployment.status.ready_replicas > 0:
+    if deployment.wanted <= 1:
+        return judge_deployment(deployment, view.snapshot)
+    if deployment.status.ready_replicas > 0:
         return None
-    return judge_deployment(deployment, view.snapshot)
+    fault = judge_deployment(_without_progress(deployment), view.snapshot)
+    return replace(fault, transition=None) if fault else None
+
+
+def _without_progress(deployment: Deployment) -> Deployment:
+    """Return a Deployment without the conditions that are False by design."""
+    status = deployment.status
+    kept = tuple(each for each in status.conditions or () if each.type not in _OF_PROGRESS)
+    return msgspec.structs.replace(
+        deployment, status=msgspec.structs.replace(status, conditions=kept)
+    )
 
 
 def _down(view: View, deployment: Deployment, fault: WorkloadFault) -> Finding:
@@ -86,8 +103,13 @@ def _explanations(view: View) -> Iterator[str]:
         yield f"ConfigMap {config} is missing"
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
-    if view.pool is None and view.snapshot.absence_known(INFERENCEPOOLS, view.namespace):
+    # With leader election no probe waits for the pool (sheet 2.5).
+    if view.service.picker.replicas == 1 and _has_no_pool(view):
         yield f"InferencePool {names.inference_pool(name)} is missing"
+
+
+def _has_no_pool(view: View) -> bool:
+    return view.pool is None and view.snapshot.absence_known(INFERENCEPOOLS, view.namespace)
 
 
 def _is_reached(view: View) -> bool:

@@ -2,7 +2,6 @@
 (OtterScale sheet 2.3, 5.2).
 """
 
-import re
 from typing import Final
 
 from reporter.manifests.modelservice import gpu
@@ -10,35 +9,34 @@ from reporter.manifests.modelservice.init_containers import MODEL_UNPACK, ROUTIN
 from reporter.model.objects import Pod
 from reporter.model.text import clean, cut
 from reporter.probes.modelservice.scope import RoleView, View
-from reporter.workload.pod import CRASHED, ENDED, NOT_STARTED, STARTING, UNSCHEDULABLE, PodFault
+from reporter.workload.pod import ENDED, STARTING, UNSCHEDULABLE, PodFault
 
 _IMAGE_BYTES: Final = 200
-_INIT_CONTAINER: Final = re.compile(r"init container (\S+) ")
-_FAILED: Final = frozenset({CRASHED, ENDED, NOT_STARTED})
-_IMAGE_REASONS: Final = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
-)
 
 
-def named_cause(view: View, role: RoleView, fault: PodFault) -> str:
+def named_cause(view: View, role: RoleView, pod: Pod, fault: PodFault) -> str:
     """Return the cause in a few words, with the container or accelerator that it is about."""
-    if fault.severity == UNSCHEDULABLE and (resource := _accelerator(view, fault)):
+    if fault.severity == UNSCHEDULABLE and (resource := _accelerator(view, pod)):
         return f"{role.role}: no free {resource}"
-    if container := _failing_init(fault):
-        return f"{role.role}: {container}: {fault.cause}"
+    if fault.init_container:
+        return f"{role.role}: {fault.init_container}: {fault.cause}"
     return f"{role.role}: {fault.cause}"
 
 
 def hint(view: View, pod: Pod, fault: PodFault) -> str:
     """Return what to add to the detail of a fault, empty where that says it all."""
-    container = _failing_init(fault)
-    if container == ROUTING_PROXY:
+    if fault.init_container == ROUTING_PROXY:
         return "; without it nothing listens on the port that requests are sent to"
-    if container == MODEL_UNPACK and fault.cause not in _IMAGE_REASONS:
+    if fault.init_container == MODEL_UNPACK and _has_run(fault):
         return _unpack(view)
     if fault.severity == STARTING:
         return _starting(view, pod)
     return ""
+
+
+def _has_run(fault: PodFault) -> bool:
+    """Tell whether a container ran and failed; else its own image or the node is at fault."""
+    return fault.severity == ENDED or fault.cause == "CrashLoopBackOff"
 
 
 def _unpack(view: View) -> str:
@@ -77,18 +75,12 @@ def _not_made(view: View) -> str:
     )
 
 
-def _accelerator(view: View, fault: PodFault) -> str:
+def _accelerator(view: View, pod: Pod) -> str:
     """Return the accelerator that the scheduler says is lacking, empty if it does not.
 
     Taints of nodes with accelerators have the same name, and are another cause.
     """
     resource = gpu.resource_name(view.service.spec.accelerator.type)
-    return resource if resource and f"Insufficient {resource}" in fault.detail else ""
-
-
-def _failing_init(fault: PodFault) -> str:
-    """Return the init container that a fault is about, empty if it is about something else."""
-    if fault.severity not in _FAILED:
-        return ""
-    named = _INIT_CONTAINER.match(fault.detail)
-    return named[1] if named else ""
+    scheduled = pod.status.condition("PodScheduled")
+    said = (scheduled.message if scheduled else None) or ""
+    return resource if resource and f"Insufficient {resource}" in said else ""

@@ -60,10 +60,9 @@ def _effect(view: View, ref: ObjectRef) -> tuple[int, str]:
         case "Deployment", each if each == names.decode_deployment(name):
             return _DECODE, "no decode pod can serve"
         case "Deployment", each if each == names.prefill_deployment(name):
-            return (
-                _PREFILL,
-                "the operator counts its pods as none wanted, and calls it Ready all the same",
-            )
+            is_ready = view.service.status.phase == "Ready"
+            all_the_same = ", and calls it Ready all the same" if is_ready else ""
+            return _PREFILL, f"the operator counts its pods as none wanted{all_the_same}"
         case "InferencePool", _:
             restarts = view.service.picker.replicas == 1
             more = ", and the endpoint picker restarts without it" if restarts else ""

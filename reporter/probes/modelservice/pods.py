@@ -6,6 +6,7 @@ from typing import Final
 
 from reporter.catalogue.modelservice import PODS as PODS_NOT_READY
 from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
+from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.manifests.modelservice.serving import CONTAINER
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ContainerStatus, Pod
@@ -36,7 +37,7 @@ def probe_pods(view: View, settings: EvaluationSettings, samples: Samples) -> It
             fault = judge_pod(pod, nodes=nodes, startup_budget=startup)
             if fault is not None:
                 yield _about_pod(view, role, pod, fault)
-            elif _may_crash_again(pod, samples):
+            elif _may_crash_again(pod, settings, samples):
                 yield _unproven(view, role, pod)
         yield from _too_few(view, role, startup)
 
@@ -46,7 +47,7 @@ def _about_pod(view: View, role: RoleView, pod: Pod, fault: PodFault) -> Finding
         view,
         reason=PODS_NOT_READY,
         related=PODS.ref(pod),
-        cause=named_cause(view, role, fault),
+        cause=named_cause(view, role, pod, fault),
         text=f"{role.role} pod {pod.name} ({role.count}): {fault.detail}"
         f"{hint(view, pod, fault)}{_phase(view, role)}",
         severity=_severity(role, fault.severity),
@@ -80,13 +81,16 @@ def _phase(view: View, role: RoleView) -> str:
     return "; phase is Ready all the same, for it counts both roles together"
 
 
-def _may_crash_again(pod: Pod, samples: Samples) -> bool:
+def _may_crash_again(pod: Pod, settings: EvaluationSettings, samples: Samples) -> bool:
     """Tell whether a Ready pod has not shown yet that it is over its last crash.
 
     Without probes a pod is Ready as soon as its containers run (fact 1), so that one in a crash
-    loop is Ready again and again. Its engine answers only once the model is loaded.
+    loop is Ready again and again. Its engine answers only once the model is loaded. Where nobody
+    judges silence it would never be given up.
     """
-    if not is_ready(pod) or pod.deleting or not samples.scraping:
+    if not is_ready(pod) or pod.deleting:
+        return False
+    if not samples.scraping or not settings.judges(SCRAPE_FAILING):
         return False
     engine = _engine(pod)
     crashed = engine is not None and engine.last_state and engine.last_state.terminated

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.modelservice import STATUS_STALE
@@ -11,10 +12,17 @@ from reporter.derived.modelservice.observe import observe
 from reporter.manifests.modelservice import names
 from reporter.model.derived import Derived, Document
 from reporter.model.finding import Finding
+from reporter.model.objects import Condition
 from reporter.model.text import clean, cut
 from reporter.probes.modelservice.scope import View, finding_about
 
 _FIELDS: Final = ("phase", "decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
+_OF_READY: Final = frozenset({"phase", "decodeReady", "prefillReady", "Ready"})
+"""What changes with a pod that becomes Ready or is so no longer."""
+
+_FOLLOWS: Final = timedelta(seconds=15)
+"""How long the operator may take to write what a pod has changed."""
+
 _VALUE_BYTES: Final = 60
 
 
@@ -28,7 +36,9 @@ def derived(view: View) -> tuple[Derived, ...]:
 def probe_status(view: View) -> Iterator[Finding]:
     """Yield a finding if the status is not what the operator should have written by now.
 
-    One that is behind, or that an error kept as it was, is told as such and not here.
+    One that is behind, or that an error kept as it was, is told as such and not here. Pods that
+    start one after the other, or crash again and again, change the counters each time, a moment
+    before the operator follows: seen often enough, that would look like one fault that lasts.
     """
     if view.is_behind or view.reconcile_error or not view.service.status.phase:
         return
@@ -37,16 +47,30 @@ def probe_status(view: View) -> Iterator[Finding]:
     differences = tuple(_differences(view))
     if not differences:
         return
-    fields = ", ".join(field for field, _ in differences)
+    fields = [field for field, _ in differences]
+    changed = _last_change(view) if _OF_READY.issuperset(fields) else None
     yield finding_about(
         view,
         reason=STATUS_STALE,
         related=view.ref,
-        cause=f"{fields} out of date",
+        cause=f"{', '.join(fields)} out of date",
         text="its status is not what follows from its Deployments: "
         + ", ".join(text for _, text in differences),
+        transition=changed,
         created=view.service.created,
+        budget=_FOLLOWS if changed else None,
     )
+
+
+def _last_change(view: View) -> datetime | None:
+    """Return when the newest pod was made, or a pod became Ready or not, whichever is later."""
+    ready = [pod.status.condition("Ready") for pod in view.pods]
+    times = (*(each.created for each in view.pods), *(_since(each) for each in ready))
+    return max((each for each in times if each is not None), default=None)
+
+
+def _since(condition: Condition | None) -> datetime | None:
+    return condition.last_transition_time if condition else None
 
 
 def _observed(view: View) -> Document:

@@ -147,6 +147,16 @@ def test_init_containers_are_judged_as_well():
     containers = [waiting("PodInitializing")]
     fault = judge(make_pod(phase="Pending", init=init, containers=containers))
     assert "init container fetch-sas" in fault.detail
+    assert fault.init_container == "fetch-sas"
+
+
+@pytest.mark.parametrize("state", ["ended", "waiting"])
+def test_a_fault_of_a_main_container_is_of_no_init_container(state):
+    """Not even beside a sidecar at fault that explains less: the worst one speaks."""
+    init = [waiting("ImagePullBackOff", name="sidecar")]
+    crashed = {"ended": ended("Error"), "waiting": waiting("CrashLoopBackOff")}[state]
+    fault = judge(make_pod(init=init, containers=[crashed]))
+    assert (fault.cause in {"Error", "CrashLoopBackOff"}, fault.init_container) == (True, "")
 
 
 def test_a_finished_init_container_is_nothing():

@@ -263,3 +263,16 @@ def test_which_gateway_is_the_default_one_is_not_known():
     for name in (NAME, "llama"):
         docs = changed(fleet(), "HTTPRoute", name, elsewhere, {"status": {"parents": [entry]}})
         assert "Drift" not in reasons(docs)
+
+
+def test_a_route_that_somebody_else_made_is_no_default_one():
+    """The default gateway is switched off, and one team has a route of its own for its model."""
+    docs = [each for each in fleet() if each["kind"] not in {"HTTPRoute", "DestinationRule"}]
+    (route,) = (
+        each
+        for each in fleet()
+        if (each["kind"], each["metadata"]["name"]) == ("HTTPRoute", "llama")
+    )
+    own = merged(route, {"metadata": {"labels": {"team": "chat"}, "ownerReferences": None}})
+    own["metadata"]["labels"] = {"team": "chat"}
+    assert found([*docs, own]) == []

@@ -10,7 +10,9 @@ from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
 from reporter.samples.history import History
 from reporter.samples.look import EngineLook, Look
-from reporter.samples.samples import NONE, Judged, PodFault, Samples, Verdict
+from reporter.samples.samples import NONE, Doubt, Judged, PodFault, Samples, Verdict
+from reporter.samples.scrape import Failure
+from reporter.setting_types import Switched
 from reporter.settings import EvaluationSettings
 from tests.unit.probes.building import at, condition, deployment, namespace, snapshot_of
 from tests.unit.probes.modelservice.otterscale import (
@@ -20,6 +22,7 @@ from tests.unit.probes.modelservice.otterscale import (
     SETTINGS,
     changed,
     healthy,
+    one,
     rolled_out,
     without,
 )
@@ -117,7 +120,7 @@ JUST_SCHEDULED = {
         (without(healthy(), ("InferencePool", NAME)), "ObjectMissing", 120),
         (without(healthy(), ("PodMonitor", "qwen3-decode")), "Drift", 120),
         (changed(healthy(), "ModelService", NAME, {"metadata": {"generation": 3}}), "NotObserved", 120),
-        (changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": 5}}), "StatusStale", 120),
+        (changed(healthy(), "ModelService", NAME, {"status": {"decodeReplicas": 5}}), "StatusStale", 120),
         (
             changed(healthy(), "ModelService", NAME, {"status": {"conditions": [condition("Ready", "False", "ReconcileError", "x")]}}),
             "ReconcileFailed",
@@ -205,7 +208,8 @@ def test_fault_and_recovery():
 def scraped(*, answered, silent=False, started=300):
     """What is known of the decode pod's page; `silent`: so long that a rule tells it."""
     engines = {"0": EngineLook(running=0)} if answered else {}
-    look = Look(target=TARGET, at=at(started + 10), engines=engines, vllm=answered)
+    failure = None if answered else Failure.REFUSED
+    look = Look(target=TARGET, at=at(started + 10), failure=failure, engines=engines, vllm=answered)
     reason = "inferencesetMetricsScrapeFailing"
     fault = PodFault(
         reason=reason, cause="refused", text="does not answer", severity=0, since=at(started).wall
@@ -236,6 +240,47 @@ def test_a_crash_loop_without_probes_is_one_episode():
     assert told == [(0, "firing", "PodsNotReady")]
 
 
+def flipping(*flips):
+    """Yield stages of a decode pod that runs and crashes by turns, and the operator's status late."""
+    status = {"phase": "Running", "decodeReady": None}
+    says = [condition("Ready", "False", "PartiallyReady", "1/2 replicas ready")]
+    late = changed(healthy(), "ModelService", NAME, {"status": {**status, "conditions": says}})
+    yield 0, healthy()
+    for n, second in enumerate(flips):
+        down = crashing("vllm")["status"]
+        ready = condition("Ready", "False", "ContainersNotReady", since=moment(second))
+        conditions = [*down["conditions"][:2], ready]
+        runs = n % 2 == 1
+        for begins, behind in ((second, True), (second + 5, False)):
+            docs = late if behind == runs else healthy()
+            if runs:
+                since = [condition("Ready", "True", since=moment(second))]
+                docs = changed(docs, "Pod", POD, {"status": {"conditions": since}})
+            if not runs:
+                docs = changed(docs, "Pod", POD, {"status": {**down, "conditions": conditions}})
+                docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
+            yield begins, docs
+
+
+def test_a_status_that_follows_each_crash_is_not_stale():
+    """A pass comes before the operator does, each time that a pod in a crash loop changes."""
+    told = story(*flipping(30, 40, 70, 90, 120, 160, 190), until=330)
+    assert firsts(told) == {"PodsNotReady": 30}
+
+
+def test_a_status_is_stale_since_its_pods_changed():
+    """They have been Ready for ten minutes, which the operator has not seen."""
+    docs = changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": None}})
+    assert firsts(story((0, docs), until=60)) == {"StatusStale": 0}
+
+
+def test_a_status_that_follows_no_crash_is_stale():
+    """The operator has been stuck since before the pod crashed."""
+    docs = [*flipping(30)][1][1]
+    told = firsts(story((0, healthy()), (30, docs), until=330))
+    assert told == {"PodsNotReady": 30, "StatusStale": 150}
+
+
 @pytest.mark.parametrize(
     "proof", [scraped(answered=True), scraped(answered=False, silent=True), NONE]
 )
@@ -243,6 +288,50 @@ def test_it_ends_when_the_engine_answers(proof):
     """Or when its silence is told as such, or nobody asks it."""
     told = story((0, broken(crashing("vllm"))), (300, restarted(300), proof), until=420)
     assert firsts(told, "clearing") == {"PodsNotReady": 300}
+
+
+def without_statistics():
+    """A page without a name of vLLM, as with --disable-log-stats."""
+    look = Look(target=TARGET, at=at(310))
+    judged = Judged(History(seconds(15), (look,)), Verdict(uid=f"uid-{POD}", in_service=True))
+    return Samples(scraping=True, pods={(NS, POD): judged})
+
+
+def unreachable(*, in_service):
+    """No pod can be scraped, so that the silence of one says nothing of it."""
+    seen = scraped(answered=False, silent=True)
+    judged = seen.pods[NS, POD]
+    ((reason, fault),) = judged.verdict.faults.items()
+    doubts = {reason: Doubt("no pod can be scraped", seconds(310), fault)}
+    verdict = Verdict(uid=f"uid-{POD}", doubts=doubts, failing=True, in_service=in_service)
+    return Samples(scraping=True, pods={(NS, POD): Judged(judged.history, verdict)})
+
+
+@pytest.mark.parametrize(
+    ("proof", "settings"),
+    [
+        pytest.param(without_statistics(), ALONE, id="a page that says nothing of the engine"),
+        pytest.param(unreachable(in_service=True), ALONE, id="no pod can be reached"),
+        pytest.param(
+            scraped(answered=False),
+            ALONE.model_copy(update={"runtime_reasons": Switched.OFF}),
+            id="nobody judges silence",
+        ),
+    ],
+)
+def test_a_crash_ends_also_where_no_page_will_ever_tell(proof, settings):
+    """Else a pod that crashed once would be told of as long as it lives."""
+    told = story(
+        (0, broken(crashing("vllm"))), (300, restarted(300), proof), until=420, settings=settings
+    )
+    assert firsts(told, "clearing") == {"PodsNotReady": 300}
+
+
+def test_a_silence_of_before_the_crash_gives_nothing_up():
+    """What was found in the last life of the engine is kept as a doubt until it has settled."""
+    proof = unreachable(in_service=False)
+    told = story((0, broken(crashing("vllm"))), (300, restarted(300), proof), until=420)
+    assert firsts(told, "clearing") == {}
 
 
 def test_a_past_crash_begins_nothing():
@@ -311,3 +400,22 @@ def docs_status(docs):
     """The status of the decode pod's engine."""
     (found,) = (each for each in docs if each["kind"] == "Pod" and each["metadata"]["name"] == POD)
     return found["status"]["containerStatuses"][0]
+
+
+def test_a_picker_whose_leader_changes_is_not_down_since_ever():
+    """Its Deployment has never been Available (fact 10), so that says nothing about since when."""
+    docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
+    never = [
+        condition("Available", "False", "MinimumReplicasUnavailable", since=moment(-86_400)),
+        condition("Progressing", "False", "ProgressDeadlineExceeded", since=moment(-85_800)),
+    ]
+
+    def with_leaders(number):
+        status = {**rolled_out(3, number), "conditions": never}
+        return changed(docs, "Deployment", EPP, {"status": status})
+
+    story_ = [(0, with_leaders(1)), (300, with_leaders(0)), (360, with_leaders(1))]
+    assert firsts(story(*story_, until=600)) == {}
+    assert firsts(story(*story_[:2], until=600)) == {"EPPNotReady": 420}
+    message = one(with_leaders(0), "EPPNotReady").message
+    assert "0/3 ready, not" in message, "a deadline that passes by design is no cause"

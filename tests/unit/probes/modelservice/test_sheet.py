@@ -449,9 +449,23 @@ def test_credentials():
     assert "second" not in message
 
 
-def test_an_image_that_cannot_be_pulled_says_nothing_of_the_registry_of_models():
-    docs = changed(healthy(), "Pod", POD, waiting("ErrImagePull", "model-unpack"))
-    assert "unpacks" not in one(docs, "PodsNotReady").message
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "ErrImagePull",
+        "InvalidImageName",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+        "CreateContainerConfigError",
+        "RunContainerError",
+    ],
+)
+def test_a_step_that_never_ran_says_nothing_of_the_registry_of_models(reason):
+    """Its own image, or the node, is at fault: credentials of the package are no trace."""
+    docs = changed(healthy(), "Pod", POD, waiting(reason, "model-unpack"))
+    finding = one(docs, "PodsNotReady")
+    assert finding.cause == f"decode: model-unpack: {reason}"
+    assert "unpacks" not in finding.message
 
 
 def test_surplus_pods_of_a_rollout_are_judged_too():
@@ -577,6 +591,16 @@ def test_accelerators_are_lacking_only_where_the_scheduler_says_so(says, cause):
     assert one(docs, "PodsNotReady").cause == cause
 
 
+def test_a_lacking_accelerator_is_the_cause_however_long_the_scheduler_speaks():
+    """A cluster with many taints: the message is cut, and the cause is known all the same."""
+    taints = ", ".join(
+        f"1{n} node(s) had untolerated taint {{example.com/pool-of-team: t{n}}}" for n in range(9)
+    )
+    says = f"0/130 nodes are available: {taints}, 40 Insufficient nvidia.com/gpu."
+    finding = one(reduced(*decode_pod(unschedulable(says))), "PodsNotReady")
+    assert finding.cause == "decode: no free nvidia.com/gpu"
+
+
 @pytest.mark.parametrize(
     ("has", "effect"),
     [
@@ -604,3 +628,35 @@ def test_without_its_pool_a_single_picker_restarts(replicas, effect):
     pool = {"endpointPicker": {"replicas": replicas}}
     docs = reduced(remove(("InferencePool", NAME)), inferencePool=pool)
     assert one(docs, "ObjectMissing").message.endswith(f"is missing: {effect}")
+
+
+@pytest.mark.parametrize(
+    ("phase", "says"),
+    [
+        ("Ready", "the operator counts its pods as none wanted, and calls it Ready all the same"),
+        ("Running", "the operator counts its pods as none wanted"),
+        (None, "the operator counts its pods as none wanted"),
+    ],
+)
+def test_a_missing_prefill_deployment_is_called_ready_only_where_it_is(phase, says):
+    """Decode pods may be down as well, or the operator has never come so far."""
+    docs = reduced(
+        remove(("Deployment", PREFILL), ("Pod", f"{PREFILL}-0")), operator_says(phase=phase)
+    )
+    message = one(docs, "ObjectMissing").message
+    assert message.endswith(f"Deployment qwen3-prefill is missing: {says}")
+
+
+@pytest.mark.parametrize(("replicas", "explained"), [(1, True), (3, False)])
+def test_a_missing_pool_explains_a_single_picker_only(replicas, explained):
+    """With leader election neither probe waits for the pool (sheet 2.5)."""
+    pool = {"endpointPicker": {"replicas": replicas}}
+    docs = reduced(
+        remove(("InferencePool", NAME)),
+        change("Deployment", EPP, {"status": rolled_out(replicas, 0)}),
+        *(change("Pod", f"{EPP}-{n}", crashing("epp")) for n in range(replicas)),
+        inferencePool=pool,
+    )
+    finding = one(docs, "EPPNotReady")
+    assert ("InferencePool qwen3 is missing" in finding.message) is explained
+    assert finding.cause == ("InferencePool qwen3 is missing" if explained else "CrashLoopBackOff")
