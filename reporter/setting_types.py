@@ -15,10 +15,12 @@ from reporter.catalogue.runtime import (
 )
 from reporter.model.custom import CustomComponent
 from reporter.model.names import is_label, is_label_key, is_subdomain
+from reporter.model.operator_flags import FLAGS as OPERATOR_FLAGS
+from reporter.model.operator_flags import given_of
 from reporter.model.stack import Stack
-
-
 from reporter.model.text import meant
+
+
 class Emit(StrEnum):
     """Which findings become Events."""
 
@@ -178,6 +180,24 @@ def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
     return values
 
 
+def _as_text(value: object) -> object:
+    """Take YAML's booleans for their words; a number it may have written in another way."""
+    value = _pairs(value)
+    if not isinstance(value, dict):
+        return value
+    for flag, each in value.items():
+        if not isinstance(each, (bool, str)):
+            problem = "has no value" if each is None else "is no text; put it in quotes"
+            raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - what pydantic takes for a refusal
+    words = {True: "true", False: "false"}
+    return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}
+
+
+def _operator_flags_fit(flags: dict[str, str]) -> dict[str, str]:
+    given_of(flags)
+    return flags
+
+
 def _is_namespace(name: str) -> str:
     if not is_label(name):
         raise ValueError(f"{name!r} is not the name of a namespace")
@@ -252,6 +272,13 @@ Thresholds = Annotated[
     BeforeValidator(_pairs),
     AfterValidator(_thresholds_fit),
     Allowed("NAME=VALUE, comma-separated; docs/runtime.md lists names and limits"),
+]
+OperatorFlags = Annotated[
+    dict[str, str],
+    NoDecode,
+    BeforeValidator(_as_text),
+    AfterValidator(_operator_flags_fit),
+    Allowed(f"FLAG=VALUE, comma-separated, with {', '.join(OPERATOR_FLAGS)}"),
 ]
 DeploymentName = Annotated[
     str, AfterValidator(_is_name), Allowed('the name of a Deployment, or ""')

@@ -24,6 +24,7 @@ from reporter.catalogue.runtime import (
 )
 from reporter.custom_setting import CustomComponents
 from reporter.model.catalogue import Catalogue
+from reporter.model.operator_flags import Given, given_of
 from reporter.model.reason import Threshold
 from reporter.model.stack import Stack
 from reporter.samples.history import MOST_LOOKS
@@ -39,6 +40,7 @@ from reporter.setting_types import (
     ModelServingStatus,
     Namespace,
     Namespaces,
+    OperatorFlags,
     Port,
     Reasons,
     RuntimeReasons,
@@ -197,6 +199,9 @@ class EvaluationSettings(BaseSettings):
     otterscale_deployment: DeploymentName = "model-operator-controller-manager"
     """Deployment of OtterScale's model operator. Empty: not probed."""
 
+    otterscale_operator_flags: OperatorFlags = {}
+    """Flags that OtterScale's model operator runs with: drift from them is told too."""
+
     kserve_namespace: Namespaces = ("kserve",)
     """Namespaces where the KServe controller may be."""
 
@@ -224,6 +229,11 @@ class EvaluationSettings(BaseSettings):
     def catalogue(self) -> Catalogue:
         """The reasons that there are: the built-in ones, and those that the file declares."""
         return extended(BUILT_IN, self.custom_components)
+
+    @cached_property
+    def operator_given(self) -> Given:
+        """The settings of OtterScale's operator that are given, by field."""
+        return given_of(self.otterscale_operator_flags)
 
     def stack(self, stack: Stack) -> StackMode:
         """Return whether a stack is looked at."""

@@ -180,10 +180,11 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
             DRIFT,
             "Objects of the ModelService are not as the operator makes them.",
             trigger="An object that only monitoring or the endpoint picker's start needs is missing, one "
-            "that should not exist does, or a selector, a port or a reference differs. The operator's "
-            "settings are recovered from what it made.",
-            silent="Images, arguments, replicas, tracing, labels; Secrets and RBAC objects, which are "
-            "never read; kinds that are not installed.",
+            "that should not exist does, or a selector, a port or a reference differs; with "
+            "--otterscale-operator-flags also an image, tracing or a token that they tell of. The "
+            "operator's other settings are recovered from what it made.",
+            silent="Images, tracing and tokens of which no flag is given; other arguments, replicas, "
+            "labels; Secrets and RBAC objects, which are never read; kinds that are not installed.",
             action="status-reporter render prints what should exist. The operator watches neither "
             "monitors nor DestinationRules: a change of the ModelService makes it mend them.",
             reads=(

@@ -51,7 +51,8 @@ FACTS: Final[Mapping[Stack, StackFacts]] = {
     Stack.OTTERSCALE: StackFacts(
         project="OtterScale",
         controllers=(c.CLUSTER_OTTERSCALE,),
-        derived="the objects that should exist, and phase, counters and Ready of the status",
+        derived="the objects that should exist (images, tracing and tokens with "
+        "`--otterscale-operator-flags`), and phase, counters and Ready of the status",
         required="Deployment `model-operator-controller-manager`; the kinds of Gateway API, its "
         "Inference Extension, Istio and the Prometheus operator as far as a ModelService uses them",
     ),

@@ -256,10 +256,24 @@ class DestinationRule(KubeObject, frozen=True):
     spec: DestinationRuleSpec = DestinationRuleSpec()
 
 
+class SecretKey(Part, frozen=True):
+    """A key of a Secret, which itself is never read."""
+
+    name: str = ""
+    key: str = ""
+
+
+class Authorization(Part, frozen=True):
+    """`authorization` of an endpoint of a monitor."""
+
+    credentials: SecretKey | None = None
+
+
 class MetricsEndpoint(Part, frozen=True):
     """An endpoint of a monitor."""
 
     port: str = ""
+    authorization: Authorization | None = None
 
 
 class PodMonitorSpec(Part, frozen=True):

@@ -53,6 +53,7 @@
   (list "kthena-deployment" $place.kthenaDeployment)
   (list "otterscale-namespace" $place.otterscaleNamespace)
   (list "otterscale-deployment" $place.otterscaleDeployment)
+  (list "otterscale-operator-flags" $place.otterscaleOperatorFlags)
   (list "kserve-namespace" $place.kserveNamespace)
   (list "kserve-deployment" $place.kserveDeployment)
   (list "knative-namespace" $place.knativeNamespace)

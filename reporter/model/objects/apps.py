@@ -1,17 +1,37 @@
 """Deployments."""
 
+from typing import Final
+
+from msgspec.structs import force_setattr
+
 from reporter.model.objects.base import Conditioned, KubeObject, Labels, Part
 from reporter.model.objects.pods import ContainerPort
 from reporter.model.objects.selectors import LabelSelector
 
+_TRACING: Final = "OTEL_"
+
+
+class TracingVariable(Part, frozen=True):
+    """An environment variable of OpenTelemetry; the value is empty if it is from elsewhere."""
+
+    name: str
+    value: str | None = ""
+
 
 class TemplateContainer(Part, frozen=True):
-    """A container of a Deployment's pod template."""
+    """A container of a Deployment's pod template; of its environment only what OpenTelemetry reads."""
 
     name: str
     image: str = ""
     args: tuple[str, ...] | None = None
+    env: tuple[TracingVariable, ...] | None = None
     ports: tuple[ContainerPort, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Forget all other variables: there are many, and passwords among them."""
+        if self.env is not None:
+            kept = tuple(each for each in self.env if each.name.startswith(_TRACING))
+            force_setattr(self, "env", kept or None)
 
 
 class TemplateMetadata(Part, frozen=True):

@@ -90,7 +90,7 @@ def evaluate_modelservice(
     """
     if service.deleting:
         return Evaluation((), (), ())
-    view = view_of(service, snapshot)
+    view = view_of(service, snapshot, settings.operator_given)
     findings = [finding for probe in _PROBES for finding in probe(view)]
     findings += probe_pods(view, settings, samples)
     findings += probe_rollout(view, settings)

@@ -1,7 +1,8 @@
 """modelserviceDrift: objects that are not as the operator makes them, field by field
 (OtterScale sheet 2, 5.2, 5.3, 5.5).
 
-Secrets and RBAC objects are never read, images, arguments and replicas not compared.
+Secrets and RBAC objects are never read, replicas not compared; images, tracing and tokens only with
+settings for them (`given`).
 """
 
 from collections.abc import Iterator
@@ -15,13 +16,15 @@ from reporter.manifests.modelservice.manifest import Manifest
 from reporter.manifests.modelservice.wanted import Unwanted, unwanted, wanted
 from reporter.model.finding import Finding
 from reporter.model.objects import KubeObject
+from reporter.model.operator_flags import GATEWAY
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
 from reporter.probes.modelservice.compared import COMPARED, Entries, entries_of
+from reporter.probes.modelservice.given import given_entries
 from reporter.probes.modelservice.missing import NEEDED, is_missing
 from reporter.probes.modelservice.scope import View, finding_about
 
-_VALUE_BYTES: Final = 120
+_VALUE_BYTES: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
 """Kinds whose being missing keeps requests away: other reasons tell it."""
 
@@ -97,17 +100,27 @@ def _is_left_over(view: View, each: Unwanted, resource: Resource[KubeObject]) ->
 def _differences(
     view: View, manifest: Manifest, resource: Resource[KubeObject], there: KubeObject
 ) -> Iterator[tuple[str, str]]:
-    should = entries_of(resource, manifest.typed(resource.type))
-    has = entries_of(resource, there)
-    for path, entries in should.items():
-        if path == "spec.parentRefs" and view.service.spec.http_route is None:
-            continue  # which Gateway is the default one is known from the routes only
-        if has[path] != entries:
-            yield path, _difference(path, has[path], entries)
+    should = _entries(view, resource, manifest.typed(resource.type))
+    has = _entries(view, resource, there)
+    for path in {**should, **has}:
+        if path == "spec.parentRefs" and not _knows_parents(view):
+            continue
+        mine, wants = has.get(path, {}), should.get(path, {})
+        if mine != wants:
+            yield path, _difference(path, mine, wants)
     if resource is r.PLUGINS_CONFIGMAPS:
         yield from _config(view)
     if resource is r.DEPLOYMENTS and there.name == view.epp_name:
         yield from _checksum(view)
+
+
+def _entries(view: View, resource: Resource[KubeObject], obj: KubeObject) -> dict[str, Entries]:
+    return entries_of(resource, obj) | given_entries(view, resource, obj)
+
+
+def _knows_parents(view: View) -> bool:
+    """Tell whether it is known where the route leads: routes alone do not tell which is right."""
+    return view.service.spec.http_route is not None or GATEWAY in view.given
 
 
 def _difference(path: str, has: Entries, should: Entries) -> str:

@@ -6,6 +6,7 @@ answer of an earlier pass that rests on it can be used again.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeVar, cast
 
@@ -13,6 +14,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, DESTINATIONRULES, HTTPROUT
 from reporter.manifests.modelservice import names
 from reporter.manifests.modelservice.operator import NONE, OperatorSettings
 from reporter.manifests.modelservice.recovered import Children, recover
+from reporter.model.operator_flags import NOTHING, Given
 from reporter.model.otterscale import ModelService
 from reporter.snapshot.snapshot import Snapshot
 
@@ -23,9 +25,10 @@ _UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
 """What is assumed of the operator where none of its objects tells: nothing that would be missed."""
 
 
-def operator_of(snapshot: Snapshot) -> OperatorSettings:
-    """Return the operator's settings, recovered from the objects that it made (sheet 1.3)."""
-    return _asked_once(snapshot, _recovered)
+def operator_of(snapshot: Snapshot, given: Given = NOTHING) -> OperatorSettings:
+    """Return the operator's settings: those given, else recovered from what it made (sheet 1.3)."""
+    recovered = _asked_once(snapshot, _recovered)
+    return replace(recovered, **given) if given else recovered  # type: ignore[arg-type]  # by field
 
 
 def children_of(service: ModelService, snapshot: Snapshot) -> Children:

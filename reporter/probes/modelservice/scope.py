@@ -1,5 +1,6 @@
 """What is seen of a ModelService, and how its findings are put into words."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Unpack
 
@@ -15,6 +16,7 @@ from reporter.manifests.modelservice import labels, names
 from reporter.manifests.modelservice.operator import OperatorSettings
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
+from reporter.model.operator_flags import NOTHING, Given
 from reporter.model.otterscale import FAIL_OPEN, ModelService
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
 from reporter.probes.about import About, FaultFields
@@ -66,8 +68,9 @@ class View:
     """One ModelService with its objects; None for those that are not there.
 
     Attributes:
-        operator: the operator's settings as far as its objects tell.
+        operator: the operator's settings: those that are given, else as far as its objects tell.
         roles: decode, and prefill if the ModelService has it.
+        given: which of the operator's settings are given.
 
     """
 
@@ -79,6 +82,7 @@ class View:
     epp_service: Service | None
     pool: InferencePool | None
     route: HttpRoute | None
+    given: AbstractSet[str]
 
     @property
     def namespace(self) -> str:
@@ -141,18 +145,26 @@ class View:
         return ready
 
 
-def view_of(service: ModelService, snapshot: Snapshot) -> View:
-    """Return what is seen of a ModelService."""
+def view_of(service: ModelService, snapshot: Snapshot, given: Given = NOTHING) -> View:
+    """Return what is seen of a ModelService.
+
+    Args:
+        service: which.
+        snapshot: where it is.
+        given: settings of the operator that count, whatever its objects tell.
+
+    """
     place, name = service.namespace, service.name
     return View(
         service=service,
         snapshot=snapshot,
-        operator=operator_of(snapshot),
+        operator=operator_of(snapshot, given),
         roles=_roles(service, snapshot),
         epp=snapshot[DEPLOYMENTS].get(place, names.epp(name)),
         epp_service=snapshot[SERVICES].get(place, names.epp(name)),
         pool=snapshot[INFERENCEPOOLS].get(place, names.inference_pool(name)),
         route=snapshot[HTTPROUTES].get(place, names.http_route(name)),
+        given=given.keys(),
     )
 
 
