@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
@@ -73,18 +74,31 @@ _FIRST_PORT = 20_000 + 100 * (os.getpid() % 120)
 
 _next_port = _FIRST_PORT
 
+_kept: deque[socket.socket] = deque()
+"""Sockets that keep ports, the last ones that were asked for: no test needs more at a time."""
+
+_MOST_KEPT = 64
+
 
 def free_port() -> int:
-    """Return a port that nobody uses and that no other test process will take."""
+    """Return a port that nobody uses, and keep other test processes from taking it.
+
+    It stays bound by a socket that does not listen. Servers may listen there all the same, as they
+    set SO_REUSEADDR; whoever binds without it, as this function does, may not.
+    """
     global _next_port  # noqa: PLW0603 - a counter for the whole process
     while True:
         _next_port += 1
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", _next_port))
-            except OSError:
-                continue
+        keeper = socket.socket()
+        try:
+            keeper.bind(("127.0.0.1", _next_port))
+        except OSError:
+            keeper.close()
+            continue
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _kept.append(keeper)
+        if len(_kept) > _MOST_KEPT:
+            _kept.popleft().close()
         return _next_port
 
 

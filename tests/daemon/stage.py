@@ -10,7 +10,7 @@ from reporter.demo.story import CHAT, CODE, SEARCH, Cluster
 from reporter.model.instant import rfc3339
 from reporter.sandbox import Sandbox
 from reporter.sandbox.controllers import Controllers
-from tests.daemon.replica import until
+from tests.daemon.replica import free_port, until
 
 COMPONENT = "productionstack-status-reporter"
 KAITO = ("clusterKaitoControllerNotReady", "cluster")
@@ -53,7 +53,7 @@ class Stage:
         self.kubeconfig = kubeconfig
         self.clock = Clock()
         self._token = token
-        self._port = 0
+        self._port = free_port()
         self._controllers: Controllers | None = None
         self._load()
 
@@ -65,7 +65,6 @@ class Stage:
     async def up(self) -> None:
         """Serve, always on the same port."""
         await self.sandbox.start(port=self._port)
-        self._port = int(self.sandbox.url.rpartition(":")[2])
         self.sandbox.write_kubeconfig(self.kubeconfig)
         if self._controllers is None:
             self._controllers = await Controllers(self.sandbox).__aenter__()
