@@ -25,11 +25,17 @@ def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
 def verdict_unknown(
     key: FindingKey, at_fault: Iterable[ObjectRef], snapshot: Snapshot, catalogue: Catalogue
 ) -> bool:
-    """Tell whether something is unknown that this key's reason reads about the objects at fault."""
+    """Tell whether something is unknown that this key's reason reads about the objects at fault.
+
+    One that is skipped as malformed is no better for that.
+    """
     if key.involved.kind == "CustomResourceDefinition":
         return snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
-    reads = catalogue[key.reason].reads_of({each.kind for each in at_fault})
-    return not all(map(snapshot.known, reads))
+    objects = tuple(at_fault)
+    reads = catalogue[key.reason].reads_of({each.kind for each in objects})
+    if not all(map(snapshot.known, reads)):
+        return True
+    return any(snapshot.skips(resource, each) for resource in reads for each in objects)
 
 
 def reads_unknown(reason: Reason, snapshot: Snapshot) -> bool:

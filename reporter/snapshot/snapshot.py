@@ -10,6 +10,7 @@ from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
+from reporter.model.subject import ObjectRef
 from reporter.snapshot.table import Table
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
@@ -150,6 +151,14 @@ class Snapshot:
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True
         return namespace in self.covered or self._is_no_namespace(namespace)
+
+    def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
+        """Tell whether an object of this resource was left out because it is malformed."""
+        place = (str(resource), ref.namespace)
+        return ref.kind == resource.kind and any(
+            each.name == ref.name and (each.resource, each.namespace) == place
+            for each in self.skipped
+        )
 
     def _is_no_namespace(self, name: str) -> bool:
         return self.absence_known(NAMESPACES) and self[NAMESPACES].get("", name) is None
