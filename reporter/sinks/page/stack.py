@@ -120,7 +120,7 @@ def hour(strip: Strip) -> Markup:
     more = f" {strip.more} more are not drawn." if strip.more else ""
     return join(
         (
-            element("p", f"{counted}{more}", class_="quiet lead"),
+            element("p", f"{counted}{more} Times are UTC.", class_="quiet lead"),
             element(
                 "div", _axis(strip), element("ul", *map(_strip_row, strip.rows)), class_="strip"
             ),

@@ -47,6 +47,7 @@ def test_the_last_hour_is_told_by_the_events_of_a_dump(run, healthy, tmp_path):
     _, html, _ = run("check", "--from", dump, *now)
     hour = html.partition('id="hour"')[2]
     assert "12:00:00 to about 12:05:00 (5m)" in hour
+    assert "Times are UTC." in hour
     assert "Only what fires now is known" not in hour
 
 
