@@ -155,9 +155,9 @@ async def test_controller_that_is_down_suppresses_what_only_it_can_mend(
     assert await stage.firing() == {KSERVE_DOWN}
 
     models.kserve.start()
+    await models.settled()
     await stage.stack.scale("kserve", "kserve-controller-manager", 1)
     await stage.told(*KSERVE_DOWN, state="over")
-    await models.settled()
 
     async def nothing() -> bool:
         return not await daemon.dispositions()

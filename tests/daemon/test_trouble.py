@@ -358,7 +358,7 @@ async def test_kind_that_stays_out_of_reach_silences_nothing_that_is_seen_elsewh
 async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monkeypatch):
     """A grace that ended during a pause fires only if the fault is still there after it."""
     monkeypatch.setattr(heartbeat, "PAUSE_SECONDS", 0.5)
-    replica = await inside(startup_grace_seconds=2, leader_elect=False).start()
+    replica = await inside(startup_grace_seconds=5, leader_elect=False).start()
     await stage.all_ready()
     await replica.passes()
     stage.scale_kaito(0)
@@ -371,7 +371,7 @@ async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monke
     stage.scale_kaito(1)
     stage.sandbox.faults.add(Fault(action="slow", verbs=("list",), seconds=0.5))
     lists = await replica.metric("lists", resource="deployments.apps")
-    time.sleep(2.5)  # noqa: ASYNC251 - the event loop must not run: that is the pause
+    time.sleep(5.5)  # noqa: ASYNC251 - the event loop must not run: that is the pause
 
     async def listed_anew() -> bool:
         return await replica.metric("lists", resource="deployments.apps") > lists
