@@ -21,7 +21,7 @@ from reporter.catalogue.custom.errors import DeclarationError, Wrong
 from reporter.cli.parser import CONFIG_VARIABLE
 from reporter.custom_setting import FIELD, wrong_beside, wrong_form
 from reporter.errors import UsageError
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, meant
 from reporter.setting_types import Allowed, SettingError
 from reporter.settings import ENV_PREFIX, DaemonSettings
 
@@ -186,8 +186,8 @@ def _field_of(key: object, path: Path) -> str:
     field = str(key).replace("-", "_")
     if field in ProgramSettings.model_fields:
         return field
-    near = get_close_matches(field, ProgramSettings.model_fields, n=1)
-    hint = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
+    known = [each.replace("_", "-") for each in ProgramSettings.model_fields]
+    hint = meant(field.replace("_", "-"), known)
     raise UsageError(f"--config {path}: {_shown(key)} is no setting{hint}")
 
 

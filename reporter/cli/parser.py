@@ -3,10 +3,10 @@
 import argparse
 import textwrap
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import NoReturn
 
 from reporter.errors import UsageError
+from reporter.model.text import meant
 
 PROGRAM = "status-reporter"
 
@@ -46,8 +46,7 @@ class Parser(argparse.ArgumentParser):
         arguments, rest = self.parse_known_args(argv)
         if rest:
             word = rest[0].partition("=")[0]
-            near = get_close_matches(word, self._option_string_actions, n=1)
-            hint = f"; did you mean {near[0]}?" if near and word.startswith("-") else ""
+            hint = meant(word, self._option_string_actions) if word.startswith("-") else ""
             self.error(f"{rest[0]!r} is not understood{hint}")
         return arguments
 

@@ -118,9 +118,12 @@ class Snapshot:
         default_factory=dict, init=False, repr=False, compare=False
     )
     _blind: frozenset[tuple[str, str]] = field(init=False, repr=False, default=frozenset())
+    _malformed: frozenset[tuple[str, str, str]] = field(init=False, repr=False, default=frozenset())
 
     def __post_init__(self) -> None:
-        blind = frozenset((each.resource, each.namespace) for each in self.skipped)
+        malformed = frozenset((each.resource, each.namespace, each.name) for each in self.skipped)
+        object.__setattr__(self, "_malformed", malformed)
+        blind = frozenset((resource, namespace) for resource, namespace, _ in malformed)
         object.__setattr__(self, "_blind", blind)
 
     def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
@@ -154,11 +157,8 @@ class Snapshot:
 
     def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
         """Tell whether an object of this resource was left out because it is malformed."""
-        place = (str(resource), ref.namespace)
-        return ref.kind == resource.kind and any(
-            each.name == ref.name and (each.resource, each.namespace) == place
-            for each in self.skipped
-        )
+        place = str(resource), ref.namespace, ref.name
+        return ref.kind == resource.kind and place in self._malformed
 
     def _is_no_namespace(self, name: str) -> bool:
         return self.absence_known(NAMESPACES) and self[NAMESPACES].get("", name) is None

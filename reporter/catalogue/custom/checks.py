@@ -5,7 +5,6 @@ what declarations say of each other.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from reporter.catalogue.custom.circles import circles_of_places, circles_of_suppression
@@ -16,7 +15,7 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent
 from reporter.model.reason import Reason
 from reporter.model.subject import Layer, SubjectKind
-from reporter.model.text import clean
+from reporter.model.text import clean, meant
 
 MOST_COMPONENTS: Final = 100
 MOST_LETTERS: Final = 63
@@ -181,8 +180,7 @@ def _suppressed(
 
 def no_reason(name: str, names: Sequence[str]) -> str:
     """Say that there is no such reason, and which one may be meant."""
-    near = get_close_matches(name, names, n=1)
-    return f"{name!r} is not a reason{f'; did you mean {near[0]}?' if near else ''}"
+    return f"{name!r} is not a reason{meant(name, names)}"
 
 
 def _kinds(

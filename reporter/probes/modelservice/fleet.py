@@ -28,7 +28,7 @@ _UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
 def operator_of(snapshot: Snapshot, given: Given = NOTHING) -> OperatorSettings:
     """Return the operator's settings: those given, else recovered from what it made (sheet 1.3)."""
     recovered = _asked_once(snapshot, _recovered)
-    return replace(recovered, **given) if given else recovered  # type: ignore[arg-type]  # by field
+    return replace(recovered, **given) if given else recovered  # type: ignore[arg-type]  # `given_of` makes each of its field's type
 
 
 def children_of(service: ModelService, snapshot: Snapshot) -> Children:

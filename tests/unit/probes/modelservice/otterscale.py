@@ -36,6 +36,9 @@ SPEC = {
     "httpRoute": {"gatewayRef": GATEWAY},
     "monitoring": {"podMonitor": {"enabled": True}},
 }
+IDLE = {"decode": {"replicas": 0}, "prefill": {"replicas": 0}}
+"""Of a spec that wants no pods."""
+
 READ = {each.kind for each in r.ALL}
 ACCEPTED = [condition("Accepted", "True", "Accepted"), condition("ResolvedRefs", "True")]
 PARENT = {"parentRef": GATEWAY, "controllerName": "istio.io/gateway-controller"}

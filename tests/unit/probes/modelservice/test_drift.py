@@ -10,6 +10,7 @@ from reporter.manifests.modelservice.operator import OperatorSettings
 from tests.unit.probes.building import ALL_CRDS, FORBIDDEN, condition, merged, namespace
 from tests.unit.probes.modelservice.otterscale import (
     EPP,
+    IDLE,
     NAME,
     changed,
     children,
@@ -24,13 +25,6 @@ from tests.unit.probes.modelservice.otterscale import (
 )
 
 DECODE, PREFILL = "qwen3-decode", "qwen3-prefill"
-IDLE = {"decode": {"replicas": 0}, "prefill": {"replicas": 0}}
-NO_STATUS = {
-    "decodeReady": None,
-    "decodeReplicas": None,
-    "prefillReady": None,
-    "prefillReplicas": None,
-}
 
 
 def idle(**spec):

@@ -11,6 +11,7 @@ from reporter.settings import EvaluationSettings
 from tests.unit.probes.building import merged
 from tests.unit.probes.modelservice.otterscale import (
     EPP,
+    IDLE,
     NAME,
     changed,
     children,
@@ -22,7 +23,6 @@ from tests.unit.probes.modelservice.otterscale import (
     pods,
 )
 
-IDLE = {"decode": {"replicas": 0}, "prefill": {"replicas": 0}}
 DECODE = "Deployment qwen3-decode differs: spec.template.spec"
 PREFILL = "Deployment qwen3-prefill differs: spec.template.spec"
 PICKER = "Deployment qwen3-epp differs: spec.template.spec.containers[epp]"
