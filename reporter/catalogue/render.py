@@ -116,7 +116,9 @@ def _by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
 
 
 def _rows_of(reason: Reason, catalogue: Catalogue) -> list[SuppressionRow]:
-    return [row for row in catalogue.suppression if row.upstream == reason.name]
+    """Return the rows of an upstream; those that differ by CRD alone in the order of its name."""
+    rows = (row for row in catalogue.suppression if row.upstream == reason.name)
+    return sorted(rows, key=lambda row: row.crd)
 
 
 def _is_declared(reason: Reason, catalogue: Catalogue) -> bool:
