@@ -17,10 +17,10 @@ help: ## List the targets
 
 setup: $(VENV)/.installed ## Make the virtual environment from the lock file
 
-$(VENV)/.installed: requirements-dev.lock pyproject.toml
+$(VENV)/.installed: requirements-dev.lock pyproject.toml lab/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . --editable ./lab
 	@touch $@
 
 demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in 90 s

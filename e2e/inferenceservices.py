@@ -5,9 +5,9 @@ from typing import Any
 from e2e.stack.controller import Key
 from e2e.stack.kserve import INFERENCESERVICES, KServe
 from e2e.stage import Stage
-from reporter.demo.inferenceservice import inferenceservice
-from reporter.sandbox.objects import Object
-from reporter.simulation.kserve_fates import Fate
+from lab.demo.inferenceservice import inferenceservice
+from lab.sandbox.objects import Object
+from lab.simulation.kserve_fates import Fate
 from tests.daemon.replica import Replica, until
 
 NAME = "chat"

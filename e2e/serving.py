@@ -6,8 +6,8 @@ from typing import Any, Self
 from e2e.stack.controller import Key
 from e2e.stack.kthena import MODELSERVINGS, Kthena
 from e2e.stage import Stage
-from reporter.demo.modelserving import NAME, modelserving
-from reporter.sandbox.objects import Object
+from lab.demo.modelserving import NAME, modelserving
+from lab.sandbox.objects import Object
 from tests.daemon.replica import until
 
 

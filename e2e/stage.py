@@ -6,8 +6,8 @@ from typing import Any
 from e2e.envtest.commands import Command
 from e2e.stack.api import Api, unless_gone
 from e2e.stack.stack import Stack
-from reporter.sandbox.objects import name_of
-from reporter.sandbox.workloads import is_ready
+from lab.sandbox.objects import name_of
+from lab.sandbox.workloads import is_ready
 from tests.daemon.replica import until
 from tests.daemon.stage import COMPONENT, key_of, state_of
 

@@ -6,9 +6,9 @@ import pytest
 
 from e2e.inferenceservices import NAME, Models, conditions, derived, revisions, standard
 from e2e.stack.kserve import INFERENCESERVICES
-from reporter.catalogue import inferenceservice as c
-from reporter.demo.kserve import controllers
-from reporter.simulation.kserve_fates import fetch_fails, load_fails
+from lab.demo.kserve import controllers
+from lab.simulation.kserve_fates import fetch_fails, load_fails
+from reporter.stacks.kserve import reasons as c
 from tests.daemon.replica import until
 
 V1, V2, V3 = (f"{NAME}-predictor-0000{number}" for number in (1, 2, 3))

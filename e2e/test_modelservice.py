@@ -5,9 +5,9 @@ import json
 import pytest
 
 from e2e.stack.otterscale import MODELSERVICES, NAME, OPERATOR, SYSTEM, OtterScale
-from reporter.sandbox.objects import dig, name_of
-from reporter.simulation.phases import Phase
-from reporter.simulation.server import ModelPod
+from lab.sandbox.objects import dig, name_of
+from lab.simulation.phases import Phase
+from lab.simulation.server import ModelPod
 from tests.daemon.replica import until
 
 DEPLOYMENTS = "deployments.apps"

@@ -9,10 +9,10 @@ from e2e.envtest.release import REPORTER
 from e2e.grants import granted, unused
 from e2e.serving import running
 from e2e.stack.kthena import MODELSERVINGS
-from reporter.catalogue import modelserving as m
-from reporter.demo.modelserving import NAME, modelserving
-from reporter.simulation.kthena import plan
-from reporter.simulation.kthena_world import World
+from lab.demo.modelserving import NAME, modelserving
+from lab.simulation.kthena import plan
+from lab.simulation.kthena_world import World
+from reporter.stacks.kthena import reasons as m
 from tests.daemon.replica import passes, until
 
 STATUS = f"{MODELSERVINGS}/status"

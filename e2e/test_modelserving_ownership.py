@@ -8,8 +8,8 @@ from e2e.serving import running
 from e2e.stack.kthena import MANAGER, MODELSERVINGS
 from e2e.stack.stack import CRDS
 from e2e.test_modelserving import _ours, _owner  # noqa: F401 - fixtures
-from reporter.catalogue import modelserving as m
-from reporter.demo.modelserving import NAME
+from lab.demo.modelserving import NAME
+from reporter.stacks.kthena import reasons as m
 from tests.daemon.replica import until
 
 RESYNC = 4

@@ -3,7 +3,7 @@
 import json
 
 from e2e.stack.kthena import MODELSERVINGS, POD_GROUPS, REVISIONS
-from reporter.demo.modelserving import NAME
+from lab.demo.modelserving import NAME
 
 IMAGE = "vllm/vllm-openai:v0.15.0"
 

@@ -6,7 +6,7 @@ from e2e.envtest.audit import requests
 from e2e.envtest.release import REPORTER
 from e2e.grants import granted, unused
 from e2e.stack.pod_network import pod_network
-from reporter.simulation.server import ModelPod
+from lab.simulation.server import ModelPod
 from tests.daemon.replica import until
 
 BBR = ("clusterBBRNotReady", "cluster")

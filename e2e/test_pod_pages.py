@@ -6,8 +6,8 @@ import pytest
 
 from e2e.stack.errors import StackError
 from e2e.stack.pod_network import pod_network
-from reporter.simulation.phases import Phase
-from reporter.simulation.server import ModelPod
+from lab.simulation.phases import Phase
+from lab.simulation.server import ModelPod
 
 POD = "llama-3-1-8b-9t7dl-0"
 PORT = 5000

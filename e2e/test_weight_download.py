@@ -8,8 +8,8 @@ import pytest
 
 from e2e.envtest.release import REPORTER
 from e2e.stack.pod_network import pod_network
-from reporter.simulation.phases import Phase
-from reporter.simulation.server import ModelPod
+from lab.simulation.phases import Phase
+from lab.simulation.server import ModelPod
 from tests.daemon.replica import until
 
 POD = "llama-3-1-8b-9t7dl-0"

@@ -14,8 +14,6 @@ _SOURCES = (
     "README.md",
     "pyproject.toml",
     "reporter",
-    "examples/healthy-stack",
-    "helm/productionstack-status-reporter/files/crds",
 )
 
 

@@ -15,10 +15,10 @@ from reporter.catalogue.runtime import (
 )
 from reporter.model.custom import CustomComponent
 from reporter.model.names import is_label, is_label_key, is_subdomain
-from reporter.model.operator_flags import FLAGS as OPERATOR_FLAGS
-from reporter.model.operator_flags import given_of
 from reporter.model.stack import Stack
 from reporter.model.text import meant
+from reporter.stacks.otterscale.operator_flags import FLAGS as OPERATOR_FLAGS
+from reporter.stacks.otterscale.operator_flags import given_of
 
 
 class Emit(StrEnum):

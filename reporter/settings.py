@@ -23,11 +23,10 @@ from reporter.catalogue.runtime import (
     STALLED_IDLE,
 )
 from reporter.custom_setting import CustomComponents
+from reporter.metrics.looks.history import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
-from reporter.model.operator_flags import Given, given_of
 from reporter.model.reason import Threshold
 from reporter.model.stack import Stack
-from reporter.samples.history import MOST_LOOKS
 from reporter.setting_types import (
     Address,
     Allowed,
@@ -56,6 +55,7 @@ from reporter.setting_types import (
     Windows,
     YamlSwitch,
 )
+from reporter.stacks.otterscale.operator_flags import Given, given_of
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
 

@@ -25,8 +25,8 @@ from e2e.envtest.tcp_proxy import TcpProxy
 from e2e.stack.api import Api, unless_gone
 from e2e.stack.stack import Stack
 from e2e.stage import EVENT_NAMESPACE, LEASES, OURS
+from lab.demo.story import CHAT, SEARCH
 from reporter.catalogue.resources import COMPONENT
-from reporter.demo.story import CHAT, SEARCH
 from tests.daemon.replica import passes, until
 
 ROUTER: Final = ("kaito-system", "body-based-router")

@@ -10,8 +10,8 @@ from e2e.chaos.records import Key, Version
 from e2e.stack.api import Api
 from e2e.stack.errors import ApiError
 from e2e.stack.informer import AWAY
+from lab.sandbox.objects import Object, meta
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
-from reporter.sandbox.objects import Object, meta
 
 _RETRY_SECONDS: Final = 0.1
 _GONE: Final = 410

@@ -14,7 +14,7 @@ from e2e.chaos.cluster import Cluster
 from e2e.envtest.access import Access
 from e2e.stack.api import Api
 from e2e.stage import EVENT_NAMESPACE
-from reporter.sandbox.objects import Object, name_of
+from lab.sandbox.objects import Object, name_of
 from tests.daemon.replica import until
 
 _BINDINGS: Final = "clusterrolebindings.rbac.authorization.k8s.io"

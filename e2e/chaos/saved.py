@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from e2e.stack.api import Api
-from reporter.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
+from lab.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
 
 _BY_SERVER: Final = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 

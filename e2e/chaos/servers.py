@@ -12,7 +12,7 @@ from typing import Final
 from e2e.chaos.cluster import Cluster
 from e2e.chaos.records import Key, Truth
 from e2e.envtest.control_plane import ControlPlane, Server
-from reporter.demo.story import CODE
+from lab.demo.story import CODE
 from tests.daemon.replica import until
 
 _WORKSPACES: Final = "workspaces.kaito.sh"

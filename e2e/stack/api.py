@@ -12,7 +12,7 @@ from e2e.envtest.access import Access
 from e2e.stack.connections import Connections
 from e2e.stack.errors import ApiError
 from e2e.stack.resources import DISCOVERY, ROOTS, Resource, discovered
-from reporter.sandbox.objects import JSON, Object, decode, dig, encode, name_of, namespace_of
+from lab.sandbox.objects import JSON, Object, decode, dig, encode, name_of, namespace_of
 
 MANAGER: Final = "e2e-stack"
 """Field manager of everything that is applied."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from e2e.stack.times import now
-from reporter.sandbox.objects import Object
+from lab.sandbox.objects import Object
 
 
 def with_condition(

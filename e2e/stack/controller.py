@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from e2e.stack.api import Api
 from e2e.stack.informer import AWAY, RETRY_SECONDS, changes
-from reporter.sandbox.objects import Object, meta, name_of, namespace_of
+from lab.sandbox.objects import Object, meta, name_of, namespace_of
 
 
 class Key(NamedTuple):

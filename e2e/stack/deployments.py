@@ -7,8 +7,8 @@ from e2e.stack.api import unless_gone
 from e2e.stack.controller import Controller, Key, controller_of, deleting, key_of, owned_by
 from e2e.stack.nodes import schedulable
 from e2e.stack.times import now
-from reporter.sandbox.objects import Object, dig, meta, name_of, namespace_of
-from reporter.sandbox.workloads import deployment_status, is_ready, pod_of, replica_set_of
+from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
+from lab.sandbox.workloads import deployment_status, is_ready, pod_of, replica_set_of
 
 DEPLOYMENTS: Final = "deployments.apps"
 REPLICA_SETS: Final = "replicasets.apps"

@@ -5,7 +5,7 @@ from typing import Final
 
 from e2e.stack.api import Api
 from e2e.stack.controller import Controller, Key, deleting, owned_by
-from reporter.sandbox.objects import Object, meta, name_of, namespace_of
+from lab.sandbox.objects import Object, meta, name_of, namespace_of
 
 _OWNERS: Final = (
     "deployments.apps", "replicasets.apps", "statefulsets.apps",

@@ -9,7 +9,7 @@ import msgspec
 
 from e2e.stack.api import Api
 from e2e.stack.errors import ApiError
-from reporter.sandbox.objects import Object, meta
+from lab.sandbox.objects import Object, meta
 
 AWAY: Final = (ApiError, aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError)
 """What a request meets while the API server or a kind is not there; to be tried again."""

@@ -1,4 +1,4 @@
-"""KServe's and Knative's controllers; what they do next is `reporter.simulation.kserve`'s."""
+"""KServe's and Knative's controllers; what they do next is `lab.simulation.kserve`'s."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -7,12 +7,12 @@ from e2e.stack.api import Api
 from e2e.stack.controller import Controller, Key, key_of
 from e2e.stack.nodes import schedulable
 from e2e.stack.times import now
-from reporter.demo.kserve import INFERENCESERVICES, KNATIVE_SERVICES, REVISIONS
-from reporter.sandbox.objects import Object, dig, meta, name_of, namespace_of
-from reporter.sandbox.workloads import running_status
-from reporter.simulation.kserve import Plan, World, plan
-from reporter.simulation.kserve_fates import Fate
-from reporter.simulation.kserve_objects import NAME
+from lab.demo.kserve import INFERENCESERVICES, KNATIVE_SERVICES, REVISIONS
+from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
+from lab.sandbox.workloads import running_status
+from lab.simulation.kserve import Plan, World, plan
+from lab.simulation.kserve_fates import Fate
+from lab.simulation.kserve_objects import NAME
 
 MANAGER: Final = "kserve"
 """Field manager of what they write."""

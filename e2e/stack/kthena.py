@@ -1,4 +1,4 @@
-"""Kthena's controller for ModelServings; what it does next is `reporter.simulation.kthena`'s."""
+"""Kthena's controller for ModelServings; what it does next is `lab.simulation.kthena`'s."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -8,12 +8,12 @@ from e2e.stack.controller import Controller, Key, controller_of, deleting, key_o
 from e2e.stack.errors import StackError
 from e2e.stack.nodes import schedulable
 from e2e.stack.times import now
-from reporter.sandbox.objects import Object, meta, name_of
-from reporter.simulation.kthena import plan
-from reporter.simulation.kthena_objects import NAME
-from reporter.simulation.kthena_signs import is_deleting, is_ready
-from reporter.simulation.kthena_status import whole_status
-from reporter.simulation.kthena_world import World
+from lab.sandbox.objects import Object, meta, name_of
+from lab.simulation.kthena import plan
+from lab.simulation.kthena_objects import NAME
+from lab.simulation.kthena_signs import is_deleting, is_ready
+from lab.simulation.kthena_status import whole_status
+from lab.simulation.kthena_world import World
 
 MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
 POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from e2e.stack.api import Api, unless_gone
 from e2e.stack.controller import Controller, Key, deleting, key_of
 from e2e.stack.times import now
-from reporter.sandbox.objects import Object, dig, meta
-from reporter.sandbox.workloads import is_ready, running_status
+from lab.sandbox.objects import Object, dig, meta
+from lab.sandbox.workloads import is_ready, running_status
 
 
 class Kubelet(Controller):

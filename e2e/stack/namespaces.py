@@ -7,7 +7,7 @@ from typing import Final
 from e2e.stack.api import unless_gone
 from e2e.stack.controller import Again, Controller, Key, deleting, key_of
 from e2e.stack.resources import Resource
-from reporter.sandbox.objects import Object, dig
+from lab.sandbox.objects import Object, dig
 
 _FINALIZER: Final = "kubernetes"
 _NEEDED: Final = frozenset({"list", "deletecollection"})

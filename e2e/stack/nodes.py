@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from reporter.sandbox.objects import Object, dig, meta, name_of
-from reporter.sandbox.workloads import is_ready
+from lab.sandbox.objects import Object, dig, meta, name_of
+from lab.sandbox.workloads import is_ready
 
 
 def schedulable(nodes: Iterable[Object]) -> list[str]:

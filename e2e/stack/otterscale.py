@@ -7,13 +7,13 @@ import msgspec
 from e2e.stack.api import Api, unless_gone
 from e2e.stack.stack import Stack
 from e2e.stack.times import now
-from reporter.derived.modelservice.observe import observe
-from reporter.manifests.modelservice.operator import OperatorSettings
-from reporter.manifests.modelservice.wanted import wanted
+from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
+from lab.sandbox.workloads import running_status
 from reporter.model.objects import Deployment
-from reporter.model.otterscale import ModelService
-from reporter.sandbox.objects import JSON, Object, copy_json, dig, name_of
-from reporter.sandbox.workloads import running_status
+from reporter.stacks.otterscale.derived.observe import observe
+from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import wanted
+from reporter.stacks.otterscale.objects import ModelService
 
 NAME: Final = "qwen3"
 MODELSERVICES: Final = "modelservices.model.otterscale.io"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from reporter.sandbox.objects import Object
+from lab.sandbox.objects import Object
 
 DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """The content type of aggregated discovery: two requests tell everything."""

@@ -11,10 +11,10 @@ import yaml
 
 from e2e.stack.controller import controller_of
 from e2e.stack.stateful_sets import INDEX_LABEL, NAME_LABEL
-from reporter.demo.modelserving import load_crd
-from reporter.demo.stack import AGE, load_stack
-from reporter.demo.story import CHAT, CODE, SEARCH
-from reporter.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
+from lab.demo.modelserving import load_crd
+from lab.demo.stack import AGE, load_stack
+from lab.demo.story import CHAT, CODE, SEARCH
+from lab.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
 
 CRDS: Final = Path(__file__).resolve().parent.parent / "crds"
 """The CustomResourceDefinitions, one a file."""

@@ -20,9 +20,9 @@ from e2e.stack.kubelet import Kubelet
 from e2e.stack.namespaces import Namespaces
 from e2e.stack.stateful_sets import STATEFUL_SETS, StatefulSets
 from e2e.stack.times import now
-from reporter.demo.story import CHAT
-from reporter.sandbox.objects import Object, dig, meta, name_of, namespace_of
-from reporter.sandbox.workloads import is_ready, running_status
+from lab.demo.story import CHAT
+from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
+from lab.sandbox.workloads import is_ready, running_status
 
 PATIENCE_SECONDS: Final = 60.0
 """How long the played cluster may take to settle; only a broken one ever does."""

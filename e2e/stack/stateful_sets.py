@@ -5,8 +5,8 @@ from typing import Final
 
 from e2e.stack.api import unless_gone
 from e2e.stack.controller import Controller, Key, controller_of, deleting, key_of, owned_by
-from reporter.sandbox.objects import Object, dig, meta, name_of
-from reporter.sandbox.workloads import is_ready, pod_of
+from lab.sandbox.objects import Object, dig, meta, name_of
+from lab.sandbox.workloads import is_ready, pod_of
 
 STATEFUL_SETS: Final = "statefulsets.apps"
 INDEX_LABEL: Final = "apps.kubernetes.io/pod-index"

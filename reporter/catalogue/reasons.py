@@ -8,12 +8,12 @@ if an upstream makes its input invalid, and a probe that yields findings with it
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.inferenceservice import INFERENCESERVICE, INFERENCESERVICE_READY
-from reporter.catalogue.modelservice import MODELSERVICE, MODELSERVICE_READY
-from reporter.catalogue.modelserving import MODELSERVING, MODELSERVING_READY
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME, rows_of
 from reporter.model.reason import EventType, Reason
 from reporter.model.subject import Layer, SubjectKind
+from reporter.stacks.kserve.reasons import INFERENCESERVICE, INFERENCESERVICE_READY
+from reporter.stacks.kthena.reasons import MODELSERVING, MODELSERVING_READY
+from reporter.stacks.otterscale.reasons import MODELSERVICE, MODELSERVICE_READY
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
 CLUSTER_ISTIO: Final = "clusterIstioControlPlaneNotReady"

@@ -5,11 +5,14 @@ Watches, dump loading, `clusterCRDMissing`, RBAC rules and documentation follow 
 
 from typing import Final
 
-from reporter.model import kserve, kthena, objects, otterscale
+from reporter.model import objects
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.stack import Stack
 from reporter.model.subject import SubjectKind
+from reporter.stacks.kserve import objects as kserve
+from reporter.stacks.kthena import objects as kthena
+from reporter.stacks.otterscale import objects as otterscale
 
 COMPONENT: Final = "productionstack-status-reporter"
 """`source.component` and `reportingComponent` of our Events, and the Lease's name."""

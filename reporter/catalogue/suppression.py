@@ -8,13 +8,13 @@ from typing import Final
 
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
-from reporter.catalogue.inferenceservice import NEEDS_KNATIVE, NEEDS_KSERVE
-from reporter.catalogue.modelservice import NEEDS_OPERATOR, ROUTE
-from reporter.catalogue.modelserving import NEEDS_CONTROLLER
 from reporter.model.catalogue import SuppressionRow
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import SubjectKind
+from reporter.stacks.kserve.reasons import NEEDS_KNATIVE, NEEDS_KSERVE
+from reporter.stacks.kthena.reasons import NEEDS_CONTROLLER
+from reporter.stacks.otterscale.reasons import NEEDS_OPERATOR, ROUTE
 
 
 def _warnings_of(kind: SubjectKind) -> tuple[str, ...]:

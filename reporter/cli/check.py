@@ -17,11 +17,11 @@ from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.judged import is_judged, reads_anything, why_nothing_is_judged
 from reporter.cli.parser import PROGRAM, Parser
 from reporter.errors import UsageError
+from reporter.evaluation import evaluate
+from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.instant import Instant, parse_rfc3339, rfc3339
 from reporter.model.report import Disposition, Report
-from reporter.probes import evaluate
 from reporter.resolution import Memory, OneLook, resolve
-from reporter.samples.samples import NONE, Samples
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.report_json import report_json
@@ -120,7 +120,7 @@ def _parser() -> Parser:
 
 def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> Look:
     from reporter.cli.saved_pages import find_pages, read_saved
-    from reporter.scrape.targets import find_targets
+    from reporter.metrics.scraping.targets import find_targets
     from reporter.snapshot.dump import load_dump
 
     sources = sources_of(arguments.sources)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import entry_points
 from io import TextIOWrapper
 from typing import Final
 
@@ -16,11 +17,21 @@ COMMANDS: Final = {
     "run": "the daemon: watch the cluster, write root causes as Events",
     "check": "one evaluation, of the live cluster or of a dump, without writing",
     "explain": "what a reason means, what triggers it, what suppresses it, what to do",
-    "sandbox": "the embedded API server alone, preloaded from a dump",
-    "demo": "a sample stack in the sandbox, the real daemon, faults and recoveries",
     "status": "what a running daemon sees now",
     "render": "what OtterScale's operator would create for a ModelService, as manifests",
 }
+
+LABORATORY: Final = {
+    "sandbox": "the embedded API server alone, preloaded from a dump",
+    "demo": "a sample stack in the sandbox, the real daemon, faults and recoveries",
+}
+"""What the second distribution adds; production does without it."""
+
+_LABORATORY: Final = "productionstack-status-reporter-lab"
+_ADDED: Final = "status_reporter.commands"
+"""Group of the entry points by which a distribution adds commands."""
+
+_MODULES: Final = {"render": "reporter.stacks.otterscale.render.command"}
 
 INTERRUPTED_STATUS: Final = 130
 BROKEN_PIPE_STATUS: Final = 141
@@ -33,6 +44,9 @@ Say which one fault is behind the others in an LLM serving stack.
 
 commands:
 {commands}
+
+commands of {distribution}:
+{laboratory}
 
 `{program} COMMAND --help` shows the flags of a command.
 """
@@ -89,13 +103,38 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         sys.stdout.write(f"{PROGRAM} {version()} (commit {commit()})\n")
         return 0
-    if command not in COMMANDS:
-        return _refuse(_unknown_command(command))
     try:
-        status = import_module(f"reporter.cli.{command}").main(arguments[1:])
+        status = _main_of(command)(arguments[1:])
     except UsageError as error:
-        return _refuse(f"{command}: {error}")
-    return int(status)
+        return _refuse(f"{command}: {error}" if command in _known() else str(error))
+    return status
+
+
+def _main_of(command: str) -> Callable[[Sequence[str]], int]:
+    """Return what carries out a command.
+
+    Raises:
+        UsageError: there is none of that name, or it is not installed.
+
+    """
+    run: Callable[[Sequence[str]], int]
+    if command in COMMANDS:
+        run = import_module(_MODULES.get(command, f"reporter.cli.{command}")).main
+        return run
+    if command not in LABORATORY:
+        raise UsageError(_unknown_command(command))
+    added = tuple(entry_points(group=_ADDED, name=command))
+    if added:
+        run = added[0].load()
+        return run
+    raise UsageError(
+        f"this is a command of {_LABORATORY}, which is not installed; in a checkout of the "
+        "project: pip install ./lab"
+    )
+
+
+def _known() -> dict[str, str]:
+    return COMMANDS | LABORATORY
 
 
 def _refuse(message: str, program: str = PROGRAM) -> int:
@@ -104,14 +143,19 @@ def _refuse(message: str, program: str = PROGRAM) -> int:
 
 
 def _help() -> str:
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:{width}}  {text}" for name, text in COMMANDS.items())
-    return _HELP.format(program=PROGRAM, commands=commands)
+    width = max(map(len, _known()))
+    commands, laboratory = (
+        "\n".join(f"  {name:{width}}  {text}" for name, text in each.items())
+        for each in (COMMANDS, LABORATORY)
+    )
+    return _HELP.format(
+        program=PROGRAM, commands=commands, laboratory=laboratory, distribution=_LABORATORY
+    )
 
 
 def _unknown_command(command: str) -> str:
     if not command:
-        return f"no command given; one of {', '.join(COMMANDS)}"
-    near = get_close_matches(command, COMMANDS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(COMMANDS)}"
+        return f"no command given; one of {', '.join(_known())}"
+    near = get_close_matches(command, _known(), n=1)
+    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(_known())}"
     return f"{command!r} is not a command; {hint}"

@@ -10,17 +10,17 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.reading import look_at
+from reporter.metrics.looks.samples import NONE, Judged, Samples
+from reporter.metrics.looks.scrape import Failure, PodName, Scrape
+from reporter.metrics.looks.target import Target
+from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.pages.page import UnreadablePage
+from reporter.metrics.pages.reading import read_page
 from reporter.model.instant import Instant
 from reporter.model.report import SkippedObject
-from reporter.pages.limits import PageLimits
-from reporter.pages.page import UnreadablePage
-from reporter.pages.reading import read_page
 from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window, objectives
-from reporter.samples.history import History
-from reporter.samples.reading import look_at
-from reporter.samples.samples import NONE, Judged, Samples
-from reporter.samples.scrape import Failure, PodName, Scrape
-from reporter.samples.target import Target
 from reporter.settings import EvaluationSettings
 
 FOLDER: Final = "metrics"

@@ -6,10 +6,10 @@ from typing import Final
 
 import structlog
 
+from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.target import Target
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.text import redact
-from reporter.samples.scrape import Scrape
-from reporter.samples.target import Target
 from reporter.setting_types import LogFormat
 from reporter.sinks.muted import mute_place
 

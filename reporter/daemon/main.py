@@ -17,9 +17,9 @@ import structlog
 from reporter import __version__
 from reporter.daemon import logs
 from reporter.daemon.clock import ServerClock
-from reporter.daemon.evaluation import Pass
 from reporter.daemon.heartbeat import Heartbeat
 from reporter.daemon.live_page import LivePage
+from reporter.daemon.one_pass import Pass
 from reporter.daemon.page_routes import with_page
 from reporter.daemon.passes import Passes, nothing_scraped
 from reporter.daemon.samples import SampleStore
@@ -40,8 +40,8 @@ from reporter.kube.client import KubeClient, connect
 from reporter.kube.clock import real_now
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
-from reporter.samples.scrape import Scrape
-from reporter.samples.target import Target
+from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.target import Target
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
 from reporter.sinks.metrics import Metrics

@@ -7,9 +7,9 @@ from typing import Final, Protocol
 
 import structlog
 
-from reporter.daemon.evaluation import Before, Lately, Pass, run_pass
+from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
+from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.instant import Instant
-from reporter.samples.samples import NONE, Samples
 from reporter.settings import DaemonSettings
 from reporter.snapshot.snapshot import Snapshot
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from reporter.catalogue.resources import PODS
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.reading import look_at
+from reporter.metrics.looks.samples import Judged, Samples, Verdict
+from reporter.metrics.looks.scrape import PodName, Scrape
+from reporter.metrics.looks.target import Target
 from reporter.probes.runtime.judge import judge, longest_window, objectives
-from reporter.samples.history import History
-from reporter.samples.reading import look_at
-from reporter.samples.samples import Judged, Samples, Verdict
-from reporter.samples.scrape import PodName, Scrape
-from reporter.samples.target import Target
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 

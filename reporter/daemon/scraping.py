@@ -9,16 +9,16 @@ from typing import Final
 from reporter.catalogue.resources import PODS
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
-from reporter.pages.limits import PageLimits
-from reporter.pages.reading import read_page
-from reporter.samples.scrape import Scrape
-from reporter.samples.target import Target
-from reporter.scrape.answer import FetchLimits
-from reporter.scrape.attempt import Attempts, Fetch
-from reporter.scrape.direct import DirectFetch, Endpoint
-from reporter.scrape.proxied import MOST_AT_ONCE, ProxiedFetch
-from reporter.scrape.scraper import Observer, Scraper
-from reporter.scrape.targets import find_targets
+from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.target import Target
+from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.pages.reading import read_page
+from reporter.metrics.scraping.answer import FetchLimits
+from reporter.metrics.scraping.attempt import Attempts, Fetch
+from reporter.metrics.scraping.direct import DirectFetch, Endpoint
+from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
+from reporter.metrics.scraping.scraper import Observer, Scraper
+from reporter.metrics.scraping.targets import find_targets
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings, EvaluationSettings
 

@@ -12,7 +12,7 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from reporter.errors import UsageError
-from reporter.samples.scrape import PodName
+from reporter.metrics.looks.scrape import PodName
 from reporter.setting_types import bind_address
 from reporter.sinks.metrics import Metrics
 

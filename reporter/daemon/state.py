@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from reporter import __version__
-from reporter.daemon.evaluation import Pass
+from reporter.daemon.one_pass import Pass
 from reporter.kube.clock import boot_seconds, real_now
+from reporter.metrics.looks.samples import Judged
+from reporter.metrics.looks.scrape import PodName
 from reporter.model.report import Report
-from reporter.samples.samples import Judged
-from reporter.samples.scrape import PodName
 from reporter.settings import DaemonSettings
 from reporter.sinks.metrics import WatchHealth
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view

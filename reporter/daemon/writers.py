@@ -5,18 +5,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from reporter.catalogue.resources import EVENTS
-from reporter.daemon.evaluation import Lately, Pass
+from reporter.daemon.one_pass import Lately, Pass
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
 from reporter.kube.mirrors import KubeMirrors
-from reporter.kube.statuses import KubeStatuses
 from reporter.kube.writes import KubeEvents
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.metrics import Metrics
 from reporter.sinks.mirror.writer import MirrorWriter
-from reporter.sinks.role_events.writer import RoleEventWriter
-from reporter.sinks.statuses.writer import StatusWriter
+from reporter.stacks.kthena.role_events.writer import RoleEventWriter
+from reporter.stacks.kthena.statuses.requests import KubeStatuses
+from reporter.stacks.kthena.statuses.writer import StatusWriter
 
 
 class Writers:

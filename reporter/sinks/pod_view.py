@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME_NAMES, of_kind
+from reporter.metrics.looks.look import EngineLook, Look
+from reporter.metrics.looks.samples import Judged
 from reporter.model.instant import rfc3339
 from reporter.model.text import clean
-from reporter.samples.look import EngineLook, Look
-from reporter.samples.samples import Judged
 from reporter.settings import EvaluationSettings
 from reporter.sinks.age import age
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import aiohttp
 
-from reporter.sandbox import Sandbox
+from lab.sandbox import Sandbox
 from tests.api_behaviour.api_client import Api, eventually
 
 _RBAC = "rbac.authorization.k8s.io"

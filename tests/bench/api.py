@@ -11,7 +11,7 @@ import aiohttp
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from reporter.sandbox.objects import JSON, Object
+from lab.sandbox.objects import JSON, Object
 
 _EVENTS: Final = "/api/v1/namespaces/kube-system/events"
 _LABEL: Final = "status-reporter.io/"

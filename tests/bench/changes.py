@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from itertools import cycle
 from typing import Final, TypeAlias
 
+from lab.sandbox.objects import JSON, Object
 from reporter.model.instant import rfc3339
-from reporter.sandbox.objects import JSON, Object
 from tests.bench.api import Api
 from tests.bench.cluster import PICKER_PODS, Model, models
 from tests.bench.processes import BenchError

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
-from reporter.demo.stack import load_stack
-from reporter.sandbox.objects import Object
+from lab.demo.stack import load_stack
+from lab.sandbox.objects import Object
 from tests.bench.pods import fill, managed_fields
 
 SETS_PER_NAMESPACE: Final = 10

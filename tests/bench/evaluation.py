@@ -13,17 +13,17 @@ from typing import Final
 
 import msgspec
 
+from lab.sandbox.objects import Object
 from reporter.catalogue.resources import ALL, PODS
-from reporter.daemon.evaluation import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.evaluation import evaluate
 from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant
 from reporter.model.objects import Deployment, KubeObject
 from reporter.model.report import Disposition
 from reporter.model.resource import Resource
-from reporter.probes import evaluate
 from reporter.resolution import resolve
 from reporter.resolution.records import records_of
-from reporter.sandbox.objects import Object
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import plan_events
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import count, cycle
 from typing import Final
 
-from reporter.demo.modelserving import load_crd
+from lab.demo.modelserving import load_crd
+from lab.sandbox.objects import Object
+from lab.sandbox.workloads import running_status
+from lab.simulation.kthena import plan
+from lab.simulation.kthena_world import World
 from reporter.model.instant import rfc3339
-from reporter.sandbox.objects import Object
-from reporter.sandbox.workloads import running_status
-from reporter.simulation.kthena import plan
-from reporter.simulation.kthena_world import World
 from tests.bench.cluster import build
 from tests.bench.pods import fill, managed_fields
 

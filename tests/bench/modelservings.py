@@ -16,15 +16,15 @@ from typing import Final, Self
 import aiohttp
 import msgspec
 
+from lab.sandbox.objects import Object
 from reporter.catalogue.resources import MODELSERVINGS, PODS
-from reporter.daemon.evaluation import Before, Lately, Pass, run_pass
+from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
 from reporter.model.instant import rfc3339
-from reporter.model.kthena import ModelServing, ModelServingStatus
-from reporter.sandbox.objects import Object
 from reporter.setting_types import ModelServingStatus as Ownership
 from reporter.settings import DaemonSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
+from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
 from tests.bench.api import Api, Metrics
 from tests.bench.daemon_process import RESYNC_SECONDS
 from tests.bench.evaluation import (

@@ -9,9 +9,9 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from reporter.pages.names import KEPT_LABELS, WANTED
-from reporter.pages.reader import PageReader, Samples
-from reporter.pages.reading import read_page
+from reporter.metrics.pages.names import KEPT_LABELS, WANTED
+from reporter.metrics.pages.reader import PageReader, Samples
+from reporter.metrics.pages.reading import read_page
 
 PAGE: Final = Path(__file__).parents[1] / "data" / "pages" / "vllm-v1-metrics.txt"
 _AIM: Final = 25.0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.sandbox.objects import JSON, Object
+from lab.sandbox.objects import JSON, Object
 
 _ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _COMMAND: Final = (

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from reporter.sandbox.objects import Object
-from reporter.sandbox.serve import running
+from lab.sandbox.objects import Object
+from lab.sandbox.serve import running
 from tests.bench.cluster import build
 from tests.bench.modelserving_cluster import build_modelservings
 

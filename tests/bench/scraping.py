@@ -13,14 +13,14 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.daemon.samples import SampleStore
+from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.target import Target
+from reporter.metrics.pages.reading import read_page
+from reporter.metrics.scraping.answer import FetchLimits
+from reporter.metrics.scraping.attempt import Attempts
+from reporter.metrics.scraping.direct import DirectFetch, Endpoint
+from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject
-from reporter.pages.reading import read_page
-from reporter.samples.scrape import Scrape
-from reporter.samples.target import Target
-from reporter.scrape.answer import FetchLimits
-from reporter.scrape.attempt import Attempts
-from reporter.scrape.direct import DirectFetch, Endpoint
-from reporter.scrape.scraper import Scraper
 from reporter.settings import DaemonSettings
 from tests.bench.processes import BenchError
 from tests.bench.still_pods import addresses, idle_page

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from functools import cache
 from itertools import islice
 
-from reporter.simulation import Life, Misbehaviour, ModelPod, Phase, Server, render
+from lab.simulation import Life, Misbehaviour, ModelPod, Phase, Server, render
 
 
 class StillPod(ModelPod):

@@ -2,7 +2,7 @@
 
 from playwright.async_api import expect
 
-from reporter.demo.main import run_demo
+from lab.demo.main import run_demo
 from tests.browser.opened import opened
 from tests.daemon.onlooker import Account
 

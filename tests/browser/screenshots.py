@@ -10,9 +10,9 @@ from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright, expect
 
+from lab.demo.main import run_demo
+from lab.demo.story import Step
 from reporter.cli import check
-from reporter.demo.main import run_demo
-from reporter.demo.story import Step
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.history import History

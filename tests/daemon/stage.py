@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reporter.demo.stack import load_stack
-from reporter.demo.story import CHAT, CODE, SEARCH, Cluster
+from lab.demo.stack import load_stack
+from lab.demo.story import CHAT, CODE, SEARCH, Cluster
+from lab.sandbox import Sandbox
+from lab.sandbox.controllers import Controllers
 from reporter.model.instant import rfc3339
-from reporter.sandbox import Sandbox
-from reporter.sandbox.controllers import Controllers
 from tests.daemon.replica import free_port, until
 
 COMPONENT = "productionstack-status-reporter"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.demo.daemon import daemon, page_in
-from reporter.demo.main import STORIES, run_demo
+from lab.demo.daemon import daemon, page_in
+from lab.demo.main import STORIES, run_demo
 from tests.daemon.onlooker import Onlooker
 
 SECONDS = 30.0

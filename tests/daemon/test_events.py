@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.sandbox import Fault
-from reporter.sandbox.access import Rule
+from lab.sandbox import Fault
+from lab.sandbox.access import Rule
 from reporter.sinks.events import plan
 from tests.daemon.replica import passes, until
 from tests.daemon.stage import CHAT, GATEWAY, INFRA, KAITO, READY, key_of, state_of

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from lab.demo.inferenceservice import NAMESPACE, inferenceservice
+from lab.demo.kserve import KServe, kinds
+from lab.demo.stack import AGE
+from lab.simulation import ModelPod, Phase
 from reporter.catalogue import runtime as t
-from reporter.demo.inferenceservice import NAMESPACE, inferenceservice
-from reporter.demo.kserve import KServe, kinds
-from reporter.demo.stack import AGE
 from reporter.model.instant import rfc3339
 from reporter.model.subject import SubjectKind
-from reporter.simulation import ModelPod, Phase
 from tests.daemon.replica import free_port, until
 
 WINDOW = 2

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from reporter.sandbox import Fault
+from lab.sandbox import Fault
 from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, Program, passes, until
 from tests.daemon.stage import BBR, CLUSTER_READY, KAITO, READY, key_of, state_of
 

@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 from structlog.testing import capture_logs
 
-from reporter.sandbox import Fault
-from reporter.sandbox.access import Rule
+from lab.sandbox import Fault
+from lab.sandbox.access import Rule
 from reporter.sinks.mirror import plan, refusals, writer
 from tests.daemon.replica import SHORT_LEASE, until
 from tests.daemon.stage import CHAT, CODE, GATEWAY, INFRA, KAITO, PODS, READY, SEARCH

@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from reporter.demo.kthena import MODELSERVINGS
-from reporter.demo.modelserving import NAME, NAMESPACE, Serving, load_crd, modelserving
-from reporter.simulation.kthena import plan
-from reporter.simulation.kthena_world import World
+from lab.demo.kthena import MODELSERVINGS
+from lab.demo.modelserving import NAME, NAMESPACE, Serving, load_crd, modelserving
+from lab.simulation.kthena import plan
+from lab.simulation.kthena_world import World
 from tests.daemon.replica import until
 
 FULL = {"modelserving_status": "full", "role_events": True}

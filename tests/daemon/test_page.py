@@ -8,13 +8,13 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
+from lab.sandbox import Fault
 from reporter.daemon import page_routes
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import Address, Pages, Servers, report_routes
 from reporter.daemon.state import Silence
 from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
-from reporter.sandbox import Fault
 from reporter.sinks.page.assets import POLICY
 from tests.daemon.replica import PATIENCE_SECONDS, free_port, until
 from tests.daemon.stage import BBR, KAITO

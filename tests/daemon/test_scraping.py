@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
+from lab.demo.models import ModelPods
+from lab.demo.story import CHAT, SEARCH
+from lab.simulation import Misbehaviour, Phase
 from reporter.catalogue import runtime as t
-from reporter.demo.models import ModelPods
-from reporter.demo.story import CHAT, SEARCH
-from reporter.simulation import Misbehaviour, Phase
 from tests.daemon.replica import free_port, passes, until
 from tests.daemon.stage import key_of
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.sandbox import Fault
 from reporter.kube import live
-from reporter.sandbox import Fault
 from tests.daemon.replica import passes, until
 from tests.daemon.stage import KAITO, READY, key_of
 

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 from structlog.testing import capture_logs
 
+from lab.sandbox import Fault
+from lab.sandbox.access import Rule
 from reporter.daemon import heartbeat, main
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
-from reporter.sandbox import Fault
-from reporter.sandbox.access import Rule
 from reporter.sinks.events import writer
 from tests.daemon.replica import SHORT_LEASE, until
 from tests.daemon.stage import CLUSTER_READY, CODE, INFRA, KAITO, PODS, READY, key_of

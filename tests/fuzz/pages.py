@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from reporter.pages.limits import PageLimits
-from reporter.pages.page import Counter, Engine, Histogram, Page, UnreadablePage
-from reporter.pages.reading import read_page
+from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.pages.page import Counter, Engine, Histogram, Page, UnreadablePage
+from reporter.metrics.pages.reading import read_page
 
 _SAMPLES: Final = Path(__file__).parents[1] / "data" / "pages"
 _LIMITS: Final = PageLimits(series=2_000, engines=100, line_bytes=20_000)

@@ -18,12 +18,11 @@ def names(seen):
 
 
 def test_context_has_what_the_wheel_is_made_of(seen):
-    """Sources, packaging, licence, locks, and the stack of the demo."""
+    """Sources, packaging, licence and locks."""
     assert names(seen) >= {
         "LICENSE", "README.md", "pyproject.toml", "requirements.lock",
         "image/__main__.py", "image/build-requirements.lock",
-        "reporter/cli/main.py", "reporter/py.typed", "examples/healthy-stack/deployments.yaml",
-        "helm/productionstack-status-reporter/files/crds/modelservings.yaml",
+        "reporter/cli/main.py", "reporter/py.typed",
     }  # fmt: skip
 
 
@@ -31,12 +30,7 @@ def test_context_has_nothing_else(seen):
     """No tests, no history, no environments, nothing that was built."""
     assert {path.name for path in seen.iterdir()} == {
         "LICENSE", "README.md", "pyproject.toml", "requirements.lock",
-        "image", "reporter", "examples", "helm",
-    }  # fmt: skip
-    assert [path.name for path in (seen / "examples").iterdir()] == ["healthy-stack"]
-    chart = "productionstack-status-reporter"
-    assert {path.name for path in (seen / "helm").rglob("*") if path.is_dir()} == {
-        chart, "files", "crds",
+        "image", "reporter",
     }  # fmt: skip
     assert [name for name in names(seen) if "__pycache__" in name or "check/" in name] == []
 

@@ -11,15 +11,17 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.derived.inferenceservice.components import Component
-from reporter.derived.inferenceservice.derive import derive
-from reporter.derived.inferenceservice.differs import differs
-from reporter.derived.inferenceservice.document import document_of
-from reporter.derived.inferenceservice.facts import Facts
-from reporter.derived.inferenceservice.reading import read_component
-from reporter.derived.inferenceservice.revisions import History, walk
 from reporter.model.derived import Derived
-from reporter.model.kserve import (
+from reporter.model.objects import Deployment
+from reporter.model.subject import ObjectRef
+from reporter.stacks.kserve.derived.components import Component
+from reporter.stacks.kserve.derived.derive import derive
+from reporter.stacks.kserve.derived.differs import differs
+from reporter.stacks.kserve.derived.document import document_of
+from reporter.stacks.kserve.derived.facts import Facts
+from reporter.stacks.kserve.derived.reading import read_component
+from reporter.stacks.kserve.derived.revisions import History, walk
+from reporter.stacks.kserve.objects import (
     ComponentStatus,
     InferenceService,
     InferenceServiceStatus,
@@ -27,10 +29,8 @@ from reporter.model.kserve import (
     KnativeServiceStatus,
     TrafficEntry,
 )
-from reporter.model.objects import Deployment
-from reporter.model.subject import ObjectRef
-from tests.unit.derived.inferenceservice.building import predictor_pod, typed
 from tests.unit.probes.building import NOW, SINCE
+from tests.unit.stacks.kserve.derived.building import predictor_pod, typed
 
 NAMES = st.sampled_from(["", "v1", "v2", "v3"])
 PERCENTS = st.one_of(

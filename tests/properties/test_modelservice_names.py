@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.manifests.modelservice.names import epp, sanitised
+from reporter.stacks.otterscale.manifests.names import epp, sanitised
 
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 MOST = 63

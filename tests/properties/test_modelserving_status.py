@@ -6,10 +6,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.derived.modelserving import derive
-from reporter.derived.modelserving.role_statuses import MAX_ENTRIES
 from reporter.model.objects import Condition, Pod
-from tests.unit.derived.modelserving.building import (
+from reporter.stacks.kthena.derived import derive
+from reporter.stacks.kthena.derived.role_statuses import MAX_ENTRIES
+from tests.unit.probes.building import condition, merged
+from tests.unit.stacks.kthena.derived.building import (
     GONE,
     IMAGES,
     STATES,
@@ -28,7 +29,6 @@ from tests.unit.derived.modelserving.building import (
     service,
     stored,
 )
-from tests.unit.probes.building import condition, merged
 
 TYPES = ("Available", "Progressing", "UpdateInProgress")
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from reporter.evaluation import evaluate
 from reporter.model.instant import Instant
-from reporter.probes import evaluate
 from reporter.resolution import Memory, resolve
 from reporter.resolution.records import records_of
 from reporter.settings import EvaluationSettings

@@ -13,12 +13,12 @@ from itertools import cycle
 from pathlib import Path
 from typing import Final
 
+from lab.demo.daemon import program
+from lab.demo.models import SELECTOR, ModelPods
+from lab.sandbox.objects import Object
+from lab.sandbox.serve import running
+from lab.simulation import Misbehaviour, ModelPod
 from reporter.catalogue import runtime as t
-from reporter.demo.daemon import program
-from reporter.demo.models import SELECTOR, ModelPods
-from reporter.sandbox.objects import Object
-from reporter.sandbox.serve import running
-from reporter.simulation import Misbehaviour, ModelPod
 from tests.bench.cluster import MODEL_PODS, build
 from tests.bench.still_pods import StillPod, addresses
 from tests.soak.measuring import Record

@@ -11,11 +11,11 @@ from reporter.probes.cluster.crds import probe_crds
 from reporter.probes.cluster.deployments import probe_component
 from reporter.probes.cluster.mesh_provider import probe_mesh_provider
 from reporter.probes.cluster.ready import probe_cluster_ready
-from reporter.probes.cluster.scaledobjects import probe_scaled_objects
 from reporter.probes.cluster.unknown import probe_unknown_resources
 from reporter.probes.parts import contained, contained_probe, joined
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kaito.probes.scaledobjects import probe_scaled_objects
 from reporter.workload.components import components
 
 _Probe: TypeAlias = Callable[[Snapshot, EvaluationSettings], Iterable[Finding]]

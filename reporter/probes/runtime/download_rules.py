@@ -6,6 +6,8 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.look import Look
 from reporter.probes.runtime.rule import (
     CLEAR,
     NO_PAGE,
@@ -16,8 +18,6 @@ from reporter.probes.runtime.rule import (
     Undecided,
     minutes,
 )
-from reporter.samples.history import History
-from reporter.samples.look import Look
 from reporter.settings import EvaluationSettings
 
 _MB: Final = 1_000_000

@@ -5,6 +5,8 @@ from math import inf
 from typing import Final
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.look import Count, Counter, EngineLook, Latency
+from reporter.metrics.looks.window import Window
 from reporter.probes.runtime.rule import (
     CLEAR,
     NOT_TOLD,
@@ -15,8 +17,6 @@ from reporter.probes.runtime.rule import (
     minutes,
     share,
 )
-from reporter.samples.look import Count, Counter, EngineLook, Latency
-from reporter.samples.window import Window
 from reporter.settings import EvaluationSettings
 
 _FILLS_UP: Final = Undecided("the KV cache is full, which is judged first")

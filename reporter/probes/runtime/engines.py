@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.life import since_restart
+from reporter.metrics.looks.look import Counter, Look
+from reporter.metrics.looks.window import Window
 from reporter.probes.runtime import engine_rules as rules
 from reporter.probes.runtime.rule import (
     ASLEEP,
@@ -17,10 +21,6 @@ from reporter.probes.runtime.rule import (
     Found,
 )
 from reporter.probes.runtime.service import in_service
-from reporter.samples.history import History
-from reporter.samples.life import since_restart
-from reporter.samples.look import Counter, Look
-from reporter.samples.window import Window
 from reporter.settings import EvaluationSettings
 
 

@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.history import GAP_PERIODS, History
+from reporter.metrics.looks.look import Latency, Look
+from reporter.metrics.looks.samples import Doubt, PodFault, Verdict
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
 from reporter.probes.runtime.engine_rules import OBJECTIVES
 from reporter.probes.runtime.engines import judge_engines
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors
 from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, Undecided, Untold
 from reporter.probes.runtime.service import is_settled
-from reporter.samples.history import GAP_PERIODS, History
-from reporter.samples.look import Latency, Look
-from reporter.samples.samples import Doubt, PodFault, Verdict
 from reporter.settings import EvaluationSettings
 
 FORGOTTEN_AFTER: Final = 2

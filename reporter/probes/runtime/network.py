@@ -11,12 +11,12 @@ from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
+from reporter.metrics.looks.history import GAP_PERIODS
+from reporter.metrics.looks.samples import Doubt, Judged, Samples, Verdict
+from reporter.metrics.looks.scrape import PodName
 from reporter.model.finding import Finding
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.model.text import clean
-from reporter.samples.history import GAP_PERIODS
-from reporter.samples.samples import Doubt, Judged, Samples, Verdict
-from reporter.samples.scrape import PodName
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref

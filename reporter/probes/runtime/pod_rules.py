@@ -6,6 +6,11 @@ from itertools import takewhile
 from typing import Final
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.life import restarts, since_restart
+from reporter.metrics.looks.look import Counter, EngineLook, Look
+from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.looks.window import Window
 from reporter.probes.runtime.engine_rules import failures
 from reporter.probes.runtime.rule import (
     ASLEEP,
@@ -22,11 +27,6 @@ from reporter.probes.runtime.rule import (
     share,
 )
 from reporter.probes.runtime.service import in_service, settled
-from reporter.samples.history import History
-from reporter.samples.life import restarts, since_restart
-from reporter.samples.look import Counter, EngineLook, Look
-from reporter.samples.scrape import Failure
-from reporter.samples.window import Window
 from reporter.settings import EvaluationSettings
 
 _NOT_VLLM: Final = Undecided("its runtime is not vLLM: the page is no text")

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from reporter.samples.history import History
-from reporter.samples.look import EngineLook, Look
-from reporter.samples.window import Window
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.look import EngineLook, Look
+from reporter.metrics.looks.window import Window
 from reporter.settings import EvaluationSettings
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from reporter.samples.look import Look
+from reporter.metrics.looks.look import Look
 
 SETTLED: Final = timedelta(seconds=60)
 """A pod that is Ready for less may still show the load of its benchmark."""

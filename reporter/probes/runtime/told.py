@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import FROM_METRICS, of_kind
+from reporter.metrics.looks.samples import Judged, PodFault, Samples, Verdict
 from reporter.model.finding import Undecided
 from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef, SubjectKind
-from reporter.samples.samples import Judged, PodFault, Samples, Verdict
 from reporter.workload.pod import counts
 
 

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 
+from lab.sandbox.faults import Fault
+from lab.sandbox.serve import running
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.cli import check
 from reporter.cli.configure import load_settings
 from reporter.model.instant import parse_rfc3339
-from reporter.sandbox.faults import Fault
-from reporter.sandbox.serve import running
 from reporter.snapshot.documents import sources_of
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served
@@ -384,8 +384,8 @@ def test_the_live_cluster(broken, tmp_path):
     code = (
         "import asyncio, pathlib, sys\n"
         "from reporter.cli.main import main\n"
-        "from reporter.cli.sandbox import _documents\n"
-        "from reporter.sandbox.serve import running\n"
+        "from lab.cli.sandbox import _documents\n"
+        "from lab.sandbox.serve import running\n"
         "async def both():\n"
         "    documents = _documents([sys.argv[1]])\n"
         "    kubeconfig = pathlib.Path(sys.argv[2])\n"

@@ -6,10 +6,10 @@ import pytest
 
 from reporter import __version__
 from reporter.cli import explain
-from reporter.cli.main import COMMANDS
+from reporter.cli.main import COMMANDS, LABORATORY
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS | LABORATORY)
 def test_help_of_every_command(run, command):
     """Each command says how it is used, and succeeds."""
     status, out, err = run(command, "--help")
@@ -22,7 +22,19 @@ def test_help_names_every_command(run, flag):
     """The overview is one line for each command."""
     status, out, _ = run(flag)
     assert status == 0
-    assert all(f"\n  {command}" in out for command in COMMANDS)
+    assert all(f"\n  {command}" in out for command in COMMANDS | LABORATORY)
+
+
+@pytest.mark.parametrize("command", LABORATORY)
+def test_without_the_laboratory_one_line_says_how_it_is_installed(run, monkeypatch, command):
+    """Production has no sandbox and no demo."""
+    monkeypatch.setattr("reporter.cli.main.entry_points", lambda **_: ())
+    status, out, err = run(command)
+    assert (status, out) == (2, "")
+    assert err == (
+        f"status-reporter: {command}: this is a command of productionstack-status-reporter-lab, "
+        "which is not installed; in a checkout of the project: pip install ./lab\n"
+    )
 
 
 def test_version_and_commit(run):

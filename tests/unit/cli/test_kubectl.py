@@ -13,8 +13,8 @@ import yaml
 
 from reporter.cli.kubectl import in_namespace
 from reporter.model.subject import CLUSTER
-from tests.unit.cli.conftest import EXAMPLES
 from tests.unit.cli.plugin import Plugin, install, read_until, sandbox, served
+from tests.unit.conftest import EXAMPLES
 from tests.unit.sinks.page.reports import model, report
 
 KAITO = "clusterKaitoControllerNotReady"

@@ -6,8 +6,8 @@ from shutil import copytree
 
 import pytest
 
+from lab.simulation import Life, Phase, Server, render
 from reporter.catalogue import runtime as t
-from reporter.simulation import Life, Phase, Server, render
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PHI = "chat-models/phi-4-mini-dbr9r-0"

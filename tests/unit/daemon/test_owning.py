@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.catalogue.modelserving import STATUS_NOT_OWNED
 from reporter.catalogue.resources import PODS
-from reporter.daemon.owning import Owning, own
-from reporter.derived.modelserving.ownership_memory import Answer
 from reporter.settings import DaemonSettings
-from reporter.sinks.statuses.plan import Method
+from reporter.stacks.kthena.derived.ownership_memory import Answer
+from reporter.stacks.kthena.owning import Owning, own
+from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
+from reporter.stacks.kthena.statuses.plan import Method
 from tests.unit.probes.building import at, snapshot_of
-from tests.unit.probes.modelserving.kthena import evaluated, stack, waits
+from tests.unit.stacks.kthena.probes.kthena import evaluated, stack, waits
 
 LOST = {"Pod m-0-decode-0-0": waits("Error")}
 

@@ -1,10 +1,10 @@
 """The page on InferenceServices has the reasons, graces and scenario that the code has."""
 
-from reporter.catalogue import inferenceservice as c
-from reporter.demo.main import STORIES
+from lab.demo.main import STORIES
 from reporter.model.reason import EventType
-from reporter.probes.inferenceservice.conditions import UNWRITTEN
 from reporter.settings import EvaluationSettings
+from reporter.stacks.kserve import reasons as c
+from reporter.stacks.kserve.probes.conditions import UNWRITTEN
 from tests.unit.docs.pages import code, page, section, table
 
 PAGE = page("inferenceservice.md")

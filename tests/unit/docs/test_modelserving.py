@@ -2,11 +2,11 @@
 
 import re
 
-from reporter.catalogue.modelserving import MODELSERVING, READY
-from reporter.derived.modelserving import groups, instances
-from reporter.derived.modelserving.conditions import MAX_ORDINALS
-from reporter.derived.modelserving.role_statuses import MAX_ENTRIES
-from reporter.sinks.role_events.pacing import MOST
+from reporter.stacks.kthena.derived import groups, instances
+from reporter.stacks.kthena.derived.conditions import MAX_ORDINALS
+from reporter.stacks.kthena.derived.role_statuses import MAX_ENTRIES
+from reporter.stacks.kthena.reasons import MODELSERVING, READY
+from reporter.stacks.kthena.role_events.pacing import MOST
 from tests.unit.docs.pages import code, page, section, table
 
 PAGE = page("modelserving.md")

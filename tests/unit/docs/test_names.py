@@ -11,7 +11,7 @@ from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME
 from reporter.cli import kubectl
 from reporter.cli.configure import ProgramSettings, variable_of
-from reporter.cli.main import COMMANDS, main
+from reporter.cli.main import COMMANDS, LABORATORY, main
 from reporter.cli.parser import CONFIG_VARIABLE
 from reporter.model.report import Report
 from reporter.model.subject import Layer, SubjectKind
@@ -41,7 +41,7 @@ def _flags():
         said = []
         patch.setattr("sys.stdout.write", said.append)
         main(["--help"])
-        for command in COMMANDS:
+        for command in COMMANDS | LABORATORY:
             main([command, "--help"])
         with pytest.raises(SystemExit):
             kubectl.main(["--help"])
@@ -51,7 +51,9 @@ def _flags():
 def test_flags(flags):
     """Flags that a page speaks of, or gives to our program; those in other commands are others'."""
     spoken_of = found(r"`(--[a-z][a-z-]*[a-z])")
-    commands = found(rf"(?<![\w/-])status-reporter (?:{'|'.join(COMMANDS)}) [^`|;&#\n]*")
+    commands = found(
+        rf"(?<![\w/-])status-reporter (?:{'|'.join(COMMANDS | LABORATORY)}) [^`|;&#\n]*"
+    )
     given = [
         (where, flag) for where, line in commands for flag in re.findall(r" (--[a-z-]+)", line)
     ]

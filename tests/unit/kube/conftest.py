@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.sandbox import Sandbox
 from reporter.kube.client import KubeClient, connect
-from reporter.sandbox import Sandbox
 from tests.unit.kube.scripted import Handler, kubeconfig, serving
 
 

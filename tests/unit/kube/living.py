@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from lab.sandbox import Sandbox
 from reporter.kube.client import connect
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
-from reporter.sandbox import Sandbox
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.sandbox import Sandbox
+from lab.sandbox.access import Rule
+from lab.sandbox.faults import Fault
 from reporter.catalogue.resources import (
     CONFIGMAPS,
     DEPLOYMENTS,
@@ -17,9 +20,6 @@ from reporter.catalogue.resources import (
 from reporter.kube.client import connect
 from reporter.kube.informer import Informer, Timing
 from reporter.kube.live import LiveCluster
-from reporter.sandbox import Sandbox
-from reporter.sandbox.access import Rule
-from reporter.sandbox.faults import Fault
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served
 from tests.unit.kube.living import definition, living, obj, until

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from lab.sandbox import Sandbox
 from reporter.catalogue.custom import STATEFULSETS
 from reporter.catalogue.resources import INFERENCESETS, PODS
-from reporter.probes import evaluate
-from reporter.sandbox import Sandbox
+from reporter.evaluation import evaluate
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served
 from tests.unit.kube.living import definition, living, obj, until

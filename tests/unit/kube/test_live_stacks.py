@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.sandbox import Sandbox
+from lab.sandbox.faults import Fault
 from reporter.catalogue.resources import (
     CLUSTER_WIDE,
     CONFIGMAPS,
@@ -20,8 +22,6 @@ from reporter.kube.live import LiveCluster
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.stack import Stack
-from reporter.sandbox import Sandbox
-from reporter.sandbox.faults import Fault
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served
 from tests.unit.kube.living import definition, living, obj, until

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.sandbox import Sandbox
+from lab.sandbox.access import Rule
 from reporter.kube.client import KubeClient, connect
 from reporter.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.writes import KubeEvents
-from reporter.sandbox import Sandbox
-from reporter.sandbox.access import Rule
 
 TIME = "2026-11-20T12:00:00.000000Z"
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
-from reporter.probes import Answered, evaluate, evaluate_again
+from reporter.evaluation import evaluate, evaluate_again
+from reporter.probes.reuse import Answered
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot

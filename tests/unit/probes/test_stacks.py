@@ -10,14 +10,16 @@ from reporter.catalogue.resources import (
     PODS,
 )
 from reporter.catalogue.resources import subjects_of as kinds_of
+from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.derived import Derived
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.stack import Stack
 from reporter.model.subject import SubjectKind
-from reporter.probes import Answered, evaluate, evaluate_again, stacks
-from reporter.probes.stacks import STACKS, StackProbes, subject_of
+from reporter.probes.reuse import Answered
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
+from reporter.stacks import questions as stacks
+from reporter.stacks.questions import STACKS, StackProbes, subject_of
 from tests.unit.probes.building import DELETING, document, namespace, pod, snapshot_of
 from tests.unit.probes.test_reuse import changed
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import reporter.probes
+import reporter.evaluation
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES
+from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.finding import Evaluation
 from reporter.model.subject import CLUSTER, Subject
-from reporter.probes import evaluate, evaluate_again
 from reporter.probes.reuse import Answered, Question, answer
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import load_dump
@@ -27,14 +27,14 @@ BLIND = replace(BROKEN, states={**BROKEN.states, CILIUMNETWORKPOLICIES: FORBIDDE
 def test_others_are_judged_and_the_failure_is_told(monkeypatch):
     """By a finding that names the subject and the place in our code, and no word of the object."""
     before = evaluate(BROKEN, SETTINGS)
-    judge = reporter.probes.evaluate_inferencesets
+    judge = reporter.evaluation.evaluate_inferencesets
 
     def failing(snapshot, settings, namespaces, samples):
         if namespaces[0].name == ODD:
             int("secret-of-the-object")
         return judge(snapshot, settings, namespaces, samples)
 
-    monkeypatch.setattr(reporter.probes, "evaluate_inferencesets", failing)
+    monkeypatch.setattr(reporter.evaluation, "evaluate_inferencesets", failing)
     after = evaluate(BROKEN, SETTINGS)
 
     assert {each.subject.namespace for each in before.findings} > {ODD}
@@ -46,7 +46,7 @@ def test_others_are_judged_and_the_failure_is_told(monkeypatch):
     } - {ODD}
     (unjudged,) = after.unjudged
     assert unjudged.about == Subject.of_namespace(ODD)
-    assert unjudged.cause.startswith("ValueError in reporter/probes/")
+    assert unjudged.cause.startswith("ValueError in reporter/")
     (finding,) = told
     assert finding.related.name == ODD
     assert finding.message.startswith(f"namespace/{ODD} cannot be judged (ValueError in reporter/")
@@ -75,15 +75,18 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
 
 
 FAILING = {
-    "cluster.crds.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
-    "cluster.mesh_provider.lacks_api_key_provider": ("clusterGatewayAuthNotReady", "MeshConfig"),
-    "cluster.scaledobjects.managed_namespaces": (
+    "probes.cluster.crds.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
+    "probes.cluster.mesh_provider.lacks_api_key_provider": (
+        "clusterGatewayAuthNotReady",
+        "MeshConfig",
+    ),
+    "stacks.kaito.probes.scaledobjects.managed_namespaces": (
         "clusterKedaKaitoScalerNotReady",
         "ScaledObjects",
     ),
-    "cluster.unknown._message": (UNKNOWN, "resources"),
-    "runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
-    "cluster.ready.components": ("clusterReady", "evidence"),
+    "probes.cluster.unknown._message": (UNKNOWN, "resources"),
+    "probes.runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
+    "probes.cluster.ready.components": ("clusterReady", "evidence"),
 }
 """What fails, the reason that cannot be judged then, and the probe of it that is named."""
 
@@ -97,7 +100,7 @@ def test_a_probe_of_the_cluster_costs_its_own_reason_only(monkeypatch, failing):
     def fail(*_):
         int("secret-of-the-object")
 
-    monkeypatch.setattr(f"reporter.probes.{failing}", fail)
+    monkeypatch.setattr(f"reporter.{failing}", fail)
     after = evaluate(BLIND, SETTINGS)
 
     (unjudged,) = after.unjudged
@@ -199,7 +202,7 @@ STORY = load_dump([EXAMPLES / "inferenceservice" / "healthy"]).snapshot
 def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatch):
     """What its answer rests on is derived from its objects too; it is asked anew in each pass."""
     before = evaluate(STORY, SETTINGS)
-    view = reporter.probes.inferenceservice.view_of
+    view = reporter.stacks.kserve.probes.view_of
     odd, *others = (each for each in before.subjects if each.subject.kind == "inferenceservice")
 
     def failing(service, snapshot):
@@ -208,7 +211,7 @@ def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatc
         return view(service, snapshot)
 
     with monkeypatch.context() as patch:
-        patch.setattr("reporter.probes.inferenceservice.view_of", failing)
+        patch.setattr("reporter.stacks.kserve.probes.view_of", failing)
         found, answered = evaluate_again(STORY, SETTINGS, Answered())
         assert [each.about for each in found.unjudged] == [odd.subject]
         assert set(others) < set(found.subjects)

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.samples import Judged
+from reporter.metrics.looks.scrape import Failure
 from reporter.model.subject import Subject, SubjectKind
-from reporter.samples.samples import Judged
-from reporter.samples.scrape import Failure
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, engine, loading, serving
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from reporter.catalogue import resources as r
+from reporter.evaluation import evaluate
 from reporter.model.stack import Stack
-from reporter.probes import evaluate
 from reporter.resolution.unknown import unknown_resources
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import NOT_IN_DUMP, load_dump

@@ -3,8 +3,8 @@
 import pytest
 
 from reporter.catalogue.resources import INFERENCESETS, SCALEDOBJECTS
-from reporter.probes.cluster.scaledobjects import probe_scaled_objects
 from reporter.settings import EvaluationSettings
+from reporter.stacks.kaito.probes.scaledobjects import probe_scaled_objects
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,

@@ -1,7 +1,7 @@
 """Declarations for tests, and what is said of them."""
 
+from reporter.evaluation import evaluate
 from reporter.model.finding import Finding
-from reporter.probes import evaluate
 from reporter.settings import EvaluationSettings
 from tests.unit.probes.building import ALL_CRDS, document, snapshot_of
 

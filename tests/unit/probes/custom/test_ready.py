@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from reporter.catalogue.custom import STATEFULSETS
-from reporter.probes import Answered, evaluate, evaluate_again
+from reporter.evaluation import evaluate, evaluate_again
+from reporter.probes.reuse import Answered
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import table_of
 from tests.unit.probes.building import FORBIDDEN, condition, document, healthy_cluster, namespace

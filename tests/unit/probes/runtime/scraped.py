@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Look
+from reporter.metrics.looks.samples import Verdict
+from reporter.metrics.looks.target import ContainerRun, Target
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.probes.runtime.judge import judge, longest_window
-from reporter.samples.history import History
-from reporter.samples.look import Buckets, Count, Counter, EngineLook, Look
-from reporter.samples.samples import Verdict
-from reporter.samples.target import ContainerRun, Target
 from reporter.settings import EvaluationSettings
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

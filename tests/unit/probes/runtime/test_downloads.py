@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
-from reporter.samples.scrape import Failure
-from reporter.samples.target import ContainerRun
+from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.looks.target import ContainerRun
 from tests.unit.probes.runtime.scraped import (
     LOADING,
     NOON,

@@ -6,6 +6,8 @@ import pytest
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
+from reporter.metrics.looks.samples import Judged, Samples
+from reporter.metrics.looks.scrape import Failure
 from reporter.model.subject import CLUSTER, Subject
 from reporter.probes.runtime.network import (
     nothing_reached,
@@ -13,8 +15,6 @@ from reporter.probes.runtime.network import (
     unproven,
     without_failing,
 )
-from reporter.samples.samples import Judged, Samples
-from reporter.samples.scrape import Failure
 from reporter.settings import EvaluationSettings
 from tests.unit.probes.building import snapshot_of
 from tests.unit.probes.runtime.scraped import LOADING, TARGET, Scraped, serving

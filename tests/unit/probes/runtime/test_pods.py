@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.samples.look import Counter
-from reporter.samples.scrape import Failure
-from reporter.samples.target import ContainerRun
+from reporter.metrics.looks.look import Counter
+from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.looks.target import ContainerRun
 from tests.unit.probes.runtime.scraped import LOADING, NOON, TARGET, Scraped, seconds, serving
 
 NEVER = None

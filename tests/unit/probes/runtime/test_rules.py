@@ -5,8 +5,8 @@ from math import inf
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.look import Counter, Latency
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
-from reporter.samples.look import Counter, Latency
 from tests.unit.probes.runtime.faults import FAULTS, SLOW, late
 from tests.unit.probes.runtime.scraped import FROZEN, PER_SECOND, Scraped, engine, serving
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue import runtime as t
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
+from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.looks.target import ContainerRun
 from reporter.probes.runtime.judge import judge, objectives
-from reporter.samples.history import History
-from reporter.samples.look import Buckets, Count, Counter, EngineLook, Latency, Look
-from reporter.samples.scrape import Failure
-from reporter.samples.target import ContainerRun
 from reporter.settings import EvaluationSettings
 from tests.unit.probes.runtime.faults import FAULTS
 from tests.unit.probes.runtime.scraped import (

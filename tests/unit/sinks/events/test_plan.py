@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from lab.sandbox.patching import merge_patch
 from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.reasons import BY_NAME, MODEL_EPP, MODEL_READY
 from reporter.model.instant import rfc3339
@@ -13,7 +14,6 @@ from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.records import record_of
-from reporter.sandbox.patching import merge_patch
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.plan import Purpose, plan_events, refresh_interval
 from reporter.sinks.events.render import finding_event, ready_event

@@ -1,0 +1,61 @@
+"""`status-reporter demo`: faults and recoveries of a sample stack, told by the real daemon."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from typing import Final
+
+from reporter.cli.parser import Parser
+
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Walk through the demo."""
+    parser = Parser(
+        "demo",
+        "Run a sample stack in the sandbox with the real daemon, walk through faults and "
+        "recoveries, and print the Events as they come.",
+    )
+    parser.add_argument(
+        "--scenario",
+        choices=("control-plane", "runtime", "modelserving", "modelservice", "inferenceservice"),
+        default="control-plane",
+        help="control-plane: components, Gateways, nodes and pods; "
+        "runtime: what simulated vLLM pods suffer from; "
+        "modelserving: roles of a ModelServing that come and go; "
+        "modelservice: what the phase of a ModelService hides; "
+        "inferenceservice: revisions of InferenceServices, and which of them serves "
+        "(control-plane)",
+    )
+    parser.add_argument("--fast", action="store_true", help="shorten all waiting")
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the sandbox and the daemon running at the end"
+    )
+    arguments = parser.parse(argv)
+
+    return asyncio.run(_tell(arguments.scenario, fast=arguments.fast, keep=arguments.keep))
+
+
+async def _tell(scenario: str, *, fast: bool, keep: bool) -> int:
+    """Walk through the demo; who ends it by a signal ends the daemon too, as Ctrl-C does."""
+    from lab.demo.main import run_demo
+
+    loop = asyncio.get_running_loop()
+    telling = asyncio.ensure_future(run_demo(scenario, fast=fast, keep=keep))
+    received: list[signal.Signals] = []
+
+    def end(number: signal.Signals) -> None:
+        received.append(number)
+        telling.cancel()
+
+    for number in _ENDING:
+        # nohup has hang-ups ignored, and they stay so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, end, number)
+    try:
+        return await telling
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        return 128 + received[0]

@@ -1,0 +1,205 @@
+"""The story of InferenceServices: a canary promoted, a rollback, and a model that does not load."""
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Final, Self
+
+from lab.demo.kserve import INFERENCESERVICES, KServe, controllers, kinds
+from lab.demo.stack import namespace
+from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
+from lab.sandbox.objects import Object, dig, name_of
+from lab.sandbox.sandbox import Sandbox
+from lab.simulation.kserve_fates import load_fails
+from reporter.stacks.kserve import reasons as k
+
+NAMESPACE: Final = "kserve-models"
+CHAT: Final = "chat"
+SEARCH: Final = "search"
+
+_OOM: Final = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has 0.9 GiB free"
+)
+_TEMPLATE: Final = "KeyError: 'query' in tokenizer chat template"
+
+
+def inferenceservice(name: str, source: str, *, transformer: bool = False) -> Object:
+    """Return an InferenceService that vLLM serves, with or without a transformer before it."""
+    image = {"image": f"registry.example/{name}-transformer:1"}
+    return {
+        "apiVersion": "serving.kserve.io/v1beta1",
+        "kind": "InferenceService",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "predictor": {"model": {"modelFormat": {"name": "vllm"}, "storageUri": source}},
+            **({"transformer": {"containers": [image]}} if transformer else {}),
+        },
+    }
+
+
+def _subject(name: str) -> str:
+    return f"inferenceservice/{NAMESPACE}/{name}"
+
+
+class Revisions:
+    """A cluster with KServe and Knative while entered; prints which revisions are served."""
+
+    at_rest = True
+
+    def __init__(self, sandbox: Sandbox, _say: Callable[[str], None]) -> None:
+        nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
+        namespaces = [namespace(each) for each in (NAMESPACE, "kserve", "knative-serving")]
+        sandbox.load([*kinds(), *namespaces])
+        for each in controllers():
+            sandbox.create(each)
+        self.sandbox = sandbox
+        self.kserve = KServe(sandbox, node=nodes[0], now=present)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave the sandbox as it is."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each InferenceService."""
+        found = self.sandbox.list(INFERENCESERVICES)
+        if found:
+            yield f"# kubectl -n {NAMESPACE} get isvc"
+        yield from (f"#   {_line(each)}" for each in found)
+
+    async def finish(self, seconds: float) -> None:
+        """Nothing comes late."""
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing: what goes on here does not fail by itself."""
+        yield from ()
+
+    def verdict(self) -> str:
+        """Return nothing: there is nothing more to say."""
+        return ""
+
+
+def _line(inferenceservice: Object) -> str:
+    conditions = dig(inferenceservice, "status", "conditions") or ()
+    told = {each["type"]: each["status"] for each in conditions}
+    shown = ("Ready", *(each for each in ("PredictorReady", "TransformerReady") if each in told))
+    predictor = dig(inferenceservice, "status", "components", "predictor") or {}
+    traffic = ", ".join(
+        f"{each['revisionName']} {each['percent']}%" for each in predictor.get("traffic") or ()
+    )
+    states = ", ".join(f"{each} {told.get(each, 'Unknown')}" for each in shown)
+    newest = predictor.get("latestCreatedRevision", "none")
+    return f"{name_of(inferenceservice)}: {states}; newest {newest}; traffic {traffic}"
+
+
+def _revisions(scene: Scene) -> Revisions:
+    if not isinstance(scene.beside, Revisions):
+        raise TypeError("this story needs a cluster with KServe")
+    return scene.beside
+
+
+def _create(scene: Scene) -> None:
+    here = _revisions(scene)
+    here.sandbox.create(inferenceservice(CHAT, "hf://example/chat-1"))
+    here.sandbox.create(inferenceservice(SEARCH, "hf://example/search-1", transformer=True))
+    here.kserve.settle()
+
+
+def _predictor(name: str, **spec: object) -> Callable[[Scene], None]:
+    """Change the spec of a predictor; None takes a field away."""
+
+    def act(scene: Scene) -> None:
+        here = _revisions(scene)
+        patch = {"spec": {"predictor": spec}}
+        here.sandbox.patch(INFERENCESERVICES, name, patch, namespace=NAMESPACE)
+        here.kserve.settle()
+
+    return act
+
+
+def _fails(scene: Scene) -> None:
+    _revisions(scene).kserve.fates[f"{CHAT}-predictor-00003"] = load_fails(_OOM)
+    _predictor(CHAT, model={"storageUri": "hf://example/chat-70b"})(scene)
+
+
+def _transformer_fails(scene: Scene) -> None:
+    here = _revisions(scene)
+    here.kserve.fates[f"{SEARCH}-transformer"] = load_fails(_TEMPLATE)
+    here.kserve.settle()
+
+
+def _transformer_works(scene: Scene) -> None:
+    here = _revisions(scene)
+    del here.kserve.fates[f"{SEARCH}-transformer"]
+    here.kserve.settle()
+
+
+def _flags(_pace: Pace) -> tuple[str, ...]:
+    return ("--scrape-via=off",)
+
+
+_CANARY: Final = Expected(
+    k.CANARY_IN_PROGRESS, _subject(CHAT), f"{CHAT}-predictor-00002 gets 20 percent"
+)
+_ROLLED_BACK: Final = Expected(k.ROLLED_BACK, _subject(SEARCH), f"{SEARCH}-predictor-00001")
+_NOT_LOADED: Final = Expected(
+    k.MODEL_LOAD_FAILED, _subject(CHAT), f"revision {CHAT}-predictor-00002 still serves"
+)
+_HIDDEN: Final = Expected(k.PODS_NOT_READY, _subject(SEARCH), "Ready is True all the same")
+
+_STEPS: Final = (
+    HEALTHY,
+    Step(
+        f"kubectl apply of two InferenceServices: {CHAT}, and {SEARCH} with a transformer.",
+        _create,
+        (Expected(k.READY, _subject(CHAT)), Expected(k.READY, _subject(SEARCH))),
+    ),
+    Step(
+        f"{CHAT} gets a new model, with canaryTrafficPercent: 20.",
+        _predictor(CHAT, canaryTrafficPercent=20, model={"storageUri": "hf://example/chat-2"}),
+        (_CANARY,),
+    ),
+    Step(
+        "The canary is promoted: canaryTrafficPercent is removed.",
+        _predictor(CHAT, canaryTrafficPercent=None),
+        over=(_CANARY,),
+    ),
+    Step(
+        f"{SEARCH} gets a new model too, all at once.",
+        _predictor(SEARCH, model={"storageUri": "hf://example/search-2"}),
+    ),
+    Step(
+        "It answers badly, and is rolled back: canaryTrafficPercent: 0.",
+        _predictor(SEARCH, canaryTrafficPercent=0),
+        (_ROLLED_BACK,),
+    ),
+    Step(
+        f"{CHAT} gets a model that is too large for its GPU: it does not load.",
+        _fails,
+        (_NOT_LOADED,),
+    ),
+    Step(
+        f"{CHAT} goes back to the model of before: one more revision.",
+        _predictor(CHAT, model={"storageUri": "hf://example/chat-2"}),
+        (Expected(k.READY, _subject(CHAT), f"{CHAT}-predictor-00004"),),
+        over=(_NOT_LOADED,),
+    ),
+    Step(
+        f"The transformer of {SEARCH} crashes. Ready of {SEARCH} does not follow it.",
+        _transformer_fails,
+        (_HIDDEN,),
+    ),
+    Step(
+        "The transformer runs again.",
+        _transformer_works,
+        (Expected(k.READY, _subject(SEARCH)),),
+        over=(_HIDDEN,),
+    ),
+)
+
+INFERENCESERVICE: Final = Story(_flags, _STEPS, beside=Revisions)

@@ -1,0 +1,141 @@
+"""KServe's and Knative's controllers and the kubelets, played in the sandbox until all is at rest."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from lab.sandbox.objects import Object, dig, name_of, namespace_of
+from lab.sandbox.sandbox import Sandbox
+from lab.sandbox.workloads import running_status
+from lab.simulation.kserve import Plan, World, plan
+from lab.simulation.kserve_fates import Fate, runs
+from lab.simulation.kserve_objects import NAME
+
+INFERENCESERVICES: Final = "inferenceservices.serving.kserve.io"
+KNATIVE_SERVICES: Final = "services.serving.knative.dev"
+REVISIONS: Final = "revisions.serving.knative.dev"
+
+_MOST_PASSES: Final = 50
+
+
+class KServe:
+    """Looks after the InferenceServices of a sandbox, whenever it is asked to.
+
+    Attributes:
+        fates: what becomes of pods whose name begins so; the others run.
+
+    """
+
+    def __init__(self, sandbox: Sandbox, *, node: str, now: Callable[[], str]) -> None:
+        """Pods run on `node`."""
+        self.fates: dict[str, Fate] = {}
+        self._sandbox = sandbox
+        self._node = node
+        self._now = now
+        self._addresses = 0
+
+    def settle(self) -> None:
+        """Let the controllers do all that there is to do.
+
+        Raises:
+            RuntimeError: they do not come to rest.
+
+        """
+        for inferenceservice in self._sandbox.list(INFERENCESERVICES):
+            place = namespace_of(inferenceservice), name_of(inferenceservice)
+            for _ in range(_MOST_PASSES):
+                self._start(*place)
+                wanted = plan(self.world(*place), self._now())
+                if wanted.is_empty:
+                    break
+                self._carry_out(wanted)
+            else:
+                raise RuntimeError(f"InferenceService {'/'.join(place)} does not come to rest")
+
+    def world(self, namespace: str, name: str) -> World:
+        """Return what there is of an InferenceService."""
+        selector = f"{NAME}={name}"
+        services, revisions, pods = (
+            self._sandbox.list(each, namespace=namespace, label_selector=selector)
+            for each in (KNATIVE_SERVICES, REVISIONS, "pods")
+        )
+        found = self._sandbox.get(INFERENCESERVICES, name, namespace=namespace)
+        if found is None:
+            raise LookupError(f"there is no InferenceService {namespace}/{name}")
+        return World(found, services, revisions, pods)
+
+    def _carry_out(self, wanted: Plan) -> None:
+        for each in wanted.delete:
+            self._sandbox.delete("pods", name_of(each), namespace=namespace_of(each))
+        for each in wanted.create:
+            if each["kind"] == "Pod":
+                each["spec"]["nodeName"] = self._node
+            self._sandbox.create(each)
+        for each in wanted.replace:
+            self._sandbox.replace(each)
+        for each in wanted.tell:
+            self._sandbox.replace(each, subresource="status")
+
+    def _start(self, namespace: str, name: str) -> None:
+        """Give each pod the status that its fate has for it."""
+        for pod in self.world(namespace, name).pods:
+            fate = self._fate(name_of(pod))
+            before = pod.get("status") or {}
+            address = dig(before, "podIP") or self._address()
+            began = dig(before, "startTime") or self._now()
+            status = fate(pod, running_status(pod, now=began, address=address))
+            if {key: before.get(key) for key in status} != status:
+                self._sandbox.patch(
+                    "pods", name_of(pod), {"status": status}, namespace=namespace,
+                    subresource="status",
+                )  # fmt: skip
+
+    def _fate(self, pod: str) -> Fate:
+        fitting = (fate for prefix, fate in self.fates.items() if pod.startswith(prefix))
+        return next(fitting, runs)
+
+    def _address(self) -> str:
+        self._addresses += 1
+        return f"127.246.0.{self._addresses}"
+
+
+def kinds() -> Iterator[Object]:
+    """Yield what makes the kinds of KServe and Knative served in a sandbox."""
+    yield _listed("serving.kserve.io/v1beta1", inferenceservices="InferenceService")
+    yield _listed("serving.knative.dev/v1", services="Service", revisions="Revision")
+
+
+def _listed(group_version: str, **plurals: str) -> Object:
+    resources = [
+        {"name": name, "kind": kind, "namespaced": True}
+        for plural, kind in plurals.items()
+        for name in (plural, f"{plural}/status")
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "APIResourceList",
+        "groupVersion": group_version,
+        "resources": resources,
+    }
+
+
+def controllers() -> Iterator[Object]:
+    """Yield the Deployments of KServe's and Knative's controllers."""
+    yield _deployment("kserve", "kserve-controller-manager", "kserve/kserve-controller:v0.20.0")
+    yield _deployment("knative-serving", "controller", "knative/controller:v1.19.0")
+
+
+def _deployment(namespace: str, name: str, image: str) -> Object:
+    labels = {"app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "manager", "image": image}]},
+            },
+        },
+    }

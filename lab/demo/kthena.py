@@ -1,0 +1,236 @@
+"""Kthena's controller and the kubelets, played in the sandbox in step with the daemon.
+
+Each move waits until `status.roleStatuses` says what the last one did. So every change is seen,
+whatever the machine's pace, and what the daemon writes is held against what the objects say.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from lab.sandbox.objects import Object, dig, meta, name_of
+from lab.sandbox.sandbox import Sandbox
+from lab.sandbox.storage import Change
+from lab.sandbox.workloads import running_status
+from lab.simulation.kthena import Plan, plan
+from lab.simulation.kthena_objects import NAME
+from lab.simulation.kthena_signs import is_deleting, is_ready
+from lab.simulation.kthena_world import World, groups_of
+
+MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
+
+_REVISIONS: Final = "controllerrevisions.apps"
+_RESOURCES: Final = {"Pod": "pods", "Service": "services", "ControllerRevision": _REVISIONS}
+_STOPPING: Final = "kubelet.example/stopping"
+"""Finalizer of a pod, which stays until its kubelet has ended its containers."""
+
+_PULL: Final = "ImagePullBackOff"
+_ABSENT: Final = "NotFound"
+
+
+class Role(NamedTuple):
+    """An instance of a role in a group."""
+
+    group: str
+    id: str
+
+
+class Kthena:
+    """Looks after one ModelServing while entered, from when it is created.
+
+    Attributes:
+        history: the changes of instances that took place, as `(instance, state)`, in order.
+        pulls: whether images can be pulled.
+
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        namespace: str,
+        name: str,
+        *,
+        node: str,
+        now: Callable[[], str],
+        tell: Callable[[Sequence[tuple[Role, str]]], None] = lambda _changes: None,
+    ) -> None:
+        """Make one; pods run on `node`.
+
+        Changes of what the status shows are handed to `tell`, with no state for what it leaves out.
+        """
+        self.history: list[tuple[Role, str]] = []
+        self.pulls = True
+        self._sandbox = sandbox
+        self._namespace = namespace
+        self._name = name
+        self._now = now
+        self._node = node
+        self._tell = tell
+        self._states: dict[Role, str] = {}
+        self._addresses = 0
+        self._due: asyncio.Handle | None = None
+
+    async def __aenter__(self) -> Self:
+        for collection in (MODELSERVINGS, *_RESOURCES.values()):
+            self._sandbox.storage.collection(collection).subscribers.append(self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for collection in (MODELSERVINGS, *_RESOURCES.values()):
+            self._sandbox.storage.collection(collection).subscribers.remove(self)
+        if self._due is not None:
+            self._due.cancel()
+
+    def notify(self, change: Change) -> None:
+        """Look again, soon: something has changed."""
+        if change.new.key.namespace == self._namespace and self._due is None:
+            self._due = asyncio.get_running_loop().call_soon(self._look)
+
+    def end(self) -> None:
+        """Nothing ends with the watches of a collection."""
+
+    @property
+    def modelserving(self) -> Object | None:
+        """The ModelServing, None before it is created."""
+        return self._sandbox.get(MODELSERVINGS, self._name, namespace=self._namespace)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the status says what there is, and nothing is left to be done."""
+        modelserving = self.modelserving
+        if modelserving is None:
+            return True
+        world = self._world(modelserving)
+        return self._is_told(world) and next(self._moves(world), None) is None
+
+    def lose_pod(self, name: str) -> None:
+        """Let a pod be gone without any termination, as with its node."""
+        self._let_go(name)
+        self._sandbox.delete("pods", name, namespace=self._namespace)
+
+    def pull(self, *, fails: bool) -> None:
+        """Let images fail to be pulled, or arrive."""
+        self.pulls = not fails
+        self._look()
+
+    def _look(self) -> None:
+        self._due = None
+        modelserving = self.modelserving
+        if modelserving is None:
+            return
+        world = self._world(modelserving)
+        if self._is_told(world):
+            self._note(_states(world))
+            move = next(self._moves(world), None)
+            if move is not None:
+                move()
+
+    def _world(self, modelserving: Object) -> World:
+        children = {
+            kind: self._sandbox.list(
+                resource, namespace=self._namespace, label_selector=f"{NAME}={self._name}"
+            )
+            for kind, resource in _RESOURCES.items()
+        }
+        return World(
+            modelserving,
+            children["Pod"],
+            children["Service"],
+            None,
+            children["ControllerRevision"],
+        )
+
+    @staticmethod
+    def _is_told(world: World) -> bool:
+        status = world.modelserving.get("status") or {}
+        told = {
+            Role(each["servingGroupName"], each["roleID"]): each["status"]
+            for each in status.get("roleStatuses") or ()
+            if each["status"] != _ABSENT
+        }
+        generation = meta(world.modelserving)["generation"]
+        return status.get("observedGeneration") == generation and told == _states(world)
+
+    def _note(self, states: dict[Role, str]) -> None:
+        """Keep what changed since the last look, as somebody sees it who is told of each move."""
+        gone = [(role, "") for role in self._states.keys() - states.keys()]
+        changes = [(r, state) for r, state in states.items() if self._states.get(r) != state]
+        self.history += ((r, "Deleting") for r, _ in gone if self._states[r] != "Deleting")
+        self.history += changes
+        self._states = states
+        self._tell(sorted(gone) + changes)
+
+    def _moves(self, world: World) -> Iterator[Callable[[], None]]:
+        """Yield what is to be done, the first first."""
+        going = [name_of(pod) for pod in world.pods if is_deleting(pod)]
+        if going:
+            yield lambda: self._each(self._let_go, going)
+        wanted = plan(world)
+        if not wanted.is_empty:
+            yield lambda: self._carry_out(wanted)
+        starting = [pod for pod in world.pods if not is_ready(pod) and not is_deleting(pod)]
+        if not self.pulls:
+            starting = [pod for pod in starting if not dig(pod, "status", "conditions")]
+        if starting:
+            yield lambda: self._start(starting)
+
+    @staticmethod
+    def _each(act: Callable[[str], None], names: list[str]) -> None:
+        for name in names:
+            act(name)
+
+    def _let_go(self, pod: str) -> None:
+        patch = {"metadata": {"finalizers": None}}
+        self._sandbox.patch("pods", pod, patch, namespace=self._namespace)
+
+    def _carry_out(self, wanted: Plan) -> None:
+        for each in wanted.delete:
+            self._sandbox.delete(_RESOURCES[each["kind"]], name_of(each), namespace=self._namespace)
+        for each in wanted.create:
+            if each["kind"] == "Pod":
+                meta(each)["finalizers"] = [_STOPPING]
+                each["spec"]["nodeName"] = self._node
+            self._sandbox.create(each)
+
+    def _start(self, pods: list[Object]) -> None:
+        for pod in pods:
+            self._addresses += 1
+            status = running_status(pod, now=self._now(), address=f"127.245.0.{self._addresses}")
+            if not self.pulls:
+                status = _waiting(status, str(dig(pod, "spec", "containers")[0]["image"]))
+            self._sandbox.patch(
+                "pods", name_of(pod), {"status": status}, namespace=self._namespace,
+                subresource="status",
+            )  # fmt: skip
+
+
+def _states(world: World) -> dict[Role, str]:
+    """Return what `roleStatuses` should say of the instances that have pods."""
+    return {
+        Role(group.name, instance.id): instance.state
+        for group in groups_of(world)
+        if not group.is_going
+        for instance in group.instances
+        if instance.state != _ABSENT
+    }
+
+
+def _waiting(status: Object, image: str) -> Object:
+    """Return the status of a running pod as that of one whose image cannot be pulled."""
+    state = {"waiting": {"reason": _PULL, "message": f'Back-off pulling image "{image}"'}}
+    unready = {"ready": False, "started": False, "state": state}
+    return {
+        **status,
+        "phase": "Pending",
+        "containerStatuses": [each | unready for each in status["containerStatuses"]],
+        "conditions": [
+            {**each, "status": "False"} if each["type"] in {"Ready", "ContainersReady"} else each
+            for each in status["conditions"]
+        ],
+    }

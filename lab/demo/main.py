@@ -1,0 +1,217 @@
+"""The demo: a sandbox with a sample stack, the real daemon, faults, and the Events as they come."""
+
+import asyncio
+import shlex
+import tempfile
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Protocol
+
+from lab.demo.control_plane import CONTROL_PLANE
+from lab.demo.daemon import LISTENERS, daemon
+from lab.demo.inferenceservice import INFERENCESERVICE
+from lab.demo.models import ModelPods
+from lab.demo.modelservice import MODELSERVICE
+from lab.demo.modelserving import MODELSERVING
+from lab.demo.runtime import RUNTIME
+from lab.demo.stack import load_stack
+from lab.demo.story import Beside, Cluster, Expected, Pace, Scene, Step, Story, present
+from lab.demo.stream import EventStream, SeenEvent
+from lab.sandbox.serve import running
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
+
+_STEP_SECONDS: Final = 20.0
+_LOOK_SECONDS: Final = 0.1
+"""Between two looks at what goes on beside a step."""
+
+STORIES: Final[Mapping[str, Story]] = {
+    "control-plane": CONTROL_PLANE,
+    "runtime": RUNTIME,
+    "modelserving": MODELSERVING,
+    "modelservice": MODELSERVICE,
+    "inferenceservice": INFERENCESERVICE,
+}
+
+NORMAL: Final = Pace(grace=4, window=15, quiet=2.0, late=65.0)
+FAST: Final = Pace(grace=1, window=3, quiet=0.3, late=0.0)
+
+
+class Onlooker(Protocol):
+    """Who looks at the daemon's page while a story is told."""
+
+    async def came(self, page: str) -> None:
+        """Note where the page is, before the first step."""
+
+    async def saw(self, step: Step) -> None:
+        """Look at it at the end of a step, when nothing more comes."""
+
+
+async def run_demo(
+    scenario: str = "control-plane",
+    *,
+    fast: bool = False,
+    keep: bool = False,
+    onlooker: Onlooker | None = None,
+) -> int:
+    """Tell a story and return 0 only if every expected Event came, and no other."""
+    story, pace = STORIES[scenario], FAST if fast else NORMAL
+    with tempfile.TemporaryDirectory(prefix="status-reporter-demo-") as folder:
+        kubeconfig, log = Path(folder, "kubeconfig.yaml"), Path(folder, "daemon.log")
+        documents = load_stack(datetime.now(UTC))
+        async with AsyncExitStack() as stack:
+            sandbox = await stack.enter_async_context(
+                running(documents, kubeconfig_path=kubeconfig)
+            )
+            pods = ModelPods(sandbox)
+            flags = [*_flags(kubeconfig, pace), *story.flags(pace)]
+            if story.scrapes:
+                await stack.enter_async_context(pods)
+                flags.append(f"--scrape-port={pods.port}")
+            _say(f"# sandbox: {sandbox.url}")
+            _say(f"# daemon:  status-reporter run {shlex.join(flags)}")
+            stream = await stack.enter_async_context(EventStream(sandbox.url))
+            beside = (
+                await stack.enter_async_context(story.beside(sandbox, _say))
+                if story.beside is not None
+                else None
+            )
+            page = await stack.enter_async_context(daemon(flags, log))
+            if page is None:
+                _say("# FAILED: the daemon did not start.")
+                _say_log(log)
+                return 1
+            _say(f"# page:    {page}\n")
+            if onlooker is not None:
+                await onlooker.came(page)
+            cluster = Cluster(sandbox, present)
+            scene = Scene(cluster, pods, beside)
+            told = await _Telling(stream, pace, log, beside, onlooker).tell(story, scene)
+            if keep and told:
+                await _stay(kubeconfig, page)
+    return 0 if told else 1
+
+
+def _flags(kubeconfig: Path, pace: Pace) -> list[str]:
+    return [
+        f"--kubeconfig={kubeconfig}",
+        f"--startup-grace-seconds={pace.grace}",
+        *LISTENERS,
+    ]
+
+
+async def _stay(kubeconfig: Path, page: str) -> None:
+    _say(f"\n# It goes on, and so does {page}; stop it with Ctrl-C. In another terminal:")
+    _say(
+        f"kubectl --kubeconfig {kubeconfig} get events -n {EVENT_NAMESPACE} "
+        f"--field-selector source={COMPONENT}"
+    )
+    await asyncio.Event().wait()
+
+
+class _Telling:
+    """Tells the steps of a story one by one and compares what comes with what must come."""
+
+    def __init__(
+        self,
+        stream: EventStream,
+        pace: Pace,
+        log: Path,
+        beside: Beside | None,
+        onlooker: Onlooker | None,
+    ) -> None:
+        self._stream = stream
+        self._beside = beside
+        self._onlooker = onlooker
+        self._pace = pace
+        self._log = log
+        self._surprises: list[SeenEvent] = []
+        self._missing: list[Expected] = []
+        self._not_over: list[Expected] = []
+
+    async def tell(self, story: Story, scene: Scene) -> bool:
+        """Return whether the Events were the expected ones."""
+        began = asyncio.get_running_loop().time()
+        for number, step in enumerate(story.steps, 1):
+            if not await self._step(number, step, scene):
+                self._explain()
+                return False
+        if self._beside is not None:
+            await self._beside.finish(self._pace.late)
+        seconds = asyncio.get_running_loop().time() - began
+        faults = [*self._beside.faults()] if self._beside is not None else []
+        for fault in faults:
+            _say(f"# FAILED: {fault}")
+        if self._surprises:
+            _say("\n# FAILED: Events that nothing explains:")
+            for event in self._surprises:
+                _say(event.line())
+        if faults or self._surprises:
+            return False
+        if self._beside is not None and (verdict := self._beside.verdict()):
+            _say(f"# {verdict}")
+        _say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
+        return True
+
+    async def _step(self, number: int, step: Step, scene: Scene) -> bool:
+        """Take a step and return whether all that it brings came."""
+        _say(f"# {number}. {step.told}")
+        if number == 1:
+            _say(SeenEvent.header())
+        self._missing, self._not_over = list(step.expected), list(step.over)
+        step.act(scene)
+        now = asyncio.get_running_loop().time
+        deadline = now() + self._pace.window + _STEP_SECONDS + step.seconds
+        while self._missing or self._not_over or not self._at_rest:
+            event = await self._stream.next(min(deadline, now() + _LOOK_SECONDS))
+            if event is not None:
+                self._take(event)
+            elif now() >= deadline:
+                return False
+        quiet_until = now() + self._pace.quiet
+        while (event := await self._stream.next(quiet_until)) is not None:
+            self._take(event)
+        for line in self._beside.lines() if self._beside is not None else ():
+            _say(line)
+        if self._onlooker is not None:
+            await self._onlooker.saw(step)
+        _say("")
+        return True
+
+    @property
+    def _at_rest(self) -> bool:
+        return self._beside is None or self._beside.at_rest
+
+    def _take(self, event: SeenEvent) -> None:
+        """Print an Event and cross it off; one that only ends what was told before is no news."""
+        awaited = self._not_over if event.over else self._missing
+        fitting = next((each for each in awaited if event.is_(each)), None)
+        if fitting is not None:
+            awaited.remove(fitting)
+        if event.over:
+            if fitting is not None:
+                _say(f"# over: {event.record.event.reason}")
+            return
+        _say(event.line())
+        if event.new and fitting is None and not any(map(event.becomes, awaited)):
+            self._surprises.append(event)
+
+    def _explain(self) -> None:
+        for each in self._missing:
+            _say(f"# FAILED: did not come: {each.reason} for {each.subject} {each.text}".rstrip())
+        for each in self._not_over:
+            _say(f"# FAILED: did not end: {each.reason} for {each.subject}")
+        if not self._at_rest:
+            _say("# FAILED: the status does not say what there is, or it does not come to rest")
+        _say_log(self._log)
+
+
+def _say_log(log: Path) -> None:
+    _say("# The daemon's last log lines:")
+    for line in log.read_text("utf-8", "replace").splitlines()[-20:]:
+        _say(line)
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  # this is the demo's output

@@ -1,0 +1,115 @@
+"""The story of a ModelService: what its operator's phase does not tell."""
+
+from typing import Final
+
+from lab.demo.otterscale import (
+    DECODE,
+    DEPLOYMENTS,
+    NAME,
+    NAMESPACE,
+    PREFILL,
+    OtterScale,
+    modelservice,
+)
+from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story
+from lab.sandbox.objects import JSON
+from reporter.stacks.otterscale import reasons as m
+
+_EPP: Final = f"{NAME}-epp"
+_POD_MONITORS: Final = "podmonitors.monitoring.coreos.com"
+
+_SUBJECT: Final = f"modelservice/{NAMESPACE}/{NAME}"
+_READY: Final = Expected(m.READY, _SUBJECT, "the pods have no probes")
+_UNPACK: Final = Expected(m.PODS, _SUBJECT, "init container model-unpack waits in CrashLoopBackOff")
+_MISSING: Final = Expected(m.OBJECT_MISSING, _SUBJECT, f"Deployment {PREFILL} is missing")
+_PICKER: Final = Expected(m.EPP, _SUBJECT, "scaled to zero; failureMode is FailClose")
+_DRIFT: Final = Expected(m.DRIFT, _SUBJECT, f"PodMonitor {DECODE} differs: spec.selector")
+
+_GRACED: Final = (m.OBJECT_MISSING, m.EPP, m.DRIFT)
+"""Reasons of the story whose own grace would make it long; the demo shortens it."""
+
+
+def _otterscale(scene: Scene) -> OtterScale:
+    if not isinstance(scene.beside, OtterScale):
+        raise TypeError("this story needs a cluster with OtterScale's operator")
+    return scene.beside
+
+
+def _create(scene: Scene) -> None:
+    otterscale = _otterscale(scene)
+    otterscale.sandbox.create(modelservice())
+    otterscale.make()
+
+
+def _wrong_credentials(scene: Scene) -> None:
+    _otterscale(scene).unpack(fails=True)
+
+
+def _right_credentials(scene: Scene) -> None:
+    _otterscale(scene).unpack(fails=False)
+
+
+def _delete_prefill(scene: Scene) -> None:
+    _otterscale(scene).sandbox.delete(DEPLOYMENTS, PREFILL, namespace=NAMESPACE)
+
+
+def _reconcile(scene: Scene) -> None:
+    _otterscale(scene).make()
+
+
+def _picker_down(scene: Scene) -> None:
+    scene.cluster.scale(NAMESPACE, _EPP, 0)
+
+
+def _picker_up(scene: Scene) -> None:
+    scene.cluster.scale(NAMESPACE, _EPP, 1)
+
+
+def _drift(scene: Scene) -> None:
+    labels: JSON = {"llm-d.ai/role": "prefill"}
+    patch: JSON = {"spec": {"selector": {"matchLabels": labels}}}
+    _otterscale(scene).sandbox.patch(_POD_MONITORS, DECODE, patch, namespace=NAMESPACE)
+
+
+def _flags(pace: Pace) -> tuple[str, ...]:
+    graces = ",".join(f"{reason}={pace.grace}" for reason in _GRACED)
+    return (f"--grace={graces}", "--scrape-via=off")
+
+
+_STEPS: Final = (
+    HEALTHY,
+    Step(
+        f"kubectl apply of ModelService {NAME}: decode and prefill pods; its operator makes the rest.",
+        _create,
+        (_READY,),
+    ),
+    Step(
+        "The registry does not take the credentials of Secret registry any more, and a decode pod "
+        "starts anew.",
+        _wrong_credentials,
+        (_UNPACK,),
+    ),
+    Step("The Secret is corrected.", _right_credentials, (_READY,), over=(_UNPACK,)),
+    Step(
+        f"kubectl -n {NAMESPACE} delete deployment {PREFILL}, and the operator does not come to make "
+        "it anew: it counts its pods as none wanted.",
+        _delete_prefill,
+        (_MISSING,),
+    ),
+    Step("The operator comes and makes it anew.", _reconcile, (_READY,), over=(_MISSING,)),
+    Step(
+        f"kubectl -n {NAMESPACE} scale deployment {_EPP} --replicas=0, and the operator does not "
+        "come to revert it; its status never tells of the endpoint picker.",
+        _picker_down,
+        (_PICKER,),
+    ),
+    Step("It is scaled back.", _picker_up, (_READY,), over=(_PICKER,)),
+    Step(
+        "Somebody changes the selector of a PodMonitor, which the operator does not watch: worth "
+        "knowing, and no fault.",
+        _drift,
+        (_DRIFT,),
+    ),
+)
+
+MODELSERVICE: Final = Story(_flags, _STEPS, beside=OtterScale)

@@ -1,0 +1,210 @@
+"""The story of a ModelServing: prefill and decode roles, scaling, a rollout, and a lost pod."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import yaml
+
+from lab.demo.kthena import MODELSERVINGS, Kthena, Role
+from lab.demo.role_events import RoleEvents
+from lab.demo.stack import namespace
+from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
+from lab.sandbox.objects import Object, copy_json, dig, name_of
+from lab.sandbox.sandbox import Sandbox
+from reporter.stacks.kthena import reasons as m
+
+NAMESPACE: Final = "kthena-models"
+NAME: Final = "qwen3"
+
+_LOST: Final = f"{NAME}-0-prefill-0-1"
+_NEW_IMAGE: Final = "vllm/vllm-openai:v0.15.0"
+
+_SUBJECT: Final = f"modelserving/{NAMESPACE}/{NAME}"
+_READY: Final = Expected(m.READY, _SUBJECT)
+_STUCK: Final = Expected(m.ROLE_CREATING, _SUBJECT, "prefill-0")
+
+_PACKAGED: Final = Path(__file__).parent / "crds"
+_CHECKOUT: Final = (
+    Path(__file__).resolve().parents[2] / "helm/productionstack-status-reporter/files/crds"
+)
+
+
+def load_crd() -> Object:
+    """Return the CustomResourceDefinition of ModelServings, with `status.roleStatuses`."""
+    folder = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+    crd: Object = yaml.safe_load((folder / "modelservings.yaml").read_text("utf-8"))
+    return crd
+
+
+def _template(image: str) -> Object:
+    return {"spec": {"containers": [{"name": "vllm", "image": image}]}}
+
+
+def _role(name: str, replicas: int, workers: int) -> Object:
+    role = {"name": name, "replicas": replicas, "workerReplicas": workers}
+    role["entryTemplate"] = _template("vllm/vllm-openai:v0.14.0")
+    return role | ({"workerTemplate": copy_json(role["entryTemplate"])} if workers else {})
+
+
+def modelserving() -> Object:
+    """Return the ModelServing: two groups of a prefill instance of two pods and two decode ones."""
+    return {
+        "apiVersion": "workload.serving.volcano.sh/v1alpha1",
+        "kind": "ModelServing",
+        "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "spec": {
+            "replicas": 2,
+            "template": {"roles": [_role("prefill", 1, workers=1), _role("decode", 2, workers=0)]},
+        },
+    }
+
+
+def _controller() -> Object:
+    labels = {"app.kubernetes.io/component": "kthena-controller-manager"}
+    container = {"name": "manager", "image": "ghcr.io/volcano-sh/kthena-controller-manager:v1.0.0"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "kthena-controller-manager", "namespace": "kthena-system"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+class Serving:
+    """A cluster with Kthena, its controller, and the Events about roles, while entered."""
+
+    def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
+        nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
+        sandbox.load([load_crd(), namespace(NAMESPACE), namespace("kthena-system")])
+        sandbox.create(_controller())
+        self.sandbox = sandbox
+        self.kthena = Kthena(sandbox, NAMESPACE, NAME, node=nodes[0], now=present, tell=self._show)
+        self._say = say
+        self._events = RoleEvents(sandbox.url, NAMESPACE, say)
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self._events)
+        await self._stack.enter_async_context(self.kthena)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    def _show(self, changes: Sequence[tuple[Role, str]]) -> None:
+        """Print what the status says anew, a line for each group."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for role, state in changes:
+            groups.setdefault((role.group, state or "NotFound or left out"), []).append(role.id)
+        for (group, state), roles in groups.items():
+            self._say(f"# status.roleStatuses: {group}: {', '.join(roles)} {state}")
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether all that a step brings has happened, and is in the status."""
+        return self.kthena.at_rest
+
+    def lines(self) -> Iterator[str]:
+        """Yield the status, shortened."""
+        status = (self.kthena.modelserving or {}).get("status") or {}
+        groups: dict[str, list[str]] = {}
+        for each in status.get("roleStatuses") or ():
+            text = f"{each['roleID']} {each['status']}"
+            groups.setdefault(each["servingGroupName"], []).append(text)
+        if not groups:
+            return
+        command = f"kubectl -n {NAMESPACE} get modelserving {NAME} -o jsonpath"
+        yield f"# {command}={{.status.roleStatuses}}"
+        yield from (f"#   {group}: {', '.join(roles)}" for group, roles in groups.items())
+
+    async def finish(self, seconds: float) -> None:
+        """Wait for the role Events that the limit of ten a minute holds back."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._events.until_accounted(len(self.kthena.history))
+
+    def faults(self) -> Iterator[str]:
+        """Yield what was wrong with the role Events."""
+        yield from self._events.faults(self.kthena.history)
+
+    def verdict(self) -> str:
+        """Return how many changes there were and how they were told."""
+        events, changes = self._events, len(self.kthena.history)
+        waiting = changes - events.accounted
+        text = f"{changes} changes of roles: {events.told} told, {events.untold} only counted"
+        return f"{text}, {waiting} still to come, for ten Events a minute are the limit."
+
+
+def _serving(scene: Scene) -> Serving:
+    if not isinstance(scene.beside, Serving):
+        raise TypeError("this story needs a cluster with Kthena")
+    return scene.beside
+
+
+def _create(scene: Scene) -> None:
+    _serving(scene).sandbox.create(modelserving())
+
+
+def _scale(scene: Scene) -> None:
+    _serving(scene).sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE)
+
+
+def _roll_out(scene: Scene) -> None:
+    serving = _serving(scene)
+    roles = copy_json(dig(serving.kthena.modelserving, "spec", "template", "roles"))
+    for role in roles:
+        for template in ("entryTemplate", "workerTemplate"):
+            if template in role:
+                role[template] = _template(_NEW_IMAGE)
+    patch = {"spec": {"template": {"roles": roles}}}
+    serving.sandbox.patch(MODELSERVINGS, NAME, patch, namespace=NAMESPACE)
+
+
+def _lose(scene: Scene) -> None:
+    kthena = _serving(scene).kthena
+    kthena.pull(fails=True)
+    kthena.lose_pod(_LOST)
+
+
+def _mend(scene: Scene) -> None:
+    _serving(scene).kthena.pull(fails=False)
+
+
+def _flags(_pace: Pace) -> tuple[str, ...]:
+    return ("--scrape-via=off", "--modelserving-status=full", "--role-events")
+
+
+_STEPS: Final = (
+    HEALTHY,
+    Step(
+        f"kubectl apply of ModelServing {NAME}: two groups, each with prefill (an entry and a "
+        "worker pod) and two of decode.",
+        _create,
+        (_READY,),
+    ),
+    Step(f"kubectl -n {NAMESPACE} scale modelserving {NAME} --replicas=3", _scale),
+    Step("A new image: Kthena replaces one group after another.", _roll_out, seconds=60.0),
+    Step(
+        f"Pod {_LOST} is lost with the registry away: Kthena makes its instance of prefill anew, "
+        "whose image cannot be pulled.",
+        _lose,
+        (_STUCK,),
+    ),
+    Step("The registry is back.", _mend, (_READY,), over=(_STUCK,)),
+)
+
+MODELSERVING: Final = Story(_flags, _STEPS, beside=Serving)

@@ -1,0 +1,279 @@
+"""OtterScale's operator and a ModelService, played in the sandbox."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from lab.demo.stack import namespace
+from lab.demo.story import CHAT
+from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
+from lab.sandbox.sandbox import Sandbox
+from lab.sandbox.storage import Change
+from lab.sandbox.times import format_time
+from lab.sandbox.workloads import running_status
+from reporter.model.objects import Deployment
+from reporter.stacks.otterscale.derived.observe import observe
+from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import wanted
+from reporter.stacks.otterscale.objects import ModelService
+
+NAMESPACE: Final = "otterscale-models"
+NAME: Final = "qwen3"
+
+MODELSERVICES: Final = "modelservices.model.otterscale.io"
+DEPLOYMENTS: Final = "deployments.apps"
+DECODE: Final = f"{NAME}-decode"
+PREFILL: Final = f"{NAME}-prefill"
+_CRDS: Final = (
+    ("model.otterscale.io", "v1alpha1", "modelservices", "ModelService"),
+    ("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
+    ("monitoring.coreos.com", "v1", "podmonitors", "PodMonitor"),
+    ("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor"),
+)
+
+
+def modelservice() -> Object:
+    """Return the ModelService: a decode and a prefill pod behind an endpoint picker."""
+    return {
+        "apiVersion": "model.otterscale.io/v1alpha1",
+        "kind": "ModelService",
+        "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "spec": {
+            "model": {
+                "name": "Qwen/Qwen3-0.6B",
+                "image": "registry.example.com/models/qwen3-0.6b:v1",
+                "imagePullSecrets": [{"name": "registry"}],
+            },
+            "engine": {"port": 8000},
+            "accelerator": {"type": "nvidia"},
+            "decode": {"replicas": 1},
+            "prefill": {"replicas": 1},
+            "routingProxy": {"targetPort": 8200},
+            "inferencePool": {
+                "endpointPicker": {"replicas": 1, "port": 9002, "failureMode": "FailClose"}
+            },
+            "httpRoute": {"gatewayRef": {"name": f"{CHAT}-gw", "namespace": CHAT}},
+        },
+    }
+
+
+class OtterScale:
+    """A cluster with OtterScale's operator, which makes what is missing only when it is told to.
+
+    While entered it writes the status as the operator does, from the Deployments.
+    """
+
+    def __init__(self, sandbox: Sandbox, _say: object) -> None:
+        sandbox.load([*map(_crd, _CRDS), namespace(NAMESPACE), namespace("otterscale-system")])
+        sandbox.create(_operator())
+        self.sandbox = sandbox
+        self._collection = sandbox.storage.collection(DEPLOYMENTS)
+        self._due: asyncio.Handle | None = None
+
+    async def __aenter__(self) -> Self:
+        self._collection.subscribers.append(self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._collection.subscribers.remove(self)
+        if self._due is not None:
+            self._due.cancel()
+
+    def notify(self, change: Change) -> None:
+        """Look at the Deployments soon; part of what the sandbox calls."""
+        if change.new.key.namespace == NAMESPACE and self._due is None:
+            self._due = asyncio.get_running_loop().call_soon(self._write_status)
+
+    def end(self) -> None:
+        """Do nothing; part of what the sandbox calls."""
+
+    @property
+    def service(self) -> Object | None:
+        """The ModelService, None before it is created."""
+        return self.sandbox.get(MODELSERVICES, NAME, namespace=NAMESPACE)
+
+    def make(self) -> None:
+        """Make what is missing, and write the status."""
+        if (service := self.service) is None:
+            return
+        typed = msgspec.convert(service, ModelService)
+        for manifest in wanted(typed, OperatorSettings(kit_image="kitops:v1")):
+            document = copy_json(dict(manifest.document))
+            resource = self.sandbox.registry.by_kind(manifest.ref.api_version, manifest.ref.kind)
+            if resource is None:
+                continue  # Secrets and RBAC objects, which nobody here reads
+            place = {"namespace": manifest.ref.namespace} if manifest.ref.namespace else {}
+            if self.sandbox.get(resource.collection, manifest.ref.name, **place) is None:
+                self.sandbox.create(document)
+        self._take_up()
+        self._write_status()
+
+    def _take_up(self) -> None:
+        """Let the Gateway take up route and pool, as its controller does."""
+        accepted: list[JSON] = [
+            {"type": each, "status": "True", "reason": each, "lastTransitionTime": self.now}
+            for each in ("Accepted", "ResolvedRefs")
+        ]
+        reference: JSON = {"kind": "Gateway", "name": f"{CHAT}-gw", "namespace": CHAT}
+        parent: JSON = {
+            "parentRef": reference,
+            "controllerName": "istio.io/gateway-controller",
+            "conditions": accepted,
+        }
+        for resource in (
+            "httproutes.gateway.networking.k8s.io",
+            "inferencepools.inference.networking.k8s.io",
+        ):
+            self._patch_status(resource, NAME, {"parents": [parent]})
+
+    def _write_status(self) -> None:
+        self._due = None
+        service = self.service
+        if service is None:
+            return
+        status = self._observed(service)
+        before = service.get("status") or {}
+        if before != status:
+            gone: Object = {key: None for key in before if key not in status}
+            self._patch_status(MODELSERVICES, NAME, {**gone, **status})
+
+    def _observed(self, service: Object) -> Object:
+        typed = msgspec.convert(service, ModelService)
+        status = dict(observe(typed, self._deployment(DECODE), self._deployment(PREFILL)))
+        conditions = status["conditions"]
+        found: list[Mapping[str, object]] = list(conditions) if isinstance(conditions, list) else []
+        status["conditions"] = [{"lastTransitionTime": self.now, **each} for each in found]
+        observed: Object = copy_json(status)
+        return observed
+
+    def _deployment(self, name: str) -> Deployment | None:
+        found = self.sandbox.get(DEPLOYMENTS, name, namespace=NAMESPACE)
+        return None if found is None else msgspec.convert(found, Deployment)
+
+    def unpack(self, *, fails: bool) -> None:
+        """Let the decode pod fail to unpack its model, or run."""
+        for pod in self.sandbox.list("pods", namespace=NAMESPACE):
+            if not name_of(pod).startswith(DECODE):
+                continue
+            address = str(dig(pod, "status", "podIP"))
+            status = running_status(pod, now=self.now, address=address)
+            if fails:
+                status = _unpack_fails(status, self.now)
+            else:
+                status["initContainerStatuses"] = None
+            self._patch_status("pods", name_of(pod), status)
+
+    @property
+    def now(self) -> str:
+        """The time, as the sandbox has it."""
+        return format_time(self.sandbox.storage.clock())
+
+    def _patch_status(self, resource: str, name: str, status: Object) -> None:
+        self.sandbox.patch(
+            resource, name, {"status": status}, namespace=NAMESPACE, subresource="status"
+        )
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the status is written."""
+        return self._due is None
+
+    def lines(self) -> Iterator[str]:
+        """Yield what `kubectl get modelservice` says: the operator's view of it."""
+        service = self.service
+        if service is None:
+            return
+        phase = dig(service, "status", "phase")
+        counts = ", ".join(
+            f"{role} {dig(service, 'status', f'{role}Ready') or 0}"
+            f"/{dig(service, 'status', f'{role}Replicas') or 0}"
+            for role in ("decode", "prefill")
+        )
+        yield f"# kubectl -n {NAMESPACE} get modelservice {NAME}: phase {phase}, {counts}"
+
+    async def finish(self, _seconds: float) -> None:
+        """Return at once: nothing is still to come."""
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing: the Events say it all."""
+        yield from ()
+
+    def verdict(self) -> str:
+        """Return what is said at the end."""
+        return "All the while the operator's phase said Ready, but for the pod that did not run."
+
+
+def _unpack_fails(running: Object, now: str) -> Object:
+    ended: Object = {"exitCode": 1, "reason": "Error", "finishedAt": now}
+    back_off: Object = {"waiting": {"reason": "CrashLoopBackOff"}}
+    waits: Object = {"waiting": {"reason": "PodInitializing"}}
+    conditions = [
+        {**each, "status": "True" if each["type"] == "PodScheduled" else "False"}
+        for each in running["conditions"]
+    ]
+    return {
+        **running,
+        "phase": "Pending",
+        "conditions": conditions,
+        "initContainerStatuses": [
+            {
+                "name": "model-unpack",
+                "image": "kitops:v1",
+                "imageID": "",
+                "ready": False,
+                "restartCount": 3,
+                "state": back_off,
+                "lastState": {"terminated": ended},
+            }
+        ],
+        "containerStatuses": [
+            {**each, "ready": False, "started": False, "state": waits}
+            for each in running["containerStatuses"]
+        ],
+    }
+
+
+def _crd(row: tuple[str, str, str, str]) -> Object:
+    group, version, plural, kind = row
+    schema: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served: Object = {
+        "name": version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+            "versions": [served],
+        },
+    }
+
+
+def _operator() -> Object:
+    labels = {"control-plane": "controller-manager", "app.kubernetes.io/name": "model-operator"}
+    container = {"name": "manager", "image": "ghcr.io/otterscale/model-operator:v0.9.0"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "model-operator-controller-manager", "namespace": "otterscale-system"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }

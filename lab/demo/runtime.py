@@ -1,0 +1,63 @@
+"""The story of what the pages of model pods tell: a slow download, and a full KV cache."""
+
+from typing import Final
+
+from lab.demo.story import CHAT, HEALTHY, SEARCH, Expected, Pace, Scene, Step, Story
+from lab.simulation.phases import Phase
+from reporter.catalogue import runtime as t
+
+_MISTRAL: Final = "mistral-7b"
+_PHI: Final = "phi-4-mini"
+
+_SLOW: Final = Expected(t.DOWNLOAD_SLOW, f"inferenceset/{SEARCH}/{_MISTRAL}", "at 5.0 MB/s")
+_FULL: Final = Expected(t.KV_CACHE, f"inferenceset/{CHAT}/{_PHI}", "while requests wait for room")
+
+
+def _flags(pace: Pace) -> tuple[str, ...]:
+    return (
+        "--scrape-interval-seconds=1",
+        f"--weight-download-window-seconds={pace.window}",
+        f"--runtime-window={t.KV_CACHE}={pace.window}",
+    )
+
+
+def _slow_download(scene: Scene) -> None:
+    scene.pods.of(SEARCH, _MISTRAL).become(Phase.DOWNLOADING, speed=5e6)
+    scene.cluster.replace_pod(SEARCH, _MISTRAL)
+
+
+def _fast_download(scene: Scene) -> None:
+    scene.pods.of(SEARCH, _MISTRAL).become(Phase.DOWNLOADING, speed=300e6)
+
+
+def _served(scene: Scene) -> None:
+    scene.pods.of(SEARCH, _MISTRAL).become(Phase.SERVING)
+    scene.cluster.pod_ready(SEARCH, _MISTRAL)
+
+
+def _many_requests(scene: Scene) -> None:
+    scene.pods.of(CHAT, _PHI).become(Phase.SATURATED)
+
+
+def _fewer_requests(scene: Scene) -> None:
+    scene.pods.of(CHAT, _PHI).become(Phase.SERVING)
+
+
+_STEPS: Final = (
+    HEALTHY,
+    Step(
+        "A pod of mistral-7b is replaced, and the new one downloads its weights at 5 MB/s.",
+        _slow_download,
+        (_SLOW,),
+    ),
+    Step("The registry is quick again: 300 MB/s.", _fast_download, over=(_SLOW,)),
+    Step("The pod is Ready and serves.", _served),
+    Step(
+        "phi-4-mini gets more requests than its KV cache holds: they wait for room.",
+        _many_requests,
+        (_FULL,),
+    ),
+    Step("Half of the clients go.", _fewer_requests, over=(_FULL,)),
+)
+
+RUNTIME: Final = Story(_flags, _STEPS, scrapes=True)

@@ -1,0 +1,60 @@
+"""The sample production stack of the demo: the healthy example, as if made a moment ago."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final, TypeAlias, cast
+
+from lab.sandbox.objects import JSON, Object
+from reporter.model.instant import rfc3339
+from reporter.snapshot.documents import Document, read_documents
+
+Folder: TypeAlias = Path
+
+AGE: Final = timedelta(minutes=20)
+"""How old the stack pretends to be: settled, yet young enough to be told that it is ready."""
+
+_PACKAGED: Final = Path(__file__).parent / "healthy-stack"
+_CHECKOUT: Final = Path(__file__).resolve().parents[2] / "examples" / "healthy-stack"
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+def folder() -> Folder:
+    """Return where the documents are: in the installed package, else in the checkout."""
+    return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+
+
+def namespace(name: str) -> Object:
+    """Return a Namespace."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def load_stack(now: datetime) -> list[JSON]:
+    """Return the documents with every time set to `AGE` before `now`."""
+    moment = rfc3339(now - AGE)
+    return [_retimed(item, moment) for item in _items(read_documents([folder()]))]
+
+
+def _items(documents: Iterator[object]) -> Iterator[JSON]:
+    for document in documents:
+        if not isinstance(document, Document):
+            continue
+        value = cast("JSON", document.value)
+        items = value.get("items") if isinstance(value, dict) else None
+        found: Sequence[JSON] = items if isinstance(items, list) else [value]
+        yield from (each for each in found if not _is_event(each))
+
+
+def _is_event(value: JSON) -> bool:
+    return isinstance(value, dict) and value.get("kind") == "Event"
+
+
+def _retimed(value: JSON, moment: str) -> JSON:
+    if isinstance(value, str):
+        return moment if _TIME.fullmatch(value) else value
+    if isinstance(value, list):
+        return [_retimed(each, moment) for each in value]
+    if isinstance(value, dict):
+        return {key: _retimed(each, moment) for key, each in value.items()}
+    return value

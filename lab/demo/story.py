@@ -1,0 +1,287 @@
+"""What a story of the demo is made of: what is done to the cluster, and the Events that tell it."""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from lab.demo.models import ModelPods
+from lab.sandbox.objects import JSON
+from lab.sandbox.sandbox import Sandbox
+from reporter.catalogue import reasons as c
+from reporter.model.instant import rfc3339
+
+CHAT: Final = "chat-models"
+CODE: Final = "code-models"
+SEARCH: Final = "search-models"
+
+_READY_CONDITIONS: Final = ("Ready", "ContainersReady")
+_KEPT_METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
+
+
+def present() -> str:
+    """Return the time as the API writes it."""
+    return rfc3339(datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An Event that a step must bring: its reason, its subject, and text it must contain."""
+
+    reason: str
+    subject: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is done to the cluster.
+
+    Attributes:
+        told: what was done, as an operator would say it.
+        act: does it.
+        expected: the Events that follow, in any order.
+        over: Events whose episode ends.
+        seconds: how much longer than usual it may take.
+
+    """
+
+    told: str
+    act: Callable[["Scene"], None]
+    expected: tuple[Expected, ...] = ()
+    over: tuple[Expected, ...] = ()
+    seconds: float = 0.0
+
+
+class Beside(Protocol):
+    """What goes on in the cluster beside what the steps do, and what there is to say of it."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether all that a step brings has happened."""
+
+    def lines(self) -> Iterable[str]:
+        """Return what is printed at the end of a step."""
+
+    async def finish(self, seconds: float) -> None:
+        """Wait so long, after the last step, for what is still to come."""
+
+    def faults(self) -> Iterable[str]:
+        """Return, at the end, what was not as it must be."""
+
+    def verdict(self) -> str:
+        """Return what is said at the end if nothing was; empty for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Steps, and how the daemon has to run for them.
+
+    Attributes:
+        flags: of the daemon, beside those that every story has.
+        steps: one after another.
+        scrapes: whether there are simulated pods, which the daemon scrapes.
+        beside: what else goes on in the sandbox, given what prints a line.
+
+    """
+
+    flags: Callable[["Pace"], tuple[str, ...]]
+    steps: tuple[Step, ...]
+    scrapes: bool = False
+    beside: (
+        Callable[[Sandbox, Callable[[str], None]], AbstractAsyncContextManager[Beside]] | None
+    ) = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a story is told, in seconds.
+
+    Attributes:
+        grace: the daemon's grace.
+        window: how long a fault of a serving pod must last.
+        quiet: how long after a step no further Event may come.
+        late: how long to wait after the last step for what a limit of writes holds back.
+
+    """
+
+    grace: int
+    window: int
+    quiet: float
+    late: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a story happens."""
+
+    cluster: "Cluster"
+    pods: ModelPods
+    beside: Beside | None = None
+
+
+class Cluster:
+    """The sandbox with the words of the story."""
+
+    def __init__(self, sandbox: Sandbox, now: Callable[[], str]) -> None:
+        self._sandbox = sandbox
+        self._now = now
+
+    def scale(self, namespace: str, deployment: str, replicas: int) -> None:
+        """Scale a Deployment."""
+        self._sandbox.scale("deployments.apps", deployment, replicas, namespace=namespace)
+
+    def condition(
+        self,
+        resource: str,
+        namespace: str,
+        owner: str,
+        type_: str,
+        status: str,
+        reason: str,
+        message: str,
+    ) -> None:
+        """Set a condition of every object whose name begins with `owner`."""
+        for obj in self._named(resource, namespace, owner):
+            name, conditions = _name(obj), _list(obj, "status", "conditions")
+            fresh: JSON = {
+                "type": type_,
+                "status": status,
+                "reason": reason,
+                "message": message,
+                "lastTransitionTime": self._now(),
+            }
+            others = [each for each in conditions if _field(each, "type") != type_]
+            self._patch_status(resource, namespace, name, {"conditions": [*others, fresh]})
+
+    def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
+        """Let the images of the model's pods fail to be pulled, or arrive."""
+        for obj in self._named("pods", namespace, owner):
+            statuses = [
+                {**each, "ready": not fails, "state": self._container_state(fails=fails)}
+                for each in _list(obj, "status", "containerStatuses")
+                if isinstance(each, dict)
+            ]
+            conditions = [
+                {**each, "status": "False" if fails else "True"}
+                if _field(each, "type") in _READY_CONDITIONS
+                else each
+                for each in _list(obj, "status", "conditions")
+                if isinstance(each, dict)
+            ]
+            phase = "Pending" if fails else "Running"
+            status: JSON = {
+                "phase": phase,
+                "containerStatuses": [*statuses],
+                "conditions": [*conditions],
+            }
+            self._patch_status("pods", namespace, _name(obj), status)
+
+    def replace_pod(self, namespace: str, owner: str) -> None:
+        """Put a new pod, whose container runs and is not ready yet, in the place of the first one."""
+        old = self._named("pods", namespace, owner)[0]
+        meta = {k: each for k, each in _dict(old, "metadata").items() if k in _KEPT_METADATA}
+        now = self._now()
+        status: dict[str, JSON] = {
+            **_dict(old, "status"),
+            "phase": "Running",
+            "startTime": now,
+            "conditions": [
+                {
+                    "type": _field(each, "type"),
+                    "status": "False" if _field(each, "type") in _READY_CONDITIONS else "True",
+                    "lastTransitionTime": now,
+                }
+                for each in _list(old, "status", "conditions")
+            ],
+            "containerStatuses": [
+                {**each, "ready": False, "started": False, "state": {"running": {"startedAt": now}}}
+                for each in _list(old, "status", "containerStatuses")
+                if isinstance(each, dict)
+            ],
+        }
+        self._sandbox.delete("pods", _name(old), namespace=namespace)
+        self._sandbox.create({**old, "metadata": meta, "status": {}})
+        self._patch_status("pods", namespace, _name(old), status)
+
+    def pod_ready(self, namespace: str, owner: str) -> None:
+        """Let the start of the model's pods be over."""
+        for obj in self._named("pods", namespace, owner):
+            now = self._now()
+            conditions: list[JSON] = [
+                {**each, "status": "True", "lastTransitionTime": now}
+                if each.get("status") != "True"
+                else each
+                for each in _list(obj, "status", "conditions")
+                if isinstance(each, dict)
+            ]
+            statuses: list[JSON] = [
+                {**each, "ready": True, "started": True}
+                for each in _list(obj, "status", "containerStatuses")
+                if isinstance(each, dict)
+            ]
+            status: JSON = {"conditions": conditions, "containerStatuses": statuses}
+            self._patch_status("pods", namespace, _name(obj), status)
+
+    def remove_crd(self, name: str) -> None:
+        """Delete a CustomResourceDefinition."""
+        self._sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", name)
+
+    def _container_state(self, *, fails: bool) -> JSON:
+        if not fails:
+            return {"running": {"startedAt": self._now()}}
+        text = "Back-off pulling image registry.example/vllm:typo"
+        return {"waiting": {"reason": "ImagePullBackOff", "message": text}}
+
+    def _named(self, resource: str, namespace: str, owner: str) -> list[dict[str, JSON]]:
+        found = self._sandbox.list(resource, namespace=namespace)
+        return [obj for obj in found if _name(obj).startswith(owner) and "epp" not in _name(obj)]
+
+    def _patch_status(self, resource: str, namespace: str, name: str, status: JSON) -> None:
+        self._sandbox.patch(
+            resource, name, {"status": status}, namespace=namespace, subresource="status"
+        )
+
+
+def _name(obj: dict[str, JSON]) -> str:
+    return str(_field(obj.get("metadata"), "name"))
+
+
+def _field(value: JSON, key: str) -> JSON:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _list(obj: JSON, *path: str) -> list[JSON]:
+    for key in path:
+        obj = _field(obj, key)
+    return obj if isinstance(obj, list) else []
+
+
+def _dict(obj: JSON, key: str) -> dict[str, JSON]:
+    found = _field(obj, key)
+    return found if isinstance(found, dict) else {}
+
+
+def nothing(_scene: Scene) -> None:
+    """Only look."""
+
+
+MODELS: Final = (
+    f"{CHAT}/llama-3-1-8b",
+    f"{CHAT}/phi-4-mini",
+    f"{CODE}/qwen2-5-coder-7b",
+    f"{SEARCH}/mistral-7b",
+    f"{SEARCH}/gemma-3-4b",
+)
+
+HEALTHY: Final = Step(
+    "The stack is healthy: three workload namespaces, five InferenceSets.",
+    nothing,
+    (
+        Expected(c.CLUSTER_READY, "cluster"),
+        *(Expected(c.HARNESS_READY, f"namespace/{name}") for name in (CHAT, CODE, SEARCH)),
+        *(Expected(c.MODEL_READY, f"inferenceset/{name}") for name in MODELS),
+    ),
+)
+"""How each story begins."""

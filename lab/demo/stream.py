@@ -1,0 +1,119 @@
+"""Our Events as a watch brings them, printed like `kubectl get events -w`."""
+
+import asyncio
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+import aiohttp
+import msgspec
+
+from lab.demo.story import Expected
+from reporter.catalogue.reasons import BY_NAME
+from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
+from reporter.model.objects import Event
+from reporter.resolution.records import Record, RecordState, record_of
+
+_WIDTHS: Final = (9, 7, 38, 46)
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    type: str
+    object: Event
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEvent:
+    """One frame of the watch; `new` says that the Event is not one seen before."""
+
+    record: Record
+    new: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether it only says that an episode is over."""
+        says_ready = BY_NAME[self.record.event.reason].says_ready
+        return self.record.state is RecordState.OVER and not says_ready
+
+    @staticmethod
+    def header() -> str:
+        """Return the heading of the columns."""
+        return columns("LAST SEEN", "TYPE", "REASON", "OBJECT") + "MESSAGE"
+
+    def line(self) -> str:
+        """Return the line that kubectl prints."""
+        event = self.record.event
+        involved = event.involved_object
+        where = f"{involved.kind.lower()}/{involved.name}"
+        return columns("0s", event.type, event.reason, where) + event.message
+
+    def is_(self, expected: Expected) -> bool:
+        """Tell whether this is an expected Event."""
+        return self.becomes(expected) and expected.text in self.record.event.message
+
+    def becomes(self, expected: Expected) -> bool:
+        """Tell whether this is an expected Event, be it that its message has yet to follow.
+
+        What is done to several objects at once may be seen one object after the other.
+        """
+        key = self.record.key
+        return (key.reason, str(key.subject)) == (expected.reason, expected.subject)
+
+
+def columns(*cells: str) -> str:
+    """Return the columns before the message, as wide as they are in every line."""
+    return "".join(cell.ljust(width) + " " for cell, width in zip(cells, _WIDTHS, strict=True))
+
+
+class EventStream:
+    """Watches our Events over HTTP from when it is opened."""
+
+    def __init__(self, url: str) -> None:
+        self._url = f"{url}/api/v1/namespaces/{EVENT_NAMESPACE}/events"
+        self._known: dict[str, str] = {}
+        self._queue: asyncio.Queue[SeenEvent] = asyncio.Queue()
+        self._session: aiohttp.ClientSession | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
+        self._task = asyncio.create_task(self._watch(self._session))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+
+    async def next(self, deadline: float) -> SeenEvent | None:
+        """Return the next Event, None if none comes before the loop's clock shows `deadline`."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._queue.get()
+        except TimeoutError:
+            return None
+
+    async def _watch(self, session: aiohttp.ClientSession) -> None:
+        params = {"watch": "true", "labelSelector": EVENTS.label_selector}
+        async with session.get(self._url, params=params) as answer:
+            answer.raise_for_status()
+            async for line in answer.content:
+                frame = msgspec.json.decode(line, type=_Frame)
+                record = record_of(frame.object)
+                if frame.type == "DELETED" or record is None:
+                    continue
+                self._note(record)
+
+    def _note(self, record: Record) -> None:
+        """Queue an Event if what kubectl prints of it has changed."""
+        name, shown = record.event.name, f"{record.state} {record.event.message}"
+        if self._known.get(name) != shown:
+            self._queue.put_nowait(SeenEvent(record, new=name not in self._known))
+        self._known[name] = shown

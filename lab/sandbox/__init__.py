@@ -1,0 +1,10 @@
+"""An embedded Kubernetes API server, for the demo, for tests, and for trying things out."""
+
+from lab.sandbox.access import Access, Rule
+from lab.sandbox.errors import ApiError
+from lab.sandbox.faults import Fault, Faults
+from lab.sandbox.requests import RequestLog
+from lab.sandbox.sandbox import Sandbox
+from lab.sandbox.serve import serve
+
+__all__ = ["Access", "ApiError", "Fault", "Faults", "RequestLog", "Rule", "Sandbox", "serve"]

@@ -1,0 +1,215 @@
+"""Who owns which field: server-side apply, and the bookkeeping for every other write."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from lab.sandbox.errors import ApiError
+from lab.sandbox.fieldsets import (
+    Leaves,
+    Manager,
+    Path,
+    key_element,
+    leaves,
+    read_managers,
+    readable,
+    value_element,
+)
+from lab.sandbox.listtypes import ListType, TypeWalker
+from lab.sandbox.objects import JSON, Object, copy_json, meta
+
+
+def track_update(new: Object, old: Object | None, writer: Manager, walker: TypeWalker) -> None:
+    """Set managedFields of `new` after a write that is no apply."""
+    given = meta(new).get("managedFields")
+    # Leaving the list out keeps it; writing an empty one resets it.
+    managers = read_managers(new if given is not None or old is None else old)
+    before = leaves(old, walker, containers=True) if old is not None else {}
+    after = leaves(new, walker, containers=True)
+    changed, removed = _compare(before, after)
+    mine = next((item for item in managers if item.is_same_writer(writer)), None)
+    others = [item.without(changed | removed, writer.time) for item in managers if item is not mine]
+    paths = ((mine.paths if mine else frozenset()) | changed) - removed
+    kept = mine if mine is not None and paths == mine.paths else replace(writer, paths=paths)
+    _write(new, [*others, kept])
+
+
+def apply(
+    live: Object | None,
+    config: Object,
+    writer: Manager,
+    walker: TypeWalker,
+    *,
+    force: bool,
+) -> Object:
+    """What a server-side apply makes of the live object.
+
+    Raises:
+        ApiError: 409 when another manager owns a field that would get another value.
+    """
+    wanted = leaves(config, walker)
+    if live is None:
+        created: Object = copy_json(config)
+        _write(created, [replace(writer, paths=frozenset(wanted))])
+        return created
+    managers = read_managers(live)
+    mine = next((item for item in managers if item.is_same_writer(writer)), None)
+    others = [item for item in managers if item is not mine]
+    before = leaves(live, walker)
+    merged: Object = _merge(live, config, walker, "")
+    changed, _ = _compare(before, leaves(merged, walker))
+    # What this manager applied before, does not apply any more, and nobody else owns, goes.
+    # A map or list stays as long as anything in it does.
+    needed = {path[:end] for path in _all_paths(others, wanted) for end in range(1, len(path) + 1)}
+    dropped = (mine.paths if mine else frozenset()) - needed
+    if dropped:
+        _prune(merged, dropped, walker)
+    conflicts = [(other, sorted(other.paths & changed)) for other in others]
+    conflicts = [(other, paths) for other, paths in conflicts if paths]
+    if conflicts and not force:
+        raise _conflict(conflicts)
+    _, removed = _compare(
+        leaves(live, walker, containers=True), leaves(merged, walker, containers=True)
+    )
+    others = [item.without(changed | removed, writer.time) for item in others]
+    paths = frozenset(wanted)
+    kept = mine if mine is not None and mine.paths == paths else replace(writer, paths=paths)
+    _write(merged, [*others, kept])
+    return merged
+
+
+def _write(obj: Object, managers: Iterable[Manager]) -> None:
+    entries = [manager.entry() for manager in sorted(managers, key=_order) if manager.paths]
+    if entries:
+        meta(obj)["managedFields"] = entries
+    else:
+        meta(obj).pop("managedFields", None)
+
+
+def _all_paths(managers: Iterable[Manager], wanted: Leaves) -> Iterator[Path]:
+    yield from wanted
+    for manager in managers:
+        yield from manager.paths
+
+
+def _order(manager: Manager) -> tuple[str, ...]:
+    """Appliers before updaters, then by time."""
+    return (
+        manager.operation,
+        manager.time,
+        manager.name,
+        manager.api_version,
+        manager.subresource,
+    )
+
+
+def _compare(before: Leaves, after: Leaves) -> tuple[frozenset[Path], frozenset[Path]]:
+    changed = frozenset(
+        path for path, value in after.items() if path not in before or before[path] != value
+    )
+    return changed, frozenset(before.keys() - after.keys())
+
+
+def _conflict(conflicts: list[tuple[Manager, list[Path]]]) -> ApiError:
+    causes = []
+    parts = []
+    for manager, paths in conflicts:
+        version = manager.api_version
+        subresource = f' with subresource "{manager.subresource}"' if manager.subresource else ""
+        using = f" using {version}" if manager.operation == "Update" else ""
+        who = f'"{manager.name}"{subresource}{using}'
+        fields = [readable(path) for path in paths]
+        causes += [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field}
+            for field in fields
+        ]
+        if len(fields) == 1:
+            parts.append(f"conflict with {who}: {fields[0]}")
+        else:
+            parts.append(f"conflicts with {who}:" + "".join(f"\n- {field}" for field in fields))
+    count = len(causes)
+    message = f"Apply failed with {count} conflict{'s' * (count > 1)}: " + "\n".join(parts)
+    return ApiError(409, "Conflict", message, details={"causes": causes})
+
+
+def _merge(live: JSON, config: JSON, walker: TypeWalker, field: str) -> JSON:
+    if isinstance(config, dict) and isinstance(live, dict) and not walker.is_atomic_map():
+        merged = dict(live)
+        for name, value in config.items():
+            merged[name] = _merge(live.get(name), value, walker.child(name), name)
+        return merged
+    if isinstance(config, list) and isinstance(live, list):
+        kind = walker.list_type(field)
+        if kind.is_set:
+            return live + [item for item in config if item not in live]
+        if kind.keys:
+            return _merge_items(live, config, walker.item(), kind)
+    return copy_json(config)
+
+
+def _merge_items(
+    live: list[JSON], config: list[JSON], inner: TypeWalker, kind: ListType
+) -> list[JSON]:
+    """Merge lists of maps: items come in the order of the config, others where they stood."""
+    theirs = {key_element(item, kind, inner): item for item in live}
+    ours = {key_element(item, kind, inner): item for item in config}
+    left, wanted = deque(theirs), deque(ours)
+    shared = deque(key for key in ours if key in theirs)
+    taken: set[str] = set()
+    merged: list[JSON] = []
+    while left or wanted:
+        key = left[0] if left else ""
+        if left and key not in ours:
+            merged.append(theirs[left.popleft()])
+        elif left and shared and key != shared[0]:
+            left.popleft()  # Its place is another one in the config.
+        else:
+            if left and (key in taken or key == wanted[0]):
+                left.popleft()
+            if wanted:
+                key = wanted.popleft()
+                taken.add(key)
+                if shared and shared[0] == key:
+                    shared.popleft()
+                merged.append(_merge(theirs.get(key), ours[key], inner, ""))
+    return merged
+
+
+def _prune(obj: Object, dropped: Iterable[Path], walker: TypeWalker) -> None:
+    # Shortest first: a list item goes while the keys that tell it apart are still there.
+    for path in sorted(dropped, key=len):
+        _drop(obj, path, walker, "")
+
+
+def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
+    element, rest = path[0], path[1:]
+    if element.startswith("f:") and isinstance(node, dict):
+        name = element[2:]
+        if name not in node:
+            return
+        if not rest:
+            del node[name]
+            return
+        # The merge shares what it did not change with the live object.
+        node[name] = child = _shallow(node[name])
+        _drop(child, rest, walker.child(name), name)
+        if child in ({}, []):
+            del node[name]
+    elif isinstance(node, list):
+        kind = walker.list_type(field)
+        inner = walker.item()
+        for index, item in enumerate(node):
+            found = value_element(item) if kind.is_set else key_element(item, kind, inner)
+            if found == element:
+                if not rest:
+                    del node[index]
+                else:
+                    node[index] = copied = _shallow(item)
+                    _drop(copied, rest, inner, "")
+                return
+
+
+def _shallow(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return dict(value)
+    return list(value) if isinstance(value, list) else value

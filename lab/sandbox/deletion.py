@@ -1,0 +1,196 @@
+"""Deleting objects, and what follows from it for namespaces and custom kinds.
+
+There are no controllers, so what the namespace controller and the finalizer of custom resource
+definitions would do is done at once. What has finalizers of its own stays, and holds them up.
+"""
+
+from collections.abc import Iterable
+
+from lab.sandbox.errors import conflict, forbidden
+from lab.sandbox.objects import Object, dig, meta
+from lab.sandbox.operations import Operations
+from lab.sandbox.registry import Registry, custom_resources
+from lab.sandbox.resources import CRD_COLLECTION, Resource
+from lab.sandbox.storage import Stored
+from lab.sandbox.times import format_time
+
+_IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
+
+
+class Deletion:
+    """The delete verbs, and the reactions to what is deleted or defined."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._storage = operations.storage
+        self._registry: Registry = operations.registry
+        operations.reactions.append(self._react)
+        operations.prepare_crd = self._prepare_crd
+
+    def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        options: Object | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> tuple[Stored, bool]:
+        """Delete an object; the second value says whether it is gone."""
+        stored = self._operations.find(resource, namespace, name)
+        self._check_preconditions(resource, stored, options or {})
+        if resource.collection == "namespaces" and name in _IMMORTAL:
+            raise forbidden("", "namespaces", name, "this namespace may not be deleted")
+        if dry_run:
+            return stored, True
+        return self._delete(resource, stored)
+
+    def delete_each(self, resource: Resource, targets: Iterable[Stored]) -> None:
+        """Delete a collection's objects."""
+        for stored in targets:
+            self._delete(resource, stored)
+
+    def _delete(self, resource: Resource, stored: Stored) -> tuple[Stored, bool]:
+        obj = stored.decode(resource.api_version, resource.kind)
+        holds = meta(obj).get("finalizers")
+        if resource.collection == "namespaces":
+            holds = True
+        elif resource.collection == CRD_COLLECTION:
+            holds = holds or self._instances(stored.key.name)
+        if not holds:
+            return self._operations.remove(resource, stored), True
+        if not meta(obj).get("deletionTimestamp"):
+            meta(obj)["deletionTimestamp"] = format_time(self._storage.clock())
+            meta(obj)["deletionGracePeriodSeconds"] = 0
+            if meta(obj).get("generation"):
+                meta(obj)["generation"] += 1
+            if resource.collection == "namespaces":
+                obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+            stored = self._storage.write(resource.collection, obj)
+        if resource.collection == "namespaces":
+            self._empty_namespace(stored.key.name)
+        elif resource.collection == CRD_COLLECTION:
+            self._delete_instances(stored.key.name)
+        left = self._storage.get(resource.collection, stored.key.namespace, stored.key.name)
+        return left or stored, left is None
+
+    @staticmethod
+    def _check_preconditions(resource: Resource, stored: Stored, options: Object) -> None:
+        wanted = options.get("preconditions") or {}
+        uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+        cause = ""
+        if uid and uid != stored.uid:
+            cause = (
+                f"the UID in the precondition ({uid}) does not match the UID in record"
+                f" ({stored.uid}). The object might have been deleted and then recreated"
+            )
+        elif version and version != str(stored.version):
+            cause = (
+                f"the ResourceVersion in the precondition ({version}) does not match the"
+                f" ResourceVersion in record ({stored.version}). The object might have been modified"
+            )
+        if cause:
+            raise conflict(resource.group, resource.kind, stored.key.name, cause)
+
+    def _empty_namespace(self, name: str) -> None:
+        for collection in list(self._storage.collections.values()):
+            resource = self._registry.primary(collection.name)
+            if resource is not None and resource.namespaced:
+                self.delete_each(resource, list(collection.range(name)))
+        self._finish_namespace(name)
+
+    def _finish_namespace(self, name: str) -> None:
+        stored = self._storage.get("namespaces", "", name)
+        resource = self._registry.primary("namespaces")
+        if stored is None or resource is None:
+            return
+        obj = stored.decode("v1", "Namespace")
+        if not meta(obj).get("deletionTimestamp") or meta(obj).get("finalizers"):
+            return
+        for collection in self._storage.collections.values():
+            if next(collection.range(name), None) is not None:
+                return
+        self._operations.remove(resource, stored)
+
+    def _instances(self, collection: str) -> list[Stored]:
+        return list(self._storage.collection(collection).range())
+
+    def _delete_instances(self, collection: str) -> None:
+        resource = self._registry.primary(collection)
+        if resource is not None:
+            self.delete_each(resource, self._instances(collection))
+        self._finish_crd(collection)
+
+    def _finish_crd(self, name: str) -> None:
+        stored = self._storage.get(CRD_COLLECTION, "", name)
+        resource = self._registry.primary(CRD_COLLECTION)
+        if stored is None or resource is None or self._instances(name):
+            return
+        obj = stored.decode(resource.api_version, resource.kind)
+        if meta(obj).get("deletionTimestamp") and not meta(obj).get("finalizers"):
+            self._operations.remove(resource, stored)
+
+    def _react(self, resource: Resource, new: Stored, old: Stored | None) -> None:
+        current = self._storage.get(resource.collection, new.key.namespace, new.key.name)
+        if resource.collection == CRD_COLLECTION:
+            self._serve(new.key.name, new if current is not None else None, old)
+        elif current is None:
+            if resource.namespaced:
+                self._finish_namespace(new.key.namespace)
+            if resource.custom:
+                self._finish_crd(resource.collection)
+
+    def _serve(self, name: str, new: Stored | None, old: Stored | None) -> None:
+        """Start, change or stop serving a custom kind."""
+        resource = self._registry.primary(CRD_COLLECTION)
+        if resource is None:
+            return
+        before = self._spec(resource, old) if old is not None else None
+        after = self._spec(resource, new) if new is not None else None
+        if before == after:
+            return
+        collection = self._storage.collection(name)
+        self._registry.remove_collection(name)
+        if new is not None:
+            for served in custom_resources(new.decode(resource.api_version, resource.kind)):
+                self._registry.add(served)
+        if before is not None:
+            # The watch cache is built anew: versions of before are too old for it.
+            collection.compact(self._storage.version)
+            collection.end_subscriptions()
+
+    @staticmethod
+    def _spec(resource: Resource, stored: Stored) -> Object | None:
+        return dig(stored.decode(resource.api_version, resource.kind), "spec") or None
+
+    def _prepare_crd(self, crd: Object, old: Object | None) -> None:
+        """Give a custom resource definition the status of one that is served."""
+        now = format_time(self._storage.clock())
+        spec = crd.get("spec") or {}
+        status = dict(crd.get("status") or {})
+        if old is not None and spec == old.get("spec") and status.get("conditions"):
+            return
+        versions = [item.get("name") for item in spec.get("versions") or () if item.get("storage")]
+        conditions = status.get("conditions") or [
+            {
+                "type": "NamesAccepted",
+                "status": "True",
+                "lastTransitionTime": now,
+                "reason": "NoConflicts",
+                "message": "no conflicts found",
+            },
+            {
+                "type": "Established",
+                "status": "True",
+                "lastTransitionTime": now,
+                "reason": "InitialNamesAccepted",
+                "message": "the initial names have been accepted",
+            },
+        ]
+        stored_versions = list(status.get("storedVersions") or ())
+        stored_versions += [item for item in versions if item not in stored_versions]
+        crd["status"] = {
+            "conditions": conditions,
+            "acceptedNames": spec.get("names") or {},
+            "storedVersions": stored_versions,
+        }

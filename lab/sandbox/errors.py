@@ -1,0 +1,263 @@
+"""Failures as the API server tells them: Status objects with code, reason and details."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.sandbox.objects import JSON, Object, encode
+
+OPTIMISTIC_LOCK = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+class ApiError(Exception):
+    """A request that is answered by a Status object."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: Object | None = None,
+        metadata: Object | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.metadata = metadata or {}
+        self.retry_after = retry_after
+
+    def status(self) -> Object:
+        """The Status object of this failure."""
+        status: Object = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": self.metadata,
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.details is not None:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
+
+
+class UnknownPathError(Exception):
+    """A path of no served group: plain text, no Status."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One refused field; `kind` is the cause's reason, such as FieldValueInvalid."""
+
+    kind: str
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def invalid_value(field: str, value: JSON, detail: str) -> FieldError:
+    """A field with a value that is not allowed."""
+    shown = "null" if value is None else encode(value).decode()
+    return FieldError("FieldValueInvalid", field, f"Invalid value: {shown}: {detail}")
+
+
+def required_value(field: str, detail: str = "") -> FieldError:
+    """A field that is missing."""
+    return FieldError(
+        "FieldValueRequired", field, "Required value" + (f": {detail}" if detail else "")
+    )
+
+
+def forbidden_value(field: str, detail: str) -> FieldError:
+    """A field that may not be set, or not to this."""
+    return FieldError("FieldValueForbidden", field, f"Forbidden: {detail}")
+
+
+def unsupported_value(field: str, value: JSON, allowed: Sequence[JSON]) -> FieldError:
+    """A field with a value outside its enumeration."""
+    names = ", ".join(f'"{item}"' for item in allowed)
+    return FieldError(
+        "FieldValueNotSupported",
+        field,
+        f"Unsupported value: {encode(value).decode()}: supported values: {names}",
+    )
+
+
+def _qualified(name: str, group: str) -> str:
+    return f"{name}.{group}" if group else name
+
+
+def _details(group: str, kind: str, name: str = "") -> Object:
+    details: Object = {}
+    if name:
+        details["name"] = name
+    if group:
+        details["group"] = group
+    if kind:
+        details["kind"] = kind
+    return details
+
+
+def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
+    """422: the object breaks rules of its kind."""
+    unique = list(dict.fromkeys(errors))
+    text = ", ".join(str(error) for error in unique)
+    if len(unique) > 1:
+        text = f"[{text}]"
+    details = _details(group, kind, name)
+    details["causes"] = [
+        {"reason": error.kind, "message": error.message, "field": error.field} for error in unique
+    ]
+    return ApiError(
+        422,
+        "Invalid",
+        f'{_qualified(kind, group)} "{name}" is invalid: {text}',
+        details=details,
+    )
+
+
+def not_found(group: str, plural: str, name: str) -> ApiError:
+    """404: no such object."""
+    return ApiError(
+        404,
+        "NotFound",
+        f'{_qualified(plural, group)} "{name}" not found',
+        details=_details(group, plural, name),
+    )
+
+
+def already_exists(group: str, plural: str, name: str) -> ApiError:
+    """409: create of an object that is there."""
+    return ApiError(
+        409,
+        "AlreadyExists",
+        f'{_qualified(plural, group)} "{name}" already exists',
+        details=_details(group, plural, name),
+    )
+
+
+def conflict(group: str, plural: str, name: str, cause: str = OPTIMISTIC_LOCK) -> ApiError:
+    """409: the object is not what the request assumes."""
+    return ApiError(
+        409,
+        "Conflict",
+        f'Operation cannot be fulfilled on {_qualified(plural, group)} "{name}": {cause}',
+        details=_details(group, plural, name),
+    )
+
+
+def forbidden(group: str, plural: str, name: str, cause: str) -> ApiError:
+    """403: not allowed, by rules or by the state of the namespace."""
+    shown = f'{_qualified(plural, group)} "{name}"' if name else _qualified(plural, group)
+    return ApiError(
+        403,
+        "Forbidden",
+        f"{shown} is forbidden: {cause}",
+        details=_details(group, plural, name),
+    )
+
+
+def unreadable_patch(why: str) -> ApiError:
+    """422: what a patch made of the object cannot be decoded; a real server quotes all of it."""
+    error = invalid_value("patch", "<object>", why)
+    cause = {"reason": error.kind, "message": error.message, "field": error.field}
+    return ApiError(422, "Invalid", f' "" is invalid: {error}', details={"causes": [cause]})
+
+
+def bad_request(message: str) -> ApiError:
+    """400: the request cannot be understood."""
+    return ApiError(400, "BadRequest", message)
+
+
+class DecodeError(ApiError):
+    """400: the decoder's refusal of a body, and what it says where a patch made that body."""
+
+    def __init__(self, version: str, kind: str, why: str) -> None:
+        message = f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
+        super().__init__(400, "BadRequest", message)
+        self.why = why
+
+
+def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
+    """422: query parameters that contradict each other."""
+    return invalid("meta.k8s.io", kind, "", errors)
+
+
+def expired(message: str, *, resume: str = "") -> ApiError:
+    """410: the version asked for is compacted away."""
+    return ApiError(410, "Expired", message, metadata={"continue": resume} if resume else {})
+
+
+def too_large(asked: int, current: int, *, retry: bool = True) -> ApiError:
+    """504: a version that the server has not reached."""
+    details: Object = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        **({"retryAfterSeconds": 1} if retry else {}),
+    }
+    return ApiError(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {asked}, current: {current}",
+        details=details,
+        retry_after=1 if retry else None,
+    )
+
+
+def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
+    """415: a body in a format that this endpoint does not take."""
+    return ApiError(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: "
+        + ", ".join(accepted),
+    )
+
+
+def not_acceptable() -> ApiError:
+    """406: none of the representations asked for can be made."""
+    return ApiError(
+        406,
+        "NotAcceptable",
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf",
+    )
+
+
+def undeclared(namespace: str, name: str, api_version: str, kind: str, path: str) -> ApiError:
+    """The applied object has a field that the schema lacks; the first one found is named."""
+    place = f"{namespace}/{name}" if namespace else f"/{name}"
+    return ApiError(
+        500,
+        "",
+        f"failed to create typed patch object ({place}; {api_version}, Kind={kind}): "
+        f".{path}: field not declared in schema",
+    )
+
+
+def unknown_resource() -> ApiError:
+    """404: the group is served, but not with this version, resource or subresource."""
+    return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def method_not_allowed() -> ApiError:
+    """405: the resource exists, the verb does not."""
+    return ApiError(
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+        details={},
+    )
+
+
+def unauthorized() -> ApiError:
+    """401: no token, or not the right one."""
+    return ApiError(401, "Unauthorized", "Unauthorized")

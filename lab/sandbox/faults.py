@@ -1,0 +1,163 @@
+"""Faults to switch on: what goes wrong between clients and API servers, on demand."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from lab.sandbox.requests import ResourceRequest
+from lab.sandbox.storage import Storage
+from lab.sandbox.watching import Watch
+
+Action = Literal[
+    "throttle", "hang", "cut", "forbidden", "unknown-path", "slow", "html", "error", "silent"
+]
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Something that goes wrong for requests that match.
+
+    Attributes:
+        action: what happens. `throttle`: 429 as plain text with Retry-After. `hang`: no answer
+            ever. `cut`: the connection is dropped, of a watch after `events` chunks. `forbidden`:
+            403. `unknown-path`: 404 as plain text. `slow`: the answer comes `seconds` later.
+            `html`: a page of some proxy, with `code`. `error`: a Status with `code`. `silent`:
+            watches stay open but nothing is sent on them any more, on running ones neither.
+        verbs: of the requests; empty for all, discovery and health included.
+        resources: as `plural` or `plural.group`; empty for all.
+        namespaces: of the requests; empty for all.
+        path_prefix: of the URL.
+        times: how many requests it hits; None for all until it is removed.
+        code: of an `error` or `html` answer.
+        seconds: the delay of `slow`, the Retry-After of `throttle` and `error` (0 for none).
+        events: how many chunks of a watch pass before it is cut.
+    """
+
+    action: Action
+    verbs: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    path_prefix: str = "/"
+    times: int | None = None
+    code: int = 503
+    seconds: float = 1.0
+    events: int = 0
+
+    def matches(self, path: str, request: ResourceRequest | None) -> bool:
+        """Whether a request is hit."""
+        if not path.startswith(self.path_prefix):
+            return False
+        if request is None:
+            return not (self.verbs or self.resources or self.namespaces)
+        return (
+            (not self.verbs or request.verb in self.verbs)
+            and (not self.resources or request.resource.name in self.resources)
+            and (not self.namespaces or request.namespace in self.namespaces)
+        )
+
+
+@dataclass(eq=False, slots=True)
+class OpenWatch:
+    """A watch that is being served."""
+
+    request: ResourceRequest
+    path: str
+    watch: Watch
+    transport: asyncio.Transport | None
+
+
+class Faults:
+    """The faults that are switched on, and the means to disturb what is already open."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._active: dict[int, Fault] = {}
+        self._left: dict[int, int] = {}
+        self._next = 1
+        self._open: set[OpenWatch] = set()
+
+    def add(self, fault: Fault) -> int:
+        """Switch a fault on; the number serves to remove it."""
+        number = self._next
+        self._next += 1
+        self._active[number] = fault
+        if fault.times is not None:
+            self._left[number] = fault.times
+        return number
+
+    def remove(self, number: int) -> None:
+        """Switch a fault off; one that is off already stays so."""
+        self._active.pop(number, None)
+        self._left.pop(number, None)
+
+    def clear(self) -> None:
+        """Switch all faults off."""
+        self._active.clear()
+        self._left.clear()
+
+    def active(self) -> dict[int, Fault]:
+        """The faults that are on, by number."""
+        return dict(self._active)
+
+    def take(self, path: str, request: ResourceRequest | None) -> list[Fault]:
+        """The faults that hit a request; those with a number of times are used up by it."""
+        hits = []
+        for number, fault in list(self._active.items()):
+            if fault.action == "silent" or not fault.matches(path, request):
+                continue
+            hits.append(fault)
+            if number in self._left:
+                self._left[number] -= 1
+                if not self._left[number]:
+                    self.remove(number)
+        return hits
+
+    def silences(self, path: str, request: ResourceRequest) -> bool:
+        """Whether nothing may be sent on a watch any more."""
+        return any(
+            fault.action == "silent" and fault.matches(path, request)
+            for fault in self._active.values()
+        )
+
+    def compact(self, resource: str | None = None) -> None:
+        """Let every version handed out so far expire, of one resource or of all."""
+        self._storage.compact(None if resource is None else [self._collection(resource)])
+
+    def cut_watches(self, resource: str | None = None) -> int:
+        """Drop the connections of open watches in mid-stream; how many there were."""
+        count = 0
+        for opened in list(self._matching(resource)):
+            if opened.transport is not None:
+                opened.transport.abort()
+                count += 1
+        return count
+
+    def end_watches(self, resource: str | None = None) -> int:
+        """End open watches cleanly, as the server does at their time limit; how many there were."""
+        found = list(self._matching(resource))
+        for opened in found:
+            opened.watch.end()
+        return len(found)
+
+    def open_watches(self, resource: str | None = None) -> int:
+        """How many watches are open."""
+        return sum(1 for _ in self._matching(resource))
+
+    def opened(self, watch: OpenWatch) -> None:
+        """A watch has begun."""
+        self._open.add(watch)
+
+    def closed(self, watch: OpenWatch) -> None:
+        """A watch is over."""
+        self._open.discard(watch)
+
+    def _matching(self, resource: str | None) -> Iterator[OpenWatch]:
+        for opened in self._open:
+            if resource is None or opened.request.resource.name == resource:
+                yield opened
+
+    @staticmethod
+    def _collection(resource: str) -> str:
+        return "events" if resource == "events.events.k8s.io" else resource

@@ -1,0 +1,248 @@
+"""Fields of objects as paths, and `metadata.managedFields` as sets of such paths.
+
+A path is a tuple of the element names of FieldsV1: ``f:<field>``, ``k:<keys of a list item>``,
+``v:<value of a set>``. A list item that is told apart by keys has a path of its own.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from lab.sandbox.listtypes import ListType, TypeWalker
+from lab.sandbox.objects import JSON, Object, decode, dig, encode
+from lab.sandbox.times import TimeFormatError, normalize_time
+
+Path = tuple[str, ...]
+Leaves = dict[Path, JSON]
+_CONTAINER = "a map or list"
+
+# Fields that nobody owns.
+_SYSTEM_METADATA = frozenset(
+    {
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "managedFields",
+        "selfLink",
+    }
+)
+
+
+# Parts of built-in kinds that are there, empty, before anybody writes them: Go's structs, and lists
+# without omitempty. Nobody owns them as such, or while they are empty.
+_ALWAYS_THERE = frozenset(
+    {
+        "containers",
+        "eventTime",
+        "firstTimestamp",
+        "involvedObject",
+        "lastTimestamp",
+        "deprecatedFirstTimestamp",
+        "deprecatedLastTimestamp",
+        "deprecatedSource",
+        "reportingComponent",
+        "reportingInstance",
+        "source",
+        "spec",
+        "status",
+        "strategy",
+        "template",
+        "updateStrategy",
+    }
+)
+_NOTHING: tuple[JSON, ...] = (None, "", {}, [])
+
+
+def leaves(obj: Object, walker: TypeWalker, *, containers: bool = False) -> Leaves:
+    """All owned paths of an object, with the values at the leaves.
+
+    With `containers`, maps and lists have paths of their own as well: whoever makes one owns it.
+    """
+    collect = _Collector(containers=containers)
+    for name, value in obj.items():
+        if name in {"apiVersion", "kind"}:
+            continue
+        owned = value
+        if name == "metadata":
+            owned = {key: item for key, item in value.items() if key not in _SYSTEM_METADATA}
+            if not owned:
+                continue
+        collect.field((f"f:{name}",), name, owned, walker.child(name))
+        if name == "metadata":
+            collect.found.pop(("f:metadata",), None)
+    return collect.found
+
+
+class _Collector:
+    """Collects owned paths on the way through an object."""
+
+    def __init__(self, *, containers: bool) -> None:
+        self.found: Leaves = {}
+        self._containers = containers
+
+    def field(self, path: Path, name: str, value: JSON, walker: TypeWalker) -> None:
+        """Collect a field and what is below it."""
+        always_there = name in _ALWAYS_THERE and not walker.custom
+        if always_there and value in _NOTHING:
+            return
+        is_container = bool(value) and isinstance(value, dict | list)
+        if self._containers and is_container and not always_there:
+            self.found[path] = _CONTAINER
+        if isinstance(value, dict) and value and not walker.is_atomic_map():
+            self._fields(path, value, walker)
+        elif not (isinstance(value, list) and value and self._items(path, name, value, walker)):
+            self.found[path] = value
+
+    def _fields(self, path: Path, value: Object, walker: TypeWalker) -> None:
+        for name, item in value.items():
+            self.field((*path, f"f:{name}"), name, item, walker.child(name))
+
+    def _items(self, path: Path, field: str, value: list[JSON], walker: TypeWalker) -> bool:
+        """Collect the items of a list; False where it is owned as a whole."""
+        kind = walker.list_type(field)
+        if kind.is_set:
+            for item in value:
+                self.found[*path, value_element(item)] = item
+            return True
+        if not kind.keys or not all(isinstance(item, dict) for item in value):
+            return False
+        inner = walker.item()
+        for item in value:
+            below = (*path, key_element(item, kind, inner))
+            self.found[below] = True
+            self._fields(below, item, inner)
+        return True
+
+
+def key_element(item: Object, kind: ListType, walker: TypeWalker) -> str:
+    """The path element of a list item."""
+    keys = {key: item.get(key, walker.default_of(key)) for key in sorted(kind.keys)}
+    return "k:" + encode({key: value for key, value in keys.items() if value is not None}).decode()
+
+
+def value_element(item: JSON) -> str:
+    """The path element of an item of a set."""
+    return "v:" + encode(item).decode()
+
+
+def to_fields_v1(paths: Iterable[Path]) -> Object:
+    """The FieldsV1 form of a set of paths."""
+    root: Object = {}
+    ordered = sorted(paths)
+    for path, following in pairwise([*ordered, ()]):
+        node = root
+        for element in path:
+            node = node.setdefault(element, {})
+        # What has paths below it says by a dot that it is owned itself.
+        if path[-1].startswith("k:") or following[: len(path)] == path:
+            node["."] = {}
+    return root
+
+
+def from_fields_v1(fields: Object) -> frozenset[Path]:
+    """The set of paths in a FieldsV1 object."""
+    return frozenset(_paths(fields, ()))
+
+
+def _paths(node: Object, path: Path) -> Iterator[Path]:
+    for element, below in node.items():
+        if element == ".":
+            yield path
+        elif below:
+            yield from _paths(below, (*path, _canonical(element)))
+        else:
+            yield (*path, _canonical(element))
+
+
+def _canonical(element: str) -> str:
+    # Other writers may order or space the keys of an item differently.
+    if element.startswith("k:"):
+        keys = decode(element[2:].encode())
+        return "k:" + encode({key: keys[key] for key in sorted(keys)}).decode()
+    return element
+
+
+def readable(path: Path) -> str:
+    """A path as conflict messages show it."""
+    text = ""
+    for element in path:
+        kind, content = element[:2], element[2:]
+        if kind == "f:":
+            text += f".{content}"
+        elif kind == "k:":
+            keys = decode(content.encode())
+            inside = ",".join(f"{key}={encode(value).decode()}" for key, value in keys.items())
+            text += f"[{inside}]"
+        else:
+            text += f"[={content}]"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """One entry of managedFields."""
+
+    name: str
+    operation: str
+    api_version: str
+    subresource: str
+    time: str
+    paths: frozenset[Path]
+
+    def is_same_writer(self, other: "Manager") -> bool:
+        """Whether two entries are kept as one."""
+        return (self.name, self.operation, self.api_version, self.subresource) == (
+            other.name,
+            other.operation,
+            other.api_version,
+            other.subresource,
+        )
+
+    def without(self, paths: Iterable[Path], now: str) -> "Manager":
+        """This entry with fewer paths, renewed if that changes it."""
+        left = self.paths.difference(paths)
+        return self if left == self.paths else replace(self, paths=left, time=now)
+
+    def entry(self) -> Object:
+        """The JSON form."""
+        entry: Object = {
+            "manager": self.name,
+            "operation": self.operation,
+            "apiVersion": self.api_version,
+            "time": self.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": to_fields_v1(self.paths),
+        }
+        if self.subresource:
+            entry["subresource"] = self.subresource
+        return entry
+
+
+def _time(text: JSON) -> str:
+    # Client libraries send back what they read with another spelling of the zone.
+    try:
+        return normalize_time(str(text))
+    except TimeFormatError:
+        return ""
+
+
+def read_managers(obj: Object) -> list[Manager]:
+    """The entries of an object's managedFields."""
+    entries = dig(obj, "metadata", "managedFields")
+    return [
+        Manager(
+            name=str(entry.get("manager") or ""),
+            operation=str(entry.get("operation") or ""),
+            api_version=str(entry.get("apiVersion") or ""),
+            subresource=str(entry.get("subresource") or ""),
+            time=_time(entry.get("time")),
+            paths=from_fields_v1(entry.get("fieldsV1") or {}),
+        )
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and entry.get("operation")
+    ]

@@ -1,0 +1,225 @@
+"""Preloading objects, such as those of a dump, with what they need to be served."""
+
+from collections.abc import Iterable, Iterator
+
+from lab.sandbox.errors import ApiError
+from lab.sandbox.objects import JSON, Object, copy_json, dig, meta, name_of, namespace_of
+from lab.sandbox.operations import Operations
+from lab.sandbox.resources import CRD_COLLECTION, Resource
+
+_CRD_VERSION = "apiextensions.k8s.io/v1"
+# Kinds whose plural the rules of English spelling do not give.
+_PLURALS = {
+    "Endpoints": "endpoints",
+    "EnvoyProxy": "envoyproxies",
+    "Gateway": "gateways",
+    "Proxy": "proxies",
+}
+# Custom kinds of this product's world that live outside of namespaces.
+_CLUSTER_SCOPED = frozenset(
+    {
+        "AKSNodeClass",
+        "ClusterIssuer",
+        "ClusterServingRuntime",
+        "ClusterStorageContainer",
+        "ClusterTriggerAuthentication",
+        "EC2NodeClass",
+        "GatewayClass",
+        "NodeClaim",
+        "NodeClass",
+        "NodePool",
+        "PriorityClass",
+        "StorageClass",
+    }
+)
+
+
+def plural_of(kind: str) -> str:
+    """The plural of a kind, as controller-gen would most likely name it."""
+    known = _PLURALS.get(kind)
+    if known is not None:
+        return known
+    lower = kind.lower()
+    if lower.endswith(("s", "x", "z", "ch", "sh")):
+        return lower + "es"
+    if lower.endswith("y") and lower[-2:-1] not in "aeiou":
+        return lower[:-1] + "ies"
+    return lower + "s"
+
+
+def flatten(documents: Iterable[JSON]) -> Iterator[Object]:
+    """Single objects, out of lists where they come in lists."""
+    for document in documents:
+        if not isinstance(document, dict):
+            continue
+        items = document.get("items")
+        kind = str(document.get("kind") or "")
+        if not isinstance(items, list) or not kind.endswith("List"):
+            yield document
+            continue
+        # Items of typed lists may leave their type to the list.
+        item_type = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
+        for item in items:
+            if isinstance(item, dict):
+                yield item if item.get("kind") else {**item_type, **item}
+
+
+class UnservableError(Exception):
+    """An object of a kind that cannot be made served."""
+
+
+class Loader:
+    """Stores objects as they are and makes their kinds served."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._registry = operations.registry
+
+    def load(self, documents: Iterable[JSON]) -> list[Object]:
+        """Store the objects of some documents; what cannot be stored is returned."""
+        objects = [copy_json(document) for document in flatten(documents)]
+        skipped: list[Object] = []
+        for document in objects:
+            is_definition = document.get("kind") == "CustomResourceDefinition"
+            if is_definition and not self._store(document):
+                skipped.append(document)
+        for document in objects:
+            if document.get("kind") == "APIResourceList":
+                self._serve_listed(document)
+        # Namespaces before what they hold: those that are missing are made up.
+        objects.sort(key=lambda document: document.get("kind") != "Namespace")
+        for document in objects:
+            if document.get("kind") in {"CustomResourceDefinition", "APIResourceList"}:
+                continue
+            if not self._store(document):
+                skipped.append(document)
+        return skipped
+
+    def _store(self, document: Object) -> bool:
+        api_version, kind = document.get("apiVersion"), document.get("kind")
+        if not api_version or not kind or not name_of(document) or kind == "Status":
+            return False
+        try:
+            resource = self._resource(str(api_version), str(kind), document)
+            if resource.namespaced:
+                namespace = namespace_of(document) or "default"
+                meta(document)["namespace"] = namespace
+                self.ensure_namespace(namespace)
+            else:
+                meta(document).pop("namespace", None)
+            self._operations.load(resource, document)
+        except (ApiError, UnservableError):
+            return False
+        return True
+
+    def ensure_namespace(self, name: str) -> None:
+        """Make a namespace unless it is there."""
+        if self._operations.storage.get("namespaces", "", name) is None:
+            resource = self._registry.by_kind("v1", "Namespace")
+            body: Object = {"metadata": {"name": name}}
+            if resource is not None:
+                self._operations.create(resource, "", body)
+
+    def _resource(self, api_version: str, kind: str, example: Object) -> Resource:
+        found = self._registry.by_kind(api_version, kind)
+        if found is not None:
+            return found
+        group, _, version = api_version.rpartition("/")
+        namespaced = bool(namespace_of(example)) or kind not in _CLUSTER_SCOPED
+        # Another version of the kind knows its plural and scope.
+        siblings = (item for item in self._registry if (item.group, item.kind) == (group, kind))
+        sibling = next(siblings, None)
+        return self._serve(
+            group,
+            version,
+            kind,
+            sibling.plural if sibling else plural_of(kind),
+            namespaced=sibling.namespaced if sibling else namespaced,
+            status=True,
+        )
+
+    def _serve_listed(self, document: Object) -> None:
+        group, _, version = str(document.get("groupVersion") or "").rpartition("/")
+        entries = [item for item in document.get("resources") or () if isinstance(item, dict)]
+        names = {str(item.get("name")) for item in entries}
+        for entry in entries:
+            plural = str(entry.get("name") or "")
+            if not plural or "/" in plural or self._registry.by_path(group, version, plural):
+                continue
+            self._serve(
+                group,
+                version,
+                str(entry.get("kind")),
+                plural,
+                namespaced=bool(entry.get("namespaced", True)),
+                status=f"{plural}/status" in names,
+                short_names=tuple(entry.get("shortNames") or ()),
+            )
+
+    def _serve(
+        self,
+        group: str,
+        version: str,
+        kind: str,
+        plural: str,
+        *,
+        namespaced: bool,
+        status: bool,
+        short_names: tuple[str, ...] = (),
+    ) -> Resource:
+        """Make a kind served: by a made-up definition where the group can have one."""
+        if "." not in group:
+            resource = Resource(
+                group=group,
+                version=version,
+                plural=plural,
+                kind=kind,
+                namespaced=namespaced,
+                status=status,
+                short_names=short_names,
+                generation=bool(group),
+            )
+            self._registry.add(resource)
+            return resource
+        served: Object = {
+            "name": version,
+            "served": True,
+            "storage": True,
+            "schema": {
+                "openAPIV3Schema": {
+                    "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": True,
+                }
+            },
+        }
+        if status:
+            served["subresources"] = {"status": {}}
+        definition = self._operations.registry.by_kind(_CRD_VERSION, "CustomResourceDefinition")
+        name = f"{plural}.{group}"
+        stored = self._operations.storage.get(CRD_COLLECTION, "", name)
+        if definition is None:
+            raise UnservableError("custom resource definitions are not served")
+        if stored is None:
+            crd: Object = {
+                "apiVersion": _CRD_VERSION,
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": name},
+                "spec": {
+                    "group": group,
+                    "scope": "Namespaced" if namespaced else "Cluster",
+                    "names": {"plural": plural, "kind": kind, "shortNames": list(short_names)},
+                    "versions": [served],
+                },
+            }
+            self._operations.create(definition, "", crd)
+        else:
+            # Another version of a kind that is there.
+            crd = stored.decode(_CRD_VERSION, "CustomResourceDefinition")
+            versions = dig(crd, "spec", "versions") or []
+            if version not in {item.get("name") for item in versions}:
+                versions.append({**served, "storage": False})
+            self._operations.update(definition, "", name, crd)
+        found = self._registry.by_kind(f"{group}/{version}", kind)
+        if found is None:
+            raise UnservableError(f"{kind} of {group}/{version} cannot be served beside {name}")
+        return found

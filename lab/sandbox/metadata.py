@@ -1,0 +1,250 @@
+"""ObjectMeta: what the server fills in, and what it refuses."""
+
+import random
+import re
+import uuid
+from collections.abc import Callable
+
+from lab.sandbox.errors import FieldError, forbidden_value, invalid_value, required_value
+from lab.sandbox.objects import JSON, Object, meta
+from lab.sandbox.times import format_time
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
+_SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+
+_QUALIFIED = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+    " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
+    " validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_MAX_SUBDOMAIN = 253
+_MAX_LABEL = 63
+_GENERATED_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_GENERATED_LENGTH = 5
+_MAX_GENERATED_BASE = _MAX_LABEL - _GENERATED_LENGTH
+
+# Names for pods and the like are not secrets; a private generator keeps seeded tests apart.
+_random = random.Random()  # noqa: S311
+
+
+def generate_name(base: str) -> str:
+    """A name as `metadata.generateName` gives it."""
+    suffix = "".join(_random.choices(_GENERATED_ALPHABET, k=_GENERATED_LENGTH))
+    return base[:_MAX_GENERATED_BASE] + suffix
+
+
+def fill_on_create(obj: Object, *, now: float, generation: bool, keep: bool = False) -> None:
+    """Set what the system owns; `keep` leaves uid and creationTimestamp of a loaded object."""
+    metadata = meta(obj)
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = generate_name(str(metadata["generateName"]))
+    if keep:
+        metadata.setdefault("uid", str(uuid.uuid4()))
+        metadata.setdefault("creationTimestamp", format_time(now))
+    else:
+        metadata["uid"] = str(uuid.uuid4())
+        metadata["creationTimestamp"] = format_time(now)
+        metadata.pop("deletionTimestamp", None)
+        metadata.pop("deletionGracePeriodSeconds", None)
+    metadata.pop("selfLink", None)
+    if not generation:
+        metadata.pop("generation", None)
+    elif not keep or not metadata.get("generation"):
+        metadata["generation"] = 1
+
+
+def carry_over(new: Object, old: Object) -> None:
+    """Take from the stored object what an update cannot change but may leave out."""
+    target, source = meta(new), meta(old)
+    for name in (
+        "uid",
+        "creationTimestamp",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ):
+        if name not in source:
+            target.pop(name, None)
+        elif name in {"generation", "deletionTimestamp", "deletionGracePeriodSeconds"} or (
+            not target.get(name)
+        ):
+            target[name] = source[name]
+    target.pop("selfLink", None)
+
+
+NameRule = Callable[[str], list[str]]
+
+
+def subdomain_errors(name: str) -> list[str]:
+    """Why a name is no DNS subdomain."""
+    errors = []
+    if len(name) > _MAX_SUBDOMAIN:
+        errors.append(f"must be no more than {_MAX_SUBDOMAIN} bytes")
+    if not _SUBDOMAIN.fullmatch(name):
+        errors.append(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+            "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com',"
+            r" regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*"
+            "[a-z0-9])?)*')"
+        )
+    return errors
+
+
+def label_errors(name: str) -> list[str]:
+    """Why a name is no DNS label."""
+    errors = []
+    if len(name) > _MAX_LABEL:
+        errors.append(f"must be no more than {_MAX_LABEL} bytes")
+    if not _LABEL.fullmatch(name):
+        errors.append(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-',"
+            " and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc',"
+            " regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+        )
+    return errors
+
+
+def service_errors(name: str) -> list[str]:
+    """Why a name is no name of a Service."""
+    errors = []
+    if len(name) > _MAX_LABEL:
+        errors.append(f"must be no more than {_MAX_LABEL} bytes")
+    if not _SERVICE.fullmatch(name):
+        errors.append(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with"
+            " an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or"
+            " 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+        )
+    return errors
+
+
+def path_segment_errors(name: str) -> list[str]:
+    """Why a name cannot stand in a path."""
+    if name in {".", ".."}:
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{char}'" for char in "/%" if char in name]
+
+
+def qualified_name_errors(name: str) -> list[str]:
+    """Why a text is no qualified name: an optional DNS subdomain and slash, and a name."""
+    errors: list[str] = []
+    prefix, slash, local = name.rpartition("/")
+    if "/" in prefix:
+        return [f"a qualified name {_QUALIFIED} with an optional DNS subdomain prefix and '/'"]
+    if slash and not prefix:
+        errors.append("prefix part must be non-empty")
+    elif slash:
+        errors += [f"prefix part {error}" for error in subdomain_errors(prefix)]
+    if not local:
+        errors.append("name part must be non-empty")
+    elif len(local) > _MAX_LABEL:
+        errors.append(f"name part must be no more than {_MAX_LABEL} bytes")
+    if not _NAME.fullmatch(local):
+        errors.append(f"name part {_QUALIFIED}")
+    return errors
+
+
+def validate(obj: Object, rule: NameRule, *, namespaced: bool) -> list[FieldError]:
+    """Judge the metadata of an object that is about to be stored."""
+    metadata = meta(obj)
+    name = str(metadata.get("name") or "")
+    errors = []
+    if not name:
+        errors.append(required_value("metadata.name", "name or generateName is required"))
+    else:
+        errors += [invalid_value("metadata.name", name, text) for text in rule(name)]
+    if namespaced and not metadata.get("namespace"):
+        errors.append(required_value("metadata.namespace"))
+    for key, value in _string_map(metadata, "labels").items():
+        errors += [invalid_value("metadata.labels", key, t) for t in qualified_name_errors(key)]
+        errors += [invalid_value("metadata.labels", value, t) for t in label_value_errors(value)]
+    for key in _string_map(metadata, "annotations"):
+        errors += [
+            invalid_value("metadata.annotations", key, text)
+            for text in qualified_name_errors(key.lower())
+        ]
+    for finalizer in metadata.get("finalizers") or ():
+        errors += [
+            invalid_value("metadata.finalizers", finalizer, text)
+            for text in qualified_name_errors(str(finalizer))
+        ]
+    return errors
+
+
+def label_value_errors(value: str) -> list[str]:
+    """Why a text is no value of a label."""
+    errors = []
+    if len(value) > _MAX_LABEL:
+        errors.append(f"must be no more than {_MAX_LABEL} bytes")
+    if value and not _NAME.fullmatch(value):
+        errors.append(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_'"
+            " or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or"
+            " 'my_value',  or '12345', regex used for validation is"
+            " '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+        )
+    return errors
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    """Judge what an update does to the metadata."""
+    before, after = meta(old), meta(new)
+    errors = [
+        invalid_value(f"metadata.{name}", after.get(name), "field is immutable")
+        for name in ("name", "namespace", "uid", "creationTimestamp")
+        if after.get(name) != before.get(name)
+    ]
+    if before.get("deletionTimestamp"):
+        kept = before.get("finalizers") or []
+        added = [item for item in after.get("finalizers") or [] if item not in kept]
+        if added:
+            shown = ", ".join(f'"{item}"' for item in added)
+            errors.append(
+                forbidden_value(
+                    "metadata.finalizers",
+                    "no new finalizers can be added if the object is being deleted, "
+                    f"found new finalizers []string{{{shown}}}",
+                )
+            )
+    return errors
+
+
+def type_error(kind: str, obj: Object) -> str:
+    """What the decoder says of metadata, or of a ConfigMap's data, of the wrong type; or nothing."""
+    metadata = obj.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        return _cannot_unmarshal(metadata, f"{kind}.metadata", "v1.ObjectMeta")
+    for name in ("name", "namespace", "generateName"):
+        value = (metadata or {}).get(name)
+        if value is not None and not isinstance(value, str):
+            return _cannot_unmarshal(value, f"ObjectMeta.metadata.{name}", "string")
+    maps = [("ObjectMeta.metadata", metadata or {}, name) for name in ("labels", "annotations")]
+    if kind == "ConfigMap":
+        maps.append((kind, obj, "data"))
+    for prefix, holder, name in maps:
+        given = holder.get(name)
+        if given is not None and not isinstance(given, dict):
+            return _cannot_unmarshal(given, f"{prefix}.{name}", "map[string]string")
+        for value in (given or {}).values():
+            if value is not None and not isinstance(value, str):
+                return _cannot_unmarshal(value, f"{prefix}.{name}", "string")
+    return ""
+
+
+def _cannot_unmarshal(value: JSON, field: str, wanted: str) -> str:
+    return (
+        f"json: cannot unmarshal {json_type(value)} into Go struct field {field} of type {wanted}"
+    )
+
+
+def json_type(value: JSON) -> str:
+    """What Go's decoder calls the type of a value."""
+    names = {dict: "object", list: "array", str: "string", bool: "bool"}
+    return names.get(type(value), "number")
+
+
+def _string_map(metadata: Object, name: str) -> dict[str, str]:
+    found: JSON = metadata.get(name)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,371 @@
+"""The verbs that write, on the storage and without HTTP: create, update and patch."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from lab.sandbox import checks, events, strategies
+from lab.sandbox.apply import apply, track_update
+from lab.sandbox.errors import (
+    ApiError,
+    DecodeError,
+    FieldError,
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    invalid_value,
+    not_found,
+    undeclared,
+    unreadable_patch,
+    unsupported_media_type,
+)
+from lab.sandbox.fieldsets import Manager, read_managers
+from lab.sandbox.listtypes import TypeWalker
+from lab.sandbox.metadata import fill_on_create
+from lab.sandbox.objects import JSON, Object, copy_json, meta, name_of, namespace_of
+from lab.sandbox.options import DEFAULT_OPTIONS, WriteOptions
+from lab.sandbox.patching import json_patch, merge_patch
+from lab.sandbox.registry import Registry
+from lab.sandbox.resources import CRD_COLLECTION, Resource
+from lab.sandbox.storage import Key, Storage, Stored
+from lab.sandbox.strategic import strategic_merge
+from lab.sandbox.times import format_time
+
+PatchType = Literal["merge", "json", "strategic", "apply"]
+
+PATCH_TYPES: dict[str, PatchType] = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+    "application/apply-patch+yaml": "apply",
+}
+
+
+Reaction = Callable[[Resource, Stored, Stored | None], None]
+
+
+class Operations:
+    """Creates and changes objects as the API server does.
+
+    `reactions` are called after each write with the new and the old state, so that namespaces and
+    custom resource definitions can have their effects.
+    """
+
+    def __init__(self, storage: Storage, registry: Registry, *, event_ttl_seconds: float) -> None:
+        self.storage = storage
+        self.registry = registry
+        self.event_ttl_seconds = event_ttl_seconds
+        self.reactions: list[Reaction] = []
+        self.prepare_crd: Callable[[Object, Object | None], None] = lambda _new, _old: None
+
+    def find(self, resource: Resource, namespace: str, name: str) -> Stored:
+        """The stored object.
+
+        Raises:
+            ApiError: 404 when there is none.
+        """
+        stored = self.storage.get(resource.collection, namespace, name)
+        if stored is None:
+            raise not_found(resource.group, resource.plural, name)
+        return stored
+
+    def read(self, resource: Resource, stored: Stored) -> Object:
+        """A fresh copy of an object in the version of the resource."""
+        obj = stored.decode(resource.api_version, resource.kind)
+        return events.from_storage(resource.group, obj) if resource.is_event else obj
+
+    def create(
+        self,
+        resource: Resource,
+        namespace: str,
+        body: Object,
+        options: WriteOptions = DEFAULT_OPTIONS,
+    ) -> Stored:
+        """Create an object in a namespace (empty for cluster-scoped kinds)."""
+        checks.check_type(resource, body)
+        checks.settle_namespace(resource, namespace, body)
+        obj = self._read_body(resource, body, options)
+        self.check_namespace(resource, namespace, name_of(obj))
+        if meta(obj).get("resourceVersion"):
+            raise _version_on_create()
+        return self._insert(resource, obj, options)
+
+    def update(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: Object,
+        options: WriteOptions = DEFAULT_OPTIONS,
+        *,
+        subresource: str = "",
+    ) -> tuple[Stored, bool]:
+        """Replace an object; the second value says whether that created it."""
+        checks.check_type(resource, body)
+        checks.settle_namespace(resource, namespace, body)
+        checks.check_name(name, body)
+        obj = self._read_body(resource, body, options)
+        stored = self.storage.get(resource.collection, namespace, name)
+        if stored is None:
+            if not resource.create_on_update or subresource:
+                raise not_found(resource.group, resource.plural, name)
+            self.check_namespace(resource, namespace, name)
+            checks.check_uid(resource, obj, "")
+            meta(obj).pop("resourceVersion", None)
+            return self._insert(resource, obj, options), True
+        if not meta(obj).get("resourceVersion") and not resource.unconditional_update:
+            error = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid(resource.group, resource.plural, name, [error])
+        checks.check_uid(resource, obj, stored.uid)
+        return self._replace(resource, stored, obj, options, subresource=subresource), False
+
+    def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch_type: PatchType,
+        body: JSON,
+        options: WriteOptions = DEFAULT_OPTIONS,
+        *,
+        subresource: str = "",
+    ) -> tuple[Stored, bool]:
+        """Patch an object; the second value says whether that created it."""
+        if patch_type == "strategic" and resource.custom:
+            raise unsupported_media_type(
+                [kind for kind, short in PATCH_TYPES.items() if short != "strategic"]
+            )
+        if patch_type == "apply":
+            return self._apply(resource, namespace, name, body, options, subresource)
+        if options.force:
+            error = FieldError(
+                "FieldValueForbidden",
+                "force",
+                "Forbidden: may not be specified for non-apply patch",
+            )
+            raise invalid("meta.k8s.io", "PatchOptions", "", [error])
+        stored = self.find(resource, namespace, name)
+        current = self.read(resource, stored)
+        match patch_type:
+            case "json":
+                patched = json_patch(current, body)
+            case "merge":
+                checks.check_patch(body)
+                patched = merge_patch(current, body)
+            case "strategic":
+                checks.check_patch(body)
+                patched = strategic_merge(current, body, resource.kind)
+        if not isinstance(patched, dict):
+            raise bad_request("the patched document is no object")
+        patched = copy_json(patched)
+        try:
+            checks.check_type(resource, patched)
+            checks.settle_namespace(resource, namespace, patched)
+            checks.check_name(name, patched)
+            obj = self._read_body(resource, patched, options)
+        except DecodeError as error:
+            raise unreadable_patch(error.why) from None
+        return self._replace(resource, stored, obj, options, subresource=subresource), False
+
+    def _apply(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        config: JSON,
+        options: WriteOptions,
+        subresource: str,
+    ) -> tuple[Stored, bool]:
+        checks.check_patch(config)
+        checks.check_type(resource, config)
+        checks.settle_namespace(resource, namespace, config)
+        checks.check_name(name, config)
+        if meta(config).pop("managedFields", None):
+            raise bad_request("metadata.managedFields must be nil")
+        version = meta(config).pop("resourceVersion", None)
+        stored = self.storage.get(resource.collection, namespace, name)
+        if stored is None and subresource:
+            raise not_found(resource.group, resource.plural, name)
+        if stored is None and version:
+            raise conflict(resource.group, resource.plural, name)
+        if subresource == "status":
+            kept = ("apiVersion", "kind", "status")
+            identity = {"name": name, **({"namespace": namespace} if namespace else {})}
+            config = {**{key: config[key] for key in kept if key in config}, "metadata": identity}
+        elif resource.status:
+            config.pop("status", None)
+        if resource.schema is not None:
+            config, unknown = strategies.read_body(resource, config)
+            if unknown:
+                raise undeclared(namespace, name, resource.api_version, resource.kind, unknown[0])
+        live = self.read(resource, stored) if stored is not None else None
+        walker = TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
+        writer = self._writer(resource, options, "Apply", subresource)
+        merged = apply(live, config, writer, walker, force=options.force)
+        if version:
+            meta(merged)["resourceVersion"] = version
+        obj, _ = strategies.read_body(resource, copy_json(merged))
+        if stored is None:
+            self.check_namespace(resource, namespace, name)
+            return self._insert(resource, obj, options, tracked=True), True
+        changed = self._replace(
+            resource, stored, obj, options, subresource=subresource, tracked=True
+        )
+        return changed, False
+
+    def load(self, resource: Resource, obj: Object) -> Stored:
+        """Store an object with its own status, uid and creation time, and with defaults."""
+        meta(obj).pop("resourceVersion", None)
+        obj, _ = strategies.read_body(resource, obj)
+        fill_on_create(obj, now=self.storage.clock(), generation=resource.generation, keep=True)
+        strategies.set_defaults(resource, obj)
+        if resource.collection == CRD_COLLECTION:
+            self.prepare_crd(obj, None)
+        old = self.storage.get(resource.collection, namespace_of(obj), name_of(obj))
+        return self._store(resource, obj, old)
+
+    def _read_body(self, resource: Resource, body: Object, options: WriteOptions) -> Object:
+        obj, unknown = strategies.read_body(resource, body)
+        options.problems.add(resource, [f'unknown field "{path}"' for path in unknown])
+        return obj
+
+    def _insert(
+        self, resource: Resource, obj: Object, options: WriteOptions, *, tracked: bool = False
+    ) -> Stored:
+        now = self.storage.clock()
+        fill_on_create(obj, now=now, generation=resource.generation)
+        strategies.prepare_create(resource, obj)
+        strategies.set_defaults(resource, obj)
+        strategies.validate_create(resource, obj)
+        namespace, name = namespace_of(obj), name_of(obj)
+        if self.storage.get(resource.collection, namespace, name) is not None:
+            raise already_exists(resource.group, resource.plural, name)
+        if not tracked:
+            self._track_update(resource, obj, None, options, "")
+        if resource.collection == CRD_COLLECTION:
+            self.prepare_crd(obj, None)
+        if options.dry_run:
+            return Stored(_key(obj), 0, obj, None)
+        return self._store(resource, obj, None)
+
+    def _replace(
+        self,
+        resource: Resource,
+        stored: Stored,
+        obj: Object,
+        options: WriteOptions,
+        *,
+        subresource: str = "",
+        tracked: bool = False,
+    ) -> Stored:
+        # Events are judged and stored in their core form, whichever view they came through.
+        old = stored.decode(obj["apiVersion"], obj["kind"])
+        version = meta(obj).get("resourceVersion")
+        if version and version != str(stored.version):
+            raise conflict(resource.group, resource.plural, stored.key.name)
+        new = strategies.prepare_update(resource, obj, old, subresource=subresource)
+        strategies.set_defaults(resource, new)
+        strategies.validate_update(resource, new, old)
+        if resource.collection == CRD_COLLECTION:
+            self.prepare_crd(new, old)
+        meta(new)["resourceVersion"] = str(stored.version)
+        if not tracked and not _same(new, old):
+            self._track_update(resource, new, old, options, subresource)
+        if "managedFields" not in meta(new) and "managedFields" in meta(old) and not tracked:
+            meta(new)["managedFields"] = meta(old)["managedFields"]
+        if _same(new, old) and read_managers(new) == read_managers(old):
+            return stored
+        if options.dry_run:
+            return Stored(stored.key, stored.version, new, None)
+        if meta(new).get("deletionTimestamp") and not meta(new).get("finalizers"):
+            return self.remove(resource, stored, new)
+        return self._store(resource, new, stored)
+
+    def _store(self, resource: Resource, obj: Object, old: Stored | None) -> Stored:
+        ttl = self.event_ttl_seconds if resource.is_event else None
+        stored = self.storage.write(resource.collection, obj, ttl=ttl)
+        for reaction in self.reactions:
+            reaction(resource, stored, old)
+        return stored
+
+    def remove(self, resource: Resource, stored: Stored, last: Object | None = None) -> Stored:
+        """Remove an object for good."""
+        gone = self.storage.remove(resource.collection, stored.key, last)
+        for reaction in self.reactions:
+            reaction(resource, gone, stored)
+        return gone
+
+    def check_namespace(self, resource: Resource, namespace: str, name: str) -> None:
+        """Refuse to create in a namespace that is missing or terminating.
+
+        Raises:
+            ApiError: 404 or 403.
+        """
+        if not resource.namespaced:
+            return
+        stored = self.storage.get("namespaces", "", namespace)
+        if stored is None:
+            raise not_found("", "namespaces", namespace)
+        found = stored.decode("v1", "Namespace")
+        if meta(found).get("deletionTimestamp"):
+            error = forbidden(
+                resource.group,
+                resource.plural,
+                name,
+                f"unable to create new content in namespace {namespace} because it is being"
+                " terminated",
+            )
+            cause = {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+            error.details = {**(error.details or {}), "causes": [cause]}
+            raise error
+
+    def _track_update(
+        self,
+        resource: Resource,
+        new: Object,
+        old: Object | None,
+        options: WriteOptions,
+        subresource: str,
+    ) -> None:
+        writer = self._writer(resource, options, "Update", subresource)
+        if resource.is_event:
+            # Fields are owned by the names of the view that they were written through.
+            old = None if old is None else events.from_storage(resource.group, old)
+            new = events.from_storage(resource.group, new)
+        track_update(new, old, writer, self._walker(resource))
+
+    def _walker(self, resource: Resource) -> TypeWalker:
+        return TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
+
+    def _writer(
+        self, resource: Resource, options: WriteOptions, operation: str, subresource: str
+    ) -> Manager:
+        now = format_time(self.storage.clock())
+        version = resource.api_version
+        through = subresource or options.through
+        return Manager(options.manager, operation, version, through, now, frozenset())
+
+
+def _version_on_create() -> ApiError:
+    return ApiError(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def _key(obj: Object) -> Key:
+    return Key(namespace_of(obj), name_of(obj))
+
+
+def _same(new: Object, old: Object) -> bool:
+    """Whether two states differ at most in bookkeeping."""
+    if {key: value for key, value in new.items() if key != "metadata"} != {
+        key: value for key, value in old.items() if key != "metadata"
+    }:
+        return False
+    ignored = {"managedFields", "resourceVersion"}
+    return {key: value for key, value in meta(new).items() if key not in ignored} == {
+        key: value for key, value in meta(old).items() if key not in ignored
+    }

@@ -1,0 +1,203 @@
+"""What a request asks for, read from its method, path and query; and the log of requests."""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lab.sandbox.errors import (
+    UnknownPathError,
+    bad_request,
+    method_not_allowed,
+    unknown_resource,
+)
+from lab.sandbox.registry import Registry
+from lab.sandbox.resources import Resource
+
+_TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
+_SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
+_NAMED_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_PLAIN_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_CORE_PREFIX, _GROUP_PREFIX = 2, 3
+_MAX_NAMED_SEGMENTS = 3
+_KEPT_REQUESTS = 1000
+
+
+def is_true(value: str | None) -> bool:
+    """Whether a boolean query parameter is set, in any spelling that Go takes."""
+    return value in _TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRequest:
+    """A request on a resource."""
+
+    resource: Resource
+    verb: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @property
+    def target(self) -> str:
+        """The resource with its subresource, as RBAC rules name it."""
+        plural = self.resource.plural
+        return f"{plural}/{self.subresource}" if self.subresource else plural
+
+
+@dataclass(frozen=True, slots=True)
+class _Location:
+    """The parts of a resource path."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    subresource: str
+
+
+def read_request(
+    registry: Registry, method: str, path: str, query: Mapping[str, str]
+) -> ResourceRequest:
+    """What a request on a resource path asks for.
+
+    Raises:
+        UnknownPathError: when no resource of that group is served by the server itself.
+        ApiError: 404 when the group is a built-in one, 405 when the resource has no such verb.
+    """
+    at = _locate(path)
+    if at is None:
+        raise UnknownPathError(path)
+    resource = registry.by_path(at.group, at.version, at.plural)
+    if resource is None or not _fits(resource, at):
+        if registry.is_built_in(at.group):
+            raise unknown_resource()
+        raise UnknownPathError(path)
+    verb = _verb(at, method, query)
+    allowed = ("get", "patch", "update") if at.subresource else resource.verbs
+    if verb not in allowed or (resource.namespaced and not at.namespace and verb == "create"):
+        raise method_not_allowed()
+    return _request(resource, at, verb)
+
+
+def read_unserved_request(
+    method: str, path: str, query: Mapping[str, str]
+) -> ResourceRequest | None:
+    """The same for a path at which nothing need be served; None for other paths."""
+    at = _locate(path)
+    if at is None:
+        return None
+    resource = Resource(group=at.group, version=at.version, plural=at.plural, kind="")
+    return _request(resource, at, _verb(at, method, query))
+
+
+def _request(resource: Resource, at: _Location, verb: str) -> ResourceRequest:
+    return ResourceRequest(
+        resource=resource,
+        verb=verb,
+        namespace=at.namespace,
+        name=at.name,
+        subresource=at.subresource,
+    )
+
+
+def _locate(path: str) -> _Location | None:
+    segments = path.strip("/").split("/")
+    if segments[0] == "api" and len(segments) > _CORE_PREFIX:
+        group, version, rest = "", segments[1], segments[2:]
+    elif segments[0] == "apis" and len(segments) > _GROUP_PREFIX:
+        group, version, rest = segments[1], segments[2], segments[3:]
+    else:
+        return None
+    namespace = ""
+    if (
+        len(rest) >= _MAX_NAMED_SEGMENTS
+        and rest[0] == "namespaces"
+        and not (rest[2] in _SUBRESOURCES_OF_NAMESPACES and group == "")
+    ):
+        namespace, rest = rest[1], rest[2:]
+    if not all(rest) or len(rest) > _MAX_NAMED_SEGMENTS:
+        return None
+    plural, name, subresource = (*rest, "", "")[:_MAX_NAMED_SEGMENTS]
+    return _Location(group, version, namespace, plural, name, subresource)
+
+
+def _fits(resource: Resource, at: _Location) -> bool:
+    if at.namespace and not resource.namespaced:
+        return False
+    if at.name and resource.namespaced and not at.namespace:
+        return False
+    return not at.subresource or _has_subresource(resource, at.subresource)
+
+
+def _verb(at: _Location, method: str, query: Mapping[str, str]) -> str:
+    verb = (_NAMED_VERBS if at.name else _PLAIN_VERBS).get(method, "")
+    return "watch" if verb == "list" and is_true(query.get("watch")) else verb
+
+
+def _has_subresource(resource: Resource, subresource: str) -> bool:
+    if subresource == "scale":
+        return resource.scale is not None
+    return subresource == "status" and resource.status
+
+
+def read_number(query: Mapping[str, str], name: str) -> int:
+    """A whole number of the query, 0 if it is not given.
+
+    Raises:
+        ApiError: 400 when it is none.
+    """
+    text = query.get(name, "")
+    if not text:
+        return 0
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRequest:
+    """One answered request; for a watch, one that has started."""
+
+    method: str
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    code: int
+    path: str
+
+
+class RequestLog:
+    """Counters of requests, and the latest ones themselves."""
+
+    def __init__(self) -> None:
+        self.counters: Counter[tuple[str, str, str, int]] = Counter()
+        self.recent: deque[LoggedRequest] = deque(maxlen=_KEPT_REQUESTS)
+
+    def add(self, request: LoggedRequest) -> None:
+        """Count a request."""
+        key = (request.method, request.verb, request.resource, request.code)
+        self.counters[key] += 1
+        self.recent.append(request)
+
+    def count(
+        self,
+        *,
+        verb: str | None = None,
+        resource: str | None = None,
+        code: int | None = None,
+    ) -> int:
+        """How many requests there were, of all or of those that match."""
+        wanted = (verb, resource, code)
+        return sum(
+            count
+            for key, count in self.counters.items()
+            if all(want is None or want == have for want, have in zip(wanted, key[1:], strict=True))
+        )
+
+    def clear(self) -> None:
+        """Start counting anew."""
+        self.counters.clear()
+        self.recent.clear()

@@ -1,0 +1,254 @@
+"""The sandbox: an API server in this process, with everything to set it up and disturb it."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import yaml
+from aiohttp import web
+
+from lab.sandbox import admin
+from lab.sandbox.access import Access
+from lab.sandbox.deletion import Deletion
+from lab.sandbox.errors import UnknownPathError
+from lab.sandbox.faults import Faults
+from lab.sandbox.listing import list_page, read_filter
+from lab.sandbox.loading import Loader
+from lab.sandbox.objects import JSON, Object, copy_json, name_of, namespace_of
+from lab.sandbox.operations import Operations, PatchType
+from lab.sandbox.options import WriteOptions
+from lab.sandbox.registry import Registry
+from lab.sandbox.representation import as_object
+from lab.sandbox.requests import RequestLog
+from lab.sandbox.resource_handlers import ResourceHandlers
+from lab.sandbox.resources import Resource
+from lab.sandbox.server import Server
+from lab.sandbox.storage import Storage
+
+_MAX_BODY = 3 * 1024 * 1024
+_EXPIRY_CHECK_SECONDS = 1.0
+_SHUTDOWN_SECONDS = 0.5
+_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+class Sandbox:
+    """An embedded Kubernetes API server.
+
+    Usable without being started: the methods that read and write objects go through the same
+    code as requests do. They must be called in the thread of the event loop that serves.
+
+    Args:
+        clock: the time in seconds since the epoch; Events live by it, and the Date header tells it.
+        event_ttl_seconds: how long an Event lives after its last change.
+        bookmark_seconds: the time between bookmarks on a watch, by the event loop's clock.
+        token: the bearer token that requests must carry; None for no check.
+        history: how many changes of a kind are kept at least for watches that start in the past.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float] = time.time,
+        event_ttl_seconds: float = 3600.0,
+        bookmark_seconds: float = 60.0,
+        token: str | None = None,
+        history: int = 10_000,
+    ) -> None:
+        self.storage = Storage(clock, history)
+        self.registry = Registry()
+        self.access = Access()
+        self.faults = Faults(self.storage)
+        self.request_log = RequestLog()
+        self.token = token
+        self._operations = Operations(
+            self.storage, self.registry, event_ttl_seconds=event_ttl_seconds
+        )
+        self._deletion = Deletion(self._operations)
+        self._loader = Loader(self._operations)
+        handlers = ResourceHandlers(
+            self._operations,
+            self._deletion,
+            self.access,
+            self.faults,
+            bookmark_seconds=bookmark_seconds,
+        )
+        self._server = Server(
+            self._operations, handlers, self.access, self.faults, self.request_log, token=token
+        )
+        self._admin = admin.Admin(self.faults, self.access, self.request_log)
+        self._runner: web.AppRunner | None = None
+        self._expiry: asyncio.Task[None] | None = None
+        self._url = ""
+        for name in _NAMESPACES:
+            self._loader.ensure_namespace(name)
+
+    async def __aenter__(self) -> Self:
+        if self._runner is None:
+            await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def start(
+        self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Serve; port 0 takes any free one. kubectl sends its token only over TLS."""
+        app = web.Application(client_max_size=_MAX_BODY)
+        app.add_routes(self._admin.routes())
+        app.router.add_route("*", "/{path:.*}", self._server.handle)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS
+        )
+        await self._runner.setup()
+        listener = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+        await web.SockSite(self._runner, listener, ssl_context=tls).start()
+        shown = f"[{host}]" if ":" in host else host
+        self._url = f"http{'s' if tls else ''}://{shown}:{listener.getsockname()[1]}"
+        self._expiry = asyncio.create_task(self._expire_regularly(), name="sandbox-event-expiry")
+
+    async def stop(self) -> None:
+        """Stop serving: open watches end cleanly, what hangs is dropped."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._expiry
+            self._expiry = None
+        self.faults.clear()
+        self.faults.end_watches()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _expire_regularly(self) -> None:
+        # So that watchers learn of it although nobody asks; requests do not wait for this.
+        while True:
+            await asyncio.sleep(_EXPIRY_CHECK_SECONDS)
+            self.storage.expire()
+
+    @property
+    def url(self) -> str:
+        """The base URL of the running server."""
+        if not self._url:
+            raise RuntimeError("the sandbox has not been started")
+        return self._url
+
+    def kubeconfig(self) -> Object:
+        """A kubeconfig for the running server."""
+        name = "sandbox"
+        cluster: Object = {"server": self.url}
+        if self.url.startswith("https"):
+            cluster["insecure-skip-tls-verify"] = True
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": cluster}],
+            "users": [{"name": name, "user": {"token": self.token} if self.token else {}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
+        }
+
+    def write_kubeconfig(self, path: Path | str) -> None:
+        """Write the kubeconfig to a file."""
+        Path(path).write_text(yaml.safe_dump(self.kubeconfig()), encoding="utf-8")
+
+    def load(self, documents: Iterable[JSON]) -> list[Object]:
+        """Store objects as they are, with status, uid and creation time.
+
+        Kinds that are not served yet become served, missing namespaces are made. Lists are taken
+        apart. What cannot be stored, such as documents that hold no object, is returned.
+        """
+        return self._loader.load(documents)
+
+    def expire(self) -> None:
+        """Remove the Events whose time is over by the clock, and tell watchers."""
+        self.storage.expire()
+
+    def create(self, obj: Object) -> Object:
+        """Create an object.
+
+        Raises:
+            ApiError: as the answer to a request would be.
+        """
+        resource = self._resource_of(obj)
+        body = copy_json(obj)
+        return as_object(resource, self._operations.create(resource, namespace_of(obj), body))
+
+    def replace(self, obj: Object, *, subresource: str = "") -> Object:
+        """Replace an object, or its status."""
+        resource = self._resource_of(obj)
+        stored, _ = self._operations.update(
+            resource, namespace_of(obj), name_of(obj), copy_json(obj), subresource=subresource
+        )
+        return as_object(resource, stored)
+
+    def patch(
+        self,
+        resource: str,
+        name: str,
+        patch: JSON,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        patch_type: PatchType = "merge",
+        manager: str = "sandbox",
+        force: bool = False,
+    ) -> Object:
+        """Patch an object of a resource named `plural` or `plural.group`."""
+        found = self.resource(resource)
+        options = WriteOptions(manager=manager, force=force)
+        stored, _ = self._operations.patch(
+            found, namespace, name, patch_type, copy_json(patch), options, subresource=subresource
+        )
+        return as_object(found, stored)
+
+    def scale(self, resource: str, name: str, replicas: int, *, namespace: str = "") -> Object:
+        """Set the replicas of an object."""
+        return self.patch(resource, name, {"spec": {"replicas": replicas}}, namespace=namespace)
+
+    def delete(self, resource: str, name: str, *, namespace: str = "") -> None:
+        """Delete an object; what has finalizers stays until they are gone."""
+        self._deletion.delete(self.resource(resource), namespace, name)
+
+    def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
+        """An object, or None."""
+        found = self.resource(resource)
+        stored = self.storage.get(found.collection, namespace, name)
+        return as_object(found, stored) if stored is not None else None
+
+    def list(self, resource: str, *, namespace: str = "", label_selector: str = "") -> list[Object]:
+        """The objects of a resource, of one namespace or of all."""
+        found = self.resource(resource)
+        query = {"labelSelector": label_selector}
+        page = list_page(self.storage, found, read_filter(found, namespace, query), {})
+        return [as_object(found, stored) for stored in page.items]
+
+    def resource(self, name: str) -> Resource:
+        """The resource named `plural` or `plural.group`.
+
+        Raises:
+            UnknownPathError: when it is not served.
+        """
+        found = self.registry.by_name(name)
+        if found is None:
+            raise UnknownPathError(name)
+        return found
+
+    def _resource_of(self, obj: Object) -> Resource:
+        found = self.registry.by_kind(str(obj.get("apiVersion")), str(obj.get("kind")))
+        if found is None:
+            raise UnknownPathError(f"{obj.get('kind')} of {obj.get('apiVersion')}")
+        return found

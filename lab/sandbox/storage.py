@@ -1,0 +1,234 @@
+"""What the server holds: objects as bytes, one version counter, and a log of changes per kind.
+
+Objects are kept encoded. That makes them immutable and cheap to hold and to list: a page is a
+join of bytes. Whoever wants to look inside gets a fresh copy, and may change it.
+"""
+
+import bisect
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from lab.sandbox.objects import Object, decode, dig, encode, meta, name_of, namespace_of
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+class Key(NamedTuple):
+    """Identity within a collection; the namespace of cluster-scoped objects is empty."""
+
+    namespace: str
+    name: str
+
+
+class Stored:
+    """One version of one object.
+
+    `body` is the object's JSON without its opening brace, apiVersion and kind, so that each
+    served version only puts its own head before it.
+    """
+
+    __slots__ = ("_fields", "body", "expires", "key", "labels", "uid", "version", "views")
+
+    def __init__(self, key: Key, version: int, obj: Object, expires: float | None) -> None:
+        metadata = meta(obj)
+        labels = metadata.get("labels")
+        self.key = key
+        self.version = version
+        self.labels: dict[str, str] = labels if isinstance(labels, dict) else {}
+        self.uid = str(metadata.get("uid") or "")
+        self.expires = expires
+        content = {name: value for name, value in obj.items() if name not in {"apiVersion", "kind"}}
+        self.body = encode(content)[1:]
+        self.views: dict[str, bytes] = {}
+        self._fields: dict[str, str] | None = None
+
+    def decode(self, api_version: str, kind: str) -> Object:
+        """A fresh copy with the given type."""
+        obj: Object = {"apiVersion": api_version, "kind": kind}
+        obj.update(decode(b"{" + self.body))
+        return obj
+
+    def fields(self, extract: Callable[[Object], dict[str, str]]) -> dict[str, str]:
+        """The values that field selectors see, computed once."""
+        if self._fields is None:
+            self._fields = extract(decode(b"{" + self.body))
+            self._fields["metadata.name"] = self.key.name
+            self._fields["metadata.namespace"] = self.key.namespace
+        return self._fields
+
+
+@dataclass(eq=False, slots=True)
+class Change:
+    """One entry of a collection's log; `encoded` keeps what watchers were sent for it."""
+
+    version: int
+    type: EventType
+    new: Stored
+    old: Stored | None
+    encoded: dict[object, bytes] = field(default_factory=dict)
+
+
+class Subscriber(Protocol):
+    """Somebody who wants to know of changes; called in their order, must not wait."""
+
+    def notify(self, change: Change) -> None:
+        """A change was made."""
+
+    def end(self) -> None:
+        """No more changes will come: the kind has gone or has become another."""
+
+
+class Collection:
+    """The objects of one kind, in the order of their keys, and the log of their changes."""
+
+    def __init__(self, name: str, history: int) -> None:
+        self.name = name
+        self.objects: dict[Key, Stored] = {}
+        self.compacted = 0
+        self.subscribers: list[Subscriber] = []
+        self._keys: list[Key] = []
+        self._log: list[Change] = []
+        self._history = history
+
+    def range(self, namespace: str = "", after: Key | None = None) -> Iterator[Stored]:
+        """Objects in key order, of one namespace or of all, after a key."""
+        start = bisect.bisect_left(self._keys, Key(namespace, "")) if namespace else 0
+        if after is not None:
+            start = max(start, bisect.bisect_right(self._keys, after))
+        for index in range(start, len(self._keys)):
+            key = self._keys[index]
+            if namespace and key.namespace != namespace:
+                return
+            yield self.objects[key]
+
+    def range_at(self, version: int, namespace: str, after: Key | None) -> Iterator[Stored]:
+        """Like `range`, as it was at an older version that is not compacted."""
+        past: dict[Key, Stored | None] = {}
+        for change in reversed(self._log):
+            if change.version <= version:
+                break
+            past[change.new.key] = change.old
+        if not past:
+            yield from self.range(namespace, after)
+            return
+        for key in sorted(self.objects.keys() | past.keys()):
+            stored = past[key] if key in past else self.objects[key]
+            if stored is None or (after is not None and key <= after):
+                continue
+            if not namespace or key.namespace == namespace:
+                yield stored
+
+    def changes_after(self, version: int) -> list[Change]:
+        """The logged changes with a higher version."""
+        index = bisect.bisect_right(self._log, version, key=lambda change: change.version)
+        return self._log[index:]
+
+    def compact(self, version: int) -> None:
+        """Forget changes up to a version: who asks for an older one is told that it expired."""
+        index = bisect.bisect_right(self._log, version, key=lambda change: change.version)
+        del self._log[:index]
+        self.compacted = max(self.compacted, version)
+
+    def end_subscriptions(self) -> None:
+        """Tell all subscribers that nothing more will come."""
+        for subscriber in tuple(self.subscribers):
+            subscriber.end()
+
+    def record(self, change: Change) -> None:
+        """Apply a change, log it and tell the subscribers."""
+        key = change.new.key
+        if change.type == "ADDED":
+            bisect.insort(self._keys, key)
+        if change.type == "DELETED":
+            del self._keys[bisect.bisect_left(self._keys, key)]
+            del self.objects[key]
+        else:
+            self.objects[key] = change.new
+        self._log.append(change)
+        if len(self._log) > 2 * self._history:
+            # In halves, so that the cost of trimming is spread over many changes.
+            self.compact(self._log[self._history - 1].version)
+        for subscriber in tuple(self.subscribers):
+            subscriber.notify(change)
+
+
+class Storage:
+    """All collections under one version counter."""
+
+    def __init__(self, clock: Callable[[], float], history: int = 10_000) -> None:
+        self.clock = clock
+        self.version = 1
+        self.collections: dict[str, Collection] = {}
+        self._history = history
+        self._expiry: list[tuple[float, str, Key, int]] = []
+
+    def collection(self, name: str) -> Collection:
+        """The collection of that name, made when it is first asked for."""
+        found = self.collections.get(name)
+        if found is None:
+            found = self.collections[name] = Collection(name, self._history)
+        return found
+
+    def get(self, collection: str, namespace: str, name: str) -> Stored | None:
+        """The current version of an object."""
+        return self.collection(collection).objects.get(Key(namespace, name))
+
+    def write(self, collection: str, obj: Object, *, ttl: float | None = None) -> Stored:
+        """Store an object under its metadata's name, with the next version."""
+        target = self.collection(collection)
+        key = Key(namespace_of(obj), name_of(obj))
+        old = target.objects.get(key)
+        self.version += 1
+        meta(obj)["resourceVersion"] = str(self.version)
+        expires = None if ttl is None else self.clock() + ttl
+        stored = Stored(key, self.version, obj, expires)
+        if expires is not None:
+            heapq.heappush(self._expiry, (expires, collection, key, self.version))
+        target.record(Change(self.version, "MODIFIED" if old else "ADDED", stored, old))
+        return stored
+
+    def remove(self, collection: str, key: Key, last: Object | None = None) -> Stored:
+        """Remove an object; `last` is its final state where that differs from the stored one."""
+        target = self.collection(collection)
+        old = target.objects[key]
+        self.version += 1
+        final = last if last is not None else decode(b"{" + old.body)
+        # A deletion has a version of its own, and its event carries it.
+        meta(final)["resourceVersion"] = str(self.version)
+        gone = Stored(key, self.version, final, None)
+        target.record(Change(self.version, "DELETED", gone, old))
+        return gone
+
+    def expire(self) -> None:
+        """Remove the objects whose time to live is over."""
+        now = self.clock()
+        while self._expiry and self._expiry[0][0] <= now:
+            _, collection, key, version = heapq.heappop(self._expiry)
+            stored = self.collection(collection).objects.get(key)
+            # A later write has an entry of its own.
+            if stored is not None and stored.version == version:
+                self.remove(collection, key)
+
+    def compact(self, collections: Iterable[str] | None = None) -> None:
+        """Forget all history, of the named collections or of all."""
+        # A version nobody has seen yet, so that every version handed out so far is too old.
+        self.version += 1
+        for name in self.collections if collections is None else collections:
+            self.collection(name).compact(self.version)
+
+    def dependents(self, uid: str) -> list[tuple[str, Key]]:
+        """The objects that name an owner by uid."""
+        needle = uid.encode()
+        return [
+            (name, stored.key)
+            for name, collection in self.collections.items()
+            for stored in collection.range()
+            if needle in stored.body and uid in _owners(stored)
+        ]
+
+
+def _owners(stored: Stored) -> set[str]:
+    references = dig(decode(b"{" + stored.body), "metadata", "ownerReferences")
+    return {str(reference.get("uid")) for reference in references or ()}

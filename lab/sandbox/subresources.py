@@ -1,0 +1,78 @@
+"""The scale subresource."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from lab.sandbox import jsonpath
+from lab.sandbox.errors import ApiError, bad_request, conflict, invalid, invalid_value
+from lab.sandbox.objects import JSON, Object, dig, encode, meta
+from lab.sandbox.operations import Operations
+from lab.sandbox.options import DEFAULT_OPTIONS, WriteOptions
+from lab.sandbox.resources import Resource, ScalePaths
+from lab.sandbox.storage import Stored
+
+
+def scale_of(resource: Resource, obj: Object) -> Object:
+    """The Scale of an object."""
+    paths = resource.scale or ScalePaths()
+    metadata = meta(obj)
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: Object = {"replicas": jsonpath.first(obj, paths.status_replicas) or 0}
+    selector = jsonpath.first(obj, paths.selector) if paths.selector else None
+    if isinstance(selector, dict):
+        labels = dig(selector, "matchLabels") or {}
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in kept if name in metadata},
+        "spec": {"replicas": jsonpath.first(obj, paths.replicas) or 0},
+        "status": status,
+    }
+
+
+def change_scale(
+    operations: Operations,
+    resource: Resource,
+    namespace: str,
+    name: str,
+    change: Callable[[Object], JSON],
+    options: WriteOptions = DEFAULT_OPTIONS,
+) -> Stored:
+    """Write through the scale subresource: `change` makes the wanted Scale of the present one.
+
+    Raises:
+        ApiError: 409 for a stale version, 422 for replicas that are no count.
+    """
+    stored = operations.find(resource, namespace, name)
+    obj = stored.decode(resource.api_version, resource.kind)
+    wanted = change(scale_of(resource, obj))
+    if not isinstance(wanted, dict):
+        raise bad_request("the body of the request is no object")
+    version = dig(wanted, "metadata", "resourceVersion")
+    if version and version != str(stored.version):
+        raise conflict(resource.group, resource.plural, name)
+    replicas = dig(wanted, "spec", "replicas")
+    if not isinstance(replicas, int):
+        replicas = 0 if replicas is None else _refuse_type(replicas)
+    if replicas < 0:
+        error = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid("autoscaling", "Scale", name, [error])
+    patch: Object = {}
+    jsonpath.put(patch, (resource.scale or ScalePaths()).replicas, replicas)
+    return operations.patch(
+        resource, namespace, name, "merge", patch, replace(options, through="scale")
+    )[0]
+
+
+def _refuse_type(value: JSON) -> int:
+    raise _unmarshal_error(encode(value).decode())
+
+
+def _unmarshal_error(shown: str) -> ApiError:
+    return bad_request(
+        'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
+        f"{shown} into Go struct field ScaleSpec.spec.replicas of type int32"
+    )

@@ -1,0 +1,202 @@
+"""The shapes that a Deployment controller and a kubelet would make."""
+
+import hashlib
+from collections.abc import Sequence
+
+from lab.sandbox.objects import JSON, Object, copy_json, dig, encode, meta, name_of
+from lab.sandbox.selectors import Selector, from_label_selector
+
+HASH_LABEL = "pod-template-hash"
+_HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_HASH_LENGTH = 10
+_COMPLETE = "NewReplicaSetAvailable"
+
+
+def selector_of(workload: Object) -> Selector:
+    """The pods that a workload selects."""
+    return from_label_selector(dig(workload, "spec", "selector") or {})
+
+
+def template_hash(workload: Object) -> str:
+    """A short name for a pod template."""
+    digest = hashlib.sha256(encode(dig(workload, "spec", "template"))).digest()
+    letters = (_HASH_ALPHABET[byte % len(_HASH_ALPHABET)] for byte in digest)
+    return "".join(letters)[:_HASH_LENGTH]
+
+
+def owner_reference(owner: Object) -> Object:
+    """A controlling ownerReference to an object."""
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": name_of(owner),
+        "uid": meta(owner).get("uid"),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def replica_set_of(deployment: Object) -> Object:
+    """The ReplicaSet for the present template of a Deployment."""
+    label = {HASH_LABEL: template_hash(deployment)}
+    template = copy_json(dig(deployment, "spec", "template"))
+    meta(template)["labels"] = {**(meta(template).get("labels") or {}), **label}
+    selector = copy_json(dig(deployment, "spec", "selector"))
+    selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **label}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{name_of(deployment)}-{label[HASH_LABEL]}",
+            "namespace": meta(deployment)["namespace"],
+            "labels": meta(template)["labels"],
+            "annotations": {"deployment.kubernetes.io/revision": "1"},
+            "ownerReferences": [owner_reference(deployment)],
+        },
+        "spec": {"replicas": 0, "selector": selector, "template": template},
+    }
+
+
+def pod_of(replica_set: Object, node: str) -> Object:
+    """A pod from the template of a ReplicaSet."""
+    template = copy_json(dig(replica_set, "spec", "template"))
+    spec = template.get("spec") or {}
+    if node:
+        spec["nodeName"] = node
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "generateName": f"{name_of(replica_set)}-",
+            "namespace": meta(replica_set)["namespace"],
+            "labels": meta(template).get("labels") or {},
+            "annotations": meta(template).get("annotations") or {},
+            "ownerReferences": [owner_reference(replica_set)],
+        },
+        "spec": spec,
+    }
+
+
+def running_status(pod: Object, *, now: str, address: str) -> Object:
+    """The status of a pod whose containers run and are ready."""
+    conditions = (
+        "PodReadyToStartContainers",
+        "Initialized",
+        "Ready",
+        "ContainersReady",
+        "PodScheduled",
+    )
+    return {
+        "phase": "Running",
+        "conditions": [
+            {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+            for kind in conditions
+        ],
+        "podIP": address,
+        "podIPs": [{"ip": address}],
+        "startTime": now,
+        "qosClass": dig(pod, "status", "qosClass") or "BestEffort",
+        "containerStatuses": [
+            {
+                "name": container.get("name"),
+                "image": container.get("image"),
+                "imageID": container.get("image"),
+                "containerID": f"containerd://{meta(pod).get('uid')}",
+                "ready": True,
+                "started": True,
+                "restartCount": 0,
+                "lastState": {},
+                "state": {"running": {"startedAt": now}},
+            }
+            for container in dig(pod, "spec", "containers") or ()
+        ],
+    }
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod counts as ready."""
+    return not meta(pod).get("deletionTimestamp") and any(
+        condition.get("type") == "Ready" and condition.get("status") == "True"
+        for condition in dig(pod, "status", "conditions") or ()
+    )
+
+
+def deployment_status(
+    deployment: Object, pods: Sequence[Object], *, now: str, replica_set: str, rollout: bool
+) -> Object:
+    """The status that the Deployment controller writes; `rollout` when a template is new."""
+    wanted = int(dig(deployment, "spec", "replicas") or 0)
+    ready = sum(map(is_ready, pods))
+    counts = {
+        "replicas": len(pods),
+        "updatedReplicas": len(pods),
+        "readyReplicas": ready,
+        "availableReplicas": ready,
+        "unavailableReplicas": max(wanted - ready, 0),
+    }
+    status: Object = {"observedGeneration": meta(deployment).get("generation", 1)}
+    # Zero counts are left out, as Go's encoder does.
+    status.update({name: count for name, count in counts.items() if count})
+    old = {item["type"]: item for item in dig(deployment, "status", "conditions") or ()}
+    available = _available(enough=ready >= wanted - _max_unavailable(deployment, wanted))
+    progressing = _progressing(
+        old.get("Progressing"), replica_set, complete=ready >= wanted == len(pods), rollout=rollout
+    )
+    conditions = []
+    for condition in (available, progressing):
+        before = old.get(condition["type"])
+        conditions.append(_dated(condition, before, now))
+    status["conditions"] = conditions
+    return status
+
+
+def _available(*, enough: bool) -> Object:
+    # A Deployment scaled to zero has what it wants, and so is available.
+    return {
+        "type": "Available",
+        "status": "True" if enough else "False",
+        "reason": "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
+        "message": f"Deployment {'has' if enough else 'does not have'} minimum availability.",
+    }
+
+
+def _progressing(
+    before: Object | None, replica_set: str, *, complete: bool, rollout: bool
+) -> Object:
+    if before is not None and before.get("reason") == _COMPLETE and not rollout:
+        # A finished rollout stays finished, whatever becomes of the pods.
+        return before
+    done = "has successfully progressed" if complete else "is progressing"
+    return {
+        "type": "Progressing",
+        "status": "True",
+        "reason": _COMPLETE if complete else "ReplicaSetUpdated",
+        "message": f'ReplicaSet "{replica_set}" {done}.',
+    }
+
+
+def _dated(condition: Object, before: Object | None, now: str) -> Object:
+    compared = ("status", "reason", "message")
+    if before is not None and all(before.get(key) == condition[key] for key in compared):
+        return before
+    since = now
+    if before is not None and before.get("status") == condition["status"]:
+        since = str(before.get("lastTransitionTime") or now)
+    return {**condition, "lastUpdateTime": now, "lastTransitionTime": since}
+
+
+def _max_unavailable(deployment: Object, wanted: int) -> int:
+    update = dig(deployment, "spec", "strategy", "rollingUpdate")
+    if update is None:
+        return 0
+    unavailable = _resolve(update.get("maxUnavailable", "25%"), wanted, up=False)
+    if not unavailable and not _resolve(update.get("maxSurge", "25%"), wanted, up=True):
+        unavailable = 1
+    return min(unavailable, wanted)
+
+
+def _resolve(value: JSON, total: int, *, up: bool) -> int:
+    if isinstance(value, str) and value.endswith("%"):
+        share = int(value[:-1]) * total
+        return -(-share // 100) if up else share // 100
+    return int(value or 0)

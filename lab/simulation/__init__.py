@@ -1,0 +1,21 @@
+"""Simulated vLLM pods, and what KServe's and Kthena's controllers do, for the demo and for tests."""
+
+from lab.simulation.families import Feature
+from lab.simulation.life import Life
+from lab.simulation.misbehaviour import Misbehaviour
+from lab.simulation.page import FrontEnd, Server, render
+from lab.simulation.phases import Phase, Stage, start_up
+from lab.simulation.server import ModelPod
+
+__all__ = [
+    "Feature",
+    "FrontEnd",
+    "Life",
+    "Misbehaviour",
+    "ModelPod",
+    "Phase",
+    "Server",
+    "Stage",
+    "render",
+    "start_up",
+]

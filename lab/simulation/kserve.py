@@ -1,0 +1,147 @@
+"""KServe's and Knative's controllers in Knative mode, as a pure function of what there is.
+
+One InferenceService at a time. Each plan is what one pass of every controller would do; applied until
+it is empty it comes to rest, in two passes where the real ones need two (KServe sheet 2.5, example 5).
+Autoscaling is played as far as it matters: a revision has one pod while it is the newest or in the
+route; with `minReplicas: 0` none once it was ready.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lab.simulation import kserve_objects as o
+from lab.simulation.kserve_knative import revision_status, service_status
+from lab.simulation.kserve_objects import Object, name_of, status_of
+from lab.simulation.kserve_signs import TRUE, condition_of
+from lab.simulation.kserve_status import whole_status
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An InferenceService, and what was made for it."""
+
+    inferenceservice: Object
+    services: Sequence[Object]
+    revisions: Sequence[Object]
+    pods: Sequence[Object]
+
+    def service(self, component: str) -> Object | None:
+        """Return the Knative Service of a component."""
+        wanted = o.service_name(self.inferenceservice, component)
+        return next((each for each in self.services if name_of(each) == wanted), None)
+
+    def revisions_of(self, service: Object) -> list[Object]:
+        """Return the revisions of a Knative Service, the newest first."""
+        own = (each for each in self.revisions if _label(each, o.SERVICE) == name_of(service))
+        return o.newest_first([*own])
+
+    def pods_of(self, revision: str) -> list[Object]:
+        """Return the pods of a revision, by name."""
+        own = (each for each in self.pods if _label(each, o.REVISION) == revision)
+        return sorted(own, key=name_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done: objects to create and to delete, and to put in this form.
+
+    Attributes:
+        create: without status.
+        delete: pods.
+        replace: Knative Services with another spec.
+        tell: objects with another status.
+
+    """
+
+    create: tuple[Object, ...] = ()
+    delete: tuple[Object, ...] = ()
+    replace: tuple[Object, ...] = ()
+    tell: tuple[Object, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.create or self.delete or self.replace or self.tell)
+
+
+def plan(world: World, now: str) -> Plan:
+    """Return what to do next; `now` is RFC 3339."""
+    found = [(each, world.service(each)) for each in o.components_of(world.inferenceservice)]
+    wanted = [o.knative_service(world.inferenceservice, each) for each, service in found if service is None]  # fmt: skip
+    replaced = [*_replaced(world)]
+    waits = {name_of(each) for each in replaced}
+    services = [service for _, service in found if service is not None]
+    revisions = [each for service in services for each in _new_revision(world, service)]
+    pods = [each for service in services for each in _new_pods(world, service)]
+    return Plan(
+        create=(*wanted, *revisions, *pods),
+        delete=tuple(each for service in services for each in _idle_pods(world, service)),
+        replace=tuple(replaced),
+        tell=tuple(_told(world, services, waits, now)),
+    )
+
+
+def _replaced(world: World) -> Iterator[Object]:
+    for component in o.components_of(world.inferenceservice):
+        service = world.service(component)
+        wanted = o.knative_service(world.inferenceservice, component)
+        if service is not None and service["spec"] != wanted["spec"]:
+            yield {**service, "spec": wanted["spec"]}
+
+
+def _new_revision(world: World, service: Object) -> Iterator[Object]:
+    revisions = world.revisions_of(service)
+    if not revisions or not o.is_of_template(revisions[0], service):
+        yield o.revision(service, len(revisions) + 1)
+
+
+def _new_pods(world: World, service: Object) -> Iterator[Object]:
+    for each in world.revisions_of(service):
+        if _needs_pod(world, service, each) and not world.pods_of(name_of(each)):
+            yield o.pod(each)
+
+
+def _idle_pods(world: World, service: Object) -> Iterator[Object]:
+    for each in world.revisions_of(service):
+        if not _needs_pod(world, service, each):
+            pods = world.pods_of(name_of(each))
+            yield from (pod for pod in pods if not pod["metadata"].get("deletionTimestamp"))
+
+
+def _needs_pod(world: World, service: Object, revision: Object) -> bool:
+    routed = {each["revisionName"] for each in status_of(service).get("traffic") or ()}
+    newest = name_of(world.revisions_of(service)[0])
+    component = world.inferenceservice["spec"][_label(service, o.COMPONENT)]
+    was_ready = (condition_of(revision, "Ready") or {}).get("status") == TRUE
+    if was_ready and component.get("minReplicas") == 0 and _has_loaded(world):
+        return False
+    return name_of(revision) in {newest, *routed}
+
+
+def _has_loaded(world: World) -> bool:
+    """Tell whether KServe has seen a model loaded; Knative would wait a minute and more."""
+    states = (status_of(world.inferenceservice).get("modelStatus") or {}).get("states") or {}
+    return states.get("activeModelState") == "Loaded"
+
+
+def _told(world: World, services: Sequence[Object], waits: set[str], now: str) -> Iterator[Object]:
+    for service in services:
+        for revision in world.revisions_of(service):
+            pods = world.pods_of(name_of(revision))
+            yield from _changed(revision, revision_status(revision, pods, now))
+        if name_of(service) not in waits:
+            yield from _changed(service, service_status(service, world.revisions_of(service), now))
+    by_component = {_label(each, o.COMPONENT): each for each in services}
+    predictor = by_component.get("predictor")
+    created = status_of(predictor).get("latestCreatedRevisionName", "")
+    status = whole_status(world.inferenceservice, by_component, world.pods_of(created), now)
+    yield from _changed(world.inferenceservice, status)
+
+
+def _changed(obj: Object, status: Object) -> Iterator[Object]:
+    if status != (obj.get("status") or {}):
+        yield {**obj, "status": status}
+
+
+def _label(obj: Object, name: str) -> str:
+    return str((obj["metadata"].get("labels") or {}).get(name, ""))

@@ -1,0 +1,107 @@
+"""What becomes of the pods of an InferenceService: their status, as a kubelet writes it."""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from lab.simulation.kserve_objects import KSERVE_CONTAINER, STORAGE_INITIALIZER, Object
+
+Fate: TypeAlias = Callable[[Object, Object], Object]
+"""From a pod, and the status that it would have if it ran well, to its status."""
+
+_UNREADY: Final = ("Ready", "ContainersReady")
+
+
+def runs(pod: Object, status: Object) -> Object:
+    """Nothing is wrong."""
+    return _fetched(pod, status)
+
+
+def load_fails(message: str, exit_code: int = 1) -> Fate:
+    """The container that serves ends in an error again and again."""
+
+    def fate(pod: Object, status: Object) -> Object:
+        ended = _ended(status, message, exit_code)
+        return _serving(_fetched(pod, status), ended | _crash_loop(KSERVE_CONTAINER))
+
+    return fate
+
+
+def pull_fails(image: str) -> Fate:
+    """The image of the container that serves cannot be pulled."""
+    text = f'Back-off pulling image "{image}"'
+    wait = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": text}}}
+
+    def fate(pod: Object, status: Object) -> Object:
+        return {**_serving(_fetched(pod, status), wait), "phase": "Pending"}
+
+    return fate
+
+
+def fetch_fails(message: str, exit_code: int = 1) -> Fate:
+    """The init container that fetches the model ends in an error again and again."""
+
+    def fate(_pod: Object, status: Object) -> Object:
+        ended = _ended(status, message, exit_code)
+        init = _container(STORAGE_INITIALIZER) | ended | _crash_loop(STORAGE_INITIALIZER)
+        waits = {"state": {"waiting": {"reason": "PodInitializing"}}}
+        unready = _unready(status, "Initialized", *_UNREADY)
+        statuses = [
+            {**each, "ready": False, "started": False, **waits}
+            for each in status["containerStatuses"]
+        ]
+        return {
+            **unready,
+            "phase": "Pending",
+            "initContainerStatuses": [init],
+            "containerStatuses": statuses,
+        }
+
+    return fate
+
+
+def _fetched(pod: Object, status: Object) -> Object:
+    if not pod["spec"].get("initContainers"):
+        return status
+    done = {"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}, "ready": True}
+    return {**status, "initContainerStatuses": [_container(STORAGE_INITIALIZER) | done]}
+
+
+def _serving(status: Object, change: Object) -> Object:
+    statuses = [
+        {**each, "ready": False, "started": False, **change}
+        if each["name"] == KSERVE_CONTAINER
+        else each
+        for each in status["containerStatuses"]
+    ]
+    return {**_unready(status, *_UNREADY), "containerStatuses": statuses}
+
+
+def _unready(status: Object, *types: str) -> Object:
+    conditions = [
+        {**each, "status": "False", "reason": "ContainersNotReady"}
+        if each["type"] in types
+        else each
+        for each in status["conditions"]
+    ]
+    return {**status, "conditions": conditions}
+
+
+def _container(name: str) -> Object:
+    return {
+        "name": name,
+        "image": "kserve/storage-initializer:v0.20.0",
+        "imageID": "",
+        "ready": False,
+        "restartCount": 0,
+    }
+
+
+def _ended(status: Object, message: str, exit_code: int) -> Object:
+    moments = {"startedAt": status["startTime"], "finishedAt": status["startTime"]}
+    ended = {"reason": "Error", "exitCode": exit_code, "message": message, **moments}
+    return {"lastState": {"terminated": ended}, "restartCount": 3}
+
+
+def _crash_loop(container: str) -> Object:
+    text = f"back-off 40s restarting failed container={container}"
+    return {"state": {"waiting": {"reason": "CrashLoopBackOff", "message": text}}}

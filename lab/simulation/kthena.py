@@ -1,0 +1,215 @@
+"""What Kthena's controller does next, as a pure function of what there is (Kthena sheet, section 3).
+
+Upstream keeps the state of groups and instances in memory and moves it on by events. Here it is read
+off the objects each time; the objects that it makes and deletes, and their order, are the same. Two
+things are not played: RoleRollingUpdate, and graces before a failed pod is deleted.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from lab.simulation.kthena_objects import (
+    REVISION,
+    Object,
+    controller_revision,
+    instance_objects,
+    labels_of,
+    pod_group,
+    role_replicas,
+)
+from lab.simulation.kthena_signs import is_deleting, is_failed, ordinal_of
+from lab.simulation.kthena_world import Group, Instance, World, groups_of
+
+_GROUP_RECREATE: Final = "ServingGroupRecreate"
+_RECREATE: Final = frozenset({"RoleRecreate", _GROUP_RECREATE})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Objects to delete and objects to create, in this order."""
+
+    delete: tuple[Object, ...] = ()
+    create: tuple[Object, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.delete or self.create)
+
+
+def plan(world: World) -> Plan:
+    """Return what to do next. What is on its way out is waited for, and made anew once it is gone."""
+    if is_deleting(world.modelserving):
+        return Plan()
+    groups = groups_of(world)
+    going = [*_surplus(world, groups), *_to_replace(world, groups)]
+    names = {group.name for group in going}
+    going += [each for each in groups if each.name not in names and _is_broken(world, each)]
+    names = {group.name for group in going}
+    staying = [each for each in groups if each.name not in names and not each.is_going]
+    repairs = [_repair(world, group) for group in staying]
+    delete = chain(
+        *(group.objects for group in going),
+        *(group.objects for group in groups if group.is_going),
+        *(each.delete for each in repairs),
+        _old_revisions(world),
+    )
+    create = tuple(chain(_new_groups(world, groups), *(each.create for each in repairs)))
+    return Plan(_living(delete), (*_new_revisions(world, create), *create))
+
+
+def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
+    """Return each object once that is not on its way out already."""
+    found = {
+        (each["kind"], each["metadata"]["name"]): each for each in objects if not is_deleting(each)
+    }
+    return tuple(found.values())
+
+
+def _surplus(world: World, groups: Sequence[Group]) -> list[Group]:
+    """Return the groups that go because fewer are wanted (Kthena sheet 2.5)."""
+    protected = {group.name for group in groups[: world.partition]}
+    order = sorted(
+        groups,
+        key=lambda each: (
+            each.name in protected,
+            not each.is_going,
+            each.is_running,
+            each.cost,
+            -each.ordinal,
+        ),
+    )
+    return order[: max(len(groups) - world.replicas, 0)]
+
+
+def _to_replace(world: World, groups: Sequence[Group]) -> list[Group]:
+    """Return the outdated groups that a rollout may take away now (Kthena sheet 3.3)."""
+    unready = [each for each in groups if not each.is_outdated and not each.is_running]
+    least = world.replicas - world.max_unavailable
+    budget = len(groups) - least - len(unready)
+    outdated = [each for each in groups[world.partition :] if each.is_outdated]
+    outdated.sort(key=lambda each: (each.is_running, -each.ordinal))
+    return outdated[: max(budget, 0)]
+
+
+def _is_broken(world: World, group: Group) -> bool:
+    """Tell whether a group is made anew because a pod of it is gone.
+
+    A pod that was all of its instance leaves no trace: that instance is made anew alone.
+    """
+    lacks = any(0 < len(each.pods) < each.expected for each in group.instances)
+    return world.policy == _GROUP_RECREATE and lacks
+
+
+def _repair(world: World, group: Group) -> Plan:
+    """Return what makes the roles of a group what the spec wants them to be."""
+    delete: list[Object] = []
+    create: list[Object] = []
+    revision, roles = _revision_for(world, group)
+    if world.grouped and not group.pod_groups:
+        create.append(pod_group(world.modelserving, group.name, roles))
+    for role in roles:
+        own = [each for each in group.instances if each.role == role["name"]]
+        wanted = role_replicas(_in_spec(world, role))
+        surplus = _surplus_instances(own, wanted)
+        delete += chain(*(each.objects for each in surplus))
+        for ordinal in _missing({ordinal_of(each.id) for each in own}, wanted):
+            create += instance_objects(
+                world.modelserving, group.name, role, ordinal, revision, grouped=world.grouped
+            )
+        for instance in own:
+            if instance not in surplus:
+                fixed = _mend(world, instance, role, revision)
+                delete += fixed.delete
+                create += fixed.create
+    return Plan(tuple(delete), tuple(create))
+
+
+def _in_spec(world: World, role: Object) -> Object:
+    """Return a role as the spec has it; numbers of replicas belong to no revision."""
+    return next((each for each in world.roles if each["name"] == role["name"]), role)
+
+
+def _surplus_instances(instances: Sequence[Instance], wanted: int) -> list[Instance]:
+    order = sorted(
+        instances,
+        key=lambda each: (
+            each.state != "Deleting",
+            each.state == "Running",
+            -ordinal_of(each.id),
+        ),
+    )
+    return order[: max(len(instances) - wanted, 0)]
+
+
+def _missing(known: set[int], wanted: int) -> list[int]:
+    """Return the ordinals to create: the lowest free ones, as many as are lacking."""
+    free = [ordinal for ordinal in range(wanted) if ordinal not in known]
+    return free[: max(wanted - len(known), 0)]
+
+
+def _mend(world: World, instance: Instance, role: Object, revision: str) -> Plan:
+    """Return what is done about failed and lost pods of an instance (Kthena sheet 3.5)."""
+    failed = tuple(pod for pod in instance.pods if is_failed(pod))
+    if failed:
+        return Plan(delete=failed)
+    if instance.state == "Deleting" or not instance.pods:
+        return Plan(delete=instance.objects)
+    if len(instance.pods) < instance.expected and world.policy in _RECREATE:
+        return Plan(delete=instance.objects)
+    there = {(each["kind"], each["metadata"]["name"]) for each in instance.objects}
+    whole = instance_objects(
+        world.modelserving,
+        instance.group,
+        role,
+        ordinal_of(instance.id),
+        revision,
+        grouped=world.grouped,
+    )
+    lacking = (each for each in whole if (each["kind"], each["metadata"]["name"]) not in there)
+    return Plan(create=tuple(lacking))
+
+
+def _revision_for(world: World, group: Group) -> tuple[str, list[Object]]:
+    """Return revision and roles for what is made in a group: its own ones while partition lasts."""
+    if group.is_outdated and group.ordinal < world.partition:
+        for pod in group.pods:
+            revision = labels_of(pod)[REVISION]
+            if kept := world.kept(revision):
+                return revision, kept
+    return world.revision, world.roles
+
+
+def _new_groups(world: World, groups: Sequence[Group]) -> Iterator[Object]:
+    for ordinal in _missing({group.ordinal for group in groups}, world.replicas):
+        revision, roles = world.revision, world.roles
+        current = (world.modelserving.get("status") or {}).get("currentRevision", "")
+        if ordinal < world.partition and (kept := world.kept(current)):
+            revision, roles = current, kept
+        name = f"{world.name}-{ordinal}"
+        if world.grouped:
+            yield pod_group(world.modelserving, name, roles)
+        for role in roles:
+            for each in range(role_replicas(_in_spec(world, role))):
+                yield from instance_objects(
+                    world.modelserving, name, role, each, revision, grouped=world.grouped
+                )
+
+
+def _new_revisions(world: World, create: Sequence[Object]) -> Iterator[Object]:
+    """Yield the ControllerRevision that pods are made from for the first time."""
+    made = {labels_of(each).get(REVISION) for each in create if each["kind"] == "Pod"}
+    if world.revision in made and world.kept(world.revision) is None:
+        yield controller_revision(world.modelserving, world.roles)
+
+
+def _old_revisions(world: World) -> Iterator[Object]:
+    """Yield the ControllerRevisions that nothing refers to any more."""
+    status = world.modelserving.get("status") or {}
+    used = {labels_of(pod)[REVISION] for pod in world.pods}
+    used |= {world.revision, status.get("currentRevision", ""), status.get("updateRevision", "")}
+    for each in world.revisions:
+        if labels_of(each)[REVISION] not in used:
+            yield each

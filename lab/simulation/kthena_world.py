@@ -1,0 +1,245 @@
+"""What there is of a ModelServing: its ServingGroups and their instances, as objects show them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lab.simulation.kthena_objects import (
+    GROUP,
+    REVISION,
+    ROLE,
+    ROLE_ID,
+    VOLCANO,
+    Object,
+    labels_of,
+    pods_of_instance,
+    revision_of,
+    role_replicas,
+    roles_of,
+)
+from lab.simulation.kthena_signs import is_deleting, is_ready, ordinal_of
+
+_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_PERCENT: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A ModelServing and its children.
+
+    Attributes:
+        modelserving: the object, with its defaults.
+        pods: its pods, terminating ones too.
+        services: its Services.
+        pod_groups: its PodGroups; None where the cluster does not serve them.
+        revisions: its ControllerRevisions.
+
+    """
+
+    modelserving: Object
+    pods: Sequence[Object] = ()
+    services: Sequence[Object] = ()
+    pod_groups: Sequence[Object] | None = None
+    revisions: Sequence[Object] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the ModelServing."""
+        return str(self.modelserving["metadata"]["name"])
+
+    @property
+    def replicas(self) -> int:
+        """ServingGroups wanted."""
+        return int(self.modelserving["spec"].get("replicas", 1))
+
+    @property
+    def roles(self) -> list[Object]:
+        """The roles of the spec."""
+        return roles_of(self.modelserving)
+
+    @property
+    def revision(self) -> str:
+        """The revision of the spec."""
+        return revision_of(self.roles)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether ServingGroups have PodGroups."""
+        scheduler = self.modelserving["spec"].get("schedulerName", VOLCANO)
+        return self.pod_groups is not None and scheduler == VOLCANO
+
+    @property
+    def policy(self) -> str:
+        """`spec.recoveryPolicy`."""
+        return str(self.modelserving["spec"].get("recoveryPolicy", "RoleRecreate"))
+
+    @property
+    def partition(self) -> int:
+        """How many of the first groups keep their revision; a percentage rounds up."""
+        return _number(self._rolling().get("partition") or 0, self.replicas, up=True)
+
+    @property
+    def max_unavailable(self) -> int:
+        """How many groups a rollout may take away; a percentage rounds down."""
+        return _number(self._rolling().get("maxUnavailable", 1), self.replicas, up=False)
+
+    def _rolling(self) -> Object:
+        strategy = self.modelserving["spec"].get("rolloutStrategy") or {}
+        return strategy.get("rollingUpdateConfiguration") or {}
+
+    def kept(self, revision: str) -> list[Object] | None:
+        """Return the roles that a ControllerRevision keeps."""
+        for each in self.revisions:
+            if labels_of(each).get(REVISION) == revision:
+                return list(each["data"]["data"])
+        return None
+
+
+def _number(value: int | str, whole: int, *, up: bool) -> int:
+    if isinstance(value, int):
+        return value
+    share = int(value.removesuffix("%")) * whole
+    return -(-share // _PERCENT) if up else share // _PERCENT
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a role: its pods, and its Service if it has one."""
+
+    group: str
+    role: str
+    id: str
+    pods: tuple[Object, ...] = ()
+    services: tuple[Object, ...] = ()
+    expected: int = 1
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """All of it."""
+        return (*self.pods, *self.services)
+
+    @property
+    def state(self) -> str:
+        """Creating, Running or Deleting; NotFound without pods (Kthena sheet 5.4)."""
+        if not self.pods:
+            return "NotFound"
+        if all(map(is_deleting, self.pods)):
+            return "Deleting"
+        if any(map(is_deleting, self.pods)):
+            return "Creating"
+        return "Running" if sum(map(is_ready, self.pods)) == self.expected else "Creating"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A ServingGroup of which something exists."""
+
+    name: str
+    ordinal: int
+    instances: tuple[Instance, ...]
+    pod_groups: tuple[Object, ...]
+    is_going: bool
+    is_running: bool
+    is_outdated: bool
+
+    @property
+    def pods(self) -> tuple[Object, ...]:
+        """The pods of all its instances."""
+        return tuple(pod for instance in self.instances for pod in instance.pods)
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """All of it, in the order in which upstream deletes it."""
+        services = (service for each in self.instances for service in each.services)
+        return (*self.pod_groups, *self.pods, *services)
+
+    @property
+    def cost(self) -> int:
+        """Of deleting it: what the annotations of its pods say in all."""
+        annotations = (pod["metadata"].get("annotations") or {} for pod in self.pods)
+        return sum(int(each.get(_COST, 0)) for each in annotations)
+
+
+def groups_of(world: World) -> list[Group]:
+    """Return the groups by ordinal."""
+    pods, services = _by_group(world.pods), _by_group(world.services)
+    pod_groups = _by_group(world.pod_groups or ())
+    names = {*pods, *services, *pod_groups}
+    return sorted(
+        (
+            _group(world, name, pods[name], services[name], tuple(pod_groups[name]))
+            for name in names
+        ),
+        key=lambda group: group.ordinal,
+    )
+
+
+def _by_group(objects: Iterable[Object]) -> defaultdict[str, list[Object]]:
+    found: defaultdict[str, list[Object]] = defaultdict(list)
+    for obj in objects:
+        found[labels_of(obj)[GROUP]].append(obj)
+    return found
+
+
+def _group(
+    world: World,
+    name: str,
+    pods: Sequence[Object],
+    services: Sequence[Object],
+    pod_groups: tuple[Object, ...],
+) -> Group:
+    roles = {role["name"]: role for role in world.roles}
+    instances = tuple(_instances(world, roles, name, pods, services))
+    is_outdated = any(labels_of(pod)[REVISION] != world.revision for pod in pods)
+    is_complete = all(
+        [each.state for each in instances if each.role == role["name"]]
+        == ["Running"] * role_replicas(role)
+        for role in world.roles
+    )
+    return Group(
+        name=name,
+        ordinal=ordinal_of(name),
+        instances=instances,
+        pod_groups=pod_groups,
+        is_going=_is_going(pods, pod_groups),
+        is_running=is_complete,
+        is_outdated=is_outdated,
+    )
+
+
+def _is_going(pods: Sequence[Object], pod_groups: Sequence[Object]) -> bool:
+    """Tell whether a group is being deleted as a whole: its PodGroup goes first.
+
+    Without one, a group of which every pod terminates is taken for one.
+    """
+    return any(map(is_deleting, pod_groups)) if pod_groups else all(map(is_deleting, pods))
+
+
+def _instances(
+    world: World,
+    roles: Mapping[str, Object],
+    group: str,
+    pods: Sequence[Object],
+    services: Sequence[Object],
+) -> Iterator[Instance]:
+    keys = {(labels_of(each)[ROLE], labels_of(each)[ROLE_ID]) for each in (*pods, *services)}
+    for role, role_id in sorted(keys, key=lambda key: (key[0], ordinal_of(key[1]))):
+        own = tuple(each for each in pods if labels_of(each)[ROLE_ID] == role_id)
+        yield Instance(
+            group=group,
+            role=role,
+            id=role_id,
+            pods=own,
+            services=tuple(each for each in services if labels_of(each)[ROLE_ID] == role_id),
+            expected=_expected(world, roles, role, own),
+        )
+
+
+def _expected(world: World, roles: Mapping[str, Object], role: str, pods: Sequence[Object]) -> int:
+    for pod in pods:
+        kept = world.kept(labels_of(pod)[REVISION]) or ()
+        for each in kept:
+            if each["name"] == role:
+                return pods_of_instance(each)
+    return pods_of_instance(roles[role]) if role in roles else max(len(pods), 1)

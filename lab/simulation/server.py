@@ -1,0 +1,211 @@
+"""A model pod on the network: serves the page of its life over HTTP, or fails to."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
+from http import HTTPMethod
+from types import TracebackType
+from typing import Final, Self
+
+from lab.simulation.answer import Answer, page_answer, send
+from lab.simulation.life import Life, Parameter
+from lab.simulation.misbehaviour import Misbehaviour, misbehave
+from lab.simulation.page import CONTENT_TYPES, FrontEnd, Server, render
+from lab.simulation.phases import Download, Phase, Stage, Unreachable
+
+_REQUEST_SECONDS: Final = 10.0
+_CLIENT_ERRORS: Final = (
+    ConnectionError,
+    TimeoutError,
+    ValueError,
+    asyncio.IncompleteReadError,
+    asyncio.LimitOverrunError,
+)
+"""Of clients that go, wait, or speak something else; they get no answer."""
+
+_PATHS: Final = ("/metrics", "/metrics/")
+_LONGEST_WAIT_SECONDS: Final = 1.0
+"""Between two looks at the clock during a walk: a clock may be faster than time."""
+
+
+def _unix_clock() -> Callable[[], float]:
+    """Return a clock of Unix seconds that never goes back."""
+    offset = time.time() - time.monotonic()
+    return lambda: offset + time.monotonic()
+
+
+class ModelPod:
+    """A simulated vLLM pod, which serves `/metrics` while entered and is healthy at first.
+
+    Args:
+        server: how its vLLM was started.
+        engines: ranks of its engines.
+        host: a loopback address; each pod may have its own (127.0.0.0/8), and the same port.
+        port: 0 is any.
+        listener: in place of host and port: a listening socket, closed at the end.
+        clock: Unix seconds; the life of the pod follows it.
+
+    Attributes:
+        url: of the page.
+        requests: how many requests for the page came.
+    """
+
+    def __init__(
+        self,
+        server: Server | None = None,
+        *,
+        engines: Sequence[str] = ("0",),
+        host: str = "127.0.0.1",
+        port: int = 0,
+        listener: socket.socket | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.server = server or Server()
+        self.requests = 0
+        self._clock = clock or _unix_clock()
+        self.life = Life(self._clock(), engines)
+        self._socket = listener or _listener(host, port)
+        self._socket.setblocking(False)
+        self.host, self.port, *_ = self._socket.getsockname()
+        self.url = f"http://{self.host}:{self.port}/metrics"
+        self._misbehaviour: Misbehaviour | None = None
+        self._location = ""
+        self._listens = True
+        self._accepts = False
+        self._turn = asyncio.Lock()
+        self._connections: set[asyncio.Task[None]] = set()
+        self._walk: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._follow_life()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._set_accepting(wanted=False)
+        self._socket.close()
+        tasks = [*self._connections, *([self._walk] if self._walk else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        # Aborted transports close their sockets in the next turn of the loop.
+        await asyncio.sleep(0)
+
+    def become(self, phase: Phase, *, engine: str | None = None, **parameters: Parameter) -> None:
+        """Enter a phase now; `parameters` are those fields of its behaviour that differ."""
+        self.life.become(phase, self._clock(), engine=engine, **parameters)
+        self._follow_life()
+
+    def walk(self, stages: Iterable[Stage], then: Phase = Phase.SERVING) -> None:
+        """Enter stages one after another, then a phase for good."""
+        self.life.walk(stages, self._clock(), then)
+        self._follow_life()
+        if self._walk is None or self._walk.done():
+            self._walk = asyncio.create_task(self._keep_following())
+
+    def restart(self, *, every: float | None = None) -> None:
+        """Begin a new process; again `every` so many seconds if given."""
+        self.life.restart(self._clock(), every=every)
+
+    def misbehave(self, kind: Misbehaviour | None, *, location: str = "") -> None:
+        """Misbehave from the next request on, or not any more; `location` is for redirects."""
+        self._misbehaviour = kind
+        self._location = location
+
+    def page(self) -> str:
+        """Return the page as it is now."""
+        self.life.advance(self._clock())
+        return render(self.life, self.server)
+
+    async def _keep_following(self) -> None:
+        while (change := self.life.next_change) is not None:
+            left = change - self._clock()
+            await asyncio.sleep(min(max(left, 0.001), _LONGEST_WAIT_SECONDS))
+            self.life.advance(self._clock())
+            self._follow_life()
+
+    def _follow_life(self) -> None:
+        """Listen, accept, or neither, as the behaviour has it."""
+        now = self.life.behaviour
+        unreachable = isinstance(now, Unreachable)
+        self._set_accepting(wanted=not unreachable)
+        self._set_listening(wanted=not isinstance(now, Unreachable) or now.accepts)
+
+    def _set_listening(self, *, wanted: bool) -> None:
+        if wanted and not self._listens:
+            self._socket.listen()
+        elif self._listens and not wanted:
+            # The address stays ours, and the kernel refuses connections to it.
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._listens = wanted
+
+    def _set_accepting(self, *, wanted: bool) -> None:
+        loop = asyncio.get_running_loop()
+        if wanted and not self._accepts:
+            loop.add_reader(self._socket, self._accept)
+        elif self._accepts and not wanted:
+            loop.remove_reader(self._socket)
+        self._accepts = wanted
+
+    def _accept(self) -> None:
+        with suppress(BlockingIOError, ConnectionAbortedError):
+            connection, _ = self._socket.accept()
+            task = asyncio.get_running_loop().create_task(self._serve(connection))
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, connection: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=connection)
+        try:
+            async with self._turn if self._is_downloading() else nullcontext():
+                await self._answer(reader, writer)
+            writer.close()
+            await writer.wait_closed()
+        except _CLIENT_ERRORS:
+            pass
+        finally:
+            # What a client does not read would otherwise keep the connection.
+            writer.transport.abort()
+
+    def _is_downloading(self) -> bool:
+        return isinstance(self.life.behaviour, Download)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(_REQUEST_SECONDS):
+            head = await reader.readuntil(b"\r\n\r\n")
+        method, target, _ = head.decode("latin-1").split(" ", maxsplit=2)
+        answer = self._answer_to(target.partition("?")[0])
+        if method == HTTPMethod.HEAD:
+            writer.write(answer.head())
+        else:
+            await send(answer, reader, writer)
+
+    def _answer_to(self, path: str) -> Answer:
+        text = self.page()
+        if self._is_downloading():
+            right = page_answer(text, CONTENT_TYPES[FrontEnd.PYTHON], "HTTP/1.0")
+        else:
+            right = page_answer(text, CONTENT_TYPES[self.server.front_end])
+        if path not in _PATHS:
+            return misbehave(Misbehaviour.NOT_FOUND, right, "")
+        self.requests += 1
+        if self._misbehaviour is None:
+            return right
+        return misbehave(self._misbehaviour, right, self._location)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Return a listening socket whose port stays its own when it stops listening."""
+    if port:
+        return socket.create_server((host, port))
+    # A port that the kernel chose is given up when listening ends, one that was asked for is not.
+    with socket.socket() as chosen:
+        chosen.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        chosen.bind((host, port))
+        return socket.create_server(chosen.getsockname(), reuse_port=True)

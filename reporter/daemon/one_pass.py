@@ -1,0 +1,175 @@
+"""One pass, from the snapshot to the planned writes: pure, so that it can run in a thread."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final
+
+from reporter.catalogue.resources import EVENTS
+from reporter.evaluation import evaluate_again
+from reporter.metrics.looks.samples import NONE, Samples
+from reporter.model.catalogue import Catalogue
+from reporter.model.instant import Instant
+from reporter.model.report import Report
+from reporter.probes.reuse import Answered
+from reporter.resolution import Memory, resolve
+from reporter.resolution.ready import ready_confirmed
+from reporter.resolution.records import Record, records_of
+from reporter.resolution.unknown import confirmed
+from reporter.settings import DaemonSettings
+from reporter.sinks.events.plan import Plan, plan_events
+from reporter.sinks.events.written import Written, overlay
+from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kthena.derived.ownership_memory import Answer
+from reporter.stacks.kthena.owning import Owning, own
+from reporter.stacks.kthena.statuses.plan import StatusPlan
+
+_NOTHING: Final = Plan((), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a pass is given of earlier ones.
+
+    Attributes:
+        memory: of the resolution.
+        answered: what need not be asked again.
+        owning: of the statuses of ModelServings.
+
+    """
+
+    memory: Memory = field(default_factory=Memory)
+    answered: Answered = field(default_factory=Answered)
+    owning: Owning = field(default_factory=Owning)
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What was written lately, which the watches may not have brought back yet.
+
+    Attributes:
+        events: our Events by name.
+        statuses: the last answer for each ModelServing by uid.
+        mirrors: the mirrors by name, as they were written since we lead.
+
+    """
+
+    events: Mapping[str, Written] = field(default_factory=dict)
+    statuses: Mapping[str, Answer] = field(default_factory=dict)
+    mirrors: Mapping[str, Applied] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """The result of a pass.
+
+    Attributes:
+        report: what every sink renders.
+        records: our Events on record; None where they cannot be read.
+        after: what the next pass is given.
+        plan: the Events to write.
+        statuses: the statuses of ModelServings to write; None where nothing can be said of them.
+        role_events: Events on ModelServings to write.
+        mirrors: the mirrors to write; None where nothing can be said of them.
+        next_in: time until the next pass is due without a change, None for the resync only.
+        seconds: how long it took.
+
+    """
+
+    report: Report
+    records: tuple[Record, ...] | None
+    after: Before
+    plan: Plan
+    statuses: StatusPlan | None
+    role_events: tuple[dict[str, object], ...]
+    mirrors: MirrorPlan | None
+    next_in: timedelta | None
+    seconds: float
+
+
+def run_pass(
+    snapshot: Snapshot,
+    before: Before,
+    lately: Lately,
+    now: Instant,
+    settings: DaemonSettings,
+    instance: str,
+    samples: Samples = NONE,
+    *,
+    leading: bool = True,
+) -> Pass:
+    """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out.
+
+    Args:
+        snapshot: the cluster.
+        before: what the last pass returned.
+        lately: what the sinks wrote since.
+        now: the time of the pass.
+        settings: of the daemon.
+        instance: which replica this is.
+        samples: what was scraped.
+        leading: whether this replica writes.
+
+    """
+    began = time.perf_counter()
+    evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples)
+    owned = own(
+        evaluation.derived,
+        snapshot,
+        before.owning,
+        lately.statuses,
+        now,
+        settings,
+        instance,
+        leading=leading,
+    )
+    evaluation = replace(evaluation, findings=evaluation.findings + owned.findings)
+    resolution = resolve(evaluation, snapshot, before.memory, now, settings)
+    records = overlay(records_of(snapshot), lately.events)
+    plan = _NOTHING
+    if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
+        may_tell = _confirmed_in(snapshot, settings.catalogue)
+        plan = plan_events(resolution.report, records, settings, instance, may_tell)
+    mirrors = None
+    if settings.mirror_to_workload and leading and _records_confirmed(snapshot):
+        mirrors = plan_mirrors(records, lately.mirrors, snapshot, settings.catalogue, now)
+    waits = (
+        resolution.wake_in,
+        plan.next_in,
+        owned.next_in,
+        mirrors.next_in if mirrors is not None else None,
+    )
+    return Pass(
+        report=resolution.report,
+        records=records if snapshot.known(EVENTS) else None,
+        after=Before(resolution.memory, answered, owned.after),
+        plan=plan,
+        statuses=owned.statuses,
+        role_events=owned.role_events,
+        mirrors=mirrors,
+        next_in=min((wait for wait in waits if wait is not None), default=None),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _records_confirmed(snapshot: Snapshot) -> bool:
+    """Tell whether an Event that is not on record is not there."""
+    return snapshot.known(EVENTS) and snapshot.state(EVENTS).confirmed
+
+
+def _confirmed_in(snapshot: Snapshot, catalogue: Catalogue) -> Callable[[str], bool]:
+    """Return what tells whether a verdict on a reason rests on confirmed data.
+
+    Resolution starts no verdict without that. This is about those whose Event was not written
+    before the connection was lost: they are as old as the loss.
+    """
+
+    def is_confirmed(reason: str) -> bool:
+        row = catalogue[reason]
+        if row.says_ready:
+            return ready_confirmed(row.subject_kind, snapshot, catalogue)
+        return confirmed(reason, snapshot, catalogue)
+
+    return is_confirmed

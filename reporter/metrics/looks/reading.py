@@ -1,0 +1,122 @@
+"""From a page to a look: of all that a page tells, what the rules read."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
+from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.target import Target
+from reporter.metrics.pages import page as p
+
+_FAILED: Final = "error"
+_AWAKE: Final = "awake"
+_CAPACITY: Final = "capacity"
+_DEFERRED: Final = "deferred"
+_SERVER_ERROR: Final = "5xx"
+
+
+def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float]) -> Look:
+    """Return what a scrape tells of a pod; of histograms what is compared with an objective."""
+    page = scrape.page
+    if page is None:
+        return Look(at=scrape.at, target=target, failure=scrape.failure, detail=scrape.detail)
+    return Look(
+        at=scrape.at,
+        target=target,
+        # A router has the names of engines and is none (section 1.10 of the sheet).
+        vllm=page.vllm and not page.router,
+        process_started=page.process_start,
+        speed=page.download_speed,
+        remaining=page.download_remaining,
+        engines={}
+        if page.router
+        else {name: _engine(each, objectives) for name, each in page.engines.items()},
+        pod=_pod(page),
+    )
+
+
+def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook:
+    finished = engine.finished_requests
+    failures = (engine.failed_transfers, engine.failed_notifications, engine.expired_requests)
+    counters = {
+        Counter.PROMPT_TOKENS: _count(engine.prompt_tokens),
+        Counter.GENERATED_TOKENS: _count(engine.generation_tokens),
+        Counter.STEPS: _count(engine.iterations),
+        Counter.FINISHED: _sum(finished.values()),
+        Counter.FAILED: _count(finished.get(_FAILED)),
+        Counter.PREEMPTIONS: _count(engine.preemptions),
+        Counter.PREFIX_QUERIES: _count(engine.prefix_cache_queries),
+        Counter.CORRUPTED: _count(engine.corrupted_requests),
+        Counter.TRANSFER_FAILURES: _sum(each for each in failures if each is not None),
+    }
+    histograms = {
+        Latency.TTFT: engine.time_to_first_token,
+        Latency.ITL: engine.inter_token_latency,
+        Latency.E2E: engine.e2e_request_latency,
+    }
+    return EngineLook(
+        running=engine.running,
+        waiting=engine.waiting,
+        capacity=engine.waiting_by_reason.get(_CAPACITY),
+        deferred=engine.waiting_by_reason.get(_DEFERRED),
+        kv_usage=engine.kv_cache_usage,
+        awake=_awake(engine.sleep_state),
+        healthy=None if engine.healthy is None else engine.healthy > 0,
+        counters={name: each for name, each in counters.items() if each is not None},
+        latencies={
+            name: reduced
+            for name, seconds in objectives.items()
+            if (reduced := _buckets(histograms[name], seconds)) is not None
+        },
+    )
+
+
+def _pod(page: p.Page) -> EngineLook:
+    requests = page.http_requests
+    errors = [each for (_, status), each in requests.items() if status == _SERVER_ERROR]
+    counters = {
+        Counter.RATE_LIMITED: _count(page.rate_limited),
+        Counter.NOT_ADMITTED: _total(page.admission_rejections.values()),
+        Counter.HTTP_REQUESTS: _total(requests.values()),
+        Counter.HTTP_ERRORS: _total(errors) if errors or not requests else Count(0.0),
+    }
+    return EngineLook(counters={n: each for n, each in counters.items() if each is not None})
+
+
+def _awake(states: Mapping[str, float | None]) -> bool | None:
+    """A page without the state counts as awake; a pause leaves all states 0 (sheet 1.2)."""
+    return None if not states else bool(states.get(_AWAKE))
+
+
+def _count(counter: p.Counter | None) -> Count | None:
+    return None if counter is None else Count(counter.value, counter.created)
+
+
+def _sum(counters: Iterable[p.Counter | None]) -> Count | None:
+    """Return the sum, None where one of them is no number.
+
+    The sum of their beginnings changes when one of them begins anew, which is all it is for.
+    """
+    known = tuple(counters)
+    if not known or None in known:
+        return None
+    present = [each for each in known if each is not None]
+    begun = [each.created for each in present if each.created is not None]
+    return Count(sum(each.value for each in present), sum(begun) if begun else None)
+
+
+def _total(counters: Iterable[p.Counter | None]) -> Count | None:
+    """Return the sum of series of which each begins with its first request: that is no reset."""
+    count = _sum(counters)
+    return None if count is None else Count(count.value)
+
+
+def _buckets(histogram: p.Histogram | None, seconds: float) -> Buckets | None:
+    """Return the smallest bucket that holds an objective, and all observations."""
+    if histogram is None:
+        return None
+    index = next((n for n, bound in enumerate(histogram.bounds) if bound >= seconds), None)
+    if index is None or index == len(histogram.bounds) - 1:
+        return None
+    bounds = (histogram.bounds[index], histogram.bounds[-1])
+    return Buckets(bounds, (histogram.counts[index], histogram.count), histogram.created)

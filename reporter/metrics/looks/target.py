@@ -1,0 +1,53 @@
+"""A pod that is scraped, as the API server told of it when it was asked."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from reporter.metrics.looks.scrape import PodName
+from reporter.model.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerRun:
+    """One life of a container: another one begins when either number changes (vLLM sheet, 3.2)."""
+
+    name: str
+    restarts: int
+    started_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A pod to scrape, and what judging its page needs to know of it.
+
+    Attributes:
+        namespace: of the pod.
+        name: of the pod.
+        uid: of the pod; one with another uid is another pod.
+        address: its IP, of either family, without brackets.
+        subject: whose pod it is.
+        port: where it serves its metrics; None is the port that settings name.
+        node: where it runs.
+        created: its `metadata.creationTimestamp`.
+        ready: whether its Ready condition is True.
+        ready_since: since when that has been so; None while it is not Ready.
+        containers: the one that serves the page; a sidecar that restarts is no restart of an engine.
+
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    address: str
+    subject: Subject
+    port: int | None = None
+    node: str = ""
+    created: datetime | None = None
+    ready: bool = False
+    ready_since: datetime | None = None
+    containers: tuple[ContainerRun, ...] = ()
+
+    @property
+    def pod(self) -> PodName:
+        """Namespace and name."""
+        return self.namespace, self.name

@@ -1,0 +1,238 @@
+"""The selective reader: a page to the samples of wanted names (section 5.4 of the vLLM sheet).
+
+Most lines of a page are of families that nobody asked for. One regular expression goes over the
+page, passes those by their name before it comes to their labels, and cuts the wanted ones in three.
+What it cannot cut, and all that looks odd, goes through the scanner of lines, whose word holds.
+Of a line passed by, only the name is checked; a page without a wanted sample is checked in full.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from typing import Final, Generic, TypeVar
+
+from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
+from reporter.metrics.pages.line import VALUE, BadLine, OversizedLine, scan, scan_labels
+from reporter.metrics.pages.page import UnreadablePage
+from reporter.metrics.pages.pattern import any_of
+
+Wanted = TypeVar("Wanted")
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_MOST_BAD: Final = 20
+_LARGEST_BAD_SHARE: Final = 0.01
+_SEPARATOR: Final = b"\0"
+"""Between the parts of an identity; no page that is read has this byte."""
+
+_REMEMBERED: Final = 8_192
+_LONGEST_REMEMBERED: Final = 512
+"""Labels are the same on each page of a pod, and mostly on those of its neighbours too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Labels of a series.
+
+    Attributes:
+        kept: those asked for, with their escapes undone.
+        others: all others as one text.
+        identity: all of them as one text, the same in whatever order they stand.
+
+    """
+
+    kept: Mapping[bytes, bytes]
+    others: bytes = b""
+    identity: bytes = b""
+
+
+_NO_LABELS: Final = Labels({})
+
+
+@dataclass(slots=True)
+class Samples(Generic[Wanted]):
+    """What was read.
+
+    Attributes:
+        samples: what the name stands for, labels, value as the page has it: NaN too.
+        lines: of the page.
+        bad: lines not of the format.
+        oversized: lines over a limit.
+
+    """
+
+    samples: list[tuple[Wanted, Labels, float]] = field(default_factory=list)
+    lines: int = 0
+    bad: int = 0
+    oversized: int = 0
+
+
+class PageReader(Generic[Wanted]):
+    """Reads pages for the samples of some names."""
+
+    def __init__(
+        self,
+        wanted: Mapping[bytes, Wanted],
+        keep: frozenset[bytes],
+        limits: PageLimits = DEFAULT_LIMITS,
+    ) -> None:
+        """Make one.
+
+        Args:
+            wanted: sample names, as they stand on the page, and what each stands for.
+            keep: names of labels whose values are needed.
+            limits: what is too much.
+
+        """
+        self._wanted = wanted
+        self._keep = keep
+        self._limits = limits
+        self._expression = re.compile(
+            # `name{labels} value`, else what follows the brace of a wanted name
+            rb"\n(?:("
+            + any_of(wanted)
+            + rb")\{(?:([^\n]*)\} ("
+            + VALUE
+            + rb")(?=\r?(?:\n|\Z))|([^\n]*))"
+            # else the line, if it is neither blank, comment, quoted name nor `name{`
+            rb"|(?!\n|#|\{|[a-zA-Z_:][a-zA-Z0-9_:]*+\{)([^\n]+))"
+        ).findall
+        self._remembered = lru_cache(_REMEMBERED)(self._labels)
+
+    def read(self, body: bytes) -> Samples[Wanted]:
+        """Return the samples of a page whose name is wanted, in the page's order.
+
+        Raises:
+            UnreadablePage: it is no page of metrics, or too much of it is not.
+
+        """
+        found: Samples[Wanted] = Samples()
+        page = self._checked(body, found)
+        samples, most = found.samples, self._limits.series
+        wanted, remembered = self._wanted, self._remembered
+        for name, labels_text, value, rest, line in self._cut(page):
+            if value and len(labels_text) <= _LONGEST_REMEMBERED:
+                labels = remembered(labels_text)
+                if labels is not None:
+                    samples.append((wanted[name], labels, float(value)))
+                    if len(samples) <= most:
+                        continue
+                    break
+            tail = labels_text + b"} " + value if value else rest
+            self._scan(name + b"{" + tail if name else line, found)
+            if len(samples) > most:
+                break
+        if len(samples) > most:
+            raise UnreadablePage(f"more than {most} series")
+        if not samples:
+            self._check_in_full(page, found)
+        if found.bad > _MOST_BAD or found.bad > found.lines * _LARGEST_BAD_SHARE:
+            raise UnreadablePage("too many lines are not of the format")
+        return found
+
+    def _checked(self, body: bytes, found: Samples[Wanted]) -> bytes:
+        """Return a page without lines over the limit."""
+        limits = self._limits
+        if not body or body.isspace():
+            raise UnreadablePage("empty")
+        if b"\0" in body:
+            raise UnreadablePage("holds a NUL byte")
+        body = body.removeprefix(_BYTE_ORDER_MARK)
+        found.lines = body.count(b"\n") + (not body.endswith(b"\n"))
+        if found.lines > limits.lines:
+            raise UnreadablePage(f"more than {limits.lines} lines")
+        if not _has_longer_line(body, limits.line_bytes):
+            return body
+        short = [line for line in body.split(b"\n") if len(line) <= limits.line_bytes]
+        found.oversized = body.count(b"\n") + 1 - len(short)
+        return b"\n".join(short)
+
+    def _cut(self, page: bytes) -> Iterator[tuple[bytes, bytes, bytes, bytes, bytes]]:
+        """Cut wanted and odd lines; the first is cut alone, as the expression needs a newline."""
+        end = page.find(b"\n")
+        first = page if end < 0 else page[:end]
+        return chain(self._expression(b"\n" + first), self._expression(page))
+
+    def _labels(self, text: bytes) -> Labels | None:
+        """Return the labels that a text consists of, None where the scanner of lines must say."""
+        try:
+            labels, end = scan_labels(text + b"}", 0, self._limits)
+        except (BadLine, OversizedLine):
+            return None
+        return self._made(labels) if end == len(text) + 1 else None
+
+    def _made(self, labels: Mapping[bytes, bytes]) -> Labels:
+        return Labels(
+            kept={name: value for name, value in labels.items() if name in self._keep},
+            others=_joined(item for item in labels.items() if item[0] not in self._keep),
+            identity=_joined(labels.items()),
+        )
+
+    def _scan(self, line: bytes, found: Samples[Wanted]) -> None:
+        """Read a line that is not as most producers write it."""
+        line = line.lstrip(b" \t\r")
+        if not line or line.startswith((b"#", b"{")):
+            return
+        try:
+            sample = scan(line, self._limits)
+        except BadLine:
+            found.bad += 1
+        except OversizedLine:
+            found.oversized += 1
+        else:
+            if sample.name in self._wanted:
+                labels = self._made(sample.labels) if sample.labels else _NO_LABELS
+                found.samples.append((self._wanted[sample.name], labels, sample.value))
+
+    def _check_in_full(self, page: bytes, found: Samples[Wanted]) -> None:
+        """Check all lines, where no sample says that this is a page of metrics."""
+        found.bad = 0
+        first_bad = b""
+        anything = False
+        for line in _lines(page):
+            try:
+                scan(line, self._limits)
+                anything = True
+            except BadLine:
+                first_bad = first_bad or line
+                found.bad += 1
+            except OversizedLine:
+                anything = True
+        if not anything:
+            raise UnreadablePage(_other_content(first_bad))
+
+
+def _joined(labels: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return _SEPARATOR.join(sorted(name + _SEPARATOR + value for name, value in labels))
+
+
+def has_name_with(prefix: bytes, body: bytes) -> bool:
+    """Tell whether any line begins with a sample name that begins like this."""
+    line = rb"(?:^|\n)(?:\xef\xbb\xbf)?[ \t]*+" + re.escape(prefix) + rb"[a-zA-Z0-9_:]*+[ \t{]"
+    return re.search(line, body) is not None
+
+
+def _has_longer_line(page: bytes, most: int) -> bool:
+    start = 0
+    while len(page) - start > most:
+        start = page.rfind(b"\n", start, start + most + 1) + 1
+        if start == 0:
+            return True
+    return False
+
+
+def _lines(page: bytes) -> Iterator[bytes]:
+    """Yield lines that are neither blank nor comments."""
+    for line in page.split(b"\n"):
+        content = line.lstrip(b" \t\r")
+        if content and not content.startswith(b"#"):
+            yield content
+
+
+def _other_content(start: bytes) -> str:
+    if start.startswith(b"<"):
+        return "no samples: looks like HTML"
+    if start.startswith((b"{", b"[")):
+        return "no samples: looks like JSON"
+    return "no samples"

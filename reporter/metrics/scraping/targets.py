@@ -1,0 +1,166 @@
+"""Which pods are scraped, from the snapshot."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+
+from reporter.catalogue.resources import PODS
+from reporter.catalogue.scraped import SCRAPED, ScrapedPods
+from reporter.metrics.looks.target import ContainerRun, Target
+from reporter.model.objects import Container, ContainerStatus, Pod
+from reporter.model.stack import Stack
+from reporter.model.subject import Subject
+from reporter.setting_types import StackMode
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.pod import counts
+
+POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+"""Label of a StatefulSet's pods; only the first pod of a multi-node set has a page."""
+
+_ORDINAL: Final = re.compile(r"-(?P<index>[0-9]{1,4})\Z")
+"""End of a StatefulSet pod's name; the random end of a Deployment's pods has five characters."""
+
+_MESH_PROXIES: Final = frozenset({"istio-proxy", "linkerd-proxy"})
+"""Sidecars that may stand before the main container, so that it starts behind them."""
+
+
+def find_targets(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[Target, ...] | None:
+    """Return the pods to scrape, by namespace and name; None while pods cannot be read.
+
+    Those of most stacks are found as `catalogue.scraped` says. KAITO's are the others with the
+    label `--scrape-selector`, which may be one that all have; its value is the InferenceSet.
+    """
+    if not snapshot.known(PODS):
+        return None
+    return tuple(_targets(snapshot, settings))
+
+
+def _targets(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Target]:
+    stacks = [each for each in SCRAPED if settings.stack(each.stack) is not StackMode.OFF]
+    has_kaito = settings.stack(Stack.KAITO) is not StackMode.OFF
+    for pod in snapshot[PODS]:
+        serving = _of_stack(pod, stacks)
+        if serving is None and has_kaito:
+            serving = _of_inferenceset(pod, settings.scrape_selector)
+        if serving is None or not _is_scraped(pod, serving.container):
+            continue
+        address = _usable(pod.status.pod_ip)
+        if address is not None:
+            yield _target(pod, serving, address)
+
+
+@dataclass(frozen=True, slots=True)
+class _Serving:
+    """Whose pod it is, and the container and port that serve the page."""
+
+    subject: Subject
+    container: ContainerStatus | None
+    port: int | None = None
+
+
+def _of_inferenceset(pod: Pod, selector: str) -> _Serving | None:
+    name = pod.metadata.label(selector)
+    if name is None:
+        return None
+    return _Serving(Subject.of_inferenceset(pod.namespace, name), _main(pod))
+
+
+def _of_stack(pod: Pod, stacks: Sequence[ScrapedPods]) -> _Serving | None:
+    for each in stacks:
+        name = pod.metadata.label(each.label)
+        container = _container(pod, each) if name is not None else None
+        if name is not None and container is not None:
+            subject = Subject(each.kind, pod.namespace, name)
+            return _Serving(subject, _status(pod, container.name), _port(container, each.port))
+    return None
+
+
+def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
+    labels = pod.metadata.labels or {}
+    if any(labels.get(key) != value for key, value in scraped.labels.items()):
+        return None
+    for container in pod.spec.containers or ():
+        if container.name == scraped.container and scraped.image in container.image:
+            return container
+    return None
+
+
+def _port(container: Container, name: str) -> int | None:
+    ports = container.ports or ()
+    named = (each.container_port for each in ports if each.name == name)
+    return next(named, ports[0].container_port if ports else None)
+
+
+def _is_scraped(pod: Pod, container: ContainerStatus | None) -> bool:
+    """Tell whether there may be a page: the container that serves it runs, in a leading pod."""
+    return (
+        counts(pod)
+        and pod.status.phase == "Running"
+        and _index(pod) == 0
+        and _started_at(container) is not None
+    )
+
+
+def _index(pod: Pod) -> int:
+    label = pod.metadata.label(POD_INDEX)
+    if label is not None:
+        return int(label) if label.isascii() and label.isdigit() else 0
+    match = _ORDINAL.search(pod.name)
+    return int(match["index"]) if match else 0
+
+
+def _main(pod: Pod) -> ContainerStatus | None:
+    """Return the status of the container that serves: the first one that is no mesh proxy."""
+    names = (each.name for each in pod.spec.containers or () if each.name not in _MESH_PROXIES)
+    name = next(names, None)
+    return _status(pod, name) if name is not None else None
+
+
+def _status(pod: Pod, container: str) -> ContainerStatus | None:
+    statuses = (each for each in pod.status.container_statuses or () if each.name == container)
+    return next(statuses, None)
+
+
+def _started_at(status: ContainerStatus | None) -> object | None:
+    return status.state.running if status and status.state else None
+
+
+def _usable(address: str | None) -> str | None:
+    """Return the address if a pod can have it.
+
+    Whoever may write a pod's status must not make us ask the metadata service of the cloud, which
+    is link-local.
+    """
+    try:
+        ip = ip_address(address or "")
+    except ValueError:
+        return None
+    if ip.is_link_local or ip.is_multicast or ip.is_unspecified:
+        return None
+    return str(ip)
+
+
+def _target(pod: Pod, serving: _Serving, address: str) -> Target:
+    condition = pod.status.condition("Ready")
+    ready = condition is not None and condition.status == "True"
+    return Target(
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.metadata.uid,
+        address=address,
+        subject=serving.subject,
+        port=serving.port,
+        node=pod.spec.node_name or "",
+        created=pod.created,
+        ready=ready,
+        ready_since=condition.last_transition_time if condition and ready else None,
+        containers=tuple(_run(each) for each in (serving.container,) if each is not None),
+    )
+
+
+def _run(status: ContainerStatus) -> ContainerRun:
+    running = status.state.running if status.state else None
+    return ContainerRun(status.name, status.restart_count, running.started_at if running else None)

@@ -1,0 +1,169 @@
+"""inferencesetRouteNotReady: the way from the Gateway to the model's pods (sheet 7.6)."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Final
+
+from reporter.catalogue.reasons import MODEL_ROUTE
+from reporter.catalogue.resources import (
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    INFERENCESETS,
+    PODS,
+)
+from reporter.model.finding import Finding
+from reporter.model.objects import HttpRoute, InferencePool, InferenceSet, Pod
+from reporter.model.subject import ObjectRef
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kaito.probes.scope import (
+    finding_about,
+    is_false,
+    model_pods,
+    pool_names,
+    pools_of,
+    route_name,
+    routes_of,
+    wants_traffic,
+)
+from reporter.stacks.kaito.probes.wording import condition_text
+from reporter.workload.parents import ParentFault
+from reporter.workload.pod import counts
+from reporter.workload.routing import pool_faults, route_faults
+
+_ROUTE_MISSING: Final = 28
+_POOL_MISSING: Final = 22
+_NO_POD: Final = 15
+_FAILED: Final = 10
+
+
+def probe_route(
+    inferenceset: InferenceSet, snapshot: Snapshot, settings: EvaluationSettings
+) -> Iterator[Finding]:
+    """Yield a finding for each HTTPRoute and InferencePool through which no request comes."""
+    yield from _failed_objects(inferenceset, snapshot)
+    if not wants_traffic(inferenceset, snapshot):
+        return
+    routes = routes_of(inferenceset, snapshot)
+    if not routes and snapshot.absence_known(HTTPROUTES, inferenceset.namespace):
+        yield _missing_route(inferenceset, snapshot)
+    for route in routes:
+        faults = tuple(route_faults(route, snapshot))
+        if faults:
+            yield _about(inferenceset, snapshot, HTTPROUTES.ref(route), route.created, faults)
+    startup = timedelta(seconds=settings.model_startup_budget_seconds)
+    yield from _missing_pools(inferenceset, snapshot, routes)
+    for pool in pools_of(inferenceset, snapshot):
+        faults = tuple(pool_faults(pool, snapshot))
+        if faults:
+            yield _about(inferenceset, snapshot, INFERENCEPOOLS.ref(pool), pool.created, faults)
+        else:
+            yield from _selects_none(inferenceset, snapshot, pool, startup)
+
+
+def _failed_objects(inferenceset: InferenceSet, snapshot: Snapshot) -> Iterator[Finding]:
+    """Yield a finding if KAITO could not make the InferencePool's objects (sheet 5.2)."""
+    ready = inferenceset.status.condition("InferenceSetReady")
+    if ready is None or not is_false(ready) or ready.reason != "inferencesetFailed":
+        return
+    yield finding_about(
+        inferenceset,
+        snapshot,
+        reason=MODEL_ROUTE,
+        related=INFERENCESETS.ref(inferenceset),
+        cause=ready.reason,
+        text=f"InferenceSetReady is False, {condition_text(ready)}",
+        severity=_FAILED,
+        created=inferenceset.created,
+    )
+
+
+def _missing_route(inferenceset: InferenceSet, snapshot: Snapshot) -> Finding:
+    name = route_name(inferenceset)
+    return finding_about(
+        inferenceset,
+        snapshot,
+        reason=MODEL_ROUTE,
+        related=HTTPROUTES.ref_named(inferenceset.namespace, name),
+        cause="HTTPRoute missing",
+        text=f"HTTPRoute {name} is missing",
+        severity=_ROUTE_MISSING,
+    )
+
+
+def _missing_pools(
+    inferenceset: InferenceSet, snapshot: Snapshot, routes: tuple[HttpRoute, ...]
+) -> Iterator[Finding]:
+    namespace = inferenceset.namespace
+    if not snapshot.absence_known(INFERENCEPOOLS, namespace):
+        return
+    for name in sorted({name for route in routes for name in pool_names(route)}):
+        if snapshot[INFERENCEPOOLS].get(namespace, name) is None:
+            yield finding_about(
+                inferenceset,
+                snapshot,
+                reason=MODEL_ROUTE,
+                related=INFERENCEPOOLS.ref_named(namespace, name),
+                cause="InferencePool missing",
+                text=f"InferencePool {name}, which its HTTPRoute leads to, is missing",
+                severity=_POOL_MISSING,
+            )
+
+
+def _selects_none(
+    inferenceset: InferenceSet, snapshot: Snapshot, pool: InferencePool, startup: timedelta
+) -> Iterator[Finding]:
+    """Yield a finding if a pool selects no pod, which no status tells.
+
+    While the set has no pods at all its selector may be right: then it has the start-up's time.
+    """
+    selector = pool.spec.selector
+    known = snapshot.absence_known(PODS, pool.namespace)
+    if selector is None or not known or inferenceset.wanted == 0:
+        return
+    own = model_pods(inferenceset, snapshot)
+    others = snapshot[PODS].in_namespace(pool.namespace)
+    if any(
+        selector.matches(each.metadata.labels) for each in chain(own, others) if _is_there(each)
+    ):
+        return
+    yield finding_about(
+        inferenceset,
+        snapshot,
+        reason=MODEL_ROUTE,
+        related=INFERENCEPOOLS.ref(pool),
+        cause="InferencePool selects no pod",
+        text=f"InferencePool {pool.name} selects no pod",
+        severity=_NO_POD,
+        created=pool.created,
+        budget=None if any(map(counts, own)) else startup,
+    )
+
+
+def _is_there(pod: Pod) -> bool:
+    """Tell whether a pod runs or is about to, or was until it was deleted a moment ago."""
+    return pod.status.phase not in {"Succeeded", "Failed"}
+
+
+def _about(
+    inferenceset: InferenceSet,
+    snapshot: Snapshot,
+    related: ObjectRef,
+    created: datetime | None,
+    faults: tuple[ParentFault, ...],
+) -> Finding:
+    """Return one finding for all that is wrong with one object: the worst, and how many more."""
+    worst, *others = sorted(faults, key=lambda each: (-each.severity, each.text))
+    more = f" (and {len(others)} more)" if others else ""
+    return finding_about(
+        inferenceset,
+        snapshot,
+        reason=MODEL_ROUTE,
+        related=related,
+        cause=worst.cause,
+        text=f"{related.kind} {related.name}: {worst.text}{more}",
+        severity=worst.severity,
+        transition=worst.transition,
+        created=created,
+    )

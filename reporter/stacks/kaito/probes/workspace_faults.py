@@ -1,0 +1,221 @@
+"""What a Workspace says about its model, apart from its nodes (sheet 5.1)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.catalogue.resources import WORKSPACES
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition, InferenceSet, Pod, Workspace
+from reporter.model.text import clean, cut
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kaito.probes.scope import finding_about, is_false, is_true, latest, moved
+from reporter.stacks.kaito.probes.wording import believed, condition_text
+from reporter.workload.pod import counts, is_ready
+
+_PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
+_CONFIGURATION: Final = frozenset(
+    {
+        "ModelMirrorCreateFailed",
+        "ModelStreamingInvalidAnnotations",
+        "ModelStreamingInvalidStorageClass",
+        "ModelStreamingServiceAccountInvalid",
+        "ModelStreamingStorageClassNotFound",
+    }
+)
+"""Reasons of the validation before any pod: only a change of the Workspace mends them."""
+
+_OF_PODS: Final = frozenset(
+    {
+        "ContainerCrashLoopBackOff",
+        "ContainerOOMKilled",
+        "ContainerStartError",
+        "ImagePullError",
+        "NodeDiskPressure",
+        "NodeMemoryPressure",
+        "PodEvicted",
+        "SASTokenFetchFailed",
+        "Unschedulable",
+    }
+)
+"""Reasons that KAITO derives from pods, which it does not watch: the pods know better."""
+
+_CRASH_LOOP: Final = "ContainerCrashLoopBackOff"
+_BENCHMARK_FAILED: Final = "BenchmarkFailed"
+_INVALID_SPEC: Final = "InvalidSpec"
+_MIRROR_IN_PROGRESS: Final = frozenset({"", "ModelMirrorPending"})
+_MIRROR_NOT_READY: Final = "ModelMirrorNotReady"
+
+_CONFIGURED_WRONG: Final = 55
+_FAILED: Final = 38
+_MISSING: Final = 28
+_MIRRORING: Final = 8
+_UNEXPLAINED: Final = 5
+"""Severities, on the scale of those of pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceFault:
+    """What keeps the replica of a Workspace from serving."""
+
+    cause: str
+    text: str
+    severity: int
+    exempt: bool = False
+    transition: datetime | None = None
+    budget: timedelta | None = None
+
+
+def about_workspace(
+    inferenceset: InferenceSet,
+    snapshot: Snapshot,
+    workspace: Workspace,
+    fault: WorkspaceFault,
+    *,
+    reason: str,
+    more: str = "",
+) -> Finding:
+    """Return the finding that tells of a Workspace's fault; `more` ends its text."""
+    return finding_about(
+        inferenceset,
+        snapshot,
+        reason=reason,
+        related=WORKSPACES.ref(workspace),
+        cause=fault.cause,
+        text=f"Workspace {workspace.name}: {fault.text}{more}",
+        severity=fault.severity,
+        transition=fault.transition,
+        created=workspace.created,
+        exempt=fault.exempt,
+        budget=fault.budget,
+    )
+
+
+def judge_workspace(
+    workspace: Workspace, pods: tuple[Pod, ...] | None, startup: timedelta
+) -> WorkspaceFault | None:
+    """Return what keeps the replica of a Workspace from serving, beside faults of its pods.
+
+    Args:
+        workspace: one that is not being deleted.
+        pods: its pods; None where they are unknown.
+        startup: how long a start may take without a pod that says why.
+
+    """
+    return (
+        _benchmark(workspace)
+        or _mirror_failed(workspace)
+        or _inference(workspace, pods)
+        or _mirroring(workspace, startup)
+        or (None if pods is None else _replica(workspace, pods, startup))
+    )
+
+
+def _benchmark(workspace: Workspace) -> WorkspaceFault | None:
+    for name in ("BenchmarkCompleted", "WorkspaceSucceeded"):
+        condition = workspace.status.condition(name)
+        if condition is not None and is_false(condition) and condition.reason == _BENCHMARK_FAILED:
+            return _failure(condition, _CONFIGURED_WRONG, exempt=believed(condition, workspace))
+    return None
+
+
+def _mirror_failed(workspace: Workspace) -> WorkspaceFault | None:
+    mirror = workspace.status.condition("ModelMirrorReady")
+    if mirror is None or not is_false(mirror) or (mirror.reason or "") in _MIRROR_IN_PROGRESS:
+        return None
+    invalid = mirror.reason == _INVALID_SPEC
+    return _failure(
+        mirror,
+        _CONFIGURED_WRONG if invalid else _FAILED,
+        exempt=invalid and believed(mirror, workspace),
+    )
+
+
+def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceFault | None:
+    """Judge the reason of InferenceReady=False, the time of which is not that of the condition.
+
+    A reason that comes from pods is dropped when they can be read: what they suffer from is told
+    of them, and what they do not is stale, or a past OOM that sticks until the next success.
+    """
+    inference = workspace.status.condition("InferenceReady")
+    if inference is None or not is_false(inference) or (inference.reason or "") in _PENDING:
+        return None
+    if inference.reason in _CONFIGURATION:
+        return _failure(inference, _CONFIGURED_WRONG, exempt=believed(inference, workspace))
+    if inference.reason in _OF_PODS and any(map(counts, pods or ())):
+        return None
+    exempt = inference.reason == _CRASH_LOOP and pods is None and believed(inference, workspace)
+    return _failure(inference, _FAILED, exempt=exempt)
+
+
+def _mirroring(workspace: Workspace, startup: timedelta) -> WorkspaceFault | None:
+    """Judge weights that are still being mirrored, which KAITO never times out (sheet 9.B 19)."""
+    mirror = workspace.status.condition("ModelMirrorReady")
+    resource = workspace.status.condition("ResourceReady")
+    waiting = mirror if is_false(mirror) else None
+    if waiting is None and is_false(resource) and resource and resource.reason == _MIRROR_NOT_READY:
+        waiting = resource
+    if waiting is None:
+        return None
+    return WorkspaceFault(
+        "weights not mirrored yet",
+        f"{waiting.type} is False, {condition_text(waiting)}",
+        _MIRRORING,
+        transition=moved(waiting),
+        budget=startup,
+    )
+
+
+def _replica(
+    workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta
+) -> WorkspaceFault | None:
+    """Judge a replica without a pod, or one whose pods are Ready while KAITO says it is not.
+
+    While its nodes are missing there can be no pod, and inferencesetInfraProvisioningFailed speaks.
+    """
+    conditions = (workspace.status.condition(name) for name in ("NodeClaimReady", "NodesReady"))
+    if any(is_false(each) for each in conditions):
+        return None
+    running = [each for each in pods if counts(each)]
+    if not running:
+        return WorkspaceFault(
+            "no pod",
+            "has no pod",
+            _MISSING,
+            transition=_without_pod_since(workspace, pods),
+            budget=startup,
+        )
+    inference = workspace.status.condition("InferenceReady")
+    generic = inference is not None and (inference.reason or "") in _PENDING
+    if inference is not None and generic and is_false(inference) and all(map(is_ready, running)):
+        return WorkspaceFault(
+            "InferenceReady is False",
+            f"its pods are Ready but InferenceReady is False, {condition_text(inference)}",
+            _UNEXPLAINED,
+            transition=moved(inference),
+            budget=startup,
+        )
+    return None
+
+
+def _without_pod_since(workspace: Workspace, pods: tuple[Pod, ...]) -> datetime | None:
+    """Return since when a Workspace may have had no pod, None if nothing tells.
+
+    Its nodes were there first, and a pod that terminates was there until it was deleted. A
+    Workspace that still counts as serving lost its pod a moment ago.
+    """
+    leaving = [each.metadata.deletion_timestamp for each in pods]
+    inference = workspace.status.condition("InferenceReady")
+    if is_true(inference):
+        return latest(*leaving)
+    names = ("NodeClaimReady", "NodesReady", "ModelMirrorReady", "InferenceReady")
+    return latest(*leaving, *(moved(workspace.status.condition(name)) for name in names))
+
+
+def _failure(condition: Condition, severity: int, *, exempt: bool) -> WorkspaceFault:
+    return WorkspaceFault(
+        cut(clean(condition.reason or condition.type), 80),
+        f"{condition.type} is {condition.status}, {condition_text(condition)}",
+        severity,
+        exempt=exempt,
+    )

@@ -1,0 +1,255 @@
+"""The status that an InferenceService should have, by the objects that KServe made for it.
+
+One pass of KServe's controller as far as its inputs are read: the components in their order, the
+model, the conditions across components. IngressReady, the public `url` and `address`, the canary
+statuses and the runtime's name are taken over from the stored status: they rest on objects that
+are not read (ingresses, routes of gateways, ServingRuntimes, KServe's configuration).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec.structs import replace
+
+from reporter.stacks.kserve.derived.components import (
+    CANARY_PREDICTOR_READY,
+    INGRESS_READY,
+    READY,
+    STOPPED,
+    Component,
+    components_of,
+    wanted_deployments,
+)
+from reporter.stacks.kserve.derived.conditions import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    ConditionManager,
+    aggregate,
+)
+from reporter.stacks.kserve.derived.document import document_of
+from reporter.stacks.kserve.derived.facts import Facts
+from reporter.stacks.kserve.derived.mode import Mode, is_frozen, is_stopped
+from reporter.stacks.kserve.derived.model_status import Transition, model_status
+from reporter.stacks.kserve.derived.raw import raw_ready
+from reporter.stacks.kserve.derived.revisions import Row, propagate
+from reporter.stacks.kserve.objects import ComponentStatus, InferenceServiceStatus, ModelStatus
+
+_FAILED_PASS: Final = frozenset(
+    {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet"}
+)
+"""Reasons of a component's Ready that come from an error of KServe itself, which nothing shows."""
+
+_STOPPED_REASON: Final = "Stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derivation:
+    """What should have been propagated.
+
+    Attributes:
+        propagated: the fields that are read. A condition that the pass changed has no
+            `last_transition_time`.
+        rows: the rows of the truth table that applied, by component; Knative mode.
+        kept: components that are as stored, because what they follow from is unknown, does not
+            exist, or because a reconcile of theirs failed.
+        decided: False where KServe would leave the status alone, so that it is the stored one.
+        model_unsure: the model status depends on which pod KServe happened to look at.
+
+    """
+
+    propagated: InferenceServiceStatus
+    rows: Mapping[Component, tuple[Row, ...]] = field(default_factory=dict)
+    kept: frozenset[Component] = frozenset()
+    decided: bool = True
+    model_unsure: bool = False
+
+    @property
+    def status(self) -> dict[str, object]:
+        """The same in the API's shape."""
+        return document_of(self.propagated)
+
+
+def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
+    """Return the status that an InferenceService should have (KServe sheet, sections 1 and 2).
+
+    While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
+    second time, that is the stored one. `thawed` asks what the objects of a frozen one say; KServe
+    does not come to its stop switch either.
+    """
+    stored = facts.inferenceservice.status
+    if is_frozen(facts.inferenceservice) and not thawed:
+        return _unchanged(stored)
+    if is_stopped(facts.inferenceservice) and not thawed:
+        return _stopped(facts)
+    if facts.mode is Mode.MODELMESH:
+        return _unchanged(stored)
+    return _Pass(facts).derivation()
+
+
+def _unchanged(stored: InferenceServiceStatus) -> Derivation:
+    return Derivation(propagated=stored, decided=False)
+
+
+def _stopped(facts: Facts) -> Derivation:
+    """Return the status while the stop switch is on: emptied, so that the history is gone."""
+    inferenceservice = facts.inferenceservice
+    before = inferenceservice.status.conditions or ()
+    components = tuple(components_of(inferenceservice.spec))
+    types = {READY, STOPPED, INGRESS_READY, *(each.ready for each in components)}
+    if inferenceservice.spec.canary and facts.mode is Mode.STANDARD:
+        types.add(CANARY_PREDICTOR_READY)
+    conditions = ConditionManager(each for each in before if each.type in types)
+    for type_ in sorted(types - {READY, STOPPED}):
+        conditions.mark(type_, FALSE, _STOPPED_REASON, _message(conditions, type_))
+    _mark_switch(conditions, TRUE)
+    status = InferenceServiceStatus(
+        conditions=conditions.conditions(),
+        deployment_mode=inferenceservice.status.deployment_mode,
+    )
+    return Derivation(propagated=status)
+
+
+def _message(conditions: ConditionManager, type_: str) -> str:
+    """Return the message that a stop left, which is KServe's to word."""
+    found = conditions.get(type_)
+    stopped = found is not None and found.status == FALSE and found.reason == _STOPPED_REASON
+    return (found.message or "") if found is not None and stopped else ""
+
+
+def _mark_switch(conditions: ConditionManager, status: str) -> None:
+    """Write Stopped; the words that stand with it are KServe's."""
+    found = conditions.get(STOPPED)
+    same = found is not None and found.status == status
+    conditions.mark(
+        STOPPED,
+        status,
+        (found.reason or "") if found is not None and same else "",
+        (found.message or "") if found is not None and same else "",
+    )
+
+
+class _Pass:
+    """One pass over the components of an InferenceService."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._spec = facts.inferenceservice.spec
+        self._stored = facts.inferenceservice.status
+        self._conditions = ConditionManager(self._stored.conditions or ())
+        self._components = dict(self._stored.components or {})
+        self._generation = self._stored.observed_generation
+        self._rows: dict[Component, tuple[Row, ...]] = {}
+        self._kept: set[Component] = set()
+        self._model: ModelStatus | None = self._stored.model_status
+        self._model_unsure = False
+        self._repeats = False
+
+    def derivation(self) -> Derivation:
+        """Run the pass."""
+        if not self._has_failed(Component.PREDICTOR):
+            _mark_switch(self._conditions, FALSE)
+        for component in components_of(self._spec):
+            if not self._reconcile(component):
+                self._kept.add(component)
+            elif component is Component.PREDICTOR:
+                self._look_at_model()
+                if self._repeats:
+                    return _unchanged(self._stored)
+        if not self._kept:
+            self._conclude()
+        self._take_over_ingress()
+        status = replace(
+            self._stored,
+            conditions=self._conditions.conditions(),
+            observed_generation=self._stored.observed_generation
+            if self._kept
+            else self._generation,
+            components=self._components,
+            model_status=self._model,
+        )
+        return Derivation(
+            propagated=status,
+            rows=self._rows,
+            kept=frozenset(self._kept),
+            model_unsure=self._model_unsure,
+        )
+
+    def _conclude(self) -> None:
+        """Write what follows from all components; a pass that ends at one of them does not."""
+        if self._facts.mode is Mode.KNATIVE:
+            aggregate(self._conditions, components_of(self._spec))
+        elif not self._spec.canary:
+            self._conditions.clear(CANARY_PREDICTOR_READY)
+
+    def _reconcile(self, component: Component) -> bool:
+        """Propagate one component; False where it has to stay as it is stored."""
+        if self._has_failed(component):
+            return False
+        if self._facts.mode is Mode.KNATIVE:
+            return self._propagate(component)
+        return self._propagate_raw(component)
+
+    def _has_failed(self, component: Component) -> bool:
+        """Tell whether KServe could not reconcile a component the last time, as far as it says."""
+        ready = self._stored.condition(component.ready)
+        if ready is not None and ready.status == FALSE and ready.reason in _FAILED_PASS:
+            return True
+        model = self._stored.model_status
+        invalid = model is not None and model.transition_status == Transition.INVALID_SPEC
+        return component is Component.PREDICTOR and invalid
+
+    def _propagate(self, component: Component) -> bool:
+        service = (self._facts.services or {}).get(component)
+        if service is None:
+            return False
+        before = self._components.get(component.value, ComponentStatus())
+        after = propagate(component, before, service.status, self._conditions)
+        self._components[component.value] = after.status
+        self._rows[component] = after.rows
+        self._generation = service.status.observed_generation
+        return True
+
+    def _propagate_raw(self, component: Component) -> bool:
+        if self._facts.deployments is None:
+            return False
+        deployments = self._facts.deployments.get(component, ())
+        ready = raw_ready(component.ready, deployments, wanted_deployments(self._spec, component))
+        self._conditions.take_over(component.ready, ready)
+        if deployments:
+            self._generation = deployments[0].status.observed_generation or None
+        return True
+
+    def _look_at_model(self) -> None:
+        pods = self._facts.pods
+        if pods is None:
+            return
+        before = self._model or ModelStatus()
+        failed, loaded = self._knative_failed(), self._is_loaded()
+        orders = [(*pods[at:], *pods[:at]) for at in range(len(pods))] or [()]
+        seen = [model_status(before, order, failed=failed, loaded=loaded) for order in orders]
+        self._model_unsure = any(each != seen[0] for each in seen)
+        self._repeats = seen[0] is None
+        self._model = seen[0] or self._model
+
+    def _knative_failed(self) -> bool:
+        if self._facts.mode is not Mode.KNATIVE:
+            return False
+        service = (self._facts.services or {}).get(Component.PREDICTOR)
+        conditions = (service.status.conditions or ()) if service else ()
+        return any(each.status == FALSE for each in conditions)
+
+    def _is_loaded(self) -> bool:
+        if not self._conditions.is_true(READY):
+            return False
+        if self._facts.mode is not Mode.KNATIVE:
+            return True
+        predictor = self._components.get(Component.PREDICTOR.value, ComponentStatus())
+        return predictor.latest_created_revision == predictor.latest_ready_revision
+
+    def _take_over_ingress(self) -> None:
+        """Write IngressReady as it is stored; the ingress step comes last, so Ready follows it."""
+        ingress = self._stored.condition(INGRESS_READY)
+        if ingress is not None and (ingress.status != UNKNOWN or ingress.reason):
+            self._conditions.take_over(INGRESS_READY, ingress)

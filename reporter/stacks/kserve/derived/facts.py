@@ -1,0 +1,155 @@
+"""The objects that the status of an InferenceService is made of, and how they are found."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from reporter.catalogue.resources import DEPLOYMENTS, KNATIVE_SERVICES, PODS
+from reporter.model.objects import Deployment, Pod
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kserve.derived.components import Component, components_of, spec_of
+from reporter.stacks.kserve.derived.mode import Mode, mode_of
+from reporter.stacks.kserve.objects import InferenceService, KnativeService
+
+INFERENCESERVICE: Final = "serving.kserve.io/inferenceservice"
+"""Label of everything that belongs to an InferenceService: its name."""
+
+REVISION: Final = "serving.knative.dev/revision"
+"""Label of the pods of a Knative revision: its name."""
+
+COMPONENT: Final = "component"
+"""Label of the pods of a component: its key in `spec`."""
+
+APP: Final = "app"
+"""Label of the pods of a Deployment in Standard mode: `isvc.<name of the Deployment>`."""
+
+_WORKER: Final = "worker"
+
+_FORMER: Final = "-default"
+"""What names of objects ended with in older versions; KServe goes on with those that exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the status of one InferenceService follows from.
+
+    Attributes:
+        inferenceservice: with the status that is stored.
+        services: Knative Services by component, those that exist; None if they are unknown.
+        deployments: Deployments by component, head before workers; None if they are unknown.
+        pods: those that the model status is read from, by name; None if they are unknown.
+        heads: the name of the Deployment by component, whether it exists or not; empty if they are
+            unknown.
+        default_mode: the deployment mode that KServe is configured with.
+
+    """
+
+    inferenceservice: InferenceService
+    services: Mapping[Component, KnativeService] | None = None
+    deployments: Mapping[Component, tuple[Deployment, ...]] | None = None
+    pods: tuple[Pod, ...] | None = None
+    heads: Mapping[Component, str] = field(default_factory=dict)
+    default_mode: Mode = Mode.KNATIVE
+
+    @property
+    def mode(self) -> Mode:
+        """The deployment mode in effect."""
+        return mode_of(self.inferenceservice, self.default_mode)
+
+
+def facts_of(
+    inferenceservice: InferenceService,
+    snapshot: Snapshot,
+    default_mode: Mode = Mode.KNATIVE,
+) -> Facts:
+    """Collect the objects of an InferenceService from a snapshot."""
+    place = inferenceservice.namespace
+    mode = mode_of(inferenceservice, default_mode)
+    components = tuple(components_of(inferenceservice.spec))
+    services = None
+    if snapshot.absence_known(KNATIVE_SERVICES, place):
+        found = {each: knative_service(inferenceservice, each, snapshot) for each in components}
+        services = {each: service for each, service in found.items() if service is not None}
+    deployments, heads = None, {}
+    if snapshot.absence_known(DEPLOYMENTS, place):
+        heads = {each: deployment_name(inferenceservice, each, snapshot) for each in components}
+        deployments = {
+            each: tuple(_deployments(inferenceservice, each, snapshot)) for each in components
+        }
+    pods = None
+    if snapshot.absence_known(PODS, place) and (mode is not Mode.KNATIVE or services is not None):
+        predictor = (services or {}).get(Component.PREDICTOR)
+        pods = predictor_pods(inferenceservice, mode, predictor, snapshot)
+    return Facts(
+        inferenceservice=inferenceservice,
+        services=services,
+        deployments=deployments,
+        pods=pods,
+        heads=heads,
+        default_mode=default_mode,
+    )
+
+
+def object_name(inferenceservice: InferenceService, component: Component) -> str:
+    """Return the name of a component's Knative Service, Deployment and Service."""
+    return f"{inferenceservice.name}-{component}"
+
+
+def deployment_name(
+    inferenceservice: InferenceService, component: Component, snapshot: Snapshot
+) -> str:
+    """Return the name of a component's Deployment; older ones have `-default` after it."""
+    name = object_name(inferenceservice, component)
+    there = snapshot[DEPLOYMENTS]
+    former = f"{name}{_FORMER}"
+    if there.get(inferenceservice.namespace, name) is not None:
+        return name
+    return name if there.get(inferenceservice.namespace, former) is None else former
+
+
+def knative_service(
+    inferenceservice: InferenceService, component: Component, snapshot: Snapshot
+) -> KnativeService | None:
+    """Return the Knative Service of a component; older ones have `-default` after their name."""
+    services = snapshot[KNATIVE_SERVICES]
+    name = object_name(inferenceservice, component)
+    for each in (name, f"{name}{_FORMER}"):
+        service = services.get(inferenceservice.namespace, each)
+        if service is not None:
+            return service
+    return None
+
+
+def predictor_pods(
+    inferenceservice: InferenceService,
+    mode: Mode,
+    service: KnativeService | None,
+    snapshot: Snapshot,
+) -> tuple[Pod, ...]:
+    """Return the pods that the model status is read from (KServe sheet 1.5), by name.
+
+    In Knative mode those of the latest created revision, also while an older one serves.
+    """
+    pods = snapshot[PODS]
+    place = inferenceservice.namespace
+    if mode is not Mode.KNATIVE:
+        app = f"isvc.{deployment_name(inferenceservice, Component.PREDICTOR, snapshot)}"
+        return pods.labelled(place, APP, app)
+    created = service.status.latest_created_revision_name if service else ""
+    return pods.labelled(place, REVISION, created) if created else ()
+
+
+def _deployments(
+    inferenceservice: InferenceService, component: Component, snapshot: Snapshot
+) -> Iterator[Deployment]:
+    """Yield a component's Deployment, then those of its workers if it has several nodes."""
+    name = deployment_name(inferenceservice, component, snapshot)
+    head = snapshot[DEPLOYMENTS].get(inferenceservice.namespace, name)
+    if head is not None:
+        yield head
+    spec = spec_of(inferenceservice.spec, component)
+    if spec is None or spec.worker_spec is None:
+        return
+    for each in snapshot[DEPLOYMENTS].in_namespace(inferenceservice.namespace):
+        if each.name.startswith(f"{name}-") and _WORKER in each.name.removeprefix(name):
+            yield each

@@ -1,0 +1,209 @@
+"""Components, ingress and the whole, by their conditions.
+
+inferenceserviceComponentNotReady, inferenceserviceIngressNotReady, inferenceserviceNotReady and
+inferenceserviceCanaryNotReady (KServe sheet 4.1, 4.4 and 4.5).
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from reporter.model.finding import Finding
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kserve.derived.components import (
+    CANARY_PREDICTOR_READY,
+    INGRESS_READY,
+    READY,
+    Component,
+    wanted_deployments,
+)
+from reporter.stacks.kserve.derived.conditions import UNKNOWN
+from reporter.stacks.kserve.derived.mode import Mode
+from reporter.stacks.kserve.objects import KnativeCondition
+from reporter.stacks.kserve.probes.scope import (
+    GRADUAL,
+    View,
+    finding_about,
+    is_false,
+    is_true,
+    words,
+)
+from reporter.stacks.kserve.reasons import (
+    CANARY_NOT_READY,
+    COMPONENT_NOT_READY,
+    INGRESS_NOT_READY,
+    NOT_READY,
+)
+
+UNWRITTEN: Final = timedelta(seconds=120)
+"""How long KServe may take to write a first condition (KServe sheet, section 4: G1)."""
+
+_OF_KSERVE: Final = frozenset(
+    {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet", "Stopped"}
+)
+"""Reasons that are told by name."""
+
+_OF_COMPONENTS: Final = (" ingress not created", " Deployment NotReady")
+"""How reasons of IngressReady end that say no more than that a component is not ready."""
+
+_SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Component.EXPLAINER: 10}
+"""Without a predictor nothing is answered; a transformer is in the way of each request."""
+
+
+def probe_conditions(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+    """Yield what the conditions say that is wrong."""
+    startup = timedelta(seconds=settings.model_startup_budget_seconds)
+    yield from _components(view, startup)
+    yield from _ingress(view)
+    yield from _whole(view, view.startup(startup))
+    yield from _canaries(view, view.startup(startup))
+
+
+def _components(view: View, startup: timedelta) -> Iterator[Finding]:
+    for component in view.components:
+        ready = view.condition(component.ready)
+        lacks = _lacks(view, component)
+        if lacks and ready is not None and is_true(ready):
+            yield _gone(view, component, f"{lacks}; {ready.type} is True all the same")
+        elif lacks and ready is None and view.shows_ready:
+            yield _gone(view, component, f"{lacks}; Ready is True all the same")
+        waits = _stays_unknown(view, component)
+        if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
+            continue
+        hidden = view.shows_ready and (component is not Component.PREDICTOR or view.frozen)
+        although = "; Ready is True all the same" if hidden else ""
+        why = lacks if lacks and not ready.reason else words(ready)
+        yield finding_about(
+            view,
+            reason=COMPONENT_NOT_READY,
+            related=view.object_ref(component),
+            cause=f"{component} {ready.reason or 'not ready'}",
+            text=f"{component}: {ready.type} is {ready.status}, {why}{although}",
+            severity=_SEVERITY[component],
+            transition=ready.last_transition_time,
+            budget=view.startup(startup, component) if waits or view.starts(component) else None,
+        )
+
+
+def _stays_unknown(view: View, component: Component) -> bool:
+    """Tell whether the Ready of a component is Unknown, and nothing else would tell.
+
+    Ready of the whole follows the predictor; a revision or a route that does not become ready has a
+    reason of its own.
+    """
+    ready, status = view.condition(component.ready), view.status_of(component)
+    if component is Component.PREDICTOR or ready is None or ready.status != UNKNOWN:
+        return False
+    if status.latest_created_revision != status.latest_ready_revision:
+        return False
+    route = view.condition(component.route_ready)
+    return not status.latest_ready_revision or route is None or is_true(route)
+
+
+def _gone(view: View, component: Component, text: str) -> Finding:
+    return finding_about(
+        view,
+        reason=COMPONENT_NOT_READY,
+        related=view.object_ref(component),
+        cause=f"{component} has no Knative Service",
+        text=f"{component}: {text}",
+        severity=_SEVERITY[component],
+    )
+
+
+def _lacks(view: View, component: Component) -> str:
+    """Return which object of a component does not exist, empty where all do or it is unknown."""
+    name = view.object_ref(component).name
+    if view.in_knative_mode:
+        # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
+        known = view.facts.services is not None and view.inferenceservice.status.deployment_mode
+        missing = known and not view.knative_absent and component not in (view.facts.services or {})
+        return f"its Knative Service {name} does not exist" if missing else ""
+    if view.facts.mode is not Mode.STANDARD or view.facts.deployments is None:
+        return ""
+    there = view.facts.deployments.get(component, ())
+    if name not in {each.name for each in there}:
+        return f"its Deployment {name} does not exist"
+    wanted = wanted_deployments(view.inferenceservice.spec, component)
+    return "the Deployment of its workers does not exist" if len(there) < wanted else ""
+
+
+def _ingress(view: View) -> Iterator[Finding]:
+    """Yield a finding if the ingress is at fault itself, or leads nowhere."""
+    stored = view.inferenceservice.status
+    if view.shows_ready and not stored.url:
+        yield finding_about(
+            view,
+            reason=INGRESS_NOT_READY,
+            related=view.ref,
+            cause="no URL",
+            text="Ready is True, and it has no URL",
+        )
+    ingress = stored.condition(INGRESS_READY)
+    if ingress is None or not is_false(ingress) or ingress.reason in _OF_KSERVE:
+        return
+    ready = all(is_true(view.condition(each.ready)) for each in view.components)
+    if not ready and (not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)):
+        return
+    yield finding_about(
+        view,
+        reason=INGRESS_NOT_READY,
+        related=view.ref,
+        cause=ingress.reason or "ingress not ready",
+        text=f"IngressReady is False, {words(ingress)}",
+        transition=ingress.last_transition_time,
+    )
+
+
+def _whole(view: View, startup: timedelta) -> Iterator[Finding]:
+    """Yield a finding if the InferenceService is not Ready; the last that is told."""
+    stored = view.inferenceservice.status
+    ready = stored.condition(READY)
+    budget: timedelta | None
+    if not stored.conditions:
+        cause, text, budget = "no status", "KServe has not written any condition", UNWRITTEN
+    elif is_true(ready) or _moves_slowly(ready):
+        return
+    elif is_false(ready):
+        cause, text = "Ready is False", f"Ready is False, {words(ready)}"
+        budget = startup if view.starting else None
+    else:
+        cause, text, budget = "Ready is Unknown", f"Ready is Unknown, {words(ready)}", startup
+    yield finding_about(
+        view,
+        reason=NOT_READY,
+        related=view.ref,
+        cause=cause,
+        text=text,
+        transition=ready.last_transition_time if ready else None,
+        created=view.inferenceservice.created,
+        budget=budget,
+    )
+
+
+def _moves_slowly(ready: KnativeCondition | None) -> bool:
+    """Tell whether Ready is Unknown for a rollout that is to be gradual."""
+    return ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
+
+
+def _canaries(view: View, startup: timedelta) -> Iterator[Finding]:
+    condition = view.inferenceservice.status.condition(CANARY_PREDICTOR_READY)
+    if condition is None or not is_false(condition) or condition.reason != "CanariesNotReady":
+        return
+    waiting = [
+        each for each in view.inferenceservice.status.canary_statuses or () if not each.ready
+    ]
+    served = any(each.traffic_percent for each in waiting)
+    names = ", ".join(each.name for each in waiting if each.name) or "not named"
+    yield finding_about(
+        view,
+        reason=CANARY_NOT_READY,
+        related=view.ref,
+        cause=f"canary {names}",
+        text=f"canaries without an available replica: {names}"
+        + ("; they get a part of the requests" if served else ""),
+        severity=int(served),
+        transition=condition.last_transition_time,
+        budget=startup,
+    )

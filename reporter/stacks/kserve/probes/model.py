@@ -1,0 +1,180 @@
+"""A model that cannot be fetched or loaded.
+
+inferenceserviceStorageFailed and inferenceserviceModelLoadFailed (KServe sheet 4.2).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from reporter.catalogue.resources import PODS
+from reporter.model.finding import Finding
+from reporter.model.objects import ContainerStatus, Pod, Terminated
+from reporter.model.text import clean, cut
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kserve.derived.components import Component
+from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
+from reporter.stacks.kserve.derived.model_status import (
+    KSERVE_CONTAINER,
+    STORAGE_INITIALIZER,
+    Transition,
+    container_of,
+    failure_of,
+    has_failed,
+    last_end,
+)
+from reporter.stacks.kserve.derived.model_status import (
+    MODEL_LOAD_FAILED as FAILED,
+)
+from reporter.stacks.kserve.objects import FailureInfo
+from reporter.stacks.kserve.probes.scope import (
+    View,
+    finding_about,
+    named,
+    others_with_traffic,
+)
+from reporter.stacks.kserve.reasons import MODEL_LOAD_FAILED, STORAGE_FAILED
+from reporter.workload.pod import counts, had_been_ready
+
+_MESSAGE_BYTES: Final = 300
+_ERROR: Final = "Error"
+_OUT_OF_MEMORY: Final = "OOMKilled"
+_NOT_LOADED: Final = "the model does not load"
+
+
+def probe_model(view: View, _: Snapshot, __: EvaluationSettings) -> Iterator[Finding]:
+    """Yield a finding for each pod that cannot fetch or load the model."""
+    for pod in view.pods:
+        if not counts(pod):
+            continue
+        storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
+        serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
+        if storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
+            failure = _told(_failure(storage))
+            text = f"pod {pod.name}: the model cannot be fetched{failure}{_still(view, pod)}"
+            yield _about(view, pod, storage, reason=STORAGE_FAILED, text=text)
+        elif not _serves_model(pod) or serving is None:
+            continue  # the crash of a transformer says nothing of the model
+        elif _fails_to_load(serving) or _tries_again(serving):
+            what = "the model server, once Ready, fails" if had_been_ready(pod) else _NOT_LOADED
+            text = f"pod {pod.name}: {what}{_told(_failure(serving))}{_still(view, pod)}"
+            yield _about(view, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
+    if view.all_pods is None:
+        yield from _by_status(view)
+
+
+def _serves_model(pod: Pod) -> bool:
+    """Tell whether a pod is one of the predictor's."""
+    return pod.metadata.label(COMPONENT) in (None, Component.PREDICTOR)
+
+
+def _fails_to_fetch(status: ContainerStatus) -> bool:
+    """Tell whether a download failed for whatever reason: mostly, one of a large model is killed.
+
+    KServe itself takes that for `Pending` until the container is in a crash loop.
+    """
+    ended = status.state.terminated if status.state else None
+    return has_failed(status) or (ended is not None and _is_bad(ended))
+
+
+def _fetches_again(status: ContainerStatus) -> bool:
+    """Tell whether a download that failed, for whatever reason, is made anew."""
+    last = last_end(status)
+    return _is_running(status) and last is not None and _is_bad(last)
+
+
+def _is_bad(end: Terminated) -> bool:
+    return end.exit_code != 0 or end.reason in (_ERROR, _OUT_OF_MEMORY)
+
+
+def _is_running(status: ContainerStatus) -> bool:
+    return status.state is not None and status.state.running is not None
+
+
+def _fails_to_load(status: ContainerStatus) -> bool:
+    """Tell whether a container fails by itself: out of memory is told of the pod."""
+    if not has_failed(status):
+        return False
+    last = last_end(status)
+    waiting = status.state is not None and status.state.waiting is not None
+    return not waiting or last is None or last.reason == _ERROR
+
+
+def _tries_again(status: ContainerStatus) -> bool:
+    """Tell whether a container that failed runs anew and is not ready: the same may follow."""
+    last = last_end(status)
+    return _is_running(status) and not status.ready and last is not None and last.reason == _ERROR
+
+
+def _about(view: View, pod: Pod, status: ContainerStatus, *, reason: str, text: str) -> Finding:
+    looping = status.state is not None and status.state.waiting is not None
+    failure = _failure(status)
+    code = "" if failure.exit_code is None else f", exit code {failure.exit_code}"
+    return finding_about(
+        view,
+        reason=reason,
+        related=PODS.ref(pod),
+        cause=f"{status.name} failed{_unusual(failure)}{code}",
+        text=text,
+        severity=int(looping),
+        created=pod.created,
+        exempt=looping,
+        independent=had_been_ready(pod),
+        sustains=_is_running(status),
+        lingers=True,
+    )
+
+
+def _by_status(view: View) -> Iterator[Finding]:
+    """Yield what the stored status says, where pods cannot be read."""
+    status = view.inferenceservice.status.model_status
+    if status is None or status.transition_status != Transition.BLOCKED:
+        return
+    info = status.last_failure_info or FailureInfo(reason=FAILED)
+    yield finding_about(
+        view,
+        reason=MODEL_LOAD_FAILED,
+        related=view.ref,
+        cause=info.reason or FAILED,
+        text=f"{_NOT_LOADED}{_told(info)}{_still(view)}",
+    )
+
+
+def _failure(status: ContainerStatus) -> FailureInfo:
+    """Return how a container ended, by the kubelet's reason where that says more than `Error`."""
+    ended = (status.state.terminated if status.state else None) or last_end(status)
+    reason = clean(ended.reason or "") if ended else ""
+    failure = failure_of(status)
+    return failure if reason in ("", _ERROR) else replace(failure, reason=reason)
+
+
+def _unusual(failure: FailureInfo) -> str:
+    return f", {failure.reason}" if failure.reason not in ("", FAILED) else ""
+
+
+def _told(failure: FailureInfo) -> str:
+    """Return how it ended: its reason unless that is the usual one, exit code, last words."""
+    reason = _unusual(failure)
+    code = "" if failure.exit_code is None else f" (exit code {failure.exit_code})"
+    message = f": {cut(clean(failure.message), _MESSAGE_BYTES)}" if failure.message else ""
+    return f"{reason}{code}{message}"
+
+
+def _still(view: View, pod: Pod | None = None) -> str:
+    """Return what serves meanwhile, as far as anything tells."""
+    older = _older(view, pod)
+    return older or ("; Ready is True all the same" if view.shows_ready else "")
+
+
+def _older(view: View, pod: Pod | None) -> str:
+    """Return which revisions serve meanwhile, if any do and the pod is of a newer one."""
+    predictor = view.status_of(Component.PREDICTOR)
+    newest = predictor.latest_created_revision
+    if not view.in_knative_mode or newest == predictor.latest_ready_revision:
+        return ""
+    if pod is not None and pod.metadata.label(REVISION) != newest:
+        return ""
+    others = others_with_traffic(predictor, newest)
+    return f"; {named(others, 'still serve')}" if others else ""

@@ -1,0 +1,172 @@
+"""Revisions of components in Knative mode.
+
+inferenceserviceRevisionNotReady, inferenceserviceRolloutStuck, and what is worth knowing of a
+rollback or a canary (KServe sheet 4.3).
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.model.finding import Finding
+from reporter.model.objects import Deployment
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kserve.derived.components import Component, spec_of
+from reporter.stacks.kserve.derived.raw import PROGRESSING
+from reporter.stacks.kserve.derived.reading import Conclusion, latest_entry, read_component
+from reporter.stacks.kserve.objects import ComponentStatus
+from reporter.stacks.kserve.probes.scope import (
+    View,
+    finding_about,
+    is_false,
+    named,
+    others_with_traffic,
+    with_traffic,
+    words,
+)
+from reporter.stacks.kserve.reasons import (
+    CANARY_IN_PROGRESS,
+    REVISION_NOT_READY,
+    ROLLED_BACK,
+    ROLLOUT_SECONDS,
+    ROLLOUT_STUCK,
+)
+
+_ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
+_NONE_SERVES: Final = 20
+_FAILED: Final = 10
+_STARTING: Final = 5
+
+
+def probe_revisions(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+    """Yield what becomes of the revisions of each component."""
+    startup = timedelta(seconds=settings.model_startup_budget_seconds)
+    if not view.in_knative_mode:
+        yield from _stalled(view)
+        return
+    for component in view.components:
+        spec = spec_of(view.inferenceservice.spec, component)
+        status = view.status_of(component)
+        told = read_component(status, spec.canary_traffic_percent if spec else None)
+        others = others_with_traffic(status, status.latest_ready_revision)
+        if Conclusion.NEWEST_NOT_READY in told:
+            yield _not_ready(view, component, status, view.startup(startup, component))
+        elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(view, component, status):
+            yield _stuck(view, component, status)
+        if Conclusion.ROLLED_BACK in told and others:
+            yield _rolled_back(view, component, status, others)
+        if Conclusion.CANARY in told and Conclusion.ROLLOUT_NOT_FINISHED not in told and others:
+            yield _canary(view, component, status, others)
+
+
+def _not_ready(
+    view: View, component: Component, status: ComponentStatus, startup: timedelta
+) -> Finding:
+    """Return the finding about a newest revision that failed, or that starts."""
+    condition = view.condition(component.configuration_ready)
+    failed = is_false(condition)
+    newest = status.latest_created_revision
+    serving = others_with_traffic(status, newest)
+    if serving:
+        serves = f"{named(serving, 'serve')} meanwhile"
+    elif status.latest_ready_revision:
+        serves = "no revision gets requests"
+    else:
+        serves = "no revision was ever ready"
+    what = f"has failed, {words(condition)}" if failed else "is not ready yet"
+    revision = _FAILED if failed else _STARTING
+    return finding_about(
+        view,
+        reason=REVISION_NOT_READY,
+        related=view.object_ref(component),
+        cause=f"{newest} {'failed' if failed else 'not ready yet'}",
+        text=f"{component}: newest revision {newest} {what}; {serves}",
+        severity=revision if serving else revision + _NONE_SERVES,
+        transition=condition.last_transition_time if condition and failed else None,
+        created=view.made(newest),
+        budget=None if failed else startup,
+    )
+
+
+def _may_be_stuck(view: View, component: Component, status: ComponentStatus) -> bool:
+    """Tell whether requests stay elsewhere: that nobody gets any is told of the traffic."""
+    percents = {each.percent for each in status.traffic or ()}
+    someone = any(with_traffic(status)) or percents == {None}
+    return someone and not view.moves_slowly(component)
+
+
+def _stuck(view: View, component: Component, status: ComponentStatus) -> Finding:
+    ready = status.latest_ready_revision
+    others = " and ".join(others_with_traffic(status, ready))
+    but = f"requests still go to {others}" if others else "is not recorded as rolled out"
+    route = view.condition(component.route_ready)
+    why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
+    return finding_about(
+        view,
+        reason=ROLLOUT_STUCK,
+        related=view.object_ref(component),
+        cause=f"{ready} not rolled out",
+        text=f"{component}: revision {ready} is ready, and {but}{why}",
+        created=view.moved(component),
+        budget=_ROLLOUT,
+    )
+
+
+def _stalled(view: View) -> Iterator[Finding]:
+    """Yield a finding for each Deployment whose rollout went past its deadline (Standard mode)."""
+    for component, deployments in (view.facts.deployments or {}).items():
+        for deployment in deployments:
+            progressing = deployment.status.condition(PROGRESSING)
+            if progressing is None or not is_false(progressing) or not progressing.message:
+                continue
+            yield finding_about(
+                view,
+                reason=ROLLOUT_STUCK,
+                related=DEPLOYMENTS.ref(deployment),
+                cause=f"{component} {progressing.reason or PROGRESSING}",
+                text=f"{component}: the rollout of Deployment {deployment.name} does not go on, "
+                f"{words(progressing)}{_available(deployment)}",
+                transition=progressing.last_transition_time,
+                created=deployment.created,
+                # The rollout of a Deployment is no matter of KServe's controller, nor of Knative's.
+                independent=True,
+            )
+
+
+def _available(deployment: Deployment) -> str:
+    """Return which pods of a Deployment serve meanwhile, if any do."""
+    status = deployment.status
+    if not status.available_replicas:
+        return ""
+    older = status.replicas > status.updated_replicas
+    return "; older pods serve" if older else "; a part of its pods serves"
+
+
+def _rolled_back(
+    view: View, component: Component, status: ComponentStatus, others: tuple[str, ...]
+) -> Finding:
+    return finding_about(
+        view,
+        reason=ROLLED_BACK,
+        related=view.object_ref(component),
+        cause=f"back to {status.latest_rolledout_revision}",
+        text=f"{component} is rolled back: requests go to {' and '.join(others)}, "
+        f"none to {status.latest_ready_revision}, which is ready",
+    )
+
+
+def _canary(
+    view: View, component: Component, status: ComponentStatus, others: tuple[str, ...]
+) -> Finding:
+    entry = latest_entry(status)
+    percent = entry.percent if entry else 0
+    return finding_about(
+        view,
+        reason=CANARY_IN_PROGRESS,
+        related=view.object_ref(component),
+        cause=f"canary {status.latest_ready_revision}",
+        text=f"{component}: revision {status.latest_ready_revision} gets {percent} percent of the "
+        f"requests, {' and '.join(others)} the rest",
+    )

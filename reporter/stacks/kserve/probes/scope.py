@@ -1,0 +1,283 @@
+"""What is seen of an InferenceService, and how its findings are put into words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Final, Unpack
+
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    INFERENCESERVICES,
+    KNATIVE_REVISIONS,
+    KNATIVE_SERVICES,
+    PODS,
+)
+from reporter.model.derived import Derived
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition, Pod
+from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.text import detail
+from reporter.probes.about import About, FaultFields
+from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.stacks.kserve.derived.components import Component, components_of
+from reporter.stacks.kserve.derived.derive import Derivation, derive
+from reporter.stacks.kserve.derived.facts import (
+    COMPONENT,
+    INFERENCESERVICE,
+    REVISION,
+    Facts,
+    deployment_name,
+    facts_of,
+    knative_service,
+    object_name,
+)
+from reporter.stacks.kserve.derived.mode import Mode, is_frozen, is_stopped
+from reporter.stacks.kserve.objects import (
+    ComponentStatus,
+    InferenceService,
+    InferenceServiceStatus,
+    KnativeCondition,
+    KnativeRevision,
+    TrafficEntry,
+)
+from reporter.workload.namespaces import namespace_ref
+from reporter.workload.pod import counts, is_ready, startup_time
+
+_TEXT_BYTES: Final = 400
+GRADUAL: Final = "RolloutInProgress"
+"""What Knative says while traffic moves gradually, as the Knative Service was annotated to."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One InferenceService with what is derived of it.
+
+    Attributes:
+        inferenceservice: the object.
+        namespace: the reference to its namespace, which Events refer to.
+        facts: what its status is made of.
+        all_pods: its pods, of whatever component and revision, by name; None if they are unknown.
+        revisions: its Knative revisions; None if they are unknown.
+        knative_absent: the API server serves no Knative Services.
+
+    """
+
+    inferenceservice: InferenceService
+    namespace: ObjectRef
+    facts: Facts
+    all_pods: tuple[Pod, ...] | None
+    revisions: tuple[KnativeRevision, ...] | None
+    knative_absent: bool
+
+    @property
+    def subject(self) -> Subject:
+        """What its findings are about."""
+        place = self.inferenceservice
+        return Subject(SubjectKind.INFERENCESERVICE, place.namespace, place.name)
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The reference to the InferenceService."""
+        return INFERENCESERVICES.ref(self.inferenceservice)
+
+    @property
+    def title(self) -> str:
+        """How messages name it."""
+        return f"InferenceService {self.inferenceservice.namespace}/{self.inferenceservice.name}"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it is switched off; KServe does not look at the switch of a frozen one."""
+        return is_stopped(self.inferenceservice) and not self.frozen
+
+    @property
+    def in_knative_mode(self) -> bool:
+        """Whether its components are Knative Services."""
+        return self.facts.mode is Mode.KNATIVE
+
+    @property
+    def shows_ready(self) -> bool:
+        """Whether its stored Ready is True."""
+        return is_true(self.inferenceservice.status.condition("Ready"))
+
+    @property
+    def derived(self) -> tuple[Derived, ...]:
+        """The status it should have; none while what it rests on is not all known."""
+        known = self.facts.services if self.in_knative_mode else self.facts.deployments
+        if known is None or self.facts.pods is None or not self.derivation.decided:
+            return ()
+        return (Derived(self.ref, self.derivation.status),)
+
+    @cached_property
+    def derivation(self) -> Derivation:
+        """The status that it should have."""
+        return derive(self.facts)
+
+    @cached_property
+    def seen(self) -> InferenceServiceStatus:
+        """The status by its objects, also while KServe does not follow them because it is frozen."""
+        found = derive(self.facts, thawed=True) if self.frozen else self.derivation
+        return found.propagated
+
+    @property
+    def frozen(self) -> bool:
+        """Whether KServe leaves its status alone."""
+        return is_frozen(self.inferenceservice)
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        """The components in its spec."""
+        return tuple(components_of(self.inferenceservice.spec))
+
+    @cached_property
+    def pods(self) -> tuple[Pod, ...]:
+        """The pods that matter: in Knative mode of the newest revisions and of those with traffic."""
+        pods = self.all_pods or ()
+        if not self.in_knative_mode:
+            return pods
+        return tuple(each for each in pods if each.metadata.label(REVISION) in self._in_use)
+
+    @cached_property
+    def _in_use(self) -> frozenset[str | None]:
+        parts = [self.status_of(each) for each in self.components]
+        newest = {each.latest_created_revision for each in parts}
+        served = {entry.revision_name for each in parts for entry in with_traffic(each)}
+        return frozenset(newest | served) - {""}
+
+    @cached_property
+    def starting(self) -> bool:
+        """Whether a pod that stands for a replica is not Ready: it may have time to start."""
+        return any(map(_starts, self.pods))
+
+    def starts(self, component: Component) -> bool:
+        """Tell the same of one component's pods."""
+        return any(map(_starts, self._pods_of(component)))
+
+    def startup(self, budget: timedelta, component: Component | None = None) -> timedelta:
+        """Return how long pods may start: `budget`, or a longer start-up probe of one that does."""
+        pods = self.pods if component is None else self._pods_of(component)
+        return max((budget, *(startup_time(each, budget) for each in pods if _starts(each))))
+
+    def _pods_of(self, component: Component) -> tuple[Pod, ...]:
+        """Return the pods of one component; one without a label may be of any."""
+        mine = (None, component)
+        return tuple(each for each in self.pods if each.metadata.label(COMPONENT) in mine)
+
+    def status_of(self, component: Component) -> ComponentStatus:
+        """Return the status of a component by its objects."""
+        parts = self.seen.components or {}
+        return parts.get(component.value, ComponentStatus())
+
+    def made(self, revision: str) -> datetime | None:
+        """Return when a revision was made, which is when its start began; None if unknown."""
+        found = self._revision(revision)
+        return found.created if found else None
+
+    def moved(self, component: Component) -> datetime | None:
+        """Return when the route of a component began to move, as far as anything tells.
+
+        That is when its latest ready revision became ready, or its route ceased to be.
+        """
+        found = self._revision(self.status_of(component).latest_ready_revision)
+        ready = found.status.condition("Ready") if found else None
+        route = self.condition(component.route_ready)
+        times = (
+            ready.last_transition_time if is_true(ready) and ready else None,
+            route.last_transition_time if route and not is_true(route) else None,
+        )
+        return max((each for each in times if each is not None), default=None)
+
+    def moves_slowly(self, component: Component) -> bool:
+        """Tell whether traffic moves gradually, as the Knative Service was annotated to."""
+        route = self.condition(component.route_ready)
+        return route is not None and not is_true(route) and route.reason == GRADUAL
+
+    def _revision(self, name: str) -> KnativeRevision | None:
+        return next((each for each in self.revisions or () if each.name == name), None)
+
+    def condition(self, type_: str) -> KnativeCondition | None:
+        """Return a condition by its objects, with its stored time where it is stored so."""
+        return self.seen.condition(type_)
+
+    def object_ref(self, component: Component) -> ObjectRef:
+        """Return what stands for a component: its Knative Service or its Deployment."""
+        place, name = self.inferenceservice.namespace, object_name(self.inferenceservice, component)
+        if not self.in_knative_mode:
+            return DEPLOYMENTS.ref_named(place, self.facts.heads.get(component, name))
+        service = (self.facts.services or {}).get(component)
+        return KNATIVE_SERVICES.ref_named(place, service.name if service else name)
+
+
+def view_of(inferenceservice: InferenceService, snapshot: Snapshot) -> View:
+    """Return what is seen of an InferenceService."""
+    place = inferenceservice.namespace
+    label = (place, INFERENCESERVICE, inferenceservice.name)
+    absent = snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
+    raw = absent or _has_only_a_deployment(inferenceservice, snapshot)
+    facts = facts_of(inferenceservice, snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
+    return View(
+        inferenceservice=inferenceservice,
+        namespace=namespace_ref(snapshot, place),
+        facts=facts,
+        all_pods=snapshot[PODS].labelled(*label) if snapshot.absence_known(PODS, place) else None,
+        revisions=snapshot[KNATIVE_REVISIONS].labelled(*label)
+        if snapshot.absence_known(KNATIVE_REVISIONS, place)
+        else None,
+        knative_absent=absent,
+    )
+
+
+def _has_only_a_deployment(inferenceservice: InferenceService, snapshot: Snapshot) -> bool:
+    """Tell whether the predictor is a Deployment and no Knative Service.
+
+    What KServe is configured with is not read; Knative names its own Deployments after revisions.
+    """
+    if knative_service(inferenceservice, Component.PREDICTOR, snapshot) is not None:
+        return False
+    name = deployment_name(inferenceservice, Component.PREDICTOR, snapshot)
+    return snapshot[DEPLOYMENTS].get(inferenceservice.namespace, name) is not None
+
+
+def with_traffic(status: ComponentStatus) -> Iterator[TrafficEntry]:
+    """Yield the entries of a route that get requests."""
+    return (each for each in status.traffic or () if (each.percent or 0) > 0)
+
+
+def others_with_traffic(status: ComponentStatus, revision: str) -> tuple[str, ...]:
+    """Return the revisions that get requests, in the order of the route, without that one."""
+    names = dict.fromkeys(each.revision_name for each in with_traffic(status))
+    return tuple(each for each in names if each not in ("", revision))
+
+
+def named(revisions: tuple[str, ...], verb: str) -> str:
+    """Return revisions with a verb: `revision v1 serves`, `revisions v1 and v2 serve`."""
+    if len(revisions) == 1:
+        return f"revision {revisions[0]} {verb}s"
+    return f"revisions {' and '.join(revisions)} {verb}"
+
+
+def _starts(pod: Pod) -> bool:
+    return counts(pod) and not is_ready(pod)
+
+
+def is_true(condition: Condition | None) -> bool:
+    """Tell whether a condition is there and True."""
+    return condition is not None and condition.status == "True"
+
+
+def is_false(condition: Condition | None) -> bool:
+    """Tell whether a condition is there and False."""
+    return condition is not None and condition.status == "False"
+
+
+def words(condition: Condition | None) -> str:
+    """Return reason and message of a condition, clean and bounded."""
+    if condition is None:
+        return "no reason given"
+    return detail(condition.reason, condition.message, _TEXT_BYTES) or "no reason given"
+
+
+def finding_about(view: View, **fault: Unpack[FaultFields]) -> Finding:
+    """Return a finding whose message names the InferenceService first; `text` follows it."""
+    return About(view.subject, view.namespace, view.title).finding(**fault)

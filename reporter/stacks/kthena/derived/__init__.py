@@ -1,0 +1,52 @@
+"""The status of a ModelServing, as a pure function of what the cluster shows.
+
+`facts_of` collects, `observe` judges groups and instances, `wanted_status` sums up.
+"""
+
+from dataclasses import dataclass
+
+from reporter.model.derived import Document
+from reporter.stacks.kthena.derived.facts import Facts, facts_of
+from reporter.stacks.kthena.derived.observed import (
+    GroupState,
+    GroupStatus,
+    InstanceState,
+    InstanceStatus,
+)
+from reporter.stacks.kthena.derived.revisions import revisions_of
+from reporter.stacks.kthena.derived.states import observe
+from reporter.stacks.kthena.derived.status import wanted_status
+
+__all__ = [
+    "Derivation",
+    "Facts",
+    "GroupState",
+    "GroupStatus",
+    "InstanceState",
+    "InstanceStatus",
+    "derive",
+    "facts_of",
+    "observe",
+    "wanted_status",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """What was derived of one ModelServing.
+
+    Attributes:
+        groups: what is seen of its groups, by ordinal.
+        status: the status it should have, in the shape of the API.
+
+    """
+
+    groups: tuple[GroupState, ...]
+    status: Document
+
+
+def derive(facts: Facts) -> Derivation:
+    """Derive the status of a ModelServing; the same facts always give the same status."""
+    revisions = revisions_of(facts)
+    groups = observe(facts, revisions)
+    return Derivation(groups, wanted_status(facts.modelserving, groups, facts, revisions))

@@ -1,0 +1,252 @@
+"""Who owns the status of a ModelServing: whether to write it, and when to stand back (design 9).
+
+Versions are compared for equality only. What is remembered of an object is what this process wrote
+of it; after a restart or a change of the leader nothing is remembered, so that a status that is not
+as wanted is written once and one that is as wanted is not touched.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+from reporter.model.derived import Document
+from reporter.model.instant import Instant
+from reporter.stacks.kthena.derived.ownership_memory import (
+    Answer,
+    Backoff,
+    Compared,
+    Ownership,
+    Trouble,
+)
+from reporter.stacks.kthena.derived.share import digest, our_share, status_document
+from reporter.stacks.kthena.objects import ModelServingStatus
+
+TWICE: Final = 2
+"""Changes of others within a resync that end our writing for a while."""
+
+BEHIND: Final = timedelta(minutes=2)
+"""How long the watch may take to bring our own write back."""
+
+_PLANNED: Final = 4
+
+
+class Act(StrEnum):
+    """What to do about the status of one object."""
+
+    AGREES = "agrees"
+    WRITE = "write"
+    STAND_BACK = "stand back"
+    WAIT = "wait"
+    """Our own write has not come back yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do about one object.
+
+    Attributes:
+        act: what.
+        wait: time until the verdict may be another one although nothing changes.
+        left_out: fields not to write, because the API server drops them.
+
+    """
+
+    act: Act
+    wait: timedelta | None = None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One object whose status is to be owned.
+
+    Attributes:
+        uid: of the object.
+        version: its resource version in the snapshot.
+        stored: the status in the snapshot.
+        wanted: the status that it should have, in the shape of the API.
+        manager: who else wrote the status last; empty if nobody did.
+
+    """
+
+    uid: str
+    version: str
+    stored: ModelServingStatus
+    wanted: Document
+    manager: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdicts of a pass by uid, what keeps us from owning, and what the next pass is given."""
+
+    memory: Mapping[str, Ownership] = field(default_factory=dict)
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    troubles: Mapping[str, tuple[Trouble, ...]] = field(default_factory=dict)
+
+
+NOTHING: Final = Judged()
+"""Of a pass that does not write: a standby forgets, for the leader's writes are not its own."""
+
+
+def judge_all(
+    memory: Mapping[str, Ownership],
+    claims: Iterable[Claim],
+    answers: Mapping[str, Answer],
+    now: Instant,
+    *,
+    whole: bool,
+    resync: timedelta,
+) -> Judged:
+    """Judge all objects; what is not claimed any more is forgotten."""
+    kept: dict[str, Ownership] = {}
+    verdicts: dict[str, Verdict] = {}
+    troubles: dict[str, tuple[Trouble, ...]] = {}
+    for claim in claims:
+        uid = claim.uid
+        kept[uid], verdicts[uid] = judge(
+            memory.get(uid), claim, answers.get(uid), now, whole=whole, resync=resync
+        )
+        if found := kept[uid].troubles(whole=whole):
+            troubles[uid] = found
+    return Judged(kept, verdicts, troubles)
+
+
+def judge(
+    memory: Ownership | None,
+    claim: Claim,
+    answer: Answer | None,
+    now: Instant,
+    *,
+    whole: bool,
+    resync: timedelta,
+) -> tuple[Ownership, Verdict]:
+    """Judge one object.
+
+    Args:
+        memory: what the last pass remembered; None if it did not know the object.
+        claim: the object as the snapshot has it, and what its status should be.
+        answer: the last answer to a write of it.
+        now: the time of the pass.
+        whole: whether all of the status is ours, or the roles only.
+        resync: within this time two changes of somebody else are a fight.
+
+    """
+    known = _heard(memory or Ownership(), answer, now, resync)
+    if _behind(known, claim.version, now):
+        return known, Verdict(Act.WAIT, known.wrote + BEHIND - now.boot)
+    left_out = known.pruned if now.boot < known.pruning.until else ()
+    compared = _compared(known.compared, claim, left_out, whole=whole)
+    found, wanted = compared.found, compared.wanted
+    agrees = compared.kept == wanted or _settled(known, found, wanted, left_out)
+    if compared is not known.compared:
+        known = replace(known, compared=compared)
+    known = _looked_at(known, claim, found, now, resync, agrees=agrees)
+    if agrees:
+        retry = known.pruning.until - now.boot if left_out else None
+        return _quiet(known, now, resync), Verdict(Act.AGREES, retry)
+    if now.boot < known.contest.until:
+        return known, Verdict(Act.STAND_BACK, known.contest.until - now.boot)
+    if known.planned[-1:] != (wanted,):
+        known = replace(known, planned=(*known.planned, wanted)[-_PLANNED:])
+    return known, Verdict(Act.WRITE, left_out=left_out)
+
+
+def _compared(
+    before: Compared | None, claim: Claim, left_out: tuple[str, ...], *, whole: bool
+) -> Compared:
+    """Return the digests, those of the last pass where it compared the very same."""
+    sources = (claim.stored, claim.wanted, left_out)
+    if before is not None and before.rests_on(sources):
+        return before
+    stored = status_document(claim.stored)
+    found = digest(our_share(stored, whole=whole))
+    kept = digest(our_share(stored, whole=whole, without=left_out)) if left_out else found
+    wanted = digest(our_share(claim.wanted, whole=whole, without=left_out))
+    return Compared(sources, found, kept, wanted)
+
+
+def _heard(known: Ownership, answer: Answer | None, now: Instant, resync: timedelta) -> Ownership:
+    """Take in an answer that is new."""
+    if answer is None or (known.answer is not None and answer.number <= known.answer.number):
+        return known
+    dropped = tuple(sorted({*answer.left_out, *answer.pruned}))
+    pruning = known.pruning.raised(now, resync) if answer.pruned else known.pruning
+    known = replace(
+        known,
+        answer=answer,
+        planned=_after(known.planned, answer.asked),
+        pruned=dropped,
+        pruning=pruning if dropped else Backoff(),
+    )
+    if answer.stored is None:
+        return known
+    known = replace(
+        known, ours=answer.stored, asked=answer.asked, seen=answer.stored, wrote=now.boot
+    )
+    # That it was tried again proves nothing yet; later writes of ours are no news of others.
+    is_retry = known.contest.level and known.stirred < known.contest.until
+    return replace(known, stirred=now.boot) if is_retry else known
+
+
+def _after(planned: tuple[str, ...], asked: str) -> tuple[str, ...]:
+    return planned[planned.index(asked) + 1 :] if asked in planned else planned
+
+
+def _behind(known: Ownership, version: str, now: Instant) -> bool:
+    """Tell whether the snapshot is older than our own last write."""
+    answer = known.answer
+    return (
+        answer is not None
+        and answer.version != answer.before == version
+        and now.boot - known.wrote < BEHIND
+    )
+
+
+def _settled(known: Ownership, found: str, wanted: str, left_out: tuple[str, ...]) -> bool:
+    """Tell whether the API server made of this very wish what is there now.
+
+    It may drop or complete what it stores; to write it again would end the same. Only fields that
+    it dropped altogether are tried again now and then.
+    """
+    if known.pruned and not left_out:
+        return False
+    return bool(known.ours) and found == known.ours and wanted == known.asked
+
+
+def _looked_at(
+    known: Ownership, claim: Claim, found: str, now: Instant, resync: timedelta, *, agrees: bool
+) -> Ownership:
+    """Note what is there, and count it where somebody else changed what was ours."""
+    if found in known.planned:
+        # Our write has come back sooner than its answer.
+        known = replace(known, ours=found, asked=found, planned=_after(known.planned, found))
+    is_foreign = known.ours and found not in {known.seen, known.ours}
+    if found != known.seen:
+        known = replace(known, seen=found)
+    if not is_foreign or agrees or claim.version == known.counted:
+        return known
+    manager = claim.manager or known.manager
+    known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)
+    if now.boot < known.contest.until:
+        return known  # Nobody contests what we do not write.
+    recent = (*(each for each in known.changes if now.boot - each <= resync), now.boot)
+    # Who has been fought already needs no second change after we tried again.
+    if len(recent) < TWICE and not known.contest.level:
+        return replace(known, changes=recent)
+    return replace(known, changes=(), contest=known.contest.raised(now, resync))
+
+
+def _quiet(known: Ownership, now: Instant, resync: timedelta) -> Ownership:
+    """End a contest once what we want has stood for a while."""
+    contest = known.contest
+    if not contest.level:
+        return known
+    quiet = now.boot - known.stirred
+    if quiet >= max(contest.wait, resync):
+        return replace(known, contest=Backoff())
+    if quiet >= resync and contest.since is not None:
+        return replace(known, contest=replace(contest, since=None))
+    return known

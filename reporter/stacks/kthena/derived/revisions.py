@@ -1,0 +1,165 @@
+"""Which revision is wanted, and which pods are known to be on an older one (Kthena sheet 5.3).
+
+A revision is a hash that cannot be computed here; it is read from labels and ControllerRevisions.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+import msgspec
+
+from reporter.model.objects import KubeObject, Pod
+from reporter.stacks.kthena.derived.facts import Facts
+from reporter.stacks.kthena.derived.parts import owned
+from reporter.stacks.kthena.derived.templates import same_role, same_roles
+from reporter.stacks.kthena.objects import (
+    REVISION_LABEL,
+    ROLE_HASH_LABEL,
+    ROLE_LABEL,
+    ControllerRevision,
+    ModelServing,
+    Role,
+)
+
+Roles: TypeAlias = tuple[Role, ...]
+
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revisions:
+    """The revisions of one ModelServing.
+
+    Attributes:
+        update: the one that the spec describes; empty while that is not known.
+        roles: what the spec describes, by name.
+        kept: the roles of each revision that has a ControllerRevision.
+        hashes: of each role, the template hashes that pods known to be current carry.
+
+    """
+
+    update: str
+    roles: Mapping[str, Role]
+    kept: Mapping[str, Roles]
+    hashes: Mapping[str, frozenset[str]]
+
+    def is_old(self, revision: str) -> bool:
+        """Tell whether a whole group on this revision is known to be outdated.
+
+        Without knowing the update revision that can be said only of what has a ControllerRevision:
+        none of them describes the spec. Of pods without the label nothing is known.
+        """
+        if not self.update:
+            return revision in self.kept
+        return bool(revision) and revision != self.update
+
+    def is_old_role(self, pod: Pod, role: str) -> bool:
+        """Tell whether a pod of a role is known to be of an older template of that role.
+
+        The revision label alone does not say so: a role that an update leaves as it is keeps its
+        pods, with the old label. What nothing speaks against is taken for current.
+        """
+        revision = revision_of(pod)
+        wanted = self.roles.get(role)
+        if wanted is None:
+            return True
+        if revision == self.update:
+            return False
+        found, known = pod.metadata.label(ROLE_HASH_LABEL), self.hashes.get(role)
+        if found and known and found in known:
+            return False
+        if revision in self.kept:
+            kept = self.role_in(revision, role)
+            return kept is None or not same_role(wanted, kept)
+        return bool(found and known)
+
+    def role_in(self, revision: str, role: str) -> Role | None:
+        """Return a role as a revision has it, None if that is not known."""
+        return next((each for each in self.kept.get(revision, ()) if each.name == role), None)
+
+
+def revision_of(pod: Pod) -> str:
+    """Return the revision that a pod was made from."""
+    return pod.metadata.label(REVISION_LABEL) or ""
+
+
+def standing(pods: Sequence[Pod]) -> Sequence[Pod]:
+    """Return the pods that say what something is: those that stay, or all if none does."""
+    return [pod for pod in pods if not pod.deleting] or pods
+
+
+def commonest(revisions: Iterable[str]) -> str:
+    """Return the most frequent revision; of equally frequent ones the first that is seen (W22)."""
+    return next((revision for revision, _ in Counter(revisions).most_common(1)), "")
+
+
+def revisions_of(facts: Facts) -> Revisions:
+    """Work out the revisions of a ModelServing."""
+    modelserving = facts.modelserving
+    objects = sorted(owned(modelserving, facts.revisions), key=_age)
+    kept = {_name(each, modelserving): data for each in objects if (data := _roles(each))}
+    pods = [pod for pod in owned(modelserving, facts.pods) if not pod.deleting]
+    update = _described(modelserving, kept) or _newest_unkept(modelserving, pods, kept)
+    roles = {role.name: role for role in reversed(modelserving.roles)}
+    hashes = _hashes(pods, update) if modelserving.rolls_roles else {}
+    return Revisions(update=update, roles=roles, kept=kept, hashes=hashes)
+
+
+def _age(obj: KubeObject) -> tuple[datetime, str]:
+    return obj.created or _LONG_AGO, obj.name
+
+
+def _name(revision: ControllerRevision, modelserving: ModelServing) -> str:
+    labelled = revision.metadata.label(REVISION_LABEL)
+    return labelled or revision.name.removeprefix(f"{modelserving.name}-")
+
+
+def _roles(revision: ControllerRevision) -> Roles | None:
+    """Return the roles that a ControllerRevision keeps, None where they cannot be read."""
+    data = revision.data
+    inner = data.get("data") if isinstance(data, dict) else data
+    try:
+        return msgspec.convert(inner, Roles)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+
+
+def _described(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:
+    """Return the revision whose roles are the spec's; of several the newest.
+
+    There are several if a newer controller hashes the same roles to another text (sheet 2.4).
+    """
+    newest_first = reversed(tuple(kept))
+    found = (each for each in newest_first if same_roles(modelserving.roles, kept[each]))
+    return next(found, "")
+
+
+def _newest_unkept(
+    modelserving: ModelServing, pods: Sequence[Pod], kept: Mapping[str, Roles]
+) -> str:
+    """Return the revision of the newest pods where an update keeps no ControllerRevision of it.
+
+    RoleRollingUpdate makes none (W24), so a label of which there is none is the only trace of the
+    revision that is being rolled out. Of pods that are equally new nothing is concluded.
+    """
+    if not modelserving.rolls_roles:
+        return ""
+    unkept = [pod for pod in pods if revision_of(pod) and revision_of(pod) not in kept]
+    newest = max((pod.created or _LONG_AGO for pod in unkept), default=None)
+    found = {revision_of(pod) for pod in unkept if (pod.created or _LONG_AGO) == newest}
+    recorded = modelserving.status.update_revision
+    if len(found) > 1:
+        return recorded if recorded in found else ""
+    return next(iter(found), "")
+
+
+def _hashes(pods: Sequence[Pod], update: str) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for pod in pods:
+        role, value = pod.metadata.label(ROLE_LABEL), pod.metadata.label(ROLE_HASH_LABEL)
+        if role and value and update and revision_of(pod) == update:
+            found.setdefault(role, set()).add(value)
+    return {role: frozenset(values) for role, values in found.items()}

@@ -1,0 +1,155 @@
+"""What is compared of the objects of a ModelService: selectors, ports and references
+(OtterScale sheet 2.1, 2.3 to 2.11).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from reporter.catalogue import resources as r
+from reporter.model.objects import (
+    Deployment,
+    HttpRoute,
+    InferencePool,
+    KubeObject,
+    LabelSelector,
+    ParentReference,
+    Service,
+    TemplateContainer,
+)
+from reporter.model.resource import Resource
+from reporter.stacks.otterscale.objects import (
+    DestinationRule,
+    MetricsEndpoint,
+    PodMonitor,
+    ServiceMonitor,
+)
+
+Entries: TypeAlias = Mapping[str, str]
+"""A part of an object: what its entries are called, and what they hold."""
+
+
+def entries_of(resource: Resource[KubeObject], obj: KubeObject) -> dict[str, Entries]:
+    """Return the compared parts of an object, by their path."""
+    return {path: read(obj) for path, read in _PARTS.get(resource, {}).items()}
+
+
+def _of_selector(selector: LabelSelector | None) -> Entries:
+    if selector is None:
+        return {}
+    expressions = {
+        each.key: f"{each.operator} ({', '.join(each.values or ())})"
+        for each in selector.match_expressions or ()
+    }
+    return expressions | dict(selector.match_labels or {})
+
+
+def _of_containers(containers: Iterable[TemplateContainer] | None) -> Entries:
+    return {
+        f"{container.name}/{port.name}": str(port.container_port)
+        for container in containers or ()
+        for port in container.ports or ()
+    }
+
+
+def _deployment_selector(obj: Deployment) -> Entries:
+    return _of_selector(obj.spec.selector)
+
+
+def _container_ports(obj: Deployment) -> Entries:
+    return _of_containers(obj.spec.template.spec.containers)
+
+
+def _init_container_ports(obj: Deployment) -> Entries:
+    return _of_containers(obj.spec.template.spec.init_containers)
+
+
+def _service_selector(obj: Service) -> Entries:
+    return obj.spec.selector or {}
+
+
+def _service_ports(obj: Service) -> Entries:
+    return {each.name: str(each.port) for each in obj.spec.ports or ()}
+
+
+def _pool_selector(obj: InferencePool) -> Entries:
+    return _of_selector(obj.spec.selector)
+
+
+def _target_ports(obj: InferencePool) -> Entries:
+    return {str(n): str(each.number) for n, each in enumerate(obj.spec.target_ports or ())}
+
+
+def _picker(obj: InferencePool) -> Entries:
+    reference = obj.spec.endpoint_picker_ref
+    if reference is None:
+        return {}
+    port = reference.port.number if reference.port else ""
+    return {"name": reference.name, "port": str(port)}
+
+
+def _backends(obj: HttpRoute) -> Entries:
+    references = (each for rule in obj.spec.rules or () for each in rule.backend_refs or ())
+    return {str(n): f"{each.kind} {each.name}" for n, each in enumerate(references)}
+
+
+def _parents(obj: HttpRoute) -> Entries:
+    def shown(reference: ParentReference) -> str:
+        return f"{reference.namespace or obj.namespace}/{reference.name}"
+
+    return {str(n): shown(each) for n, each in enumerate(obj.spec.parent_refs or ())}
+
+
+def _monitored_pods(obj: PodMonitor) -> Entries:
+    return _of_selector(obj.spec.selector)
+
+
+def _pod_endpoints(obj: PodMonitor) -> Entries:
+    return _ports(obj.spec.pod_metrics_endpoints)
+
+
+def _monitored_services(obj: ServiceMonitor) -> Entries:
+    return _of_selector(obj.spec.selector)
+
+
+def _service_endpoints(obj: ServiceMonitor) -> Entries:
+    return _ports(obj.spec.endpoints)
+
+
+def _ports(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
+    return {str(n): each.port for n, each in enumerate(endpoints or ())}
+
+
+def _host(obj: DestinationRule) -> Entries:
+    return {"host": obj.spec.host}
+
+
+_Read: TypeAlias = Callable[..., Entries]
+
+_PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
+    r.DEPLOYMENTS: {
+        "spec.selector": _deployment_selector,
+        "container ports": _container_ports,
+        "init container ports": _init_container_ports,
+    },
+    r.SERVICES: {"spec.selector": _service_selector, "spec.ports": _service_ports},
+    r.INFERENCEPOOLS: {
+        "spec.selector": _pool_selector,
+        "spec.targetPorts": _target_ports,
+        "spec.endpointPickerRef": _picker,
+    },
+    r.HTTPROUTES: {"spec.parentRefs": _parents, "backendRefs": _backends},
+    r.DESTINATIONRULES: {"spec": _host},
+    r.PODMONITORS: {
+        "spec.selector": _monitored_pods,
+        "spec.podMetricsEndpoints": _pod_endpoints,
+    },
+    r.SERVICEMONITORS: {
+        "spec.selector": _monitored_services,
+        "spec.endpoints": _service_endpoints,
+    },
+    r.SERVICEACCOUNTS: {},
+    r.PLUGINS_CONFIGMAPS: {},
+}
+
+COMPARED: Final[Mapping[str, Resource[KubeObject]]] = {each.kind: each for each in _PARTS}
+"""Resources whose objects are compared, by kind."""

@@ -1,0 +1,161 @@
+"""modelserviceDrift: objects that are not as the operator makes them, field by field
+(OtterScale sheet 2, 5.2, 5.3, 5.5).
+
+Secrets and RBAC objects are never read, replicas not compared; images, tracing and tokens only with
+settings for them (`given`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.model.finding import Finding
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.model.text import clean, cut
+from reporter.stacks.otterscale.manifests import epp, epp_config
+from reporter.stacks.otterscale.manifests.manifest import Manifest
+from reporter.stacks.otterscale.manifests.wanted import Unwanted, unwanted, wanted
+from reporter.stacks.otterscale.operator_flags import GATEWAY
+from reporter.stacks.otterscale.probes.compared import COMPARED, Entries, entries_of
+from reporter.stacks.otterscale.probes.given import given_entries
+from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
+from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.reasons import DRIFT
+
+_VALUE_BYTES: Final = 200
+_TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
+"""Kinds whose being missing keeps requests away: other reasons tell it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Drifted:
+    """An object with what is wrong, in a few words and as text."""
+
+    name: str
+    cause: str
+    text: str
+
+
+def probe_drift(view: View) -> Iterator[Finding]:
+    """Yield one finding that names every object that differs, is missing or should not exist.
+
+    A status that is behind, or an error, says that the operator has not come so far.
+    """
+    if view.is_behind or view.reconcile_error:
+        return
+    drifted = tuple(_drifted(view))
+    if not drifted:
+        return
+    shown = "; ".join(f"{each.name} {each.text}" for each in drifted)
+    more = f" and {len(drifted) - 1} more" if len(drifted) > 1 else ""
+    yield finding_about(
+        view,
+        reason=DRIFT,
+        related=view.ref,
+        cause=f"{drifted[0].name}: {drifted[0].cause}{more}",
+        text=shown,
+        created=view.service.created,
+    )
+
+
+def _drifted(view: View) -> Iterator[_Drifted]:
+    for manifest in wanted(view.service, view.operator):
+        resource = COMPARED.get(manifest.ref.kind)
+        if resource is not None:
+            yield from _of_wanted(view, manifest, resource)
+    for each in unwanted(view.service, view.operator):
+        resource = COMPARED.get(each.ref.kind)
+        if resource is not None and _is_left_over(view, each, resource):
+            name = f"{resource.kind} {each.ref.name}"
+            yield _Drifted(name, "left over", f"should not exist: {each.why}")
+
+
+def _of_wanted(
+    view: View, manifest: Manifest, resource: Resource[KubeObject]
+) -> Iterator[_Drifted]:
+    there = view.snapshot[resource].get(view.namespace, manifest.ref.name)
+    name = f"{resource.kind} {manifest.ref.name}"
+    if there is None:
+        if resource not in _TOLD_ELSEWHERE and is_missing(view, resource, manifest.ref.name):
+            yield _Drifted(name, "missing", "is missing")
+        return
+    if there.deleting:
+        return
+    differences = tuple(_differences(view, manifest, resource, there))
+    if differences:
+        fields = ", ".join(path for path, _ in differences)
+        text = "differs: " + ", ".join(text for _, text in differences)
+        yield _Drifted(name, f"{fields} differs", text)
+
+
+def _is_left_over(view: View, each: Unwanted, resource: Resource[KubeObject]) -> bool:
+    """Tell whether an object is left over: one of others is not the operator's to tell of."""
+    there = view.snapshot[resource].get(view.namespace, each.ref.name)
+    uid = view.service.metadata.uid
+    return bool(there and not there.deleting and uid and there.metadata.owned_by(uid))
+
+
+def _differences(
+    view: View, manifest: Manifest, resource: Resource[KubeObject], there: KubeObject
+) -> Iterator[tuple[str, str]]:
+    should = _entries(view, resource, manifest.typed(resource.type))
+    has = _entries(view, resource, there)
+    for path in {**should, **has}:
+        if path == "spec.parentRefs" and not _knows_parents(view):
+            continue
+        mine, wants = has.get(path, {}), should.get(path, {})
+        if mine != wants:
+            yield path, _difference(path, mine, wants)
+    if resource is r.PLUGINS_CONFIGMAPS:
+        yield from _config(view)
+    if resource is r.DEPLOYMENTS and there.name == view.epp_name:
+        yield from _checksum(view)
+
+
+def _entries(view: View, resource: Resource[KubeObject], obj: KubeObject) -> dict[str, Entries]:
+    return entries_of(resource, obj) | given_entries(view, resource, obj)
+
+
+def _knows_parents(view: View) -> bool:
+    """Tell whether it is known where the route leads: routes alone do not tell which is right."""
+    return view.service.spec.http_route is not None or GATEWAY in view.given
+
+
+def _difference(path: str, has: Entries, should: Entries) -> str:
+    """Return what differs: of a map the entries that do."""
+    keys = sorted(key for key in {*has, *should} if has.get(key) != should.get(key))
+    mine = {key: each for key, each in has.items() if key in keys}
+    wants = {key: each for key, each in should.items() if key in keys}
+    return f"{path} has {_shown(mine)} and should have {_shown(wants)}"
+
+
+def _shown(entries: Entries) -> str:
+    text = ", ".join(
+        each if key.isdigit() else f"{key}={each}" for key, each in sorted(entries.items())
+    )
+    return cut(clean(text), _VALUE_BYTES) or "nothing"
+
+
+def _config(view: View) -> Iterator[tuple[str, str]]:
+    key = epp_config.key(view.service)
+    if key not in _config_data(view):
+        yield "data", f"data has no key {key}"
+
+
+def _checksum(view: View) -> Iterator[tuple[str, str]]:
+    """Yield a difference if the picker was started with another configuration (sheet 2.6)."""
+    data = _config_data(view)
+    annotations = view.epp.spec.template.metadata.annotations if view.epp else None
+    told = (annotations or {}).get(epp.CHECKSUM)
+    if data and told is not None and told != epp_config.checksum(data):
+        text = f"annotation {epp.CHECKSUM} is not the checksum of its ConfigMap"
+        yield epp.CHECKSUM, text
+
+
+def _config_data(view: View) -> dict[str, str]:
+    from_cluster = view.snapshot[r.PLUGINS_CONFIGMAPS].get(
+        view.namespace, f"{view.epp_name}-config"
+    )
+    return (from_cluster.data or {}) if from_cluster else {}

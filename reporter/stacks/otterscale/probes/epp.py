@@ -1,0 +1,150 @@
+"""modelserviceEPPNotReady: the endpoint picker (OtterScale sheet 2.5, 5.3)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    INFERENCEPOOLS,
+    PLUGINS_CONFIGMAPS,
+    PODS,
+    SERVICEACCOUNTS,
+    SERVICES,
+)
+from reporter.model.finding import Finding
+from reporter.model.objects import Deployment, LabelSelector
+from reporter.stacks.otterscale.manifests import epp_config, names
+from reporter.stacks.otterscale.probes.missing import is_missing
+from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.reasons import EPP
+from reporter.workload.deployment import judge_deployment
+from reporter.workload.pod import is_ready
+from reporter.workload.standing import DOWN, WorkloadFault
+
+_UNREACHABLE: Final = DOWN - 5
+_OF_PROGRESS: Final = frozenset({"Available", "Progressing"})
+
+
+def probe_epp(view: View) -> Iterator[Finding]:
+    """Yield a finding if the endpoint picker is down, or cannot be reached through its Service."""
+    deployment = view.epp
+    if deployment is None or deployment.deleting:
+        return  # that it is missing is told as such
+    fault = epp_fault(view, deployment)
+    if fault is not None:
+        yield _down(view, deployment, fault)
+    elif not _is_reached(view):
+        yield _about_service(
+            view,
+            "Service selects no ready pod",
+            f"Service {view.epp_name} selects no ready pod of the endpoint picker",
+        )
+    if (port := _unserved_port(view)) is not None:
+        yield _about_service(
+            view,
+            f"Service lacks port {port}",
+            f"InferencePool {names.inference_pool(view.service.name)} names port {port} of Service "
+            f"{view.epp_name}, which it does not have",
+        )
+
+
+def epp_fault(view: View, deployment: Deployment) -> WorkloadFault | None:
+    """Return what is wrong with the Deployment, None if nothing is.
+
+    With several replicas only the leader is Ready: the Deployment never becomes Available, and its
+    rollout ends past the deadline (fact 10). So neither says anything of a picker without a leader,
+    nor of how long it has been so.
+    """
+    if deployment.wanted <= 1:
+        return judge_deployment(deployment, view.snapshot)
+    if deployment.status.ready_replicas > 0:
+        return None
+    fault = judge_deployment(_without_progress(deployment), view.snapshot)
+    return replace(fault, transition=None) if fault else None
+
+
+def _without_progress(deployment: Deployment) -> Deployment:
+    """Return a Deployment without the conditions that are False by design."""
+    status = deployment.status
+    kept = tuple(each for each in status.conditions or () if each.type not in _OF_PROGRESS)
+    return msgspec.structs.replace(
+        deployment, status=msgspec.structs.replace(status, conditions=kept)
+    )
+
+
+def _down(view: View, deployment: Deployment, fault: WorkloadFault) -> Finding:
+    explained = tuple(_explanations(view)) if deployment.wanted else ()
+    why = f" ({' and '.join(explained)})" if explained else ""
+    return finding_about(
+        view,
+        reason=EPP,
+        related=DEPLOYMENTS.ref(deployment),
+        cause=explained[0] if explained else fault.cause,
+        text=f"endpoint picker Deployment {deployment.name} is {fault.standing}{why}: "
+        f"{fault.detail}; {view.without_picker}",
+        severity=fault.severity,
+        transition=fault.transition,
+        created=deployment.created,
+    )
+
+
+def _explanations(view: View) -> Iterator[str]:
+    """Yield what an endpoint picker needs to start and does not have (sheet 5.3, 5.6)."""
+    name = view.service.name
+    if is_missing(view, SERVICEACCOUNTS, view.epp_name):
+        yield f"ServiceAccount {view.epp_name} is missing"
+    config = names.epp_config_map(name)
+    key = epp_config.key(view.service)
+    found = view.snapshot[PLUGINS_CONFIGMAPS].get(view.namespace, config)
+    if is_missing(view, PLUGINS_CONFIGMAPS, config):
+        yield f"ConfigMap {config} is missing"
+    elif found is not None and key not in (found.data or {}):
+        yield f"ConfigMap {config} has no key {key}"
+    # With leader election no probe waits for the pool (sheet 2.5).
+    if view.service.picker.replicas == 1 and _has_no_pool(view):
+        yield f"InferencePool {names.inference_pool(name)} is missing"
+
+
+def _has_no_pool(view: View) -> bool:
+    return view.pool is None and view.snapshot.absence_known(INFERENCEPOOLS, view.namespace)
+
+
+def _is_reached(view: View) -> bool:
+    """Tell whether the Service selects a ready pod, also where that cannot be known."""
+    service = view.epp_service
+    if service is None or not view.snapshot.absence_known(PODS, view.namespace):
+        return True
+    if view.epp is None or view.epp.status.ready_replicas == 0 or not service.spec.selector:
+        return True
+    selector = LabelSelector(match_labels=service.spec.selector)
+    pods = view.snapshot[PODS].in_namespace(view.namespace)
+    return any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
+
+
+def _unserved_port(view: View) -> int | None:
+    """Return the port that the pool names and the Service does not have."""
+    reference = view.pool.spec.endpoint_picker_ref if view.pool else None
+    if reference is None or reference.port is None or view.epp_service is None:
+        return None
+    if reference.name != view.epp_service.name:
+        return None
+    served = {each.port for each in view.epp_service.spec.ports or ()}
+    return None if reference.port.number in served else reference.port.number
+
+
+def _about_service(view: View, cause: str, text: str) -> Finding:
+    service = view.epp_service
+    return finding_about(
+        view,
+        reason=EPP,
+        related=SERVICES.ref(service)
+        if service
+        else SERVICES.ref_named(view.namespace, view.epp_name),
+        cause=cause,
+        text=f"{text}; {view.without_picker}",
+        severity=_UNREACHABLE,
+        created=service.created if service else None,
+    )

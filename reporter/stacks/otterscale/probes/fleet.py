@@ -1,0 +1,109 @@
+"""What all ModelServices tell together: their operator's settings, and who is in whose way.
+
+Asked once for a snapshot. What is returned is the same object as long as it is equal, so that an
+answer of an earlier pass that rests on it can be used again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final, TypeVar, cast
+
+from reporter.catalogue.resources import DEPLOYMENTS, DESTINATIONRULES, HTTPROUTES, MODELSERVICES
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.manifests.operator import NONE, OperatorSettings
+from reporter.stacks.otterscale.manifests.recovered import Children, recover
+from reporter.stacks.otterscale.objects import ModelService
+from reporter.stacks.otterscale.operator_flags import NOTHING, Given
+
+_AnswerT = TypeVar("_AnswerT")
+_Place = tuple[str, str]
+
+_UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
+"""What is assumed of the operator where none of its objects tells: nothing that would be missed."""
+
+
+def operator_of(snapshot: Snapshot, given: Given = NOTHING) -> OperatorSettings:
+    """Return the operator's settings: those given, else recovered from what it made (sheet 1.3)."""
+    recovered = _asked_once(snapshot, _recovered)
+    return replace(recovered, **given) if given else recovered  # type: ignore[arg-type]  # `given_of` makes each of its field's type
+
+
+def children_of(service: ModelService, snapshot: Snapshot) -> Children:
+    """Return the objects of a ModelService that tell of the operator."""
+    place, name = service.namespace, service.name
+    deployments = snapshot[DEPLOYMENTS]
+    return Children(
+        service=service,
+        decode=deployments.get(place, names.decode_deployment(name)),
+        prefill=deployments.get(place, names.prefill_deployment(name)),
+        epp=deployments.get(place, names.epp(name)),
+        route=snapshot[HTTPROUTES].get(place, names.http_route(name)),
+        destination_rule=snapshot[DESTINATIONRULES].get(place, names.epp(name)),
+    )
+
+
+def with_same_picker(service: ModelService, snapshot: Snapshot) -> tuple[ModelService, ...]:
+    """Return the other ModelServices whose endpoint picker has the same name."""
+    found = _by(snapshot, _picker_place).get(_picker_place(service), ())
+    return _without(service, found)
+
+
+def overwriting(service: ModelService, snapshot: Snapshot) -> tuple[ModelService, ...]:
+    """Return those whose endpoint picker is called like this one: they delete its InferencePool."""
+    found = _by(snapshot, _picker_place).get((service.namespace, service.name), ())
+    return _without(service, found)
+
+
+def with_same_cluster_role(service: ModelService, snapshot: Snapshot) -> tuple[ModelService, ...]:
+    """Return the other ModelServices, of any namespace, whose ClusterRole has the same name."""
+    found = _by(snapshot, _cluster_role).get(_cluster_role(service), ())
+    return _without(service, found)
+
+
+def _picker_place(service: ModelService) -> _Place:
+    return service.namespace, names.epp(service.name)
+
+
+def _cluster_role(service: ModelService) -> _Place:
+    return "", names.epp_cluster_role(service.namespace, service.name)
+
+
+def _without(service: ModelService, found: tuple[ModelService, ...]) -> tuple[ModelService, ...]:
+    own = service.namespace, service.name
+    return tuple(each for each in found if (each.namespace, each.name) != own)
+
+
+def _by(
+    snapshot: Snapshot, key: Callable[[ModelService], _Place]
+) -> Mapping[_Place, tuple[ModelService, ...]]:
+    def index(snapshot: Snapshot) -> Mapping[_Place, tuple[ModelService, ...]]:
+        groups: dict[_Place, list[ModelService]] = defaultdict(list)
+        for service in snapshot[MODELSERVICES]:
+            if not service.deleting:
+                groups[key(service)].append(service)
+        return {place: tuple(group) for place, group in groups.items()}
+
+    return _asked_once(snapshot, index, key)
+
+
+def _recovered(snapshot: Snapshot) -> OperatorSettings:
+    services = [children_of(each, snapshot) for each in snapshot[MODELSERVICES]]
+    return _same(recover(services).over(_UNTOLD))
+
+
+@lru_cache(maxsize=64)
+def _same(settings: OperatorSettings) -> OperatorSettings:
+    """Return the first settings that were equal to these."""
+    return settings
+
+
+def _asked_once(
+    snapshot: Snapshot, question: Callable[[Snapshot], _AnswerT], key: object = None
+) -> _AnswerT:
+    asked = (__name__, key or question)
+    if asked not in snapshot.derived:
+        snapshot.derived[asked] = question(snapshot)
+    return cast("_AnswerT", snapshot.derived[asked])

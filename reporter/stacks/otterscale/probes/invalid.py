@@ -1,0 +1,57 @@
+"""modelserviceInvalid: names that cannot work (OtterScale sheet 3.3, 5.1)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.model.finding import Finding
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.objects import ModelService
+from reporter.stacks.otterscale.probes.fleet import overwriting, with_same_picker
+from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.reasons import INVALID
+
+_TOO_LONG: Final = 30
+_COLLISION: Final = 20
+_OVERWRITTEN: Final = 10
+_NAMED: Final = 3
+
+
+def probe_invalid(view: View) -> Iterator[Finding]:
+    """Yield a finding for each rule of names that the ModelService breaks."""
+    name = view.service.name
+    if text := names.too_long(name):
+        yield _invalid(view, "name too long", text, _TOO_LONG)
+    others = with_same_picker(view.service, view.snapshot)
+    if others:
+        text = (
+            f"{_listed(others)} has the same endpoint picker, {view.epp_name}: the operator writes "
+            "its objects for one and the other in turn, and it picks pods of one of them only"
+        )
+        yield _invalid(view, f"same endpoint picker as {_listed(others)}", text, _COLLISION)
+    others = overwriting(view.service, view.snapshot)
+    if others:
+        pool = names.inference_pool(name)
+        text = (
+            f"the operator deletes InferencePool {pool} whenever it reconciles {_listed(others)}, "
+            f"whose endpoint picker has that name"
+        )
+        yield _invalid(view, f"pool deleted for {_listed(others)}", text, _OVERWRITTEN)
+
+
+def _invalid(view: View, cause: str, text: str, severity: int) -> Finding:
+    return finding_about(
+        view,
+        reason=INVALID,
+        related=view.ref,
+        cause=cause,
+        text=text,
+        severity=severity,
+        created=view.service.created,
+        exempt=True,
+    )
+
+
+def _listed(others: tuple[ModelService, ...]) -> str:
+    shown = ", ".join(each.name for each in others[:_NAMED])
+    more = len(others) - _NAMED
+    return f"ModelService {shown}" + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,62 @@
+"""modelserviceMisconfigured: settings that do not go together (OtterScale sheet 3.3, 5.1)."""
+
+from collections.abc import Iterator
+
+from reporter.model.finding import Finding
+from reporter.stacks.otterscale.manifests.serving import SIDE_CHANNEL_VARIABLE, side_channel_port
+from reporter.stacks.otterscale.objects import ModelService
+from reporter.stacks.otterscale.probes.fleet import with_same_cluster_role
+from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.reasons import MISCONFIGURED
+
+
+def probe_misconfigured(view: View) -> Iterator[Finding]:
+    """Yield one finding that names every combination that does not work."""
+    faults = tuple(_faults(view))
+    if not faults:
+        return
+    yield finding_about(
+        view,
+        reason=MISCONFIGURED,
+        related=view.ref,
+        cause=faults[0][0],
+        text="; ".join(text for _, text in faults),
+        created=view.service.created,
+        exempt=True,
+    )
+
+
+def _faults(view: View) -> Iterator[tuple[str, str]]:
+    """Yield a cause in a few words and a sentence for each."""
+    service, spec = view.service, view.service.spec
+    port = service.engine_port
+    if spec.routing_proxy is not None and service.target_port == port:
+        text = f"spec.routingProxy.targetPort is spec.engine.port, {port}: vLLM and the routing proxy of a decode pod cannot both listen there"
+        yield "two listeners on one port", text
+    if spec.routing_proxy is not None and side_channel_port(spec.engine.env or ()) == port:
+        text = f"{SIDE_CHANNEL_VARIABLE} is spec.engine.port, {port}, where the routing proxy of a decode pod listens"
+        yield "two listeners on one port", text
+    if spec.prefill is not None and spec.routing_proxy is None:
+        text = "spec.prefill without spec.routingProxy: nothing hands requests from decode pods to prefill pods"
+        yield "prefill without routing proxy", text
+    rivals = _rivals(view)
+    if rivals:
+        shown = ", ".join(f"{each.namespace}/{each.name}" for each in rivals[:3])
+        text = (
+            f"ClusterRole {view.namespace}-{view.epp_name} is that of ModelService {shown} too: "
+            "the metrics of one of the two endpoint pickers cannot be read"
+        )
+        yield "ClusterRole of two ModelServices", text
+
+
+def _rivals(view: View) -> tuple[ModelService, ...]:
+    """Return those that share the name of the ClusterRole, where both have one (sheet 2.2)."""
+    if not (view.operator.metrics_endpoint_auth and view.service.spec.inference_pool):
+        return ()
+    others = with_same_cluster_role(view.service, view.snapshot)
+    return tuple(each for each in others if each.spec.inference_pool and _is_elsewhere(each, view))
+
+
+def _is_elsewhere(service: ModelService, view: View) -> bool:
+    """Tell whether it is in another namespace: in the same one more than the role collides."""
+    return service.namespace != view.namespace

@@ -1,0 +1,175 @@
+"""modelserviceRouteNotReady: the way from the Gateway to the pods (OtterScale sheet 2.9, 5.4)."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from reporter.catalogue.resources import (
+    DESTINATIONRULES,
+    GATEWAYS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    PODS,
+)
+from reporter.model.finding import Finding
+from reporter.model.objects import HttpRoute, InferencePool, KubeObject, ParentStatus
+from reporter.model.resource import Resource
+from reporter.model.subject import ObjectRef
+from reporter.model.text import detail
+from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.manifests.operator import ISTIO
+from reporter.stacks.otterscale.probes.missing import is_missing
+from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.reasons import ROUTE
+from reporter.workload.parents import Parent, ParentFault, parent_of, serves
+from reporter.workload.pod import counts
+from reporter.workload.routing import pool_faults, route_faults
+
+_NOT_INSTALLED: Final = 50
+_NOT_PROGRAMMED: Final = 28
+_RULE_MISSING: Final = 22
+_SELECTS_NONE: Final = 15
+_UNSETTLED: Final = 5
+
+
+def probe_route(view: View) -> Iterator[Finding]:
+    """Yield a finding for each object through which no request comes."""
+    yield from _not_installed(view)
+    route, pool = view.route, view.pool
+    if route is not None and not route.deleting:
+        yield from _about(view, HTTPROUTES.ref(route), route.created, tuple(_of_route(view, route)))
+    if pool is not None and not pool.deleting:
+        yield from _about(view, INFERENCEPOOLS.ref(pool), pool.created, tuple(_of_pool(view, pool)))
+    yield from _missing_rule(view)
+
+
+def _not_installed(view: View) -> Iterator[Finding]:
+    """Yield a finding for each kind that requests need and that the cluster does not have."""
+    wanted: list[tuple[Resource[KubeObject], str]] = [
+        (INFERENCEPOOLS, names.inference_pool(view.service.name))
+    ]
+    if view.service.spec.http_route is not None:
+        wanted.append((HTTPROUTES, names.http_route(view.service.name)))
+    for resource, name in wanted:
+        if view.snapshot.state(resource).served is Served.ABSENT:
+            yield finding_about(
+                view,
+                reason=ROUTE,
+                related=resource.ref_named(view.namespace, name),
+                cause=f"{resource.kind} is not installed",
+                text=f"there can be no {resource.kind} {name}: CustomResourceDefinition "
+                f"{resource.crd_name} is not installed",
+                severity=_NOT_INSTALLED,
+            )
+
+
+def _of_route(view: View, route: HttpRoute) -> Iterator[ParentFault]:
+    yield from route_faults(route, view.snapshot)
+    named = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    for parent in sorted(named):
+        if parent.is_gateway and (fault := _not_programmed(parent, view.snapshot)):
+            yield fault
+    entries = route.status.parents or ()
+    yield from _unsettled(
+        view, tuple(each for each in entries if parent_of(each.parent_ref, view.namespace) in named)
+    )
+
+
+def _of_pool(view: View, pool: InferencePool) -> Iterator[ParentFault]:
+    yield from pool_faults(pool, view.snapshot)
+    yield from _unsettled(view, pool.status.parents or ())
+    if _selects_none(view, pool):
+        text = "its selector matches none of the pods, so that requests find no endpoint"
+        yield ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
+
+
+def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
+    gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
+    programmed = gateway.status.condition("Programmed") if gateway else None
+    if programmed is None or programmed.status != "False":
+        return None
+    text = detail(programmed.reason, programmed.message) or "no reason"
+    return ParentFault(
+        "Gateway is not programmed",
+        f"Programmed is False for its {parent}, {text}",
+        _NOT_PROGRAMMED,
+        programmed.last_transition_time,
+    )
+
+
+def _unsettled(view: View, entries: tuple[ParentStatus, ...]) -> Iterator[ParentFault]:
+    """Yield a fault for each Gateway that does not say whether it accepts (sheet 5.4).
+
+    One that is gone has left its entry, and where a controller accepts, others need not say.
+    """
+    for entry in entries:
+        parent = parent_of(entry.parent_ref, view.namespace)
+        accepted = entry.condition("Accepted")
+        if accepted is None or accepted.status != "Unknown":
+            continue
+        others = (each for each in entries if each.controller_name != entry.controller_name)
+        if any(
+            serves(each) and parent_of(each.parent_ref, view.namespace) == parent for each in others
+        ):
+            continue
+        if parent.is_gateway and not _is_gone(parent, view.snapshot):
+            text = detail(accepted.reason, accepted.message) or "no reason"
+            yield ParentFault(
+                "Accepted is Unknown",
+                f"Accepted is Unknown for {parent}, {text}",
+                _UNSETTLED,
+                accepted.last_transition_time,
+            )
+
+
+def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
+    """Tell whether a Gateway is being deleted, or known not to exist."""
+    found = snapshot[GATEWAYS].get(gateway.namespace, gateway.name)
+    if found is not None:
+        return found.deleting
+    return snapshot.absence_known(GATEWAYS, gateway.namespace)
+
+
+def _selects_none(view: View, pool: InferencePool) -> bool:
+    """Tell whether there are serving pods, and the pool selects none of them."""
+    own = [each for each in view.pods if counts(each)]
+    selector = pool.spec.selector
+    if selector is None or not own or not view.snapshot.absence_known(PODS, view.namespace):
+        return False
+    return not any(selector.matches(each.metadata.labels) for each in own)
+
+
+def _missing_rule(view: View) -> Iterator[Finding]:
+    """Yield a finding if the rule is missing that others have; nobody watches it (sheet 2.2)."""
+    if view.operator.provider != ISTIO or not is_missing(view, DESTINATIONRULES, view.epp_name):
+        return
+    yield finding_about(
+        view,
+        reason=ROUTE,
+        related=DESTINATIONRULES.ref_named(view.namespace, view.epp_name),
+        cause=f"DestinationRule {view.epp_name} missing",
+        text=f"DestinationRule {view.epp_name} is missing, which makes the gateway speak TLS with "
+        f"the endpoint picker; {view.without_picker}",
+        severity=_RULE_MISSING,
+    )
+
+
+def _about(
+    view: View, related: ObjectRef, created: datetime | None, faults: tuple[ParentFault, ...]
+) -> Iterator[Finding]:
+    """Yield one finding for all that is wrong with one object: the worst, and how many more."""
+    if not faults:
+        return
+    worst, *others = sorted(faults, key=lambda each: (-each.severity, each.text))
+    more = f" (and {len(others)} more)" if others else ""
+    yield finding_about(
+        view,
+        reason=ROUTE,
+        related=related,
+        cause=worst.cause,
+        text=f"{related.kind} {related.name}: {worst.text}{more}",
+        severity=worst.severity,
+        transition=worst.transition,
+        created=created,
+    )

@@ -1,0 +1,108 @@
+"""The status that a ModelService should have, and modelserviceStatusStale
+(OtterScale sheet 4.1, 5.1).
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.model.derived import Derived, Document
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition
+from reporter.model.text import clean, cut
+from reporter.stacks.otterscale.derived.observe import observe
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.reasons import STATUS_STALE
+
+_FIELDS: Final = ("phase", "decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
+_OF_READY: Final = frozenset({"phase", "decodeReady", "prefillReady", "Ready"})
+"""What changes with a pod that becomes Ready or is so no longer."""
+
+_FOLLOWS: Final = timedelta(seconds=15)
+"""How long the operator may take to write what a pod has changed."""
+
+_VALUE_BYTES: Final = 60
+
+
+def derived(view: View) -> tuple[Derived, ...]:
+    """Return the status that it should have; none while its Deployments are not known."""
+    if not view.snapshot.absence_known(DEPLOYMENTS, view.namespace):
+        return ()
+    return (Derived(view.ref, _observed(view)),)
+
+
+def probe_status(view: View) -> Iterator[Finding]:
+    """Yield a finding if the status is not what the operator should have written by now.
+
+    One that is behind, or that an error kept as it was, is told as such and not here. Pods that
+    start one after the other, or crash again and again, change the counters each time, a moment
+    before the operator follows: seen often enough, that would look like one fault that lasts.
+    """
+    if view.is_behind or view.reconcile_error or not view.service.status.phase:
+        return
+    if not view.snapshot.absence_known(DEPLOYMENTS, view.namespace):
+        return
+    differences = tuple(_differences(view))
+    if not differences:
+        return
+    fields = [field for field, _ in differences]
+    changed = _last_change(view) if _OF_READY.issuperset(fields) else None
+    yield finding_about(
+        view,
+        reason=STATUS_STALE,
+        related=view.ref,
+        cause=f"{', '.join(fields)} out of date",
+        text="its status is not what follows from its Deployments: "
+        + ", ".join(text for _, text in differences),
+        transition=changed,
+        created=view.service.created,
+        budget=_FOLLOWS if changed else None,
+    )
+
+
+def _last_change(view: View) -> datetime | None:
+    """Return when the newest pod was made, or a pod became Ready or not, whichever is later."""
+    ready = [pod.status.condition("Ready") for pod in view.pods]
+    times = (*(each.created for each in view.pods), *(_since(each) for each in ready))
+    return max((each for each in times if each is not None), default=None)
+
+
+def _since(condition: Condition | None) -> datetime | None:
+    return condition.last_transition_time if condition else None
+
+
+def _observed(view: View) -> Document:
+    deployments = view.snapshot[DEPLOYMENTS]
+    name = view.service.name
+    return observe(
+        view.service,
+        deployments.get(view.namespace, names.decode_deployment(name)),
+        deployments.get(view.namespace, names.prefill_deployment(name)),
+    )
+
+
+def _differences(view: View) -> Iterator[tuple[str, str]]:
+    should, status = _observed(view), view.service.status
+    has = {
+        "phase": status.phase,
+        "decodeReady": status.decode_ready,
+        "decodeReplicas": status.decode_replicas,
+        "prefillReady": status.prefill_ready,
+        "prefillReplicas": status.prefill_replicas,
+    }
+    for field in _FIELDS:
+        want = should.get(field, 0)
+        if has[field] != want:
+            shown = cut(clean(str(has[field])), _VALUE_BYTES)
+            yield field, f"{field} is {shown} and should be {want}"
+    ready = status.condition("Ready")
+    want = "True" if should["phase"] == "Ready" else "False"
+    if ready is None:
+        yield "Ready", f"condition Ready is not there and should be {want}"
+    elif ready.status != want:
+        yield (
+            "Ready",
+            f"condition Ready is {cut(clean(ready.status), _VALUE_BYTES)} and should be {want}",
+        )

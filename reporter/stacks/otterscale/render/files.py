@@ -1,0 +1,169 @@
+"""ModelServices as users write them: files of YAML or JSON, before an API server has seen them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from reporter.errors import UsageError
+from reporter.model.names import is_label, is_subdomain
+from reporter.model.text import clean, cut
+from reporter.snapshot.documents import BrokenDocument, DumpError, read_documents, sources_of
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.objects import ACCELERATORS, GROUP_VERSION, KIND, ModelService
+
+_CAUSE_BYTES = 300
+_PICKER_MODES = ("FailOpen", "FailClose")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What the files hold.
+
+    Attributes:
+        services: the ModelServices, each in a namespace.
+        notes: what was not read, one sentence each.
+
+    """
+
+    services: list[ModelService] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
+    """Read the ModelServices of files, of folders, and of standard input (`-`).
+
+    Args:
+        paths: where they are.
+        namespace: for those that name none.
+
+    Raises:
+        UsageError: a file cannot be read, a ModelService is not valid, or there is none.
+
+    """
+    read = Read()
+    others: Counter[str] = Counter()
+    try:
+        for document in read_documents(sources_of(paths)):
+            if isinstance(document, BrokenDocument):
+                raise UsageError(f"{document.source}: {document.cause}")
+            for value in _objects(document.value, document.source):
+                _take(value, document.source, namespace, read, others)
+    except DumpError as error:
+        raise UsageError(str(error)) from None
+    if not read.services:
+        found = f", only {_counted(others)}" if others else ""
+        raise UsageError(f"{', '.join(paths)}: there is no ModelService{found}")
+    if others:
+        read.notes.append(f"not rendered: {_counted(others)}")
+    return read
+
+
+def _counted(others: Counter[str]) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in sorted(others.items()))
+
+
+def _objects(value: object, source: str) -> Iterator[dict[str, object]]:
+    """Yield the objects of a document: of a list its items; an empty document has none."""
+    if value is None:
+        return
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        raise UsageError(f"{source}: a document is not a Kubernetes object")
+    items = value.get("items")
+    if value["kind"].endswith("List") and isinstance(items, list):
+        for item in items:
+            yield from _objects(item, source)
+    else:
+        yield value
+
+
+def _take(
+    value: dict[str, object], source: str, namespace: str, read: Read, others: Counter[str]
+) -> None:
+    if value["kind"] != KIND:
+        others[clean(str(value["kind"]))] += 1
+        return
+    if value.get("apiVersion") != GROUP_VERSION:
+        version = clean(str(value.get("apiVersion")))
+        raise UsageError(f"{source}: a ModelService is of {version}; known is {GROUP_VERSION}")
+    written = _without_null(value)
+    try:
+        service = msgspec.convert(written, ModelService)
+        _check(service)
+    except (msgspec.ValidationError, RecursionError) as error:
+        cause = cut(clean(str(error)), _CAUSE_BYTES)
+        raise UsageError(f"{source}: {_called(written)}: {cause}") from None
+    placed = _placed(service, namespace)
+    if text := names.too_long(placed.name):
+        read.notes.append(f"{_called(written)}: {text}")
+    for path in _unknown(written.get("spec"), msgspec.to_builtins(service.spec), "spec"):
+        read.notes.append(f"{_called(written)}: {clean(path)} is no field that is known; ignored")
+    read.services.append(placed)
+
+
+def _check(service: ModelService) -> None:
+    """Check what is not in the types, because an object of a cluster may be newer than they are.
+
+    Raises:
+        msgspec.ValidationError: a value is not allowed.
+
+    """
+    for path, value, allowed in (
+        ("accelerator.type", service.spec.accelerator.type, ACCELERATORS),
+        ("inferencePool.endpointPicker.failureMode", service.picker.failure_mode, _PICKER_MODES),
+    ):
+        if value not in allowed:
+            raise msgspec.ValidationError(
+                f"{value!r} is not allowed - at `$.spec.{path}`; allowed: {', '.join(allowed)}"
+            )
+    if not service.name:
+        raise msgspec.ValidationError("it has no name - at `$.metadata.name`")
+    if not is_subdomain(service.name):
+        raise msgspec.ValidationError(
+            f"{service.name!r} can be no object's name: lower-case letters, digits, - and ., 253 at "
+            "most - at `$.metadata.name`"
+        )
+    if service.namespace and not is_label(service.namespace):
+        raise msgspec.ValidationError(
+            f"{service.namespace!r} can be no namespace's name - at `$.metadata.namespace`"
+        )
+
+
+def _placed(service: ModelService, namespace: str) -> ModelService:
+    if service.namespace:
+        return service
+    metadata = msgspec.structs.replace(service.metadata, namespace=namespace)
+    return msgspec.structs.replace(service, metadata=metadata)
+
+
+def _called(written: dict[str, object]) -> str:
+    metadata = written.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f"ModelService {clean(str(name))}" if name else "a ModelService without a name"
+
+
+def _without_null(value: dict[str, object]) -> dict[str, object]:
+    """Return an object as the API server takes it: a field that is null has its default."""
+    return {key: _pruned(each) for key, each in value.items() if each is not None}
+
+
+def _pruned(value: object) -> object:
+    if isinstance(value, dict):
+        return _without_null(value)
+    if isinstance(value, list):
+        return [_pruned(each) for each in value]
+    return value
+
+
+def _unknown(written: object, understood: object, path: str) -> Iterator[str]:
+    """Yield the paths of the fields that were written and not understood."""
+    if isinstance(written, dict) and isinstance(understood, dict):
+        for key, value in written.items():
+            if key in understood:
+                yield from _unknown(value, understood[key], f"{path}.{key}")
+            else:
+                yield f"{path}.{key}"
+    elif isinstance(written, list) and isinstance(understood, list | tuple):
+        for index, (one, other) in enumerate(zip(written, understood, strict=True)):
+            yield from _unknown(one, other, f"{path}[{index}]")

@@ -1,0 +1,380 @@
+"""The small parts of the sandbox, from tables."""
+
+import asyncio
+
+import pytest
+
+from lab.sandbox import ApiError, serve
+from lab.sandbox.fieldsets import from_fields_v1, readable, to_fields_v1
+from lab.sandbox.jsonpath import find, put
+from lab.sandbox.loading import plural_of
+from lab.sandbox.metadata import generate_name
+from lab.sandbox.patching import json_patch, merge_patch
+from lab.sandbox.protobuf import decode_body
+from lab.sandbox.registry import version_priority
+from lab.sandbox.representation import media_types, negotiate
+from lab.sandbox.schema import apply_defaults, prune, validate
+from lab.sandbox.selectors import from_label_selector, parse_labels
+from lab.sandbox.times import human_duration
+from lab.sandbox.workloads import deployment_status
+
+MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-2, "<invalid>"),
+        (-1, "0s"),
+        (0, "0s"),
+        (119, "119s"),
+        (120, "2m"),
+        (121, "2m1s"),
+        (10 * MINUTE - 1, "9m59s"),
+        (10 * MINUTE, "10m"),
+        (3 * HOUR - 1, "179m"),
+        (3 * HOUR, "3h"),
+        (3 * HOUR + MINUTE, "3h1m"),
+        (8 * HOUR, "8h"),
+        (2 * DAY - 1, "47h"),
+        (2 * DAY, "2d"),
+        (2 * DAY + HOUR, "2d1h"),
+        (8 * DAY, "8d"),
+        (2 * YEAR - 1, "729d"),
+        (2 * YEAR, "2y"),
+        (2 * YEAR + DAY, "2y1d"),
+        (8 * YEAR, "8y"),
+    ],
+)
+def test_human_duration(seconds: int, text: str):
+    """Ages are cut into the bands that kubectl shows."""
+    assert text == human_duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "matches"),
+    [
+        ("", {}, True),
+        ("a=1", {"a": "1"}, True),
+        ("a=1", {}, False),
+        ("a!=1", {}, True),
+        ("a in (1, 2),b", {"a": "2", "b": ""}, True),
+        ("a notin (1)", {}, True),
+        ("a notin (1)", {"a": "1"}, False),
+        ("!a", {"a": "1"}, False),
+        ("a=", {"a": ""}, True),
+    ],
+)
+def test_label_selector(selector: str, labels, matches):
+    """Terms are joined by and; not-equal and notin match where the label is missing."""
+    assert matches is parse_labels(selector).matches(labels)
+
+
+def test_label_selector_object():
+    """Objects' own selectors have expressions."""
+    expressions = [
+        {"key": "a", "operator": "In", "values": ["1", "2"]},
+        {"key": "b", "operator": "DoesNotExist"},
+    ]
+    selector = from_label_selector({"matchLabels": {"c": "3"}, "matchExpressions": expressions})
+    assert selector.matches({"a": "1", "c": "3"})
+    assert not selector.matches({"a": "1", "b": "", "c": "3"})
+
+
+@pytest.mark.parametrize("selector", ["a=(", "a b", "a=b c", "=a", "a in (b c)"])
+def test_bad_label_selector(selector: str):
+    """What cannot be parsed is a 400."""
+    with pytest.raises(ApiError) as caught:
+        parse_labels(selector)
+    assert caught.value.code == 400
+
+
+@pytest.mark.parametrize(
+    ("target", "patch", "result"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": "foo"}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    ],
+)
+def test_merge_patch(target, patch, result):
+    """The examples of RFC 7386 hold."""
+    assert result == merge_patch(target, patch)
+
+
+@pytest.mark.parametrize(
+    ("operations", "result"),
+    [
+        ([{"op": "add", "path": "/l/0", "value": 0}], {"l": [0, 1, 2]}),
+        ([{"op": "add", "path": "/l/-", "value": 3}], {"l": [1, 2, 3]}),
+        ([{"op": "remove", "path": "/l/0"}], {"l": [2]}),
+        ([{"op": "replace", "path": "/l/1", "value": 9}], {"l": [1, 9]}),
+        ([{"op": "move", "from": "/l/0", "path": "/l/1"}], {"l": [2, 1]}),
+        ([{"op": "add", "path": "/a~1b~0c", "value": 1}], {"l": [1, 2], "a/b~c": 1}),
+        ([{"op": "replace", "path": "", "value": {}}], {}),
+    ],
+)
+def test_json_patch(operations, result):
+    """Lists, escapes and the whole document work."""
+    assert result == json_patch({"l": [1, 2]}, operations)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "add", "path": "/l/9", "value": 0},
+        {"op": "add", "path": "/l/x", "value": 0},
+        {"op": "add", "path": "/x/y", "value": 0},
+        {"op": "add", "path": "/y"},
+        {"op": "remove", "path": "/l/-1"},
+        {"op": "dance", "path": "/l"},
+    ],
+    ids=str,
+)
+def test_json_patch_refused(operation):
+    """What does not apply is a 422."""
+    with pytest.raises(ApiError) as caught:
+        json_patch({"l": [1, 2]}, [operation])
+    assert caught.value.code == 422
+
+
+DOCUMENT = {
+    "spec": {"size": 3, "list": [{"n": "a"}, {"n": "b"}]},
+    "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    "metadata": {"annotations": {"example.com/x": "y"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        (".spec.size", [3]),
+        ("{.spec.size}", [3]),
+        (".spec.list[*].n", ["a", "b"]),
+        (".spec.list[1].n", ["b"]),
+        (".spec.list[7].n", []),
+        ('.status.conditions[?(@.type=="Ready")].status', ["True"]),
+        (".status.conditions[?(@.type=='Nope')].status", []),
+        (r".metadata.annotations.example\.com/x", []),
+        (".metadata.annotations['example.com/x']", ["y"]),
+        (".nope.nope", []),
+        (".spec[", []),
+    ],
+)
+def test_jsonpath(path: str, values):
+    """The paths that printer columns use are found; what is not understood finds nothing."""
+    assert values == find(DOCUMENT, path)
+
+
+def test_jsonpath_put():
+    """A value can be set at a path that is not there yet."""
+    obj: dict[str, object] = {}
+    put(obj, ".spec.replicas", 3)
+    assert obj == {"spec": {"replicas": 3}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural"),
+    [
+        ("Workspace", "workspaces"),
+        ("InferencePool", "inferencepools"),
+        ("NetworkPolicy", "networkpolicies"),
+        ("Gateway", "gateways"),
+        ("GatewayClass", "gatewayclasses"),
+        ("HTTPRoute", "httproutes"),
+        ("Endpoints", "endpoints"),
+    ],
+)
+def test_plural(kind: str, plural: str):
+    """Plurals follow English spelling."""
+    assert plural == plural_of(kind)
+
+
+def test_version_priority():
+    """Stable versions come first, newer before older, odd ones last."""
+    versions = ["v1", "v2", "v10", "v2beta1", "v2beta2", "v1alpha1", "foo", "v1beta"]
+    assert sorted(versions, key=version_priority) == [
+        "v10",
+        "v2",
+        "v1",
+        "v2beta2",
+        "v2beta1",
+        "v1alpha1",
+        "foo",
+        "v1beta",
+    ]
+
+
+def test_generated_names_fit():
+    """A generated name is cut so that it stays a label."""
+    assert len(generate_name("x" * 100)) == 63
+
+
+@pytest.mark.parametrize(
+    ("accept", "representation"),
+    [
+        ("", "full"),
+        ("*/*", "full"),
+        ("application/vnd.kubernetes.protobuf,application/json", "full"),
+        ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "table"),
+        ("application/json; g=meta.k8s.io; v=v1; as=Table", "table"),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", "full"),
+        ("application/json;q=0.1,application/json;as=Table;v=v1;g=meta.k8s.io", "table"),
+        ("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "partial"),
+    ],
+)
+def test_negotiation(accept: str, representation: str):
+    """Media types are parsed, not compared."""
+    assert representation == negotiate(accept)
+
+
+def test_media_types():
+    """The most wanted comes first."""
+    assert media_types("a/b;q=0.5, c/d;x=y") == [("c/d", {"x": "y"}), ("a/b", {})]
+
+
+SCHEMA = {
+    "type": "object",
+    "required": ["spec"],
+    "properties": {
+        "spec": {
+            "type": "object",
+            "required": ["size"],
+            "properties": {
+                "size": {"type": "integer", "minimum": 1, "maximum": 9, "default": 1},
+                "mode": {"type": "string", "enum": ["a", "b"], "nullable": True},
+                "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 3, "minLength": 1},
+                "port": {"x-kubernetes-int-or-string": True},
+                "share": {"type": "number"},
+                "list": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "maxItems": 2,
+                    "minItems": 1,
+                },
+                "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+            },
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"size": 1}, None),
+        ({}, "spec.size"),
+        ({"size": 0}, "spec.size"),
+        ({"size": 10}, "spec.size"),
+        ({"size": True}, "spec.size"),
+        ({"size": 1.5}, "spec.size"),
+        ({"size": 2.0}, None),
+        ({"size": None}, "spec.size"),
+        ({"size": 1, "mode": "c"}, "spec.mode"),
+        ({"size": 1, "mode": None}, None),
+        ({"size": 1, "name": "A"}, "spec.name"),
+        ({"size": 1, "name": "abcd"}, "spec.name"),
+        ({"size": 1, "port": "http"}, None),
+        ({"size": 1, "port": []}, "spec.port"),
+        ({"size": 1, "share": 1}, None),
+        ({"size": 1, "list": []}, "spec.list"),
+        ({"size": 1, "list": ["a", 2]}, "spec.list[1]"),
+        ({"size": 1, "list": ["a", "b", "c"]}, "spec.list"),
+        ({"size": 1, "map": {"a": "b"}}, "spec.map.a"),
+        ({"size": 1, "free": {"any": [1]}}, None),
+    ],
+    ids=str,
+)
+def test_schema(spec, field: str | None):
+    """Objects are judged by types, bounds, enumerations and patterns."""
+    assert ([field] if field else []) == [error.field for error in validate({"spec": spec}, SCHEMA)]
+
+
+def test_pruning_and_defaults():
+    """Unknown fields go, except where they are preserved; missing ones get defaults."""
+    obj = {
+        "kind": "K",
+        "metadata": {"name": "n"},
+        "spec": {"color": 1, "free": {"any": 1}, "map": {"a": 1}},
+        "extra": 1,
+    }
+    assert prune(obj, SCHEMA) == ["spec.color", "extra"]
+    apply_defaults(obj, SCHEMA)
+    assert obj == {
+        "kind": "K",
+        "metadata": {"name": "n"},
+        "spec": {"free": {"any": 1}, "map": {"a": 1}, "size": 1},
+    }
+
+
+def test_fields_v1():
+    """Sets of paths survive their FieldsV1 form, keys in any order."""
+    fields = {
+        "f:spec": {
+            "f:replicas": {},
+            "f:ports": {'k:{"protocol":"TCP","containerPort":80}': {".": {}, "f:name": {}}},
+            "f:finalizers": {'v:"a"': {}},
+        }
+    }
+    paths = from_fields_v1(fields)
+    assert from_fields_v1(to_fields_v1(paths)) == paths
+    assert sorted(map(readable, paths)) == [
+        '.spec.finalizers[="a"]',
+        '.spec.ports[containerPort=80,protocol="TCP"]',
+        '.spec.ports[containerPort=80,protocol="TCP"].name',
+        ".spec.replicas",
+    ]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{}", b"k8s\0", b"k8s\0\xff\xff", b"k8s\0\n\x0a\x0a\x02v1\x12\x04Lies"]
+)
+def test_bad_protobuf(raw: bytes):
+    """What is no known protobuf body is a 415, whatever the bytes are."""
+    with pytest.raises(ApiError) as caught:
+        decode_body(raw)
+    assert caught.value.code == 415
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ready", "strategy", "available"),
+    [
+        (0, 0, {}, "True"),
+        (1, 0, {}, "False"),
+        (4, 3, {}, "True"),
+        (4, 2, {}, "False"),
+        (3, 2, {"rollingUpdate": {"maxUnavailable": 1}}, "True"),
+        (3, 2, {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 0}}, "True"),
+        (3, 2, {"type": "Recreate"}, "False"),
+    ],
+)
+def test_available(wanted: int, ready: int, strategy, available: str):
+    """A Deployment is available while at most maxUnavailable pods are missing."""
+    default = {"rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
+    obj = {"metadata": {}, "spec": {"replicas": wanted, "strategy": strategy or default}}
+    pods = [
+        {"metadata": {}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    ] * ready
+    now = "2026-11-20T10:00:00Z"
+    status = deployment_status(obj, pods, now=now, replica_set="r", rollout=False)
+    found = {item["type"]: item["status"] for item in status["conditions"]}
+    assert available == found["Available"]
+
+
+async def test_serve(tmp_path):
+    """The standalone form serves documents until it is cancelled."""
+    started = asyncio.get_running_loop().create_future()
+    document = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    path = tmp_path / "kubeconfig"
+    task = asyncio.create_task(serve([document], kubeconfig_path=path, started=started))
+    sandbox = await started
+    assert sandbox.get("nodes", "n") is not None
+    assert sandbox.url in path.read_text()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,281 @@
+"""The played Kthena controller makes and deletes what the fact sheet says."""
+
+import copy
+
+import pytest
+
+from lab.simulation.kthena import plan
+from lab.simulation.kthena_objects import revision_of
+from lab.simulation.kthena_status import whole_status
+from tests.unit.lab.simulation.kthena_cluster import Cluster, modelserving, role
+
+PREFILL_DECODE = [role("prefill", 1, workers=1), role("decode", 2)]
+LABEL = "modelserving.volcano.sh"
+NOW = "2026-01-01T00:00:00Z"
+
+
+def settled(roles=PREFILL_DECODE, replicas=1, *, volcano=False, **spec):
+    cluster = Cluster(modelserving(copy.deepcopy(roles), replicas, **spec), volcano=volcano)
+    cluster.settle()
+    return cluster
+
+
+def rolling(partition=None, unavailable=None):
+    found = {"partition": partition, "maxUnavailable": unavailable}
+    configuration = {key: value for key, value in found.items() if value is not None}
+    return {
+        "type": "ServingGroupRollingUpdate",
+        "rollingUpdateConfiguration": configuration,
+    }
+
+
+def new_template(cluster):
+    for each in cluster.owner["spec"]["template"]["roles"]:
+        each["entryTemplate"]["spec"]["containers"][0]["image"] = "vllm:2"
+
+
+def test_a_group_has_the_pods_services_and_revision_of_its_roles():
+    cluster = settled()
+    assert cluster.names() == [
+        "m-0-decode-0-0",
+        "m-0-decode-1-0",
+        "m-0-prefill-0-0",
+        "m-0-prefill-0-1",
+    ]
+    assert cluster.names("Service") == ["m-0-prefill-0-0"]
+    revision = revision_of(PREFILL_DECODE)
+    assert cluster.names("ControllerRevision") == [f"m-{revision}"]
+    assert plan(cluster.world).is_empty
+
+
+def test_children_carry_labels_and_owner_as_upstream_makes_them():
+    cluster = settled(volcano=True)
+    worker = cluster.objects["Pod", "m-0-prefill-0-1"]
+    labels = worker["metadata"]["labels"]
+    assert {key.removeprefix(f"{LABEL}/"): value for key, value in labels.items()} == {
+        "name": "m",
+        "group-name": "m-0",
+        "role": "prefill",
+        "role-id": "prefill-0",
+        "revision": revision_of(PREFILL_DECODE),
+        "role-template-hash": labels[f"{LABEL}/role-template-hash"],
+    }
+    entry = cluster.objects["Pod", "m-0-prefill-0-0"]["metadata"]["labels"]
+    assert entry.items() - labels.items() == {(f"{LABEL}/entry", "true")}
+    (owner,) = worker["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("ModelServing", "uid-m", True)
+    assert worker["metadata"]["annotations"] == {
+        "scheduling.k8s.io/group-name": "m-0",
+        "volcano.sh/task-spec": "prefill-0",
+    }
+    (container,) = worker["spec"]["containers"]
+    assert {each["name"]: each["value"] for each in container["env"]} == {
+        "GROUP_SIZE": "2",
+        "ENTRY_ADDRESS": "m-0-prefill-0-0.models",
+        "WORKER_INDEX": "1",
+    }
+    assert cluster.objects["PodGroup", "m-0"]["spec"] == {"minMember": 4}
+
+
+@pytest.mark.parametrize(
+    ("gang", "members"), [({}, 4), ({"minRoleReplicas": {"decode": 1}}, 3)], ids=["all", "gang"]
+)
+def test_podgroup_counts_the_pods_that_must_be_scheduled_together(gang, members):
+    owner = modelserving(PREFILL_DECODE)
+    owner["spec"]["template"]["gangPolicy"] = gang
+    cluster = Cluster(owner, volcano=True)
+    cluster.settle()
+    assert cluster.objects["PodGroup", "m-0"]["spec"]["minMember"] == members
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "names"),
+    [
+        ((0, 5), 4, ["m-0", "m-1", "m-2", "m-5"]),
+        ((0, 1), 3, ["m-0", "m-1", "m-2"]),
+        ((0, 1, 2), 1, ["m-0"]),
+        ((0, 1), 0, []),
+    ],
+)
+def test_groups_scale_to_the_lowest_free_ordinals_and_away_from_the_highest(there, wanted, names):
+    cluster = settled([role("decode")], max(there) + 1)
+    for ordinal in set(range(max(there) + 1)) - {*there}:
+        cluster.lose(f"m-{ordinal}-decode-0-0")
+    cluster.owner["spec"]["replicas"] = wanted
+    cluster.settle()
+    assert [*cluster.groups] == names
+
+
+def test_groups_that_do_not_run_go_first_then_the_cheapest():
+    cluster = settled([role("decode")], 3)
+    cost = "controller.kubernetes.io/pod-deletion-cost"
+    for ordinal in (1, 2):
+        pod = cluster.objects["Pod", f"m-{ordinal}-decode-0-0"]
+        pod["metadata"]["annotations"] = {cost: str(ordinal)}
+    cluster.objects["Pod", "m-2-decode-0-0"]["status"] = {"phase": "Pending"}
+    cluster.owner["spec"]["replicas"] = 1
+    cluster.reconcile()
+    assert cluster.names(deleting=True) == ["m-0-decode-0-0", "m-2-decode-0-0"]
+
+
+def test_instances_of_a_role_scale_without_a_new_revision():
+    cluster = settled()
+    before = cluster.revisions
+    cluster.owner["spec"]["template"]["roles"][1]["replicas"] = 3
+    made = cluster.reconcile()
+    assert [each["metadata"]["name"] for each in made.create] == ["m-0-decode-2-0"]
+    cluster.settle()
+    assert {*cluster.revisions.values()} == {*before.values()}
+    cluster.owner["spec"]["template"]["roles"][1]["replicas"] = 1
+    cluster.reconcile()
+    assert cluster.names(deleting=True) == ["m-0-decode-1-0", "m-0-decode-2-0"]
+
+
+@pytest.mark.parametrize("volcano", [False, True])
+def test_a_rollout_replaces_one_group_at_a_time_from_the_last(volcano):
+    cluster = settled([role("decode")], 3, volcano=volcano)
+    old = {*cluster.revisions.values()}
+    new_template(cluster)
+    order = []
+    for _ in range(3):
+        cluster.reconcile()
+        (going,) = cluster.names(deleting=True)
+        order.append(going)
+        assert plan(cluster.world).is_empty, "nothing more goes meanwhile"
+        cluster.let_go()
+        cluster.reconcile()
+        assert plan(cluster.world).is_empty, "nothing more goes until the new one is ready"
+        cluster.start()
+    assert order == ["m-2-decode-0-0", "m-1-decode-0-0", "m-0-decode-0-0"]
+    cluster.settle()
+    assert old.isdisjoint(cluster.revisions.values())
+    assert len(cluster.names("ControllerRevision")) == 1, "the old revision is cleaned up"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "partition", "unavailable", "first"),
+    [
+        (4, None, 2, [2, 3]),
+        (5, None, "50%", [3, 4]),
+        (4, 3, None, [3]),
+        (5, "50%", 5, [3, 4]),
+        (4, 4, None, []),
+    ],
+)
+def test_a_rollout_keeps_to_partition_and_max_unavailable(replicas, partition, unavailable, first):
+    cluster = settled([role("decode")], replicas, rolloutStrategy=rolling(partition, unavailable))
+    new_template(cluster)
+    cluster.reconcile()
+    assert cluster.names(deleting=True) == [f"m-{each}-decode-0-0" for each in first]
+
+
+def test_a_protected_group_is_made_anew_on_its_old_revision():
+    cluster = settled([role("decode")], 2, rolloutStrategy=rolling(partition=1))
+    old = cluster.revisions["m-0-decode-0-0"]
+    cluster.owner["status"] = {"currentRevision": old}
+    new_template(cluster)
+    cluster.settle()
+    cluster.lose("m-0-decode-0-0")
+    cluster.settle()
+    assert cluster.revisions["m-0-decode-0-0"] == old != cluster.revisions["m-1-decode-0-0"]
+
+
+def test_an_instance_of_a_protected_group_is_made_anew_on_its_old_revision():
+    cluster = settled(replicas=2, rolloutStrategy=rolling(partition=1))
+    old = cluster.revisions["m-0-decode-0-0"]
+    new_template(cluster)
+    cluster.settle()
+    cluster.lose("m-0-decode-0-0")
+    cluster.settle()
+    assert cluster.revisions["m-0-decode-0-0"] == old != cluster.revisions["m-1-decode-0-0"]
+
+
+def test_a_group_whose_podgroup_goes_is_deleted_to_the_end():
+    """As after a controller that stopped in the middle of it."""
+    cluster = settled(volcano=True)
+    cluster.objects["PodGroup", "m-0"]["metadata"]["deletionTimestamp"] = NOW
+    made = cluster.reconcile()
+    assert cluster.names(deleting=False) == []
+    assert cluster.names("Service") == []
+    assert made.create == ()
+
+
+@pytest.mark.parametrize(
+    ("policy", "going", "created"),
+    [
+        ("RoleRecreate", ["m-0-prefill-0-0"], []),
+        ("ServingGroupRecreate", ["m-0-decode-0-0", "m-0-decode-1-0", "m-0-prefill-0-0"], []),
+        ("None", [], ["m-0-prefill-0-1"]),
+    ],
+)
+def test_a_lost_pod_takes_with_it_what_the_policy_says(policy, going, created):
+    cluster = settled(recoveryPolicy=policy)
+    whole = cluster.names()
+    cluster.lose("m-0-prefill-0-1")
+    made = cluster.reconcile()
+    assert cluster.names(deleting=True) == going
+    assert [each["metadata"]["name"] for each in made.create] == created
+    cluster.settle()
+    assert cluster.names() == whole
+
+
+@pytest.mark.parametrize(
+    ("status", "deleted"),
+    [
+        ({"phase": "Failed"}, True),
+        ({"phase": "Running", "containerStatuses": [{"restartCount": 1}]}, True),
+        ({"phase": "Pending", "containerStatuses": [{"restartCount": 0}]}, False),
+        (
+            {
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": "True"}],
+                "containerStatuses": [{"restartCount": 3}],
+            },
+            False,
+        ),
+    ],
+    ids=["failed", "restarted", "waits", "recovered"],
+)
+def test_a_failed_or_restarted_pod_is_deleted(status, deleted):
+    cluster = settled()
+    cluster.objects["Pod", "m-0-decode-1-0"]["status"] = status
+    made = plan(cluster.world)
+    assert [each["metadata"]["name"] for each in made.delete] == ["m-0-decode-1-0"] * deleted
+
+
+def test_whole_status_is_upstreams_and_knows_no_roles():
+    cluster = settled(replicas=2)
+    revision = revision_of(PREFILL_DECODE)
+    assert whole_status(cluster.world, NOW) == {
+        "observedGeneration": 1,
+        "replicas": 2,
+        "currentReplicas": 2,
+        "updatedReplicas": 2,
+        "availableReplicas": 2,
+        "currentRevision": revision,
+        "updateRevision": revision,
+        "labelSelector": f"{LABEL}/entry=true,{LABEL}/name=m,{LABEL}/role-id=prefill-0,"
+        f"{LABEL}/role=prefill",
+        "conditions": [
+            {
+                "type": "Available",
+                "status": "True",
+                "reason": "AllGroupsReady",
+                "message": "All Serving groups are ready",
+                "lastTransitionTime": NOW,
+            }
+        ],
+    }
+
+
+def test_whole_status_tells_a_rollout():
+    cluster = settled([role("decode")], 3)
+    old = cluster.revisions["m-0-decode-0-0"]
+    new_template(cluster)
+    cluster.reconcile()
+    status = whole_status(cluster.world, NOW)
+    (condition,) = status["conditions"]
+    assert condition["type"] == "UpdateInProgress"
+    assert condition["message"] == "Some groups is progressing: [2], Updated Groups are: []"
+    assert (status["replicas"], status["availableReplicas"], status["currentReplicas"]) == (3, 2, 2)
+    assert status["currentRevision"] == old != status["updateRevision"]

@@ -1,0 +1,217 @@
+"""A simulated pod on the network."""
+
+import asyncio
+import gc
+import socket
+import warnings
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+import aiohttp
+import pytest
+
+from lab.simulation import FrontEnd, Misbehaviour, ModelPod, Phase, Server, Stage, start_up
+from lab.simulation.phases import PHASES
+from tests.api_behaviour.api_client import eventually
+from tests.unit.lab.simulation.plain_client import get
+from tests.unit.lab.simulation.reading_pages import Page
+
+
+class Clock:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = 1_780_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(name="clock")
+def _clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(name="pod")
+async def _pod(clock: Clock) -> AsyncIterator[ModelPod]:
+    async with ModelPod(clock=clock) as pod:
+        yield pod
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+
+    async def is_so() -> bool:
+        return condition()
+
+    await eventually(is_so)
+
+
+async def page_of(pod: ModelPod) -> Page:
+    """Scrape a pod with an ordinary client."""
+    async with aiohttp.ClientSession() as session, session.get(pod.url) as response:
+        assert response.status == 200
+        return Page(await response.text())
+
+
+@pytest.mark.parametrize(
+    ("front_end", "content_type"),
+    [
+        (FrontEnd.PYTHON, "text/plain; version=1.0.0; charset=utf-8"),
+        (FrontEnd.RUST, "application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        (FrontEnd.V0, "text/plain; version=0.0.4; charset=utf-8"),
+    ],
+)
+async def test_answer(clock: Clock, front_end: FrontEnd, content_type: str):
+    """The page comes with the length and the type of its front end."""
+    async with ModelPod(Server(front_end=front_end), clock=clock) as pod:
+        got = await get(pod)
+        assert (got.status, got.header("Content-Type")) == (200, content_type)
+        assert got.header("Content-Length") == str(len(got.body))
+        assert got.body.decode() == pod.page()
+        assert (await get(pod, "/health")).status == 404
+        assert pod.requests == 1
+
+
+async def test_time_passes(pod: ModelPod, clock: Clock):
+    """Totals follow the clock of the pod."""
+    clock.now += 60
+    assert (await page_of(pod)).sum("vllm:request_success_total") == 150
+    pod.become(Phase.SATURATED, kv_usage=0.99)
+    assert (await page_of(pod)).sum("vllm:kv_cache_usage_perc") == 0.99
+    pod.restart()
+    assert (await page_of(pod)).sum("vllm:request_success_total") == 0
+    assert pod.requests == 3
+
+
+@pytest.mark.parametrize("phase", [Phase.SHUTTING_DOWN, Phase.LOADING_REFUSED])
+@pytest.mark.parametrize("own_port", [True, False])
+async def test_refused(phase: Phase, *, own_port: bool):
+    """A pod that is down refuses connections, and is back on the same port."""
+    listener = None if own_port else socket.create_server(("127.0.0.1", _free_port()))
+    async with ModelPod(listener=listener) as pod:
+        for _ in range(2):
+            pod.become(phase)
+            with pytest.raises(ConnectionRefusedError):
+                await get(pod)
+            pod.become(Phase.SERVING)
+            assert (await get(pod)).status == 200
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+async def test_hand_over(pod: ModelPod):
+    """During the hand-over connections are accepted, and answered by who comes next."""
+    pod.become(Phase.HAND_OVER)
+    assert (await get(pod, patience=0.1)).ended == "waiting"
+    waiting = asyncio.create_task(get(pod))
+    await asyncio.sleep(0)
+    pod.become(Phase.SERVING)
+    assert (await waiting).status == 200
+
+
+async def test_one_client_at_a_time(pod: ModelPod):
+    """KAITO's first server speaks HTTP/1.0, and makes others wait for a client that idles."""
+    pod.become(Phase.DOWNLOADING)
+    reader, writer = await asyncio.open_connection(pod.host, pod.port)
+    # The idle client is accepted first because it came first.
+    assert (await get(pod, patience=0.2)).ended == "waiting"
+    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.0 200")
+    writer.transport.abort()
+    got = await get(pod)
+    assert b"kaito_model_download_speed_bytes_per_second 1.5e+08\n" in got.body
+
+
+async def test_walk_by_itself(pod: ModelPod, clock: Clock):
+    """A pod that walks changes its behaviour on the network without being asked."""
+    pod.walk([Stage(PHASES[Phase.SHUTTING_DOWN], 60.0)])
+    with pytest.raises(ConnectionRefusedError):
+        await get(pod)
+    clock.now += 61
+    await until(lambda: pod.life.next_change is None)
+    assert (await get(pod)).status == 200
+
+
+async def test_walk_under_a_clock(pod: ModelPod, clock: Clock):
+    """The whole start of a pod is told in no time by a clock that leaps."""
+    pod.walk(start_up(speed=10e6, total_bytes=1e9))
+    speeds = []
+    for _ in range(3):
+        page = await page_of(pod)
+        speeds += page.of("kaito_model_download_remaining_seconds")
+        clock.now += 50
+    clock.now += 200
+    await until(lambda: pod.life.next_change is None)
+    assert speeds == [100, 50, 0]
+    assert (await page_of(pod)).sum("vllm:num_requests_running") == 9
+
+
+async def test_same_port_on_many_addresses():
+    """Pods may have addresses of their own and KAITO's port, as in a cluster."""
+    port = _free_port()
+    async with ModelPod(host="127.0.1.1", port=port) as one:
+        async with ModelPod(host="127.0.1.2", port=port) as other:
+            assert [(await get(pod)).status for pod in (one, other)] == [200, 200]
+            assert one.port == other.port
+        with pytest.raises(OSError, match="in use"):
+            ModelPod(host="127.0.1.1", port=port)
+
+
+@pytest.mark.parametrize("noise", [b"", b"\r\n\r\n", b"\x00" * 100_000, b"GET /metrics"])
+async def test_noise(pod: ModelPod, noise: bytes):
+    """A client that does not speak HTTP harms nobody, and is no error of the pod."""
+    errors: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+    reader, writer = await asyncio.open_connection(pod.host, pod.port)
+    writer.write(noise)
+    writer.write_eof()
+    with suppress(ConnectionResetError):
+        assert await reader.read() == b""
+    writer.transport.abort()
+    assert (await get(pod)).status == 200
+    gc.collect()
+    assert errors == []
+
+
+async def test_end_leaves_nothing():
+    """The end of a pod ends its connections, whatever they were doing."""
+    before = asyncio.all_tasks()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        async with ModelPod() as pod:
+            pod.walk(start_up())
+            pod.become(Phase.SERVING)
+            clients = []
+            for kind in (None, Misbehaviour.HANG, Misbehaviour.ENDLESS_BODY):
+                pod.misbehave(kind)
+                client = await asyncio.open_connection(pod.host, pod.port)
+                client[1].write(b"GET /metrics HTTP/1.1\r\n\r\n" if kind else b"")
+                clients.append(client)
+            await until(lambda: pod.requests == 2)
+        for _, writer in clients:
+            writer.transport.abort()
+        with pytest.raises(ConnectionRefusedError):
+            await get(pod)
+        assert asyncio.all_tasks() == before
+
+
+async def test_many_pods():
+    """Hundreds of pods in one process all answer."""
+    async with aiohttp.ClientSession() as session:
+        pods = [ModelPod() for _ in range(500)]
+        await asyncio.gather(*(pod.__aenter__() for pod in pods))
+        try:
+
+            async def scrape(pod: ModelPod) -> bytes:
+                async with session.get(pod.url) as response:
+                    return await response.read()
+
+            pages = await asyncio.gather(*map(scrape, pods))
+            assert all(b"vllm:num_requests_running" in page for page in pages)
+            assert [pod.requests for pod in pods] == [1] * 500
+        finally:
+            await asyncio.gather(*(pod.__aexit__(None, None, None) for pod in pods))

@@ -1,0 +1,91 @@
+"""From a page to a look: what the rules read of it."""
+
+from math import inf
+
+from reporter.metrics.looks.look import Buckets, Count, Counter, Latency
+from reporter.metrics.looks.reading import look_at
+from reporter.metrics.looks.scrape import Failure, Scrape
+from reporter.metrics.pages.reading import read_page
+from reporter.model.instant import Instant
+from tests.unit.probes.runtime.scraped import START, TARGET
+
+ENGINE = """
+vllm:num_requests_running{engine="0"} 2
+vllm:num_requests_waiting{engine="0"} 5
+vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 4
+vllm:num_requests_waiting_by_reason{engine="0",reason="deferred"} 1
+vllm:kv_cache_usage_perc{engine="0"} 0.25
+vllm:engine_sleep_state{engine="0",sleep_state="awake"} 1
+vllm:engine_sleep_state{engine="0",sleep_state="discard_all"} 0
+vllm:request_success_total{engine="0",finished_reason="stop"} 10
+vllm:request_success_total{engine="0",finished_reason="error"} 3
+vllm:time_to_first_token_seconds_bucket{engine="0",le="1.0"} 1
+vllm:time_to_first_token_seconds_bucket{engine="0",le="20.0"} 2
+vllm:time_to_first_token_seconds_bucket{engine="0",le="+Inf"} 4
+vllm:time_to_first_token_seconds_count{engine="0"} 4
+vllm:time_to_first_token_seconds_sum{engine="0"} 90
+"""
+
+
+def look(text, objectives=None, at: Instant = START):
+    scrape = Scrape(at=at, page=read_page(text.lstrip().encode()))
+    return look_at(TARGET, scrape, {Latency.TTFT: 10} if objectives is None else objectives)
+
+
+def engine(text, **options):
+    return look(text, **options).engines["0"]
+
+
+def test_engine():
+    found = engine(ENGINE)
+    gauges = (found.running, found.waiting, found.capacity, found.deferred, found.kv_usage)
+    assert gauges == (2, 5, 4, 1, 0.25)
+    assert found.awake is True
+    assert found.healthy is None
+    assert found.counters == {Counter.FINISHED: Count(13), Counter.FAILED: Count(3)}
+
+
+def test_of_a_histogram_the_next_bound_is_kept():
+    assert engine(ENGINE).latencies == {Latency.TTFT: Buckets((20.0, inf), (2.0, 4.0))}
+    assert engine(ENGINE, objectives={Latency.TTFT: 1}).latencies[Latency.TTFT].bounds == (1, inf)
+    assert not engine(ENGINE, objectives={Latency.TTFT: 21}).latencies
+    assert not engine(ENGINE, objectives={Latency.ITL: 1}).latencies
+
+
+def test_asleep_and_paused():
+    """A pause leaves all states 0 (section 1.2)."""
+    asleep = ENGINE.replace('"awake"} 1', '"awake"} 0')
+    assert engine(asleep).awake is False
+    assert engine(asleep.replace('"discard_all"} 0', '"discard_all"} 1')).awake is False
+
+
+HTTP = """
+vllm:num_requests_running{engine="0"} 2
+http_requests_total{handler="/v1/completions",method="POST",status="2xx"} 7
+http_requests_created{handler="/v1/completions",method="POST",status="2xx"} 1700000000
+"""
+ERRORS = """
+http_requests_total{handler="/v1/completions",method="POST",status="5xx"} 2
+http_requests_created{handler="/v1/completions",method="POST",status="5xx"} 1700000900
+"""
+
+
+def test_first_error_of_a_process_is_an_increase():
+    """Its series begins with it; before, there was none, which is 0 in the same process."""
+    assert look(HTTP).pod.counters[Counter.HTTP_ERRORS] == Count(0)
+    assert look(HTTP + ERRORS.lstrip()).pod.counters[Counter.HTTP_ERRORS] == Count(2)
+    assert look(HTTP + ERRORS.lstrip()).pod.counters[Counter.HTTP_REQUESTS] == Count(9)
+    assert Counter.HTTP_ERRORS not in look(ENGINE).pod.counters
+
+
+def test_a_router_is_no_engine():
+    """Its page has the names of several engines (section 1.10)."""
+    text = 'vllm:num_requests_running{server="http://a"} 2\nvllm:num_requests_running{server="http://b"} 2\n'
+    found = look(text)
+    assert not found.vllm
+    assert not found.engines
+
+
+def test_no_page():
+    found = look_at(TARGET, Scrape(at=START, failure=Failure.STATUS, detail="503"), {})
+    assert (found.failure, found.detail, found.vllm) == (Failure.STATUS, "503", False)

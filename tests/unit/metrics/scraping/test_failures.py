@@ -1,0 +1,138 @@
+"""The boundary: nothing that a library raises passes it, and details name no addresses."""
+
+import asyncio
+import errno
+import inspect
+import socket
+import ssl
+
+import aiohttp
+import pytest
+from aiohttp import http_exceptions
+from aiohttp.client_reqrep import ConnectionKey
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from reporter.kube.errors import ConnectionFailed
+from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.scraping.failures import ScrapeFailed, mapped
+
+SECRET = "10.244.7.31"
+REQUEST = aiohttp.RequestInfo(
+    URL(f"http://{SECRET}"), "GET", CIMultiDictProxy(CIMultiDict()), URL(f"http://{SECRET}")
+)
+KEY = ConnectionKey(SECRET, 5000, False, True, None, None, None)
+REFUSED = OSError(errno.ECONNREFUSED, f"Connect call failed ('{SECRET}', 5000)")
+
+ARGUMENTS = {
+    aiohttp.ClientResponseError: (REQUEST, ()),
+    aiohttp.ClientConnectorError: (KEY, REFUSED),
+    aiohttp.client_exceptions.UnixClientConnectorError: (SECRET, KEY, REFUSED),
+    aiohttp.ClientConnectorCertificateError: (KEY, ssl.SSLCertVerificationError(SECRET)),
+    aiohttp.ServerFingerprintMismatch: (b"a", b"b", SECRET, 5000),
+    aiohttp.InvalidURL: (SECRET,),
+    http_exceptions.InvalidHeader: (SECRET,),
+    http_exceptions.LineTooLong: (SECRET.encode(), 1),
+}
+"""How those are made that take arguments; of two bases the nearer one counts."""
+
+
+def _made(kind: type[Exception]) -> Exception:
+    for base in kind.__mro__:
+        if base in ARGUMENTS:
+            return kind(*ARGUMENTS[base])
+    return kind()
+
+
+def _exceptions_of(*modules: object) -> set[type[Exception]]:
+    return {
+        each
+        for module in modules
+        for each in vars(module).values()
+        if inspect.isclass(each) and issubclass(each, Exception) and not issubclass(each, Warning)
+    }
+
+
+OF_AIOHTTP = {
+    each
+    for each in _exceptions_of(aiohttp, aiohttp.client_exceptions, http_exceptions)
+    if not each.__name__.startswith(("Web", "WS", "Payload"))
+}
+OF_PYTHON = [
+    ssl.SSLError(1, SECRET),
+    ssl.SSLCertVerificationError(1, SECRET),
+    ssl.CertificateError(SECRET),
+    socket.gaierror(-2, SECRET),
+    *(OSError(number, SECRET) for number in errno.errorcode),
+    OSError(),
+    TimeoutError(SECRET),
+    asyncio.IncompleteReadError(b"", 1),
+    asyncio.LimitOverrunError(SECRET, 1),
+    EOFError(SECRET),
+    UnicodeDecodeError("utf-8", b"", 0, 1, SECRET),
+    ValueError(SECRET),
+    RuntimeError("Session is closed"),
+    AssertionError(SECRET),
+    ConnectionFailed(f"GET https://{SECRET}: no"),
+]
+
+
+def test_the_exceptions_of_aiohttp_are_found():
+    """Else the test below would be empty."""
+    assert len(OF_AIOHTTP) > 30
+    assert {aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError} <= OF_AIOHTTP
+
+
+@pytest.mark.parametrize("kind", sorted(OF_AIOHTTP, key=lambda kind: kind.__name__))
+def test_no_exception_of_aiohttp_passes(kind):
+    """Each one that aiohttp has is a failure, and none with an address in it."""
+    with pytest.raises(ScrapeFailed) as caught, mapped():
+        raise _made(kind)
+    assert SECRET not in caught.value.detail
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("lower", OF_PYTHON, ids=repr)
+def test_no_exception_of_the_system_passes(lower):
+    """Nor any of ssl, sockets or the operating system."""
+    with pytest.raises(ScrapeFailed) as caught, mapped():
+        raise lower
+    assert SECRET not in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("lower", "failure", "detail"),
+    [
+        (aiohttp.ConnectionTimeoutError(), Failure.TIMEOUT, "no connection"),
+        (aiohttp.SocketTimeoutError(), Failure.TIMEOUT, "no complete answer"),
+        (TimeoutError(), Failure.TIMEOUT, "no complete answer"),
+        (aiohttp.ClientConnectorError(KEY, REFUSED), Failure.REFUSED, ""),
+        (
+            aiohttp.ClientConnectorError(KEY, OSError(errno.EHOSTUNREACH, SECRET)),
+            Failure.UNREACHABLE,
+            "no route to host",
+        ),
+        (aiohttp.ServerDisconnectedError(), Failure.RESET, "no answer"),
+        (aiohttp.ClientConnectionResetError(), Failure.RESET, ""),
+        (aiohttp.ClientOSError(errno.ECONNRESET, SECRET), Failure.RESET, ""),
+        (aiohttp.ClientPayloadError(), Failure.TRUNCATED, ""),
+        (
+            aiohttp.ClientConnectorSSLError(KEY, ssl.SSLError(1, SECRET)),
+            Failure.UNREACHABLE,
+            "TLS failed",
+        ),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_what_it_is_called(lower, failure, detail):
+    """The words of messages."""
+    with pytest.raises(ScrapeFailed) as caught, mapped():
+        raise lower
+    assert (caught.value.failure, caught.value.detail) == (failure, detail)
+
+
+def test_cancellation_passes():
+    """It is no failure of the pod."""
+    with pytest.raises(asyncio.CancelledError), mapped():
+        raise asyncio.CancelledError

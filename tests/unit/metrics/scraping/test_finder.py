@@ -1,0 +1,40 @@
+"""When the daemon seeks its targets, and when it spares itself the work."""
+
+from reporter.catalogue.resources import PODS
+from reporter.daemon.scraping import Finder
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from tests.unit.metrics.scraping.test_targets import model_pod
+from tests.unit.probes.building import snapshot_of
+
+
+class Cluster:
+    """Gives the snapshot it was told to."""
+
+    def __init__(self, *documents) -> None:
+        self.now = snapshot_of(*documents)
+
+    def snapshot(self):
+        return self.now
+
+
+async def test_pods_that_did_not_change_are_not_sought_again():
+    """Most changes of a cluster are not of its pods, whose table is then the same."""
+    cluster = Cluster(model_pod())
+    finder = Finder(cluster, EvaluationSettings())
+    assert [target.name for target in await finder.find()] == ["qwen-0"]
+    assert await finder.find() is None
+    cluster.now = snapshot_of()
+    assert await finder.find() == ()
+
+
+async def test_unknown_pods_are_sought_again():
+    """When they can be read again, whether or not they have changed meanwhile."""
+    cluster = Cluster(model_pod())
+    known = cluster.now
+    unknown = {PODS: ResourceState(Served.UNKNOWN)}
+    cluster.now = Snapshot(tables=known.tables, states=unknown)
+    finder = Finder(cluster, EvaluationSettings())
+    assert await finder.find() is None
+    cluster.now = known
+    assert len(await finder.find()) == 1

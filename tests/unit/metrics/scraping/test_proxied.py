@@ -1,0 +1,205 @@
+"""Scraping through the API server: its refusals told from the pod's, its credentials kept safe."""
+
+import asyncio
+import gzip
+import json
+
+import pytest
+from aiohttp import web
+
+from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.scraping.answer import FetchLimits
+from reporter.metrics.scraping.direct import Endpoint
+from reporter.metrics.scraping.failures import ScrapeFailed
+from reporter.metrics.scraping.proxied import ProxiedFetch, proxy_path
+from tests.unit.kube.scripted import status
+from tests.unit.metrics.scraping.servers import PAGE, target
+
+LIMITS = FetchLimits(seconds=30.0, bytes=100_000)
+IMPATIENT = FetchLimits(seconds=0.2, bytes=100_000)
+
+
+async def fetched(client, limits=LIMITS):
+    return await ProxiedFetch(client, Endpoint(), limits)(target())
+
+
+async def failed(client, limits=LIMITS) -> ScrapeFailed:
+    with pytest.raises(ScrapeFailed) as caught:
+        await fetched(client, limits)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "path"),
+    [
+        (Endpoint(), "/api/v1/namespaces/n/pods/pod-0:5000/proxy/metrics"),
+        (Endpoint("https", 8443, "/a/m/"), "/api/v1/namespaces/n/pods/https:pod-0:8443/proxy/a/m/"),
+    ],
+)
+def test_the_path(endpoint, path):
+    """Namespace, scheme, pod, port and path, as the API has them."""
+    assert proxy_path(target(), endpoint) == path
+
+
+def test_the_path_has_the_port_of_the_pod():
+    """Pods of different stacks serve their pages on different ports."""
+    path = proxy_path(target(port=8123), Endpoint(port=5000))
+    assert path == "/api/v1/namespaces/n/pods/pod-0:8123/proxy/metrics"
+
+
+async def test_a_page(client_for):
+    """It comes with our credentials, and asks for what a direct scrape asks for."""
+    seen = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request)
+        return web.Response(body=PAGE, content_type="text/plain")
+
+    async with client_for(handler) as client:
+        assert await fetched(client) == PAGE
+    (request,) = seen
+    assert request.path == "/api/v1/namespaces/n/pods/pod-0:5000/proxy/metrics"
+    assert request.headers["Authorization"] == "Bearer secret-token-of-a-test"
+    assert request.headers["Accept"] == "text/plain;version=0.0.4, */*;q=0.1"
+    assert request.headers["Accept-Encoding"] == "identity"
+
+
+def network(text: str) -> web.Response:
+    return status(503, "ServiceUnavailable", f"error trying to reach service: {text}")
+
+
+DIAL = "dial tcp 10.0.0.7:5000: "
+REFUSALS = {
+    "forbidden": (
+        lambda: status(403, "Forbidden", 'cannot get resource "pods/proxy"'),
+        Failure.FORBIDDEN, "no permission to get pods/proxy",
+    ),
+    "no such pod": (lambda: status(404, "NotFound"), Failure.UNREACHABLE, "no such pod"),
+    "no address": (
+        lambda: status(500, "InternalError"), Failure.UNREACHABLE, "the API server answered 500",
+    ),
+    "overload": (
+        lambda: status(429, "TooManyRequests"), Failure.UNREACHABLE, "the API server answered 429",
+    ),
+    "refused": (
+        lambda: network(f"{DIAL}connect: connection refused"),
+        Failure.REFUSED, "from the API server",
+    ),
+    "dial timeout": (
+        lambda: network(f"{DIAL}i/o timeout"), Failure.TIMEOUT, "from the API server",
+    ),
+    "no route": (
+        lambda: network(f"{DIAL}connect: no route to host"),
+        Failure.UNREACHABLE, "the API server answered 503",
+    ),
+    "closed": (lambda: network("EOF"), Failure.RESET, "from the API server"),
+    "404 of the pod": (lambda: web.Response(status=404, text="Not Found"), Failure.STATUS, "404"),
+    "401 of the pod": (lambda: web.Response(status=401, text="Who?"), Failure.STATUS, "401"),
+    "503 of the pod": (
+        lambda: web.json_response({"detail": "dead"}, status=503), Failure.STATUS, "503",
+    ),
+    "redirect of the pod": (
+        lambda: web.Response(status=302, headers={"Location": "/api/v1/secrets"}),
+        Failure.STATUS, "302, redirects are not followed",
+    ),
+    "compressed": (
+        lambda: web.Response(body=gzip.compress(PAGE), headers={"Content-Encoding": "gzip"}),
+        Failure.ENCODED, "",
+    ),
+    "HTML": (
+        lambda: web.Response(text="<html>", content_type="text/html"), Failure.UNSUPPORTED, "",
+    ),
+    "empty": (lambda: web.Response(content_type="text/plain"), Failure.EMPTY, ""),
+    "too large": (
+        lambda: web.Response(body=b"#" * 100_001, content_type="text/plain"),
+        Failure.TOO_LARGE, "more than 100000 bytes",
+    ),
+    "large refusal": (
+        lambda: web.Response(status=500, body=b"x" * 200_000), Failure.STATUS, "500",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+async def test_refusals(client_for, name):
+    """What the API server says of itself is a Status object; anything else is the pod's."""
+    made, failure, detail = REFUSALS[name]
+    asked = []
+
+    async def handler(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return made()
+
+    async with client_for(handler) as client:
+        error = await failed(client)
+    assert (error.failure, error.detail) == (failure, detail)
+    assert len(asked) == 1
+
+
+async def test_a_pod_that_hangs(client_for):
+    """The API server sets no deadline on what it hands on, so ours counts."""
+
+    async def handler(request: web.Request) -> web.Response:
+        await asyncio.Event().wait()
+        return web.Response()
+
+    async with client_for(handler) as client:
+        error = await failed(client, IMPATIENT)
+    assert (error.failure, error.detail) == (Failure.TIMEOUT, "no complete answer")
+
+
+async def test_refused_credentials_are_renewed_once(client_for, tmp_path):
+    """As for all requests; the token has been replaced on disk, or it has not."""
+    seen = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request.headers["Authorization"])
+        if seen[-1] == "Bearer new-token-of-a-test":
+            return web.Response(body=PAGE, content_type="text/plain")
+        return status(401, "Unauthorized")
+
+    async with client_for(handler) as client:
+        client._credentials._loaded_at -= 60
+        path = tmp_path / "config"
+        config = json.loads(path.read_text())
+        config["users"][0]["user"]["token"] = "new-token-of-a-test"
+        path.write_text(json.dumps(config))
+        assert await fetched(client) == PAGE
+    assert seen == ["Bearer secret-token-of-a-test", "Bearer new-token-of-a-test"]
+
+
+async def test_credentials_that_stay_refused(client_for):
+    """Said as what it is, not as a fault of the pod."""
+
+    async def handler(request: web.Request) -> web.Response:
+        return status(401, "Unauthorized")
+
+    async with client_for(handler) as client:
+        error = await failed(client)
+    assert error.failure is Failure.FORBIDDEN
+    assert error.detail == "the API server refused the credentials"
+
+
+async def test_the_clock_of_a_pod_is_not_that_of_the_api_server(client_for):
+    """The Date of a proxied answer is the pod's, which may be years off."""
+
+    async def handler(request: web.Request) -> web.Response:
+        date = {"Date": "Fri, 20 Nov 2020 12:00:00 GMT"}
+        return web.Response(body=PAGE, content_type="text/plain", headers=date)
+
+    async with client_for(handler) as client:
+        await fetched(client)
+        assert client.clock_offset_seconds == 0.0
+
+
+async def test_requests_are_counted(client_for):
+    """As one verb on one resource."""
+    counted = []
+
+    async def handler(request: web.Request) -> web.Response:
+        return web.Response(body=PAGE, content_type="text/plain")
+
+    async with client_for(handler) as client:
+        client.observe(lambda *request: counted.append(request))
+        await fetched(client)
+    assert counted == [("get", "pods/proxy", "200")]

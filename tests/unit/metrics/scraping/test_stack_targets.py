@@ -1,0 +1,109 @@
+"""Which pods of the stacks beside KAITO are scraped, and where."""
+
+import pytest
+
+from reporter.catalogue.scraped import SCRAPED
+from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.scraping.targets import find_targets
+from reporter.model.stack import Stack
+from reporter.model.subject import Subject
+from reporter.setting_types import StackMode
+from reporter.settings import EvaluationSettings
+from tests.unit.metrics.scraping.test_targets import found, model_pod
+from tests.unit.probes.building import DELETING, SINCE, SINCE_AT, pod, snapshot_of
+
+
+def stack_pod(row, *patches, port_name="metrics"):
+    """A running pod of a stack beside KAITO, with a sidecar before the container that serves."""
+    ports = [{"name": "grpc", "containerPort": 9000}, {"name": port_name, "containerPort": 8123}]
+    container = {
+        "name": row.container,
+        "image": f"example/{row.image or 'engine'}:1",
+        "ports": ports,
+    }
+    state = {"ready": True, "restartCount": 1, "state": {"running": {"startedAt": SINCE}}}
+    return pod(
+        "models", "m-7d9f8b6c5-24567", "m",
+        {
+            "metadata": {"labels": {row.label: "m", **row.labels}},
+            "spec": {"containers": [{"name": "sidecar", "image": "vllm-router"}, container]},
+            "status": {
+                "podIP": "10.0.0.8",
+                "containerStatuses": [
+                    {"name": "sidecar", **state, "restartCount": 5}, {"name": row.container, **state}
+                ],
+            },
+        },
+        *patches,
+    )  # fmt: skip
+
+
+def found_with(stacks, *documents):
+    return find_targets(snapshot_of(*documents), EvaluationSettings(stacks=stacks))
+
+
+def container(row, **changes):
+    """The same with another container in its place, under its own name or not."""
+    own = {"name": row.container, "image": f"example/{row.image or 'engine'}:1", **changes}
+    return {"spec": {"containers": [own]}}
+
+
+every_row = pytest.mark.parametrize("row", SCRAPED, ids=lambda row: row.stack)
+
+
+@every_row
+def test_pods_of_other_stacks(row):
+    """Whose they are is in a label; of the container that serves come the port and the restarts."""
+    (target,) = found(stack_pod(row, port_name=row.port or "metrics"))
+    assert target.subject == Subject(row.kind, "models", "m")
+    assert target.port == (8123 if row.port else 9000)
+    assert target.containers == (ContainerRun(row.container, 1, SINCE_AT),)
+    assert (target.address, target.ready) == ("10.0.0.8", True)
+
+
+@every_row
+def test_a_port_of_another_name(row):
+    """The first one is taken; without any, the one that settings name."""
+    (target,) = found(stack_pod(row, port_name="other"))
+    assert target.port == 9000
+    (target,) = found(stack_pod(row, container(row)))
+    assert target.port is None
+
+
+@every_row
+def test_pods_of_other_stacks_that_serve_no_metrics_of_vllm(row):
+    """Routers, transformers and other engines carry the same label."""
+    others = [
+        container(row, name="other"),
+        {"metadata": {"labels": {row.label: None}}},
+        *({"metadata": {"labels": {key: None}}} for key in row.labels),
+        *({"metadata": {"labels": {key: "other"}}} for key in row.labels),
+        *([container(row, image="example/engine:1")] if row.image else []),
+        {"status": {"phase": "Pending"}},
+        {"status": {"containerStatuses": None}},
+        DELETING,
+    ]
+    for patch in others:
+        assert found(stack_pod(row, patch)) == (), patch
+
+
+@every_row
+@pytest.mark.parametrize("mode", StackMode)
+def test_pods_of_a_stack_that_is_off_are_not_scraped(row, mode):
+    """Those of the others are."""
+    names = {each.name for each in found_with({row.stack: mode}, model_pod(), stack_pod(row))}
+    assert names == {"qwen-0"} | ({"m-7d9f8b6c5-24567"} if mode is not StackMode.OFF else set())
+
+
+def test_pods_of_inferencesets_are_not_scraped_while_kaito_is_off():
+    """Nothing is judged of an InferenceSet then."""
+    pods = [model_pod(), stack_pod(SCRAPED[0])]
+    targets = found_with({Stack.KAITO: "off"}, *pods)
+    assert [each.subject.kind for each in targets] == [SCRAPED[0].kind]
+
+
+@every_row
+def test_a_selector_that_all_pods_carry_takes_none_from_another_stack(row):
+    """`--scrape-selector app` names a label that nearly all pods have."""
+    (target,) = found(stack_pod(row), selector="app")
+    assert target.subject.kind is row.kind

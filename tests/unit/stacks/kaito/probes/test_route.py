@@ -1,0 +1,262 @@
+"""inferencesetRouteNotReady (sheet 1, 7.6, 10.16; weak points 24, 25, 35)."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from reporter.catalogue.reasons import MODEL_ROUTE
+from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, PODS
+from tests.unit.probes.building import DELETING, FORBIDDEN, SINCE_AT, condition, snapshot_of
+from tests.unit.stacks.kaito.probes.kaito import (
+    NS,
+    SET,
+    conditions,
+    findings,
+    healthy,
+    inferenceset,
+    only,
+    parent,
+    pool,
+    stack,
+)
+
+ACCEPTED = condition("Accepted", "True")
+RESOLVED = condition("ResolvedRefs", "True")
+
+
+def parents(*entries):
+    return {"status": {"parents": list(entries)}}
+
+
+def without(snapshot, *resources):
+    states = dict(snapshot.states) | dict.fromkeys(resources, FORBIDDEN)
+    return replace(snapshot, states=states)
+
+
+@pytest.mark.parametrize(
+    ("type_", "reason"),
+    [
+        ("Accepted", "NoMatchingParent"),
+        ("Accepted", "NotAllowedByListeners"),
+        ("Accepted", "NoMatchingListenerHostname"),
+        ("Accepted", "ParentRefConflict"),
+        ("ResolvedRefs", "BackendNotFound"),
+        ("ResolvedRefs", "InvalidKind"),
+        ("ResolvedRefs", "RefNotPermitted"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("handle", "name"), [("route", "HTTPRoute qwen-route"), ("pool", "InferencePool qwen-infer")]
+)
+def test_a_parent_that_refuses_is_told(handle, name, type_, reason):
+    """The time is that of the condition whose status is the fault; pools keep theirs there too."""
+    entry = parent("models-gw", condition(type_, "False", reason, "because"))
+    finding = only(stack(**{handle: parents(entry)}), MODEL_ROUTE)
+    assert finding.message.startswith(f"InferenceSet {NS}/{SET}: {name}")
+    assert f"{type_} is False for Gateway models/models-gw, {reason}: because" in finding.message
+    assert finding.cause == f"{type_} is False ({reason})"
+    assert (finding.transition, finding.exempt, finding.budget) == (SINCE_AT, False, None)
+    assert not finding.independent
+
+
+@pytest.mark.parametrize("patch", [parents(), {"status": None}, parents(parent("another-gw"))])
+def test_a_route_without_a_status_of_its_parent_is_a_fault(patch):
+    """Istio takes its entry away with the Gateway; empty parents are not fine (35)."""
+    finding = only(stack(route=patch), MODEL_ROUTE)
+    assert "status.parents has no entry" in finding.message
+    assert finding.transition is None
+
+
+def test_a_gateway_that_is_gone_is_told():
+    """The route's Gateway does not exist; then no harness reason speaks (10.16)."""
+    finding = only(stack(gateway=None, route=parents()), MODEL_ROUTE)
+    assert "Gateway models/models-gw does not exist" in finding.message
+
+
+def test_a_gateway_that_cannot_be_read_is_not_gone():
+    """Absence needs a look (14)."""
+    assert findings(without(stack(gateway=None), GATEWAYS)) == []
+
+
+def test_a_gateway_that_is_being_deleted_is_not_gone():
+    """Uninstalling raises nothing (25)."""
+    assert findings(stack(gateway=DELETING, route=parents(), pool=parents())) == []
+
+
+def test_another_gateway_may_live_in_another_namespace():
+    """The namespace of a parent reference is respected, and its objects looked for there."""
+    spec = {"spec": {"parentRefs": [{"name": "shared", "namespace": "edge"}]}}
+    assert "Gateway edge/shared does not exist" in only(stack(route=spec), MODEL_ROUTE).message
+
+
+def test_a_mesh_parent_is_no_gateway():
+    """A Service as parent has no Gateway to look for; its entry decides."""
+    reference = {"kind": "Service", "group": "", "name": "front"}
+    entry = parent() | {"parentRef": reference}
+    patch = {"spec": {"parentRefs": [reference]}} | parents(entry)
+    assert findings(stack(route=patch)) == []
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [parent("models-gw", condition("Accepted", "Unknown", "Pending"), RESOLVED)],
+        [parent("models-gw", {"type": "Accepted"})],
+        [parent(), parent("models-gw", condition("Accepted", "False"), controller="other")],
+        [parent("models-gw", condition("Accepted", "False"), controller="a"), parent()],
+        [parent(), parent("old-gw", condition("Accepted", "False", "NoMatchingParent"))],
+    ],
+    ids=["unknown", "no status", "other controller", "other controller first", "old parent"],
+)
+def test_what_is_no_refusal_is_silent(entries):
+    """Unknown conditions, entries of other controllers and of former parents raise nothing."""
+    assert findings(stack(route=parents(*entries))) == []
+
+
+def test_one_of_several_listeners_that_refuses_is_told():
+    """Two entries of one controller are two sections of one Gateway; both have to hold."""
+    refusing = parent("models-gw", condition("Accepted", "False", "NotAllowedByListeners"))
+    finding = only(stack(route=parents(parent(), refusing)), MODEL_ROUTE)
+    assert "NotAllowedByListeners" in finding.message
+
+
+def test_several_faults_of_one_route_are_one_finding():
+    """The worst is named and the others are counted; their order does not matter (9)."""
+    spec = {"spec": {"parentRefs": [{"name": "models-gw"}, {"name": "gone-gw"}]}}
+    refusing = parents(parent("models-gw", condition("ResolvedRefs", "False", "BackendNotFound")))
+    finding = only(stack(route=spec | refusing), MODEL_ROUTE)
+    assert finding.message.endswith("Gateway models/gone-gw does not exist (and 1 more)")
+
+
+def test_a_route_without_any_parent_reference_leads_nowhere():
+    """No Gateway was named at all."""
+    finding = only(stack(route={"spec": {"parentRefs": None}}), MODEL_ROUTE)
+    assert "names no parent Gateway" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("type_", "reason"),
+    [("Accepted", "HTTPRouteNotAccepted"), ("ResolvedRefs", "InvalidExtensionRef")],
+)
+def test_conditions_of_a_pool_are_those_of_its_parents(type_, reason):
+    """They sit under status.parents, and nothing is read from status.conditions (35)."""
+    refused = condition(type_, "False", reason)
+    assert reason in only(stack(pool=parents(parent("models-gw", refused))), MODEL_ROUTE).message
+    assert findings(stack(pool=conditions(refused))) == []
+
+
+def test_entries_of_a_pool_for_a_gateway_that_is_gone_are_left_over():
+    """The Gateway itself is told by the route, if it still refers to it."""
+    entry = parent("old-gw", condition("Accepted", "False", "HTTPRouteNotAccepted"))
+    assert findings(stack(pool=parents(parent(), entry))) == []
+
+
+def test_the_default_entry_of_a_pool_says_nothing():
+    """A pool that no controller has seen has an Unknown entry of kind Status."""
+    entry = parent("default", condition("Accepted", "Unknown", "Pending"))
+    entry["parentRef"] = {"kind": "Status", "name": "default"}
+    assert findings(stack(pool=parents(entry))) == []
+
+
+def test_a_pool_that_selects_no_pod_is_told():
+    """No status shows it, so the pods are counted (sheet 7.6)."""
+    patch = {"spec": {"selector": {"matchLabels": {"typo": "yes"}}}}
+    finding = only(stack(pool=patch), MODEL_ROUTE)
+    assert finding.message.endswith("InferencePool qwen-inferencepool selects no pod")
+    assert (finding.budget, finding.related.kind) == (None, "InferencePool")
+
+
+def test_a_pool_of_a_set_without_pods_has_the_start_up_budget():
+    """While nodes boot there is nothing to select: no warning at every cold start."""
+    assert only(stack(pod=None), MODEL_ROUTE).budget == timedelta(minutes=30)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pod": DELETING},
+        {"pod": None, "workspace": None, "set": {"spec": {"replicas": 0}}},
+        {"pool": {"spec": {"selector": None}}},
+    ],
+    ids=["pod being replaced", "scaled to zero", "no selector"],
+)
+def test_a_pool_that_selects_no_pod_for_a_reason_is_silent(changes):
+    """A pod that terminates shows that the selector is right; 0 wanted pods are none."""
+    assert findings(stack(**changes), MODEL_ROUTE) == []
+
+
+def test_pods_that_cannot_be_read_are_not_missed():
+    """Absence needs a look (14)."""
+    assert findings(without(stack(pod=None), PODS), MODEL_ROUTE) == []
+
+
+def test_a_missing_route_of_a_set_made_by_the_chart_is_told():
+    """Its objects say that it is to be reached through a route."""
+    finding = only(stack(route=None), MODEL_ROUTE)
+    assert finding.message == f"InferenceSet {NS}/{SET}: HTTPRoute qwen-route is missing"
+    assert finding.related == HTTPROUTES.ref_named(NS, "qwen-route")
+    assert finding.created is None
+
+
+def test_a_route_that_cannot_be_read_is_not_missing():
+    """Absence needs a look (14)."""
+    assert findings(without(stack(route=None), HTTPROUTES), MODEL_ROUTE) == []
+
+
+def test_a_missing_pool_is_told_where_a_route_leads_to_it():
+    """The route names the pool that has to exist."""
+    finding = only(stack(pool=None), MODEL_ROUTE)
+    assert finding.related == INFERENCEPOOLS.ref_named(NS, "qwen-inferencepool")
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [{"group": "inference.networking.x-k8s.io"}, {"namespace": "pools"}],
+    ids=["of the experimental group", "in another namespace"],
+)
+def test_a_pool_that_is_not_read_is_not_missing(backend):
+    """A route may lead to pools of another group, and with a grant to those of others."""
+    reference = {"kind": "InferencePool", "group": INFERENCEPOOLS.group, "name": "p"} | backend
+    leads = {"spec": {"rules": [{"backendRefs": [reference]}]}}
+    assert findings(stack(route=leads, pool=None), MODEL_ROUTE) == []
+
+
+def test_a_set_that_did_not_ask_for_a_route_misses_none():
+    """Plain KAITO and children of a MultiRoleInference have neither route nor picker (24)."""
+    plain = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
+    snapshot = stack(workspace=plain, route=None, pool=None, epp=None)
+    assert findings(snapshot) == []
+
+
+def test_a_route_under_another_name_is_found_by_its_pool():
+    """A user's own route counts if it leads to the pool."""
+    renamed = {"metadata": {"name": "mine", "labels": None}}
+    assert findings(stack(route=renamed)) == []
+    refused = parents(parent("models-gw", condition("Accepted", "False", "NoMatchingParent")))
+    assert only(stack(route=renamed | refused), MODEL_ROUTE).related.name == "mine"
+
+
+def test_deleting_routes_and_pools_are_not_judged():
+    """A route on its way out counts as not there."""
+    refused = parents(parent("models-gw", condition("Accepted", "False", "NoMatchingParent")))
+    finding = only(stack(route=DELETING | refused), MODEL_ROUTE)
+    assert finding.cause == "HTTPRoute missing"
+    assert findings(stack(pool=DELETING | refused), MODEL_ROUTE) == []
+
+
+def test_objects_that_kaito_could_not_make_are_told():
+    """inferencesetFailed of the InferenceSet's own condition (sheet 5.2)."""
+    failed = conditions(condition("InferenceSetReady", "False", "inferencesetFailed", "helm"))
+    finding = only(stack(set=failed), MODEL_ROUTE)
+    assert (finding.related.kind, finding.transition) == ("InferenceSet", None)
+
+
+def test_routes_of_other_sets_do_not_matter():
+    """A neighbour's broken route is the neighbour's."""
+    other = inferenceset(name="other", replicas=0)
+    own = pool({"metadata": {"name": "other-inferencepool", "labels": None}}, parents())
+    objects = [*healthy().values(), other, own]
+    told = {(each.subject.name, each.reason) for each in findings(snapshot_of(*objects))}
+    assert {name for name, _ in told} == {"other"}
+    assert ("other", MODEL_ROUTE) in told

@@ -1,0 +1,227 @@
+"""Which revision serves, and why it is not the one that was wanted (KServe sheet 4.3)."""
+
+from datetime import timedelta
+
+import pytest
+
+from reporter.stacks.kserve import reasons as c
+from tests.unit.stacks.kserve.derived.building import predictor_pod, raw_deployment, revision
+from tests.unit.stacks.kserve.probes.serving import (
+    AVAILABLE,
+    STARTUP,
+    as_propagated,
+    on_deployments,
+    on_knative,
+    only,
+    percent,
+    reasons,
+    recorded,
+    rerouted,
+    seen,
+)
+
+FAILED = {
+    "Ready": "False RevisionFailed: no image",
+    "ConfigurationsReady": "False RevisionFailed: no image",
+}
+STARTING = {"Ready": "Unknown Deploying", "ConfigurationsReady": "Unknown Deploying"}
+WAITING = {"Ready": "Unknown IngressNotConfigured", "RoutesReady": "Unknown IngressNotConfigured"}
+MOVING = {"Ready": "Unknown RolloutInProgress", "RoutesReady": "Unknown RolloutInProgress"}
+
+
+def propagated(service, spec=None, history=("v2", "v1")):
+    """What is said once KServe propagated this Knative Service over that history."""
+    patches = {**recorded(*history), **(spec or {})}
+    objects = as_propagated(on_knative(), service=service, inferenceservice=patches)
+    return seen(objects | {"third": revision("v3")})
+
+
+ROUTES = [
+    # situation, C R, traffic, conditions, canary percent, history, reasons
+    ("canary in progress", "v3, v3", "v3:20 L, v2:80 -", {}, 20, ("v2", "v1"), ["CanaryInProgress"]),
+    ("rolled back", "v2, v2", "v2:0 L, v1:100 -", {}, 0, ("v1", "v1"), ["RolledBack"]),
+    ("held at 0", "v3, v3", "v3:0 L, v2:100 -", {}, 0, ("v2", "v1"), []),
+    ("newest starts", "v3, v2", "v2:100 L", STARTING, None, ("v2", "v1"), ["RevisionNotReady"]),
+    ("newest failed", "v3, v2", "v2:100 L", FAILED, None, ("v2", "v1"), ["ComponentNotReady", "RevisionNotReady"]),
+    ("the first failed", "v1, 0", "", FAILED, None, ("", ""), ["ComponentNotReady", "RevisionNotReady"]),
+    ("promotion not finished", "v3, v3", "v2:100 L", {}, None, ("v2", "v1"), ["RolloutStuck"]),
+    ("gradual rollout", "v3, v3", "v2:60 L, v3:40 L", {}, None, ("v2", "v1"), ["RolloutStuck", "TrafficNotAsSpecified"]),
+    ("rollback, pass 1", "v2, v2", "v2:0 L, v2:100 -", {}, 0, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("rollback blocked by v3", "v3, v2", "v2:0 L, v2:100 -", STARTING, 0, ("v2", "v1"), ["RevisionNotReady", "TrafficNotAsSpecified"]),
+    ("rollback without a target", "v2, v2", "v2:0 L, v2:100 -", {}, 0, ("v2", ""), ["TrafficNotAsSpecified"]),
+    ("canary percent not taken over", "v3, v3", "v3:0 L, v2:100 -", {}, 20, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("percents that lack some", "v2, v2", "v2:90 L", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("no traffic", "v2, v2", "", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("a target that is missing", "v2, v2", "v2:20 L, v9:80 -", {}, 20, ("v9", "v9"), ["CanaryInProgress", "TrafficNotAsSpecified"]),
+    ("newest failed, rolled back", "v3, v2", "v2:0 L, v1:100 -", FAILED, 0, ("v1", "v1"), ["ComponentNotReady", "RevisionNotReady", "RolledBack"]),
+    ("newest starts, rolled back", "v3, v2", "v2:0 L, v1:100 -", STARTING, 0, ("v1", "v1"), ["RevisionNotReady", "RolledBack"]),
+    ("newest starts beside a canary", "v3, v2", "v2:20 L, v1:80 -", STARTING, 20, ("v1", "v0"), ["CanaryInProgress", "RevisionNotReady"]),
+    ("newest starts held at 0", "v3, v2", "v2:0 L, v1:100 -", STARTING, 0, ("v1", "v0"), ["RevisionNotReady"]),
+    ("newest failed, no traffic", "v3, v2", "", FAILED, None, ("v2", "v1"), ["ComponentNotReady", "RevisionNotReady", "TrafficNotAsSpecified"]),
+    ("a canary starts", "v3, v2", "v2:20 L, v2:80 -", STARTING, 20, ("v2", "v1"), ["RevisionNotReady", "TrafficNotAsSpecified"]),
+    ("a canary failed", "v3, v2", "v2:20 L, v2:80 -", FAILED, 20, ("v2", "v1"), ["ComponentNotReady", "RevisionNotReady", "TrafficNotAsSpecified"]),
+    ("canary on what was promoted, pass 1", "v2, v2", "v2:20 L, v2:80 -", {}, 20, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("canary with a route of before", "v3, v3", "v2:100 L", {}, 20, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("100 percent with a route of before", "v3, v3", "v2:100 L", {}, 100, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("rolled out, and routed elsewhere", "v2, v2", "v1:100 -", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("rolled out, and routed by name", "v2, v2", "v2:100 -", {}, None, ("v2", "v1"), []),
+    ("not rolled out, no traffic", "v3, v3", "", {}, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("not rolled out, routed by name", "v3, v3", "v3:100 -", {}, None, ("v2", "v1"), ["RolloutStuck"]),
+    ("not rolled out, no percents", "v3, v3", "v3:~ L", {}, None, ("v2", "v1"), ["RolloutStuck"]),
+    ("promotion by 100 percent", "v3, v3", "v3:100 L", {}, 100, ("v2", "v1"), []),
+    ("a route that waits", "v2, v2", "v2:100 L", WAITING, None, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("a route that waits, not rolled out", "v3, v3", "v2:100 L", WAITING, None, ("v2", "v1"), ["RolloutStuck"]),
+    ("a gradual rollout that is wanted", "v3, v3", "v2:60 L, v3:40 L", MOVING, None, ("v2", "v1"), []),
+    ("a gradual rollout that ends", "v3, v3", "v3:100 L", MOVING, None, ("v2", "v1"), []),
+    ("a percent before any rollout", "v1, v1", "v1:100 L", {}, 20, ("", ""), ["TrafficNotAsSpecified"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("revisions", "entries", "statuses", "canary", "history", "expected"),
+    [each[1:] for each in ROUTES],
+    ids=[each[0] for each in ROUTES],
+)
+def test_route(revisions, entries, statuses, canary, history, expected):
+    """What is said of each situation, beside the whole not being Ready."""
+    spec = None if canary is None else percent(canary)
+    found = propagated(rerouted(revisions, entries, **statuses), spec, history)
+    assert [each for each in reasons(found) if each != "NotReady"] == expected
+
+
+MESSAGES = [
+    ("newest failed", c.REVISION_NOT_READY, "predictor: newest revision v3 has failed, RevisionFailed: no image; revision v2 serves meanwhile", None),
+    ("newest starts", c.REVISION_NOT_READY, "predictor: newest revision v3 is not ready yet; revision v2 serves meanwhile", STARTUP),
+    ("the first failed", c.REVISION_NOT_READY, "predictor: newest revision v1 has failed, RevisionFailed: no image; no revision was ever ready", None),
+    ("promotion not finished", c.ROLLOUT_STUCK, "predictor: revision v3 is ready, and requests still go to v2", 600),
+    ("rolled back", c.ROLLED_BACK, "predictor is rolled back: requests go to v1, none to v2, which is ready", None),
+    ("canary in progress", c.CANARY_IN_PROGRESS, "predictor: revision v3 gets 20 percent of the requests, v2 the rest", None),
+    ("rollback without a target", c.TRAFFIC, "predictor: canaryTrafficPercent is 0, and there is no earlier revision to go back to: all requests go to v2", None),
+    ("rollback blocked by v3", c.TRAFFIC, "predictor: canaryTrafficPercent is 0, and all requests still go to v2", STARTUP),
+    ("newest failed, rolled back", c.REVISION_NOT_READY, "predictor: newest revision v3 has failed, RevisionFailed: no image; revision v1 serves meanwhile", None),
+    ("newest failed, rolled back", c.ROLLED_BACK, "predictor is rolled back: requests go to v1, none to v2, which is ready", None),
+    ("newest starts beside a canary", c.REVISION_NOT_READY, "predictor: newest revision v3 is not ready yet; revisions v2 and v1 serve meanwhile", STARTUP),
+    ("newest failed, no traffic", c.REVISION_NOT_READY, "predictor: newest revision v3 has failed, RevisionFailed: no image; no revision gets requests", None),
+    ("a canary starts", c.TRAFFIC, "predictor: canaryTrafficPercent is 20, and all requests still go to v2", STARTUP),
+    ("a canary failed", c.TRAFFIC, "predictor: canaryTrafficPercent is 20, and all requests still go to v2", 600),
+    ("canary with a route of before", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 20", 600),
+    ("100 percent with a route of before", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 100", 600),
+    ("rolled out, and routed elsewhere", c.TRAFFIC, "predictor: revision v2 gets 0 percent of the requests, and the spec asks for 100", 600),
+    ("not rolled out, routed by name", c.ROLLOUT_STUCK, "predictor: revision v3 is ready, and is not recorded as rolled out", 600),
+    ("a route that waits", c.TRAFFIC, "predictor: its route does not become ready; PredictorRouteReady: IngressNotConfigured", 600),
+    ("canary percent not taken over", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 20", 600),
+    ("percents that lack some", c.TRAFFIC, "predictor: the percents of its route sum up to 90, not 100", None),
+    ("no traffic", c.TRAFFIC, "predictor: no revision gets requests", None),
+    ("a target that is missing", c.TRAFFIC, "predictor: requests go to revision v9, which does not exist", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("situation", "reason", "text", "budget"), MESSAGES)
+def test_message(situation, reason, text, budget):
+    """What it says, about which object, and how long it may take."""
+    _, revisions, entries, statuses, canary, history, _ = next(
+        each for each in ROUTES if each[0] == situation
+    )
+    spec = None if canary is None else percent(canary)
+    found = only(propagated(rerouted(revisions, entries, **statuses), spec, history), reason)
+    assert found.message == f"InferenceService models/llm: {text}"
+    assert (found.budget.total_seconds() if found.budget else None) == budget
+    assert (found.related.api_version, found.related.name) == ("serving.knative.dev/v1", "llm-predictor")  # fmt: skip
+
+
+def test_the_route_condition_says_why():
+    """What Knative waits for."""
+    service = rerouted("v3, v3", "v2:100 L", RoutesReady="Unknown TrafficNotMigrated: wait")
+    found = only(propagated(service), c.ROLLOUT_STUCK)
+    assert found.message.endswith("; PredictorRouteReady: TrafficNotMigrated: wait")
+
+
+def test_a_missing_revision_is_not_concluded_from_revisions_without_labels():
+    """None is seen by its label, so none is known to be missing."""
+    found = seen(on_knative(), new=None, old=None)
+    assert found.findings == ()
+
+
+def test_a_rollout_that_does_not_go_on_in_standard_mode():
+    """KServe shows False although older pods serve."""
+    stalled = raw_deployment(
+        **(AVAILABLE | {"Progressing": "False ProgressDeadlineExceeded: has timed out"})
+    )
+    objects = on_deployments()
+    found = only(seen(as_propagated(objects | {"deployment": stalled})), c.ROLLOUT_STUCK)
+    assert found.message == (
+        "InferenceService models/llm: predictor: the rollout of Deployment llm-predictor does not "
+        "go on, ProgressDeadlineExceeded: has timed out; older pods serve"
+    )
+
+
+def at_minute(minute):
+    return f"2026-11-20T11:{minute}:00Z"
+
+
+def became_ready(at):
+    return {
+        "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": at}]}
+    }
+
+
+BEGAN = [
+    # the third revision: made, or ready; C and R; reason; minute at which it began
+    ({"metadata": {"creationTimestamp": at_minute(31)}}, "v3, v2", c.REVISION_NOT_READY, 31),
+    (became_ready(at_minute(33)), "v3, v3", c.ROLLOUT_STUCK, 33),
+]
+
+
+@pytest.mark.parametrize(("third", "revisions", "reason", "minute"), BEGAN)
+def test_since_when(third, revisions, reason, minute):
+    """From when time is given: what a single look cannot remember, objects tell."""
+    objects = as_propagated(
+        on_knative(), service=rerouted(revisions, "v2:100 L"), inferenceservice=recorded("v2", "v1")
+    )
+    found = only(seen(objects | {"third": revision("v3", third)}), reason)
+    assert found.created.minute == minute
+
+
+def test_a_gradual_rollout_is_no_mystery():
+    """However long it takes: Ready is Unknown, and Knative says why."""
+    service = rerouted("v3, v3", "v2:60 L, v3:40 L", **MOVING)
+    objects = as_propagated(on_knative(), service=service, inferenceservice=recorded("v2", "v1"))
+    assert reasons(seen(objects | {"third": revision("v3")})) == []
+
+
+@pytest.mark.parametrize("reason", [c.REVISION_NOT_READY, c.TRAFFIC])
+def test_a_revision_has_the_time_of_its_pods(reason):
+    """A start-up probe may give more than the setting does."""
+    probe = {"periodSeconds": 10, "failureThreshold": 360}
+    slow = {"spec": {"containers": [{"name": "kserve-container", "startupProbe": probe}]}}
+    objects = as_propagated(
+        on_knative(), service=rerouted("v3, v2", "v2:20 L, v2:80 -"), inferenceservice=percent(20)
+    )
+    found = only(seen(objects | {"newest": predictor_pod(slow, name="pod-b", of="v3")}), reason)
+    assert found.budget >= timedelta(hours=1)
+
+
+PODS_LEFT = [
+    # replicas, updated, available, what the message ends with
+    (3, 1, 2, "; older pods serve"),
+    (2, 2, 1, "; a part of its pods serves"),
+    (2, 2, 0, ": has timed out"),
+]
+
+
+@pytest.mark.parametrize(("replicas", "updated", "available", "end"), PODS_LEFT)
+def test_which_pods_serve_while_a_rollout_does_not_go_on(replicas, updated, available, end):
+    """A first rollout has no older pods."""
+    counts = {"replicas": replicas, "updatedReplicas": updated, "availableReplicas": available}
+    stalled = raw_deployment(
+        {"status": counts}, Progressing="False ProgressDeadlineExceeded: has timed out"
+    )
+    objects = on_deployments()
+    found = only(seen(as_propagated(objects | {"deployment": stalled})), c.ROLLOUT_STUCK)
+    assert found.message.endswith(end)
+
+
+def test_no_revisions_in_standard_mode():
+    """Fact 10: a Knative Service of old is nobody's."""
+    objects = on_deployments() | {"service": on_knative()["service"]}
+    assert seen(objects).findings == ()

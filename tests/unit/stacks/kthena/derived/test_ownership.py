@@ -1,0 +1,341 @@
+"""Who owns a status: an object, an opponent, and our writes, played through on a table's time."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reporter.stacks.kthena.derived.ownership import Act, Claim, judge, judge_all
+from reporter.stacks.kthena.derived.ownership_memory import Answer, TroubleKind
+from reporter.stacks.kthena.derived.share import digest, our_share
+from reporter.stacks.kthena.objects import ModelServingStatus
+from tests.unit.probes.building import at
+
+RESYNC = timedelta(seconds=60)
+
+
+def roles(*states: str):
+    """A status with one instance for each state, of which Kthena wrote the rest."""
+    entries = [
+        {"servingGroupName": "m-0", "roleName": "r", "roleID": f"r-{index}", "status": state}
+        for index, state in enumerate(states)
+    ]
+    return {"replicas": 1, "roleStatuses": entries}
+
+
+LOST = {"replicas": 1}
+
+
+def typed(status) -> ModelServingStatus:
+    """A status as it is read."""
+    return msgspec.convert(status, ModelServingStatus)
+
+
+class Play:
+    """One object on an API server that drops some fields, seen through a watch that may lag."""
+
+    def __init__(self, stored=LOST, *, whole: bool = False, drops: tuple[str, ...] = ()) -> None:
+        self.stored, self.version = stored, 1
+        self.whole, self.drops = whole, drops
+        self.seen = stored, 1
+        self.memory = self.answer = None
+        self.writes: list[float] = []
+        self.number = 0
+
+    def look(self) -> None:
+        """The watch brings what is stored."""
+        self.seen = self.stored, self.version
+
+    def foreign(self, status) -> None:
+        """Somebody else replaces the status."""
+        self.stored, self.version = status, self.version + 1
+        self.look()
+
+    def judge(self, second: float, wanted):
+        status, version = self.seen
+        claim = Claim("uid", str(version), typed(status), wanted, manager="kthena")
+        self.memory, verdict = judge(
+            self.memory, claim, self.answer, at(second), whole=self.whole, resync=RESYNC
+        )
+        return verdict
+
+    def pass_(self, second: float, wanted, *, frame: bool = True, answer: bool = True) -> Act:
+        """A pass, and the write that it asks for."""
+        verdict = self.judge(second, wanted)
+        if verdict.act is Act.WRITE and self.seen[1] == self.version:
+            self.writes.append(second)
+            self._write(wanted, verdict.left_out, answer=answer)
+            if frame:
+                self.look()
+        return verdict.act
+
+    def _write(self, wanted, left_out, *, answer: bool) -> None:
+        asked = our_share(wanted, whole=self.whole, without=left_out)
+        before = self.version
+        kept = {name: each for name, each in asked.items() if name not in self.drops}
+        stored = kept if self.whole else {**self.stored, **kept}
+        if stored != self.stored:
+            self.stored, self.version = stored, before + 1
+        self.number += 1
+        self.late = Answer(
+            number=self.number,
+            before=str(before),
+            version=str(self.version),
+            stored=digest(our_share(self.stored, whole=self.whole)),
+            asked=digest(asked),
+            left_out=left_out,
+            pruned=tuple(sorted(set(asked) & set(self.drops))),
+        )
+        if answer:
+            self.answer = self.late
+
+    @property
+    def troubles(self):
+        return self.memory.troubles(whole=self.whole)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("stored", [LOST, roles("Creating")])
+def test_status_that_is_not_as_wanted_is_written_once(stored, whole):
+    """Nothing is remembered at first: a restart costs one write at most."""
+    play = Play(stored, whole=whole)
+    assert [play.pass_(second, roles("Running")) for second in (0, 1, 60)] == [
+        Act.WRITE,
+        Act.AGREES,
+        Act.AGREES,
+    ]
+
+
+def test_status_that_is_as_wanted_is_not_touched():
+    """Times of conditions say nothing, and what is empty may be left out."""
+    condition = {"type": "Available", "status": "True", "reason": "R", "message": "m"}
+    stored = {
+        "replicas": 1,
+        "conditions": [{**condition, "lastTransitionTime": "2026-11-20T12:00:00Z"}],
+    }
+    wanted = {"replicas": 1, "updatedReplicas": 0, "roleStatuses": [], "conditions": [condition]}
+    assert Play(stored, whole=True).pass_(0, wanted) is Act.AGREES
+
+
+@pytest.mark.parametrize(("whole", "act"), [(True, Act.WRITE), (False, Act.AGREES)])
+def test_rest_of_the_status_matters_only_if_it_is_ours(whole, act):
+    """Beside a controller that counts replicas we have no say in them."""
+    play = Play({**roles("Running"), "replicas": 5}, whole=whole)
+    assert play.pass_(0, roles("Running")) is act
+
+
+def test_two_changes_of_others_within_a_resync_end_our_writing_for_ever_longer():
+    """One resync at first, doubled, at most 10 minutes; it is told since the second change."""
+    play = Play()
+    for second in range(4000):
+        act = play.pass_(second, roles("Running"))
+        if act is Act.WRITE:
+            play.foreign(LOST)
+    assert play.writes == [0, 1, 62, 183, 424, 905, 1506, 2107, 2708, 3309, 3910]
+    (trouble,) = play.troubles
+    assert trouble.kind is TroubleKind.CONTESTED
+    assert trouble.since == at(2).wall
+    assert (trouble.fields, trouble.manager) == (("status.roleStatuses",), "kthena")
+
+
+def test_changes_of_others_that_are_further_apart_are_put_right():
+    """Somebody edits the status by hand now and then."""
+    play = Play()
+    for round_ in range(20):
+        second = round_ * 61
+        assert play.pass_(second, roles("Running")) is Act.WRITE
+        assert play.pass_(second + 1, roles("Running")) is Act.AGREES
+        play.foreign(LOST)
+    assert not play.troubles
+
+
+def fought() -> Play:
+    """An object that somebody else changed three times: we stand back for a minute from second 2."""
+    play = Play()
+    for second in range(3):
+        play.pass_(second, roles("Running"))
+        if second < 2:
+            play.foreign(LOST)
+    assert play.troubles
+    return play
+
+
+def test_fight_is_over_when_our_status_has_stood_for_a_resync():
+    """And the next one begins with the shortest wait again."""
+    play = fought()
+    assert play.pass_(61, roles("Running")) is Act.STAND_BACK
+    assert play.pass_(62, roles("Running")) is Act.WRITE
+    assert play.pass_(63, roles("Running")) is Act.AGREES
+    assert play.troubles
+    assert play.pass_(123, roles("Running")) is Act.AGREES
+    assert not play.troubles
+    play.foreign(LOST)
+    assert play.pass_(200, roles("Running")) is Act.WRITE
+
+
+def test_fight_is_over_although_our_own_status_changes_all_the_time():
+    """A ModelServing that rolls out is written every few seconds."""
+    play = fought()
+    states = ("Running", "Creating")
+    for second in range(62, 123):
+        assert play.troubles
+        play.pass_(second, roles(states[second % 2]))
+    play.pass_(124, roles(states[0]))
+    assert not play.troubles
+
+
+def test_others_that_begin_again_soon_are_fought_no_more():
+    """After a long wait the short quiet that ends the trouble does not end the caution."""
+    play = Play()
+    for second in range(600):
+        if play.pass_(second, roles("Running")) is Act.WRITE:
+            play.foreign(LOST)
+    assert play.writes[-1] == 424
+    assert play.pass_(905, roles("Running")) is Act.WRITE
+    assert play.pass_(906, roles("Running")) is Act.AGREES
+    assert play.pass_(966, roles("Running")) is Act.AGREES
+    assert not play.troubles
+    play.foreign(LOST)
+    assert play.judge(971, roles("Running")).wait == timedelta(minutes=10)
+
+
+def test_pass_is_due_when_the_wait_ends():
+    """Else it would be over at the next change only."""
+    assert fought().judge(12, roles("Running")).wait == timedelta(seconds=50)
+
+
+def test_others_that_write_what_we_want_are_no_opponents():
+    """A controller that computes the same status is sooner now and then."""
+    play = Play(whole=True)
+    for second, state in enumerate(["Creating", "Running"] * 10):
+        assert play.pass_(second, roles(state)) is (Act.AGREES if second else Act.WRITE)
+        play.foreign(roles("Running" if state == "Creating" else "Creating"))
+    assert not play.troubles
+
+
+def test_nothing_is_written_over_our_own_write_that_the_watch_has_not_brought():
+    """Not even if more has changed since: the next frame is on its way."""
+    play = Play()
+    assert play.pass_(0, roles("Creating"), frame=False) is Act.WRITE
+    assert play.pass_(1, roles("Creating")) is Act.WAIT
+    assert play.pass_(2, roles("Running")) is Act.WAIT
+    play.look()
+    assert play.pass_(3, roles("Running")) is Act.WRITE
+    assert len(play.writes) == 2
+
+
+def test_watch_that_never_brings_our_write_is_not_waited_for():
+    """A cluster put back from a backup: after two minutes the write is made anew."""
+    play = Play()
+    play.pass_(0, roles("Running"), frame=False)
+    play.seen = LOST, 1
+    assert play.judge(1, roles("Running")).act is Act.WAIT
+    assert play.judge(120, roles("Running")).act is Act.WAIT
+    assert play.judge(121, roles("Running")).act is Act.WRITE
+
+
+def test_change_that_the_watch_brings_together_with_our_write_is_seen():
+    """The opponent puts back exactly what was there, before we see our own version."""
+    play = Play()
+    for second in range(2):
+        assert play.pass_(second, roles("Running"), frame=False) is Act.WRITE
+        play.foreign(LOST)
+    assert play.pass_(2, roles("Running")) is Act.STAND_BACK
+
+
+def test_change_is_counted_once_although_our_answer_comes_after_it():
+    """The answer to what was written before it tells nothing new of it."""
+    play = Play()
+    play.pass_(0, roles("Creating"))
+    play.pass_(100, roles("Running"), frame=False, answer=False)
+    play.foreign(LOST)
+    assert play.judge(101, roles("Running")).act is Act.WRITE
+    play.answer = play.late
+    assert play.judge(102, roles("Running")).act is Act.WRITE
+    assert not play.troubles
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_field_that_is_dropped_is_tried_ever_more_seldom(whole):
+    """The CRD lacks it: noticed, told, and not written again and again."""
+    play = Play(whole=whole, drops=("roleStatuses",))
+    for second in range(3000):
+        play.pass_(second, roles("Running"))
+    assert play.writes == [0, 61, 182, 423, 904, 1505, 2106, 2707]
+    (trouble,) = play.troubles
+    assert (trouble.kind, trouble.fields) == (TroubleKind.PRUNED, ("status.roleStatuses",))
+
+
+def test_rest_of_the_status_is_written_although_a_field_is_dropped():
+    """An older CRD lacks one field; the others are kept up to date."""
+    play = Play(whole=True, drops=("roleStatuses",))
+    for second in range(10):
+        play.pass_(second, {**roles("Running"), "replicas": second + 1})
+        assert play.stored["replicas"] == second + 1
+    assert len(play.writes) == 10
+    assert play.troubles
+
+
+def test_field_that_was_added_to_the_crd_is_written_at_the_next_try():
+    """And the trouble is over."""
+    play = Play(drops=("roleStatuses",))
+    play.pass_(0, roles("Running"))
+    assert play.judge(1, roles("Running")).wait == timedelta(seconds=60)
+    play.drops = ()
+    assert play.pass_(62, roles("Running")) is Act.WRITE
+    assert play.pass_(63, roles("Running")) is Act.AGREES
+    assert not play.troubles
+
+
+def test_refusal_for_a_missing_field_counts_as_dropping_it():
+    """Newer API servers store nothing then; what was ours before stays ours."""
+    play = Play()
+    play.judge(0, roles("Running"))
+    play.answer = Answer(1, "1", "1", None, "asked", pruned=("roleStatuses",))
+    verdict = play.judge(1, roles("Running"))
+    assert (verdict.act, verdict.left_out) == (Act.AGREES, ())
+    assert play.troubles
+
+
+def test_status_that_the_server_stores_in_other_words_is_not_written_again():
+    """A field within a condition may be dropped, or a list put into another order."""
+    play = Play()
+    play.pass_(0, roles("Running", "Creating"))
+    swapped = {**play.stored, "roleStatuses": play.stored["roleStatuses"][::-1]}
+    play.stored = swapped
+    play.answer = Answer(1, "1", "2", digest(our_share(swapped, whole=False)), play.answer.asked)
+    play.look()
+    assert play.pass_(1, roles("Running", "Creating")) is Act.AGREES
+    assert play.pass_(2, roles("Running", "Running")) is Act.WRITE
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["Creating", "Running", "Deleting"]), st.booleans(), st.booleans()
+        ),
+        max_size=30,
+    )
+)
+def test_our_own_writes_are_never_taken_for_those_of_others(steps):
+    """However our status changes, and whichever of answer and watch frame comes first."""
+    play = Play(roles("NotFound"))
+    for second, (state, frame, answer) in enumerate(steps):
+        play.pass_(second, roles(state), frame=frame, answer=answer)
+        assert not play.troubles
+        assert not play.memory.changes
+        if not answer and second % 2:
+            play.answer = getattr(play, "late", None)
+        if not frame and second % 3:
+            play.look()
+
+
+def test_memory_ends_with_the_object():
+    """Thousands of ModelServings that come and go cost nothing."""
+    claims = [Claim(f"u{index}", "1", typed(LOST), roles("Running")) for index in range(5)]
+    first = judge_all({}, claims, {}, at(0), whole=False, resync=RESYNC)
+    assert set(first.memory) == set(first.verdicts) == {f"u{index}" for index in range(5)}
+    second = judge_all(first.memory, claims[:1], {}, at(1), whole=False, resync=RESYNC)
+    assert set(second.memory) == {"u0"}

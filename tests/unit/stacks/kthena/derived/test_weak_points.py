@@ -1,0 +1,321 @@
+"""The weak points of upstream's status (Kthena sheet, section 7) that ours is free of."""
+
+from itertools import permutations
+
+import msgspec
+import pytest
+
+from reporter.stacks.kthena.derived import derive
+from tests.unit.probes.building import NOW
+from tests.unit.stacks.kthena.derived.building import (
+    DECODE,
+    PREFILL,
+    A,
+    B,
+    controller_revision,
+    counters,
+    derived,
+    differs,
+    facts,
+    group,
+    instance,
+    kept,
+    modelserving,
+    of_type,
+    pod,
+    pod_group,
+    revisions,
+    role,
+    stored,
+    truth,
+)
+
+UP = pod_group("m-0")
+V2 = role("decode", image="v2")
+RECORDED = {"currentRevision": A, "updateRevision": A}
+EARLIER = "2026-11-20T10:00:00Z"
+
+
+def of(serving, *objects):
+    return derived(serving, *objects).status
+
+
+def true(status):
+    return [type_ for type_, value in truth(status).items() if value == "True"]
+
+
+def after(serving, *moments):
+    """The status after several moments, each of which was written."""
+    for objects in moments:
+        serving = stored(serving, of(serving, *objects))
+    return serving["status"]
+
+
+ONE_OF_TWO = [*group(0, DECODE), *group(1, DECODE, state="Creating")]
+NONE_OF_TWO = [*group(0, DECODE, state="Creating"), *group(1, DECODE, state="Creating")]
+BOTH_OF_TWO = [*group(0, DECODE), *group(1, DECODE)]
+TWO = modelserving(DECODE, replicas=2)
+
+
+def test_w1_the_message_is_refreshed_while_the_condition_stays_true():
+    found = of_type(after(TWO, NONE_OF_TWO, ONE_OF_TWO), "Progressing")
+    assert (found["status"], found["message"]) == ("True", "Some groups is progressing: [1]")
+
+
+def test_w1_the_time_stays_while_the_condition_stays_true():
+    serving = stored(TWO, of(TWO, *NONE_OF_TWO))
+    for each in serving["status"]["conditions"]:
+        each["lastTransitionTime"] = EARLIER
+    found = of_type(of(serving, *ONE_OF_TWO), "Progressing")
+    assert found["lastTransitionTime"] == EARLIER
+
+
+def test_w2_ordinals_and_not_positions_are_named():
+    status = of(
+        modelserving(V2, replicas=2, generation=2),
+        *group(3, DECODE, state="Creating"), *group(7, V2, revision=B), *kept(DECODE),
+    )  # fmt: skip
+    assert of_type(status, "UpdateInProgress")["message"] == (
+        "Some groups is progressing: [3], Updated Groups are: [7]"
+    )
+
+
+def test_updated_groups_that_are_deleted_are_not_named():
+    groups = [*group(0, DECODE), *group(1, V2, revision=B)]
+    going = group(2, V2, state="Deleting", revision=B)
+    status = of(modelserving(V2, replicas=2), *groups, *going, *kept(DECODE))
+    assert of_type(status, "UpdateInProgress")["message"] == (
+        "Some groups is progressing: [2], Updated Groups are: [1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("objects", "type_", "reason", "message"),
+    [
+        (ONE_OF_TWO, "Available", "GroupsNotReady", "Serving groups that are not ready: [1]"),
+        (BOTH_OF_TWO, "Progressing", "AllGroupsReady", "No Serving group is progressing"),
+        (
+            BOTH_OF_TWO, "UpdateInProgress", "NoGroupToUpdate",
+            "No Serving group is to be updated",
+        ),
+        (
+            [*ONE_OF_TWO, *group(2, DECODE)], "Available", "GroupsNotReady",
+            "Serving groups that are not ready: [1]",
+        ),
+        ([*BOTH_OF_TWO, *group(2, DECODE)], "Available", "TooManyGroups",
+         "3 Serving groups exist, 2 wanted"),
+    ],
+)  # fmt: skip
+def test_w3_a_losing_condition_says_what_is_true_now(objects, type_, reason, message):
+    found = of_type(of(TWO, *objects), type_)
+    assert (found["status"], found["reason"], found["message"]) == ("False", reason, message)
+
+
+def test_w3_a_losing_condition_has_the_time_of_its_transition():
+    serving = stored(TWO, of(TWO, *BOTH_OF_TWO))
+    for each in serving["status"]["conditions"]:
+        each["lastTransitionTime"] = EARLIER
+    status = of(serving, *ONE_OF_TWO)
+    assert "lastTransitionTime" not in of_type(status, "Available")
+    written = stored(serving, status)["status"]
+    assert of_type(written, "Available")["lastTransitionTime"] == f"{NOW:%Y-%m-%dT%H:%M:%SZ}"
+    assert of_type(written, "UpdateInProgress")["lastTransitionTime"] == EARLIER
+
+
+def test_w3_while_an_update_is_in_progress_progressing_says_so():
+    status = of(modelserving(V2, generation=2), *group(0, DECODE, state="Deleting"), *kept(DECODE))
+    assert of_type(status, "Progressing")["reason"] == "GroupsUpdating"
+
+
+def test_w4_progressing_and_update_in_progress_are_never_both_true():
+    """The end of a rollout; upstream has both True from the last old group on."""
+    serving = modelserving(V2, replicas=2, generation=2)
+    moments = (
+        [*group(0, DECODE), *group(1, DECODE, state="Deleting")],
+        [*group(0, DECODE), *group(1, V2, state="Creating", revision=B)],
+        [*group(0, DECODE, state="Deleting"), *group(1, V2, revision=B)],
+        [*group(0, V2, state="Creating", revision=B), *group(1, V2, revision=B)],
+        [*group(0, V2, revision=B), *group(1, V2, revision=B)],
+    )
+    seen = []
+    for objects in moments:
+        serving = stored(serving, of(serving, *objects, *kept(DECODE)))
+        seen += [true(serving["status"])]
+    assert seen == [
+        ["UpdateInProgress"], ["UpdateInProgress"], ["UpdateInProgress"],
+        ["Progressing"], ["Available"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("partition", [None, 0, 1, "50%"])
+def test_w5_in_the_steady_state_there_is_nothing_to_write(partition):
+    serving = modelserving(DECODE, replicas=2, partition=partition)
+    written = stored(serving, of(serving, *BOTH_OF_TWO, *kept(DECODE)))
+    known = facts(written, *BOTH_OF_TWO, *kept(DECODE))
+    assert not differs(known.modelserving.status, derive(known).status)
+
+
+def test_w6_current_revision_waits_for_the_last_old_group_to_be_gone():
+    serving = modelserving(V2, replicas=2, generation=2, status=RECORDED)
+    new = [*group(1, V2, revision=B), *kept(DECODE)]
+    assert revisions(of(serving, *group(0, DECODE, state="Deleting"), *new)) == "A/B"
+    assert revisions(of(serving, *new)) == "B/B"
+
+
+def test_w7_a_new_modelserving_without_replicas_has_a_status():
+    status = of(modelserving(DECODE, replicas=0))
+    assert (counters(status), true(status)) == ("0/0/0/0", ["Available"])
+    assert status["observedGeneration"] == 1
+
+
+def test_w9_an_old_group_with_other_roles_can_become_running_again():
+    serving = modelserving(V2, PREFILL, partition=1, generation=2)
+    revision = kept(role("decode", 2), revisions=[A])
+    unready = [*instance("m-0", "decode-0"), *instance("m-0", "decode-1", "starting"), UP]
+    ready = [*instance("m-0", "decode-0"), *instance("m-0", "decode-1"), UP]
+    assert of(serving, *unready, *revision)["availableReplicas"] == 0
+    assert of(serving, *ready, *revision)["availableReplicas"] == 1
+
+
+@pytest.mark.parametrize("state", ["not ready any more", "unknown", "starting", "pending"])
+def test_w10_readiness_that_is_lost_counts_at_once(state):
+    written = after(modelserving(DECODE), group(0, DECODE), [*instance("m-0", "decode-0", state)])
+    assert (written["availableReplicas"], true(written)) == (0, ["Progressing"])
+
+
+def test_w12_during_a_role_rolling_update_a_group_is_not_available():
+    serving = modelserving(role("decode", 2, image="v2"), by_role=True, generation=2)
+    pods = [*instance("m-0", "decode-0"), *instance("m-0", "decode-1", "terminating"), UP]
+    status = of(serving, *pods, *kept(role("decode", 2), revisions=[A]))
+    assert (status["availableReplicas"], true(status)) == (0, ["UpdateInProgress"])
+
+
+def test_w13_terminating_pods_complete_no_instance():
+    pods = [pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, "terminating")]
+    assert of(modelserving(PREFILL), *pods, UP)["availableReplicas"] == 0
+
+
+def test_w13_pods_of_a_former_modelserving_complete_no_instance():
+    pods = [pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, uid="uid-of-the-former")]
+    assert of(modelserving(PREFILL), *pods, UP)["availableReplicas"] == 0
+
+
+def test_w13_revisions_of_a_former_modelserving_say_nothing():
+    former = controller_revision(B, V2, uid="uid-of-the-former")
+    status = of(modelserving(V2, status=RECORDED), *group(0, DECODE), former)
+    assert revisions(status) == "A/A"
+
+
+@pytest.mark.parametrize(
+    ("objects", "replicas"),
+    [
+        ([], 1),
+        (group(0, DECODE), 2),
+        ([*group(0, DECODE), *group(1, DECODE)], 1),
+        (group(0, DECODE), 0),
+    ],
+)
+def test_w17_available_needs_as_many_groups_as_are_wanted(objects, replicas):
+    assert true(of(modelserving(DECODE, replicas=replicas), *objects)) == ["Progressing"]
+
+
+def test_w17_groups_that_do_not_exist_yet_are_named():
+    status = of(modelserving(DECODE, replicas=4), *group(1, DECODE), *group(9, DECODE))
+    assert of_type(status, "Progressing")["message"] == "Some groups is progressing: [0 2]"
+
+
+def test_w17_groups_that_are_too_many_are_told():
+    status = of(modelserving(DECODE), *group(0, DECODE), *group(1, DECODE))
+    assert of_type(status, "Progressing")["message"] == (
+        "Some groups is progressing: [], 2 Serving groups exist, 1 wanted"
+    )
+
+
+def test_w18_groups_that_partition_protects_are_no_update_in_progress():
+    """Both groups are old, one is protected; upstream compares how many with the partition."""
+    serving = modelserving(V2, replicas=2, partition=1, generation=2)
+    last_step = [*group(0, DECODE), *group(1, DECODE, state="Deleting")]
+    done = [*group(0, DECODE), *group(1, V2, state="Creating", revision=B)]
+    broken = [*group(0, DECODE, state="Creating"), *group(1, V2, revision=B)]
+    assert true(of(serving, *last_step, *kept(DECODE))) == ["UpdateInProgress"]
+    assert true(of(serving, *done, *kept(DECODE))) == ["Progressing"]
+    assert true(of(serving, *broken, *kept(DECODE))) == ["Progressing"]
+
+
+def test_w18_partition_protects_by_position_and_not_by_count():
+    """One old group, outside of the protected first place: upstream says Progressing."""
+    serving = modelserving(V2, replicas=2, partition=1, generation=2)
+    objects = [*group(0, V2, revision=B), *group(5, DECODE, state="Creating")]
+    assert true(of(serving, *objects, *kept(DECODE))) == ["UpdateInProgress"]
+
+
+def test_w19_generation_and_revision_are_of_the_same_object():
+    """The generation that is acknowledged is the one whose roles were compared."""
+    revision = kept(DECODE)
+    before = of(modelserving(DECODE, generation=1), *group(0, DECODE), *revision)
+    now = of(modelserving(V2, generation=2), *group(0, DECODE), *revision)
+    assert (before["observedGeneration"], revisions(before)) == (1, "A/A")
+    assert (now["observedGeneration"], revisions(now)) == (2, "A/B")
+
+
+def test_w20_computing_a_status_changes_nothing():
+    known = facts(TWO, *ONE_OF_TWO, *kept(DECODE))
+    before = msgspec.json.encode(known)
+    assert derive(known) == derive(known)
+    assert msgspec.json.encode(known) == before
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_w22_a_tie_for_the_current_revision_is_decided_by_the_lowest_ordinal(order):
+    third = role("decode", image="v3")
+    serving = modelserving(third, replicas=3, generation=3)
+    groups = [group(0, V2, revision=B), group(1, DECODE), group(2, third, revision="ccc")]
+    objects = [each for place in order for each in groups[place]]
+    status = of(serving, *objects, *kept(DECODE), controller_revision("ccc", third))
+    assert status["currentRevision"] == B
+
+
+@pytest.mark.parametrize(("recorded", "expected"), [(A, A), (B, B), ("zzz", B), ("", B)])
+def test_the_current_revision_on_record_stays_while_a_group_is_on_it(recorded, expected):
+    third = role("decode", image="v3")
+    serving = modelserving(third, replicas=3, status={"currentRevision": recorded})
+    groups = [*group(0, DECODE), *group(1, V2, revision=B), *group(2, V2, revision=B)]
+    status = of(serving, *groups, *kept(DECODE), controller_revision("ccc", third))
+    assert (status["currentRevision"], status["updateRevision"]) == (expected, "ccc")
+
+
+ENTRY = "modelserving.volcano.sh/entry=true,modelserving.volcano.sh/name=m"
+
+
+@pytest.mark.parametrize(
+    ("roles", "objects", "expected"),
+    [
+        ([PREFILL, DECODE], [UP, *instance("m-0", "decode-0")], "decode-0"),
+        ([role("prefill", 0), DECODE], [], "decode-0"),
+        ([role("prefill", 0), DECODE], [UP, *instance("m-0", "decode-0")], "decode-0"),
+        ([role("decode", 2)], [UP, *instance("m-0", "decode-1")], "decode-1"),
+        ([role("decode", 2)], [UP, *instance("m-0", "decode-0", "terminating"),
+                               *instance("m-0", "decode-1")], "decode-0"),
+        ([role("decode", 2)], [*instance("m-0", "decode-1"), *instance("m-1", "decode-1"),
+                               *instance("m-0", "decode-0")], "decode-1"),
+        ([role("decode", 2)], [*group(0, DECODE, state="Deleting"),
+                               *instance("m-1", "decode-1")], "decode-1"),
+        ([PREFILL], [UP, pod("m-0", "prefill-0", 1)], "prefill-0"),
+        ([role("prefill", 0)], [], "prefill-0"),
+    ],
+    ids=[
+        "first role is away", "first role has no replicas", "and there are pods",
+        "instance 0 is away", "a pod that goes is still selected", "what most groups have", "a group that goes does not count",
+        "no entry pod", "nothing is wanted",
+    ],
+)  # fmt: skip
+def test_w23_the_selector_names_an_instance_that_is_there(roles, objects, expected):
+    role_name = expected.partition("-")[0]
+    prefix = "modelserving.volcano.sh/"
+    assert of(modelserving(*roles), *objects)["labelSelector"] == (
+        f"{ENTRY},{prefix}role-id={expected},{prefix}role={role_name}"
+    )
+
+
+def test_w23_without_roles_nothing_is_selected():
+    assert "labelSelector" not in of(modelserving())

@@ -1,0 +1,212 @@
+"""The status of one ModelServing, its other writers and its CRD, on an API server.
+
+It is the sandbox; or, to compare the two, the real one that KUBECONFIG reaches if
+STATUS_REPORTER_API_URL is set.
+"""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from lab.sandbox import Sandbox
+from reporter.kube.client import connect
+from reporter.kube.errors import NotFound
+from reporter.stacks.kthena.derived.ownership_memory import TroubleKind
+from tests.unit.stacks.kthena.statuses.building import entry, roles
+from tests.unit.stacks.kthena.statuses.definition import PLURAL, definition
+from tests.unit.stacks.kthena.statuses.owner import Owner
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CONDITION = {"type": "Available", "status": "True", "reason": "AllGroupsReady", "message": "m"}
+BOTH = ("roleStatuses", "roleStatusesOmitted")
+
+
+@pytest.fixture
+def owner(tmp_path: Path):
+    """Open an owner of ModelServing `m` under a CRD: `async with owner(whole=True) as at`."""
+
+    @asynccontextmanager
+    async def open_owner(*, whole: bool, without: tuple[str, ...] = ()) -> AsyncIterator[Owner]:
+        async with AsyncExitStack() as stack:
+            kubeconfig = None
+            if not os.environ.get("STATUS_REPORTER_API_URL"):
+                kubeconfig = tmp_path / "config"
+                sandbox = await stack.enter_async_context(Sandbox())
+                sandbox.write_kubeconfig(kubeconfig)
+            client = await stack.enter_async_context(await connect(kubeconfig=kubeconfig))
+            namespace = f"serving-{uuid.uuid4().hex[:8]}"
+            at = Owner(client, namespace, whole=whole)
+            await at.send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+            await at.send("POST", CRDS, definition(without))
+            try:
+                await _eventually_made(at)
+                task = asyncio.create_task(at.writer.run())
+                yield at
+                task.cancel()
+            finally:
+                await _delete_definition(at)
+
+    return open_owner
+
+
+async def _eventually_made(at: Owner) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await at.make()
+            except NotFound:
+                await asyncio.sleep(0.05)
+            else:
+                return
+
+
+async def _delete_definition(at: Owner) -> None:
+    await at.send("DELETE", f"{CRDS}/{PLURAL}")
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await at.send("GET", f"{CRDS}/{PLURAL}")
+            except NotFound:
+                return
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_status_is_written_on_change_only(owner, whole):
+    """Whatever else is wanted in between comes in the order in which it is wanted."""
+    async with owner(whole=whole) as at:
+        steps = [
+            roles("Creating"),
+            roles("Creating", "Running"),
+            {"roleStatuses": [entry(1, "Running"), entry(0, "Running"), entry(2, "Creating")]},
+            {"roleStatuses": [entry(2, "Running")], "roleStatusesOmitted": 7},
+            {},
+            roles("NotFound"),
+        ]
+        for second, wanted in enumerate(steps):
+            assert await at.pass_(second, wanted) == ["written"]
+            assert await at.status() == wanted
+            assert await at.pass_(second, wanted) == []
+        assert not at.troubles
+
+
+async def test_whole_status_has_conditions_with_times(owner):
+    """And fields that nobody wants are gone."""
+    async with owner(whole=True) as at:
+        await at.patch({"replicas": 5})
+        await at.pass_(0, roles("Running", conditions=[CONDITION]))
+        stamped = {**CONDITION, "lastTransitionTime": "2026-11-20T12:00:00Z"}
+        assert await at.status() == roles("Running", conditions=[stamped])
+        assert await at.pass_(1, roles("Running", conditions=[CONDITION])) == []
+
+
+async def test_rest_of_the_status_stays_with_its_controller(owner):
+    """Beside it, only the roles are ours."""
+    async with owner(whole=False) as at:
+        await at.replace({"replicas": 5})
+        await at.pass_(0, roles("Running", replicas=1))
+        assert await at.status() == roles("Running", replicas=5)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_controller_that_replaces_the_whole_status_is_not_fought(owner, whole):
+    """It does not know our field; we write twice, stand back, and say whom we met.
+
+    Who only removes a field of ours owns none, so nobody knows who it was.
+    """
+    async with owner(whole=whole) as at:
+        wanted = roles("Running", replicas=1)
+        for second in range(60):
+            if await at.pass_(second, wanted):
+                await at.replace({"replicas": 1})
+        assert at.outcomes == ["written"] * 2
+        (trouble,) = at.troubles
+        assert (trouble.kind, trouble.manager) == (TroubleKind.CONTESTED, "" if whole else "kthena")
+        assert await at.pass_(62, wanted) == ["written"]
+        assert await at.pass_(63, wanted) == []
+        assert await at.pass_(123, wanted) == []
+        assert not at.troubles
+
+
+async def test_entries_that_somebody_else_writes_too_can_go(owner):
+    """Such as we did ourselves before the setting was changed from full to roles."""
+    async with owner(whole=False) as at:
+        await at.replace(roles("Creating", "Creating"))
+        assert await at.pass_(0, roles("Running", "Running")) == ["written"]
+        assert await at.pass_(1, roles("Running")) == ["refused", "written"]
+        assert await at.pass_(2, roles("Running")) == ["written"]
+        assert await at.status() == roles("Running")
+        assert await at.pass_(3, roles("Running")) == []
+        assert not at.troubles
+
+
+async def test_entries_that_a_put_of_ours_left_can_go_though_they_never_changed(owner):
+    """Nothing of them is invalid once we apply them no more: an apply leaves them as they are."""
+    async with owner(whole=False) as at:
+        await at.replace(roles("Running", "Running", roleStatusesOmitted=3, replicas=1))
+        for second in range(3):
+            assert await at.pass_(second, roles("Running")) == ["written"]
+        assert await at.status() == roles("Running", replicas=1)
+        assert await at.pass_(3, roles("Running")) == []
+        assert await at.pass_(4, {}) == ["written"]
+        assert (await at.status()).get("roleStatuses", []) == []
+        assert not at.troubles
+
+
+@pytest.mark.parametrize(
+    "left", [roles("Running", "Running"), roles("Running", roleStatusesOmitted=3)]
+)
+async def test_what_an_apply_of_ours_changes_nothing_of_can_go(owner, left):
+    async with owner(whole=False) as at:
+        await at.pass_(0, roles("Running"))
+        await at.replace(left)
+        for second, outcome in enumerate(["unchanged", "written", "written"]):
+            assert await at.pass_(second, roles("Running")) == [outcome]
+        assert await at.status() == roles("Running")
+
+
+@pytest.mark.parametrize("without", [BOTH, BOTH[:1]])
+@pytest.mark.parametrize("whole", [True, False])
+async def test_definition_without_the_roles(owner, whole, without):
+    """Noticed and told, not looped on, and in full mode the rest is written all the same."""
+    async with owner(whole=whole, without=without) as at:
+        wanted = roles("Running", replicas=1)
+        assert await at.pass_(0, wanted) == ["pruned"]
+        for second in range(1, 60):
+            assert await at.pass_(second, wanted) == []
+        (trouble,) = at.troubles
+        assert (trouble.kind, trouble.fields) == (TroubleKind.PRUNED, ("status.roleStatuses",))
+        assert await at.status() == ({"replicas": 1} if whole else {})
+        assert await at.pass_(62, wanted) == ["pruned"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_definition_with_the_roles_but_not_their_number(owner, whole):
+    """What it has is written."""
+    async with owner(whole=whole, without=BOTH[1:]) as at:
+        wanted = roles("Running", roleStatusesOmitted=2)
+        await at.pass_(0, wanted)
+        await at.pass_(1, wanted)
+        assert await at.pass_(2, wanted) == []
+        assert await at.status() == roles("Running")
+        (trouble,) = at.troubles
+        assert trouble.fields == ("status.roleStatusesOmitted",)
+
+
+async def test_change_of_the_spec_is_no_change_of_ours(owner):
+    """Another version alone is no reason to write, nor a fight."""
+    async with owner(whole=True) as at:
+        wanted = roles("Running")
+        await at.pass_(0, wanted)
+        for second in range(1, 5):
+            document = await at.document()
+            document["spec"]["replicas"] = second
+            path = f"{at._path}/m"
+            await at.send("PUT", path, document)
+            assert await at.pass_(second, wanted) == []
+        assert not at.troubles

@@ -1,0 +1,124 @@
+"""Writes of a ModelServing's status, against the API server's rules."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from lab.sandbox import Sandbox
+from lab.sandbox.access import Rule
+from reporter.catalogue.resources import MODELSERVINGS
+from reporter.kube.client import connect
+from reporter.kube.errors import Conflict, Forbidden, Invalid, NotFound
+from reporter.stacks.kthena.statuses.requests import FIELD_MANAGER, FieldsUndeclared, KubeStatuses
+from tests.unit.stacks.kthena.statuses.building import roles
+from tests.unit.stacks.kthena.statuses.definition import PLURAL, definition, modelserving
+
+NS = "serving"
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with Sandbox() as server:
+        server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}})
+        yield server
+
+
+@pytest.fixture
+async def statuses(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[KubeStatuses]:
+    sandbox.write_kubeconfig(tmp_path / "config")
+    async with await connect(kubeconfig=tmp_path / "config") as client:
+        yield KubeStatuses(client)
+
+
+def made(sandbox: Sandbox, **crd):
+    """A ModelServing `m`: its reference and version."""
+    sandbox.create(definition(**crd))
+    stored = sandbox.create(modelserving("m", NS))
+    ref = MODELSERVINGS.ref_named(NS, "m")
+    return ref, stored["metadata"]["resourceVersion"], stored["metadata"]["uid"]
+
+
+async def test_whole_status_is_replaced_and_nothing_else(statuses, sandbox):
+    """Name, version and status are enough; spec and labels stay as they are."""
+    ref, version, _ = made(sandbox)
+    before = sandbox.get(PLURAL, "m", namespace=NS)
+    status = roles("Running", replicas=1)
+    answer = await statuses.replace_status(MODELSERVINGS, ref, status, resource_version=version)
+    after = sandbox.get(PLURAL, "m", namespace=NS)
+    assert after["status"] == status
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["labels"] == before["metadata"]["labels"]
+    assert answer.object.metadata.resource_version == after["metadata"]["resourceVersion"]
+    assert answer.fields == {"replicas", "roleStatuses"}
+
+
+async def test_roles_are_applied_beside_what_others_own(statuses, sandbox):
+    """With force and under our own name; who else writes the status is told."""
+    ref, _, _ = made(sandbox)
+    status = {"status": {"replicas": 3, **roles("Creating")}}
+    patched = sandbox.patch(PLURAL, "m", status, namespace=NS, subresource="status")
+    version = patched["metadata"]["resourceVersion"]
+    answer = await statuses.apply_status(
+        MODELSERVINGS, ref, roles("Running"), resource_version=version
+    )
+    after = sandbox.get(PLURAL, "m", namespace=NS)
+    assert after["status"] == {"replicas": 3, **roles("Running")}
+    managers = {each["manager"] for each in after["metadata"]["managedFields"]}
+    assert FIELD_MANAGER in managers
+    (theirs,) = managers - {FIELD_MANAGER}
+    assert answer.object.status_manager_beside(FIELD_MANAGER) == theirs
+
+
+@pytest.mark.parametrize("method", ["replace_status", "apply_status", "release_status"])
+async def test_nothing_is_written_over_another_version(statuses, sandbox, method):
+    """What was derived from an older state is not written."""
+    ref, version, _ = made(sandbox)
+    sandbox.patch(PLURAL, "m", {"spec": {"replicas": 5}}, namespace=NS)
+    with pytest.raises(Conflict):
+        await getattr(statuses, method)(
+            MODELSERVINGS, ref, roles("Running"), resource_version=version
+        )
+    assert "status" not in sandbox.get(PLURAL, "m", namespace=NS)
+
+
+@pytest.mark.parametrize("method", ["replace_status", "apply_status", "release_status"])
+async def test_refusals_are_told_apart(statuses, sandbox, method):
+    """The writer has another answer to each of these."""
+    ref, version, _ = made(sandbox)
+    write = getattr(statuses, method)
+    with pytest.raises(Invalid):
+        await write(MODELSERVINGS, ref, {"replicas": "many"}, resource_version=version)
+    gone = MODELSERVINGS.ref_named(NS, "gone")
+    with pytest.raises(NotFound):
+        await write(MODELSERVINGS, gone, roles("Running"), resource_version=version)
+    sandbox.access.deny(Rule(resources=("modelservings/status",)))
+    with pytest.raises(Forbidden):
+        await write(MODELSERVINGS, ref, roles("Running"), resource_version=version)
+
+
+async def test_fields_that_the_definition_lacks_are_named(statuses, sandbox):
+    """An apply stores nothing then, a PUT stores the rest."""
+    ref, version, _ = made(sandbox, without=("roleStatuses", "roleStatusesOmitted"))
+    with pytest.raises(FieldsUndeclared) as caught:
+        await statuses.apply_status(MODELSERVINGS, ref, roles("Running"), resource_version=version)
+    assert caught.value.fields == {"roleStatuses"}
+    answer = await statuses.replace_status(
+        MODELSERVINGS, ref, roles("Running", replicas=1), resource_version=version
+    )
+    assert answer.fields == {"replicas"}
+
+
+async def test_roles_are_released_whoever_owns_them(statuses, sandbox):
+    """What is left then is not ours, and stays."""
+    ref, version, _ = made(sandbox)
+    status = roles("Running", replicas=1)
+    answer = await statuses.replace_status(MODELSERVINGS, ref, status, resource_version=version)
+    answer = await statuses.release_status(
+        MODELSERVINGS,
+        ref,
+        {"roleStatuses": None},
+        resource_version=answer.object.metadata.resource_version,
+    )
+    assert answer.fields == {"replicas"}
+    assert answer.object.status.role_statuses is None

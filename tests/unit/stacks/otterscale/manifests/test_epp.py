@@ -1,0 +1,280 @@
+"""The endpoint picker and its configuration (OtterScale sheet 2.5 to 2.7)."""
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from reporter.stacks.otterscale.manifests import epp_config, labels
+from tests.unit.stacks.otterscale.manifests.building import OPERATOR, container, document, service
+
+UNIFIED = "3aee930c4fc2cf8c749623ba30a077bd93d5cca0c6513c87a5fe3427b089f2f1"
+DISAGGREGATED = "da2206ceec8c17d0eef3714ea7387e412c7b565661113eef5c0d0fd2b083eb23"
+
+
+def picked(**picker):
+    return service(inferencePool={"endpointPicker": picker})
+
+
+def deployment(service_, operator=OPERATOR):
+    return document(service_, "Deployment", "qwen3-epp", operator)
+
+
+def epp(service_, operator=OPERATOR):
+    return container(service_, "epp", "epp", operator)
+
+
+@pytest.mark.parametrize("made", [service(), picked()], ids=["default", "explicit"])
+def test_deployment(made):
+    spec = deployment(made)["spec"]
+    assert {*spec} == {"replicas", "selector", "strategy", "template"}
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    assert spec["selector"]["matchLabels"] == labels.epp_deployment_selector("qwen3")
+    metadata = spec["template"]["metadata"]
+    assert metadata["labels"] == labels.epp_pods("qwen3", "devel")
+    assert metadata["annotations"] == {"checksum/config": UNIFIED}
+    pod = spec["template"]["spec"]
+    assert {key: pod[key] for key in pod if key != "containers"} == {
+        "serviceAccountName": "qwen3-epp",
+        "terminationGracePeriodSeconds": 130,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumes": [
+            {"name": "epp-config", "configMap": {"name": "qwen3-epp-config", "optional": True}}
+        ],
+    }
+
+
+@pytest.mark.parametrize("made", [service(), picked()], ids=["default", "explicit"])
+def test_container(made):
+    assert epp(made) == {
+        "name": "epp",
+        "image": "ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0",
+        "imagePullPolicy": "IfNotPresent",
+        "args": [
+            "--pool-name=qwen3",
+            "--pool-namespace=models",
+            "--pool-group=inference.networking.k8s.io",
+            "--config-file=/config/default-plugins.yaml",
+            "--grpc-port=9002",
+            "--zap-encoder=json",
+            "--tracing=false",
+        ],
+        "env": [
+            {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        ],
+        "resources": {
+            "requests": {"cpu": "4", "memory": "8Gi"},
+            "limits": {"memory": "16Gi"},
+        },
+        "ports": [
+            {"name": "grpc-ext-proc", "containerPort": 9002, "protocol": "TCP"},
+            {"name": "grpc-health", "containerPort": 9003, "protocol": "TCP"},
+            {"name": "http-metrics", "containerPort": 9090, "protocol": "TCP"},
+        ],
+        "volumeMounts": [{"name": "epp-config", "mountPath": "/config", "readOnly": True}],
+        "readinessProbe": probe("inference-extension", 0, 2),
+        "livenessProbe": probe("inference-extension", 5, 10),
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+
+
+def probe(asked, delay, period):
+    return {
+        "grpc": {"port": 9003, "service": asked},
+        "initialDelaySeconds": delay,
+        "periodSeconds": period,
+    }
+
+
+@pytest.mark.parametrize(
+    ("replicas", "readiness", "liveness", "leads"),
+    [
+        (0, "inference-extension", "inference-extension", False),
+        (1, "inference-extension", "inference-extension", False),
+        (2, "readiness", "liveness", True),
+    ],
+)
+def test_replicas(replicas, readiness, liveness, leads):
+    made = picked(replicas=replicas)
+    assert deployment(made)["spec"]["replicas"] == replicas
+    assert epp(made)["readinessProbe"]["grpc"]["service"] == readiness
+    assert epp(made)["livenessProbe"]["grpc"]["service"] == liveness
+    assert ("--ha-enable-leader-election" in epp(made)["args"]) is leads
+
+
+def test_everything_of_the_resource():
+    made = epp(picked(image="epp:v1", port=9100))
+    assert made["image"] == "epp:v1"
+    assert "--grpc-port=9100" in made["args"]
+    assert made["ports"][0]["containerPort"] == 9100
+
+
+def test_name_of_the_pool_is_not_sanitised():
+    made = document(service("a.b"), "Deployment", "a-b-epp")
+    arguments = made["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert arguments[0] == "--pool-name=a.b"
+
+
+DEFAULT = {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ({}, DEFAULT),
+        ({"claims": [{"name": "c"}]}, DEFAULT),
+        ({"limits": {"cpu": "1"}}, {"limits": {"cpu": "1"}}),
+        ({"requests": {"cpu": 1}}, {"requests": {"cpu": 1}}),
+        ({"requests": {}}, {"requests": {}}),
+        (
+            {"requests": {"cpu": 1}, "claims": [{"name": "c"}]},
+            {"requests": {"cpu": 1}, "claims": [{"name": "c"}]},
+        ),
+    ],
+)
+def test_resources_replace_the_default_as_a_whole(given, made):
+    assert epp(picked(resources=given))["resources"] == made
+
+
+FLAGS = (("v", "4"), ("enable-pprof", "true"))
+HA, AUTH_OFF = "--ha-enable-leader-election", "--metrics-endpoint-auth=false"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "settings", "tail"),
+    [
+        (1, {}, ["--tracing=false"]),
+        (1, {"tracing_enabled": True}, ["--tracing=true"]),
+        (1, {"metrics_endpoint_auth": False}, ["--tracing=false", AUTH_OFF]),
+        (2, {}, [HA, "--tracing=false"]),
+        (1, {"epp_flags": FLAGS}, ["--tracing=false", "--enable-pprof=true", "--v=4"]),
+        (
+            2,
+            {"tracing_enabled": True, "metrics_endpoint_auth": False, "epp_flags": FLAGS},
+            [HA, "--tracing=true", AUTH_OFF, "--enable-pprof=true", "--v=4"],
+        ),
+    ],
+)
+def test_end_of_the_arguments(replicas, settings, tail):
+    made = epp(picked(replicas=replicas), replace(OPERATOR, **settings))
+    assert made["args"][6:] == tail
+
+
+def test_tracing():
+    operator = replace(OPERATOR, tracing_enabled=True, tracing_otel_endpoint="http://otel:4317")
+    made = epp(service(), operator)["env"]
+
+    def field(path):
+        return {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}
+
+    assert made[2:] == [
+        {"name": "OTEL_SERVICE_NAME", "value": "gateway-api-inference-extension"},
+        {"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://otel:4317"},
+        {"name": "OTEL_TRACES_EXPORTER", "value": "otlp"},
+        {"name": "OTEL_RESOURCE_ATTRIBUTES_NODE_NAME", "valueFrom": field("spec.nodeName")},
+        {"name": "OTEL_RESOURCE_ATTRIBUTES_POD_NAME", "valueFrom": field("metadata.name")},
+        {
+            "name": "OTEL_RESOURCE_ATTRIBUTES",
+            "value": "k8s.namespace.name=$(NAMESPACE),"
+            "k8s.node.name=$(OTEL_RESOURCE_ATTRIBUTES_NODE_NAME),"
+            "k8s.pod.name=$(OTEL_RESOURCE_ATTRIBUTES_POD_NAME)",
+        },
+        {"name": "OTEL_TRACES_SAMPLER", "value": "parentbased_traceidratio"},
+        {"name": "OTEL_TRACES_SAMPLER_ARG", "value": "0.01"},
+    ]
+    silent = replace(operator, tracing_sampler="", tracing_sampler_arg="")
+    assert epp(service(), silent)["env"] == made[:-2]
+
+
+MODES = [
+    ({}, "default-plugins.yaml", UNIFIED),
+    ({"prefill": {}}, "pd-config.yaml", DISAGGREGATED),
+]
+
+
+@pytest.mark.parametrize(("spec", "key", "checksum"), MODES)
+def test_configuration_is_the_operators_to_the_byte(spec, key, checksum):
+    """The checksums are those of the operator's own texts."""
+    made = service(**spec)
+    data = document(made, "ConfigMap", "qwen3-epp-config")["data"]
+    assert [*data] == [key]
+    assert epp_config.checksum(data) == checksum
+    template = deployment(made)["spec"]["template"]
+    assert template["metadata"]["annotations"] == {"checksum/config": checksum}
+    assert f"--config-file=/config/{key}" in epp(made)["args"]
+
+
+def test_plugins_of_both_modes():
+    unified, apart = (
+        yaml.safe_load(*document(service(**spec), "ConfigMap", "qwen3-epp-config")["data"].values())
+        for spec, _, _ in MODES
+    )
+    assert "featureGates" not in unified
+    assert apart["featureGates"] == ["prepareDataPlugins"]
+    assert weights(unified) == {
+        "default": {
+            "queue-scorer": 2,
+            "kv-cache-utilization-scorer": 2,
+            "prefix-cache-scorer": 3,
+        }
+    }
+    shared = {"max-score-picker": None, "prefix-cache-scorer": 2, "queue-scorer": 1}
+    assert weights(apart) == {
+        "prefill": {"prefill-filter": None, **shared},
+        "decode": {"decode-filter": None, **shared},
+    }
+    parameters = {each["type"]: each.get("parameters") for each in apart["plugins"]}
+    assert parameters["prefix-cache-scorer"] == {
+        "maxPrefixBlocksToMatch": 256,
+        "lruCapacityPerServer": 31250,
+    }
+    assert parameters["prefix-based-pd-decider"] == {"nonCachedTokens": 16}
+    assert parameters["pd-profile-handler"] == {
+        "primaryPort": 0,
+        "deciderPluginName": "prefix-based-pd-decider",
+    }
+
+
+def weights(config):
+    return {
+        profile["name"]: {each["pluginRef"]: each.get("weight") for each in profile["plugins"]}
+        for profile in config["schedulingProfiles"]
+    }
+
+
+def test_checksum_is_over_sorted_keys_and_their_contents():
+    assert epp_config.checksum({"b": "2", "a": "1"}) == epp_config.checksum({"a": "1b2"})
+
+
+@pytest.mark.parametrize(("made", "port"), [(service(), 9002), (picked(port=9100), 9100)])
+def test_service(made, port):
+    assert document(made, "Service", "qwen3-epp")["spec"] == {
+        "selector": labels.epp_selector("qwen3"),
+        "ports": [
+            {"name": "grpc-ext-proc", "port": port, "targetPort": port, "protocol": "TCP"},
+            {"name": "http-metrics", "port": 9090, "targetPort": 9090, "protocol": "TCP"},
+        ],
+    }
+
+
+def test_service_account_has_labels_only():
+    assert document(service(), "ServiceAccount", "qwen3-epp") == {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {
+            "name": "qwen3-epp",
+            "namespace": "models",
+            "labels": labels.epp_metadata("qwen3", "devel"),
+        },
+    }
+
+
+def test_token_secret():
+    made = document(picked(), "Secret", "qwen3-epp-sa-metrics-reader-secret")
+    assert made["type"] == "kubernetes.io/service-account-token"
+    assert made["metadata"]["annotations"] == {"kubernetes.io/service-account.name": "qwen3-epp"}
+    assert "data" not in made

@@ -1,0 +1,272 @@
+"""Drift: each object removed, each selector, port and reference changed, and nothing else told.
+
+The pods are left out here, so that what follows from a selector that matches nothing stays away.
+"""
+
+import pytest
+
+from reporter.catalogue import resources as r
+from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from tests.unit.probes.building import ALL_CRDS, FORBIDDEN, condition, merged, namespace
+from tests.unit.stacks.otterscale.probes.otterscale import (
+    EPP,
+    IDLE,
+    NAME,
+    changed,
+    children,
+    evaluation,
+    found,
+    healthy,
+    modelservice,
+    one,
+    pods,
+    reasons,
+    without,
+)
+
+DECODE, PREFILL = "qwen3-decode", "qwen3-prefill"
+
+
+def idle(**spec):
+    """A ModelService that wants no pods."""
+    return healthy(**IDLE | spec)
+
+
+ITSELF = "ModelService models/qwen3"
+REMOVED = [
+    ("Deployment", DECODE, "ObjectMissing"),
+    ("Deployment", PREFILL, "ObjectMissing"),
+    ("Deployment", EPP, "ObjectMissing"),
+    ("Service", EPP, "ObjectMissing"),
+    ("InferencePool", NAME, "ObjectMissing"),
+    ("HTTPRoute", NAME, "ObjectMissing"),
+    ("ServiceAccount", EPP, "Drift"),
+    ("ConfigMap", f"{EPP}-config", "Drift"),
+    ("PodMonitor", DECODE, "Drift"),
+    ("PodMonitor", PREFILL, "Drift"),
+    ("ServiceMonitor", EPP, "Drift"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "reason"), REMOVED)
+def test_removed(kind, name, reason):
+    """What requests need is missing; what monitoring or the next start needs is drift."""
+    docs = without(idle(), (kind, name))
+    ours = [each for each in found(docs) if each[0] != "StatusStale"]
+    assert ours == [(reason, ITSELF if reason == "Drift" else f"{kind} models/{name}")]
+    assert f"{kind} {name} is missing" in one(docs, reason).message
+
+
+def test_each_kind_that_is_compared_is_removed_once():
+    made = {(each["kind"], each["metadata"]["name"]) for each in children(**IDLE)}
+    assert made - {("DestinationRule", EPP)} == {(kind, name) for kind, name, _ in REMOVED}
+
+
+def test_all_that_differs_is_named():
+    """One finding, whatever drifted."""
+    docs = without(idle(), ("PodMonitor", DECODE), ("ServiceMonitor", EPP))
+    finding = one(docs, "Drift")
+    assert finding.message == (
+        "ModelService models/qwen3: PodMonitor qwen3-decode is missing; ServiceMonitor qwen3-epp "
+        "is missing"
+    )
+    assert finding.cause == "PodMonitor qwen3-decode: missing and 1 more"
+
+
+LABEL = "app.kubernetes.io/name"
+CHANGED = [
+    ("Deployment", DECODE, {"spec": {"selector": {"matchLabels": {LABEL: "x"}}}}, f"spec.selector has {LABEL}=x and should have {LABEL}=qwen3"),
+    ("Deployment", PREFILL, {"spec": {"selector": {"matchLabels": {"llm-d.ai/role": None}}}}, "spec.selector has nothing and should have llm-d.ai/role=prefill"),
+    ("Deployment", EPP, {"spec": {"selector": {"matchLabels": {"inferencepool": "x"}}}}, "spec.selector has inferencepool=x and should have inferencepool=qwen3-epp"),
+    ("Service", EPP, {"spec": {"selector": {LABEL: "x"}}}, f"spec.selector has {LABEL}=x and should have {LABEL}=qwen3-epp"),
+    ("Service", EPP, {"spec": {"ports": [{"name": "grpc-ext-proc", "port": 9002}]}}, "spec.ports has nothing and should have http-metrics=9090"),
+    ("InferencePool", NAME, {"spec": {"selector": {"matchLabels": {LABEL: "x"}}}}, f"spec.selector has {LABEL}=x and should have {LABEL}=qwen3"),
+    ("InferencePool", NAME, {"spec": {"targetPorts": [{"number": 8001}]}}, "spec.targetPorts has 8001 and should have 8000"),
+    ("InferencePool", NAME, {"spec": {"endpointPickerRef": {"name": "x"}}}, "spec.endpointPickerRef has name=x and should have name=qwen3-epp"),
+    ("HTTPRoute", NAME, {"spec": {"rules": [{"backendRefs": [{"kind": "Service", "name": "x"}]}]}}, "backendRefs has Service x and should have InferencePool qwen3"),
+    ("DestinationRule", EPP, {"spec": {"host": "x"}}, "spec has host=x and should have host=qwen3-epp.models.svc.cluster.local"),
+    ("PodMonitor", DECODE, {"spec": {"selector": {"matchLabels": {"llm-d.ai/role": "x"}}}}, "spec.selector has llm-d.ai/role=x and should have llm-d.ai/role=decode"),
+    ("PodMonitor", PREFILL, {"spec": {"podMetricsEndpoints": [{"port": "x"}]}}, "spec.podMetricsEndpoints has x and should have http"),
+    ("ServiceMonitor", EPP, {"spec": {"selector": {"matchLabels": {LABEL: "x"}}}}, f"spec.selector has {LABEL}=x and should have {LABEL}=qwen3-epp"),
+    ("ServiceMonitor", EPP, {"spec": {"endpoints": [{"port": "x"}]}}, "spec.endpoints has x and should have http-metrics"),
+    ("ConfigMap", f"{EPP}-config", {"data": {"pd-config.yaml": None}}, "data has no key pd-config.yaml"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "patch", "text"), CHANGED)
+def test_changed(kind, name, patch, text):
+    docs = without(idle(), ("Pod", f"{EPP}-0"))
+    docs = changed(docs, "Deployment", EPP, {"spec": {"replicas": 2}})  # only a leader is wanted
+    docs = [each for each in changed(docs, kind, name, patch) if each["kind"] != "Pod"]
+    told = [each for each in found(docs) if each[0] != "EPPNotReady"]
+    assert told == [("Drift", ITSELF)]
+    assert one(docs, "Drift").message == f"ModelService models/qwen3: {kind} {name} differs: {text}"
+
+
+@pytest.mark.parametrize(
+    ("name", "container", "ports", "text"),
+    [
+        (DECODE, "vllm", [{"name": "http", "containerPort": 8201}], "container ports has vllm/http=8201 and should have vllm/http=8200"),
+        (PREFILL, "vllm", [{"name": "http", "containerPort": 8001}], "container ports has vllm/http=8001 and should have vllm/http=8000"),
+        (EPP, "epp", [{"name": "grpc-ext-proc", "containerPort": 9002}, {"name": "grpc-health", "containerPort": 9003}], "container ports has nothing and should have epp/http-metrics=9090"),
+        (DECODE, "routing-proxy", [{"name": "proxy", "containerPort": 8001}], "init container ports has routing-proxy/proxy=8001 and should have routing-proxy/proxy=8000"),
+    ],
+)  # fmt: skip
+def test_changed_ports(name, container, ports, text):
+    def patched(doc):
+        pod = doc["spec"]["template"]["spec"]
+        for key in ("containers", "initContainers"):
+            pod[key] = [
+                {**each, "ports": ports} if each["name"] == container else each
+                for each in pod.get(key, [])
+            ]
+        return doc
+
+    docs = [
+        patched(each) if each["metadata"]["name"] == name and each["kind"] == "Deployment" else each
+        for each in idle()
+    ]
+    assert found(docs) == [("Drift", ITSELF)]
+    assert one(docs, "Drift").message.endswith(f"differs: {text}")
+
+
+def test_several_fields_of_an_object_are_one_finding():
+    patch = {"spec": {"selector": {"matchLabels": {LABEL: "x"}}, "targetPorts": [{"number": 1}]}}
+    finding = one(changed(idle(), "InferencePool", NAME, patch), "Drift")
+    assert finding.cause == "InferencePool qwen3: spec.selector, spec.targetPorts differs"
+
+
+def test_the_parents_of_an_explicit_route():
+    patch = {"spec": {"parentRefs": [{"name": "inference", "namespace": "elsewhere"}]}}
+    docs = changed(idle(), "HTTPRoute", NAME, patch)
+    assert (
+        "spec.parentRefs has elsewhere/inference and should have gateways/inference"
+        in one(docs, "Drift").message
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "patch"),
+    [
+        ("Deployment", DECODE, {"metadata": {"labels": {"app.kubernetes.io/version": "v9"}}}),
+        ("Deployment", EPP, {"spec": {"template": {"spec": {"containers": None}}}}),
+        ("Service", EPP, {"metadata": {"labels": None}}),
+        ("InferencePool", NAME, {"spec": {"endpointPickerRef": {"failureMode": "FailClose"}}}),
+        ("HTTPRoute", NAME, {"spec": {"hostnames": ["other"]}}),
+    ],
+)  # fmt: skip
+def test_what_is_not_compared(kind, name, patch):
+    """Labels, images, arguments, modes; of a Deployment without containers only the ports."""
+    docs = changed(idle(), kind, name, patch)
+    told = [each for each in evaluation(docs).findings if "ports" not in each.message]
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"observedGeneration": 1},
+        {"conditions": [condition("Ready", "False", "ReconcileError", "no")]},
+    ],
+)
+def test_an_operator_that_has_not_come_so_far(status):
+    """What should exist is not what exists: that is told as such and not as drift."""
+    docs = changed(
+        without(idle(), ("PodMonitor", DECODE)), "ModelService", NAME, {"status": status}
+    )
+    assert "Drift" not in reasons(docs)
+
+
+def test_kinds_that_are_not_installed():
+    """Without Prometheus's kinds no monitor is missed, without Istio's no rule."""
+    gone = {
+        "podmonitors.monitoring.coreos.com",
+        "servicemonitors.monitoring.coreos.com",
+        "destinationrules.networking.istio.io",
+    }
+    docs = [
+        each
+        for each in idle()
+        if each["kind"] not in {"PodMonitor", "ServiceMonitor", "DestinationRule"}
+    ]
+    assert found(docs, served=ALL_CRDS - gone) == []
+
+
+@pytest.mark.parametrize(
+    "resource", [r.SERVICEACCOUNTS, r.PLUGINS_CONFIGMAPS, r.PODMONITORS, r.SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, r.DESTINATIONRULES, r.GATEWAYS], ids=str
+)  # fmt: skip
+def test_unknown_is_no_fault(resource):
+    """Whatever may not be read is not missed."""
+    assert found(healthy(), unknown={resource: FORBIDDEN}) == []
+
+
+def test_a_dump_without_its_namespace():
+    """Nothing is concluded from absence where nobody looked."""
+    docs = [modelservice(**IDLE), namespace("models")]
+    assert found(docs, covered=["elsewhere"]) == []
+
+
+def test_the_operators_settings_are_recovered():
+    """Another gateway by default, no Istio, no token: what it makes then is no drift."""
+    operator = OperatorSettings(
+        provider="none",
+        default_gateway_name="",
+        metrics_endpoint_auth=False,
+        kit_image="",
+        version="",
+    )
+    spec = {"httpRoute": None, **IDLE}
+    made = children(operator=operator, **spec)
+    assert {each["kind"] for each in made}.isdisjoint({"HTTPRoute", "DestinationRule"})
+    assert found([modelservice(**spec), *made, *pods(made)]) == []
+
+
+def fleet(**spec):
+    """Two ModelServices by one operator, whose routes are the default one."""
+    one_, two = ({"httpRoute": None, **spec} for _ in range(2))
+    made = [*children(**one_), *children("llama", **two)]
+    gateway = merged(
+        next(each for each in healthy() if each["kind"] == "Gateway"),
+        {"metadata": {"name": OperatorSettings().default_gateway_name, "namespace": "llm-d"}},
+    )
+    return [modelservice(**one_), modelservice(name="llama", **two), *made, *pods(made), gateway]
+
+
+def test_what_the_others_have_is_missed():
+    """A default route and a DestinationRule are expected because another ModelService has them."""
+    assert found(fleet()) == []
+    docs = without(fleet(), ("HTTPRoute", NAME))
+    assert found(docs) == [("ObjectMissing", f"HTTPRoute models/{NAME}")]
+    docs = without(fleet(), ("DestinationRule", EPP))
+    assert found(docs) == [("RouteNotReady", f"DestinationRule models/{EPP}")]
+
+
+def test_what_none_has_is_not_missed():
+    """The default gateway is switched off, and so is Istio."""
+    docs = [each for each in fleet() if each["kind"] not in {"HTTPRoute", "DestinationRule"}]
+    assert found(docs) == []
+    (evidence,) = evaluation(docs).ready
+    assert "no route" in evidence.message
+
+
+def test_which_gateway_is_the_default_one_is_not_known():
+    """Two ModelServices whose routes lead to different Gateways: no one says which is right."""
+    elsewhere = {"spec": {"parentRefs": [{"name": "inference", "namespace": "gateways"}]}}
+    accepted = {"conditions": [condition("Accepted", "True"), condition("ResolvedRefs", "True")]}
+    entry = {"parentRef": elsewhere["spec"]["parentRefs"][0], "controllerName": "x", **accepted}
+    for name in (NAME, "llama"):
+        docs = changed(fleet(), "HTTPRoute", name, elsewhere, {"status": {"parents": [entry]}})
+        assert "Drift" not in reasons(docs)
+
+
+def test_a_route_that_somebody_else_made_is_no_default_one():
+    """The default gateway is switched off, and one team has a route of its own for its model."""
+    docs = [each for each in fleet() if each["kind"] not in {"HTTPRoute", "DestinationRule"}]
+    (route,) = (
+        each
+        for each in fleet()
+        if (each["kind"], each["metadata"]["name"]) == ("HTTPRoute", "llama")
+    )
+    own = merged(route, {"metadata": {"labels": {"team": "chat"}, "ownerReferences": None}})
+    own["metadata"]["labels"] = {"team": "chat"}
+    assert found([*docs, own]) == []

@@ -1,0 +1,329 @@
+"""Images, tracing and tokens are compared where the operator's settings are given, and only there."""
+
+import dataclasses
+
+import pytest
+
+from reporter.settings import EvaluationSettings
+from reporter.stacks.otterscale import operator_flags as given
+from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.render.command import FLAGS as RENDER_FLAGS
+from tests.unit.probes.building import merged
+from tests.unit.stacks.otterscale.probes.otterscale import (
+    EPP,
+    IDLE,
+    NAME,
+    changed,
+    children,
+    evaluation,
+    found,
+    healthy,
+    modelservice,
+    one,
+    pods,
+)
+
+DECODE = "Deployment qwen3-decode differs: spec.template.spec"
+PREFILL = "Deployment qwen3-prefill differs: spec.template.spec"
+PICKER = "Deployment qwen3-epp differs: spec.template.spec.containers[epp]"
+TRACED = OperatorSettings(tracing_enabled=True, tracing_otel_endpoint="http://u:secret@otel:4317")
+SECRET = "qwen3-epp-sa-metrics-reader-secret/token"
+
+
+def made_by(operator=None, **spec):
+    """A ModelService that wants no pods, and what an operator with these settings made for it."""
+    spec = IDLE | spec
+    made = children(operator=operator or OperatorSettings(), **spec)
+    rest = [each for each in healthy(**spec) if each["kind"] in {"Namespace", "Gateway"}]
+    return [modelservice(**spec), *made, *pods(made), *rest]
+
+
+def flags_of(operator):
+    """All flags that can be given, as an operator has them."""
+    words = {True: "true", False: "false"}
+    values = {flag: getattr(operator, field) for flag, field in given.FLAGS.items()}
+    return {flag: words[each] if isinstance(each, bool) else each for flag, each in values.items()}
+
+
+def flags_given(operator):
+    """The same, by field."""
+    return {given.FLAGS[flag]: value for flag, value in flags_of(operator).items()}
+
+
+def with_flags(**flags):
+    named = {given.flag_of(field): value for field, value in flags.items()}
+    return EvaluationSettings(otterscale_operator_flags=named)
+
+
+def drift(docs, **flags):
+    """What the one Event says behind the name of the ModelService; None if there is no drift."""
+    settings = with_flags(**flags)
+    if not found(docs, settings=settings):
+        return None
+    ((reason, _),) = found(docs, settings=settings)
+    assert reason == "Drift"
+    return one(docs, "Drift", settings=settings).message.partition(": ")[2]
+
+
+def test_what_can_be_given_is_what_render_takes():
+    """The same names; the provider is told by DestinationRules, the version only by labels."""
+    assert set(given.FIELDS) == RENDER_FLAGS.keys() - {"provider", "version"}
+    assert set(given.FIELDS) < {each.name for each in dataclasses.fields(OperatorSettings)}
+
+
+OPERATORS = [
+    OperatorSettings(),
+    TRACED,
+    dataclasses.replace(TRACED, tracing_sampler="", tracing_sampler_arg=""),
+    OperatorSettings(metrics_endpoint_auth=False, kit_image="", provider="none"),
+    OperatorSettings(default_gateway_name=""),
+]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize(
+    "spec", [{}, {"prefill": None, "routingProxy": None}, {"inferencePool": None}]
+)
+def test_what_is_as_given_is_no_drift(operator, spec):
+    docs = made_by(operator, **spec)
+    settings = EvaluationSettings(otterscale_operator_flags=flags_of(operator))
+    assert found(docs, settings=settings) == []
+
+
+ENV_ON = "OTEL_RESOURCE_ATTRIBUTES=k8s.namespace.name=$(NAMESPACE)"
+ROWS = [
+    pytest.param(
+        OperatorSettings(), {"default_engine_image": "vllm:new"},
+        f"{DECODE}.containers[vllm].image has ghcr.io/llm-d/llm-d-cuda:v0.5.1 and should have vllm:new; "
+        f"{PREFILL}.containers[vllm].image has ghcr.io/llm-d/llm-d-cuda:v0.5.1 and should have vllm:new",
+        id="engine image",
+    ),
+    pytest.param(
+        OperatorSettings(), {"default_epp_image": "epp:new"},
+        f"{PICKER}.image has ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0 and should have epp:new",
+        id="picker image",
+    ),
+    pytest.param(
+        OperatorSettings(), {"default_routing_proxy_image": "proxy:new"},
+        f"{DECODE}.initContainers[routing-proxy].image has ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0 "
+        "and should have proxy:new",
+        id="proxy image",
+    ),
+    pytest.param(
+        OperatorSettings(), {"kit_image": "kit:new"},
+        f"{DECODE}.initContainers[model-unpack].image has ghcr.io/kitops-ml/kitops:v1.11.0 and should have "
+        f"kit:new; {PREFILL}.initContainers[model-unpack].image has ghcr.io/kitops-ml/kitops:v1.11.0 and "
+        "should have kit:new",
+        id="unpacking image",
+    ),
+    pytest.param(
+        OperatorSettings(kit_image="kit:v1"), {"kit_image": ""},
+        f"{DECODE}.initContainers[model-unpack].image has kit:v1 and should have nothing; "
+        f"{PREFILL}.initContainers[model-unpack].image has kit:v1 and should have nothing",
+        id="no unpacking",
+    ),
+    pytest.param(
+        OperatorSettings(kit_image=""), {"kit_image": "kit:v1"},
+        f"{DECODE}.initContainers[model-unpack].image has nothing and should have kit:v1; "
+        f"{PREFILL}.initContainers[model-unpack].image has nothing and should have kit:v1",
+        id="unpacking",
+    ),
+    pytest.param(
+        TRACED, {"tracing_enabled": "true", "tracing_sampler": "always_on"},
+        f"{DECODE}.initContainers[routing-proxy].env has OTEL_TRACES_SAMPLER=parentbased_traceidratio and "
+        f"should have OTEL_TRACES_SAMPLER=always_on; {PICKER}.env has "
+        "OTEL_TRACES_SAMPLER=parentbased_traceidratio and should have OTEL_TRACES_SAMPLER=always_on",
+        id="sampler",
+    ),
+    pytest.param(
+        TRACED, {"tracing_enabled": "true", "tracing_sampler_arg": ""},
+        f"{DECODE}.initContainers[routing-proxy].env has OTEL_TRACES_SAMPLER_ARG=0.01 and should have nothing; "
+        f"{PICKER}.env has OTEL_TRACES_SAMPLER_ARG=0.01 and should have nothing",
+        id="sampler argument",
+    ),
+    pytest.param(
+        TRACED, {"tracing_enabled": "true", "tracing_otel_endpoint": "http://u:secret@other"},
+        f"{DECODE}.initContainers[routing-proxy].env has OTEL_EXPORTER_OTLP_ENDPOINT=(another one) and should "
+        f"have OTEL_EXPORTER_OTLP_ENDPOINT=(as given); {PICKER}.env has "
+        "OTEL_EXPORTER_OTLP_ENDPOINT=(another one) and should have OTEL_EXPORTER_OTLP_ENDPOINT=(as given)",
+        id="endpoint: no address, there may be a password in it",
+    ),
+    pytest.param(
+        OperatorSettings(), {"metrics_endpoint_auth": "false"},
+        f"{PICKER}.args has nothing and should have --metrics-endpoint-auth=false; ServiceMonitor qwen3-epp "
+        f"differs: spec.endpoints.authorization has {SECRET} and should have nothing",
+        id="no token",
+    ),
+    pytest.param(
+        OperatorSettings(metrics_endpoint_auth=False), {"metrics_endpoint_auth": "true"},
+        f"{PICKER}.args has --metrics-endpoint-auth=false and should have nothing; ServiceMonitor qwen3-epp "
+        f"differs: spec.endpoints.authorization has nothing and should have {SECRET}",
+        id="token",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operator", "flags", "text"), ROWS)
+def test_what_is_not_as_given_is_named(operator, flags, text):
+    docs = made_by(operator)
+    assert drift(docs, **flags) == text
+    assert drift(docs) is None
+
+
+@pytest.mark.parametrize(("operator", "flags", "text"), ROWS)
+def test_what_is_given_says_nothing_of_the_rest(operator, flags, text):
+    """Each setting alone, and as the operator has it: no default of ours is taken for the operator's."""
+    del text
+    own = flags_given(operator)
+    same = {field: own[field] for field in flags}
+    assert drift(made_by(operator), **same) is None
+
+
+OTHER = OperatorSettings(
+    metrics_endpoint_auth=False,
+    default_engine_image="engine:x",
+    default_epp_image="epp:x",
+    default_routing_proxy_image="proxy:x",
+    kit_image="kit:x",
+    tracing_enabled=True,
+    tracing_otel_endpoint="http://x:4317",
+    tracing_sampler="always_on",
+    tracing_sampler_arg="x",
+)
+
+
+@pytest.mark.parametrize("field", [None, *given.FIELDS])
+def test_what_most_others_have_is_not_expected(field):
+    """Two ModelServices were made otherwise; only the one setting that is given counts."""
+    others = (children(name, **IDLE) for name in ("llama", "phi"))
+    services = (modelservice(name=name, **IDLE) for name in ("llama", "phi"))
+    docs = [*made_by(OTHER), *services, *(each for made in others for each in made)]
+    is_tracing = field in {given.ENDPOINT, given.SAMPLER, given.SAMPLER_ARG}
+    fields = {field, given.TRACING} if is_tracing else {field}
+    flags = {key: each for key, each in flags_given(OTHER).items() if key in fields}
+    assert drift(docs, **flags) is None
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_tracing(has):
+    """Argument and variables; with tracing on, an endpoint and a sampler that nobody gave are no matter."""
+    docs = made_by(TRACED if has else OperatorSettings())
+    word = {True: "true", False: "false"}
+    settings = {"tracing_enabled": word[not has]}
+    proxy, picker = drift(docs, **settings).split("; ")
+    assert proxy.startswith(f"{DECODE}.initContainers[routing-proxy].env has ")
+    assert (
+        f"{PICKER}.args has --tracing={word[has]} and should have --tracing={word[not has]}, "
+        in picker
+    )
+    told = proxy.partition(".env has ")[2]
+    names = "OTEL_SERVICE_NAME=llm-d-routing-sidecar, OTEL_TRACES_EXPORTER=otlp"
+    if has:
+        sampler = "OTEL_TRACES_SAMPLER=parentbased_traceidratio, OTEL_TRACES_SAMPLER_ARG=0.01"
+        assert told == (
+            f"OTEL_EXPORTER_OTLP_ENDPOINT=(set), {names}, {sampler} and should have nothing"
+        )
+    else:
+        assert told == f"nothing and should have {names}"
+    assert "secret" not in proxy + picker
+    assert drift(docs, tracing_enabled=word[has]) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "flags"),
+    [
+        ({"engine": {"image": "own"}}, {"default_engine_image": "vllm:new"}),
+        ({"inferencePool": {"endpointPicker": {"image": "own"}}}, {"default_epp_image": "epp:new"}),
+        ({"routingProxy": {"image": "own"}}, {"default_routing_proxy_image": "proxy:new"}),
+        ({"routingProxy": None, "prefill": None}, {"default_routing_proxy_image": "proxy:new"}),
+    ],
+)
+def test_an_image_that_the_resource_names_is_its_own_matter(spec, flags):
+    docs = made_by(**spec)
+    assert drift(docs, **flags) is None
+    for each in docs:
+        if each["kind"] == "Deployment":
+            pod = each["spec"]["template"]["spec"]
+            for container in (*pod["containers"], *pod.get("initContainers", [])):
+                container["image"] = f"patched/{container['name']}"
+    named = " ".join(drift(docs, **flags_given(OperatorSettings())).split("; "))
+    own = {"engine": "[vllm]", "inferencePool": "[epp]", "routingProxy": "[routing-proxy]"}
+    (mine,) = {own[key] for key in spec if key != "prefill"}
+    assert mine not in named
+    assert "[model-unpack].image has patched/model-unpack" in named
+
+
+def test_variables_of_the_engine_are_the_users():
+    """`engine.env` may trace vLLM itself, whatever the operator does."""
+    engine = {"env": [{"name": "OTEL_SERVICE_NAME", "value": "mine"}]}
+    assert drift(made_by(engine=engine), tracing_enabled="false") is None
+
+
+def test_images_that_differ_only_at_their_end():
+    """A digest is at the end of a long name."""
+    image = f"registry.internal.example/mirror/ghcr.io/llm-d/llm-d-cuda:v0.5.1@sha256:{'a' * 63}"
+    text = drift(
+        made_by(OperatorSettings(default_epp_image=f"{image}1")), default_epp_image=f"{image}2"
+    )
+    assert f"{image}1 and should have {image}2" in text
+
+
+def test_a_token_for_pods_that_ask_for_none():
+    """PodMonitors are made without one, with and without authentication of the picker."""
+    token = {"credentials": {"name": "mine", "key": "k"}}
+    endpoints = [{"port": "http", "authorization": token}]
+    docs = changed(
+        made_by(), "PodMonitor", "qwen3-decode", {"spec": {"podMetricsEndpoints": endpoints}}
+    )
+    assert drift(docs, default_gateway_name="any") is None
+    assert drift(docs, metrics_endpoint_auth="true") == (
+        "PodMonitor qwen3-decode differs: spec.podMetricsEndpoints.authorization has mine/k and should "
+        "have nothing"
+    )
+
+
+def by_default(gateway="gone"):
+    """A ModelService without a route of its own."""
+    docs = made_by(OperatorSettings(default_gateway_name=gateway), httpRoute=None)
+    place = {"metadata": {"name": gateway, "namespace": "llm-d"}}
+    (there,) = (each for each in docs if each["kind"] == "Gateway")
+    return [*docs, merged(there, place)]
+
+
+def test_the_default_gateway():
+    docs = by_default("old")
+    assert drift(docs) is None
+    assert drift(docs, default_gateway_name="old") is None
+    assert drift(docs, default_gateway_name="new") == (
+        "HTTPRoute qwen3 differs: spec.parentRefs has llm-d/old and should have llm-d/new"
+    )
+    assert drift(docs, default_gateway_name="") == (
+        "HTTPRoute qwen3 should not exist: spec.httpRoute is not set and there is no default Gateway"
+    )
+
+
+def test_a_default_gateway_that_is_given_makes_a_route_expected():
+    """Of a single ModelService nothing else tells that there should be one."""
+    docs = [each for each in by_default() if each["kind"] != "HTTPRoute"]
+    assert found(docs) == []
+    told = found(docs, settings=with_flags(default_gateway_name="gone"))
+    assert told == [("ObjectMissing", f"HTTPRoute models/{NAME}")]
+
+
+def test_drift_keeps_nothing_from_being_ready():
+    settings = with_flags(default_epp_image="epp:new")
+    before, after = evaluation(made_by()), evaluation(made_by(), settings=settings)
+    assert before.ready == after.ready
+
+
+def test_other_variables_are_not_even_kept():
+    """There may be passwords among them."""
+    variables = [{"name": "HF_TOKEN", "value": "hf_x"}, {"name": "OTEL_SERVICE_NAME", "value": "x"}]
+    docs = made_by()
+    epp = next(
+        each for each in docs if each["metadata"]["name"] == EPP and each["kind"] == "Deployment"
+    )
+    epp["spec"]["template"]["spec"]["containers"][0]["env"] = variables
+    assert drift(docs, tracing_enabled="false") == (
+        f"{PICKER}.env has OTEL_SERVICE_NAME=x and should have nothing"
+    )

@@ -1,0 +1,108 @@
+"""Verdicts on the pods of a ModelService, and what is in doubt."""
+
+from dataclasses import replace
+
+import pytest
+
+from reporter.catalogue import runtime as t
+from reporter.metrics.looks.history import History
+from reporter.metrics.looks.samples import Doubt, Judged, PodFault, Samples, Verdict
+from reporter.metrics.looks.scrape import Failure
+from reporter.model.subject import SubjectKind
+from tests.unit.probes.building import SINCE_AT
+from tests.unit.probes.runtime.scraped import TARGET, Scraped, seconds, serving
+from tests.unit.stacks.otterscale.probes.otterscale import (
+    NAME,
+    NS,
+    TITLE,
+    changed,
+    evaluation,
+    healthy,
+)
+from tests.unit.stacks.otterscale.probes.pods import starting
+
+PODS = ("qwen3-decode-0", "qwen3-prefill-0")
+NAMES = [each.name for each in (*t.DOWNLOADS, *t.RUNTIME)]
+
+
+def ours(reason):
+    return t.of_kind(reason, SubjectKind.MODELSERVICE)
+
+
+def samples(*reasons, pod=PODS[0], doubts=(), rest=True):
+    def fault(reason):
+        return PodFault(reason=reason, cause="cause", text="suffers", severity=3, since=SINCE_AT)
+
+    verdicts = {name: Verdict(uid=f"uid-{name}") for name in (PODS if rest else ())}
+    verdicts[pod] = Verdict(
+        uid=f"uid-{pod}",
+        faults={each: fault(each) for each in reasons},
+        doubts={each: Doubt("why", seconds(0)) for each in doubts},
+    )
+    judged = {(NS, name): Judged(History(seconds(15)), each) for name, each in verdicts.items()}
+    return Samples(scraping=True, pods=judged)
+
+
+@pytest.mark.parametrize("pod", PODS)
+@pytest.mark.parametrize("reason", NAMES)
+def test_each_reason_is_told_of_the_modelservice(reason, pod):
+    """Of pods of both roles, with the pod's name."""
+    (finding,) = evaluation(healthy(), samples=samples(reason, pod=pod)).findings
+    assert finding.reason == ours(reason)
+    assert str(finding.subject) == f"modelservice/{NS}/{NAME}"
+    assert finding.related.name == pod
+    assert finding.message.startswith(f"{TITLE}: pod {pod}: suffers")
+
+
+def test_a_pod_that_does_not_run_is_not_judged_by_an_old_page():
+    docs = changed(healthy(), "Pod", PODS[0], starting(waiting={"reason": "PodInitializing"}))
+    told = evaluation(docs, samples=samples(t.ERROR_RATE)).findings
+    assert ours(t.ERROR_RATE) not in {each.reason for each in told}
+
+
+def test_doubts_are_passed_on():
+    undecided = evaluation(healthy(), samples=samples(doubts=[t.KV_CACHE])).undecided
+    assert {each.name: set(which) for each, which in undecided.items()} == {
+        PODS[0]: {ours(t.KV_CACHE)}
+    }
+
+
+def test_pods_that_were_not_scraped_yet_are_in_doubt():
+    undecided = evaluation(healthy(), samples=Samples(scraping=True)).undecided
+    assert {each.name: len(which) for each, which in undecided.items()} == dict.fromkeys(
+        PODS, len(NAMES)
+    )
+
+
+@pytest.mark.parametrize("reason", [t.BACKLOG, t.REJECTED])
+def test_what_more_replicas_will_relieve_waits_for_them(reason):
+    """It neither begins nor ends while a role has fewer Ready pods than it wants."""
+    docs = healthy(decode={"replicas": 2})
+    assert ours(reason) in {
+        each.reason for each in evaluation(docs, samples=samples(reason)).findings
+    }
+    docs = [each for each in docs if each["metadata"]["name"] != "qwen3-decode-1"]
+    result = evaluation(docs, samples=samples(reason))
+    assert ours(reason) not in {each.reason for each in result.findings}
+    assert {each.name: set(which) for each, which in result.undecided.items()} == {
+        PODS[0]: {ours(reason)}
+    }
+
+
+@pytest.mark.parametrize("until", [300, 900])
+def test_engine_that_answered_once_is_not_said_never_to_have(until):
+    """However long ago that was: its silence has another message, and no start-up budget."""
+    target = replace(TARGET, namespace=NS, name=PODS[0], uid=f"uid-{PODS[0]}", containers=())
+    pod = Scraped()
+    pod.watch(
+        lambda at: (serving(at) if at < 60 else {"failure": Failure.REFUSED}) | {"target": target},
+        until,
+    )
+    seen = Samples(scraping=True, pods={(NS, PODS[0]): Judged(pod.history, pod.verdict)})
+    (finding,) = evaluation(healthy(), samples=seen).findings
+    assert finding.message.endswith("its metrics cannot be read for 2 min: refused")
+    assert finding.budget is None
+
+
+def test_nothing_is_in_doubt_where_nothing_is_scraped():
+    assert evaluation(healthy()).undecided == {}

@@ -1,0 +1,95 @@
+"""What the operator's Ready reason lets conclude (OtterScale sheet 5.7), and the derived status."""
+
+import pytest
+
+from reporter.catalogue.built_in import BUILT_IN
+from reporter.catalogue.reasons import BY_NAME
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.stacks.otterscale.reasons import NEEDS_OPERATOR
+from tests.unit.probes.building import DELETING, FORBIDDEN, condition
+from tests.unit.stacks.otterscale.probes.otterscale import (
+    EPP,
+    NAME,
+    changed,
+    evaluation,
+    healthy,
+    modelservice,
+    reasons,
+    rolled_out,
+    without,
+)
+from tests.unit.stacks.otterscale.probes.pods import waiting
+
+POD = "qwen3-decode-0"
+
+
+def down(**status):
+    docs = changed(healthy(), "Pod", POD, waiting("ImagePullBackOff"))
+    docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
+    return changed(docs, "ModelService", NAME, {"status": status})
+
+
+@pytest.mark.parametrize(
+    ("docs", "told"),
+    [
+        pytest.param(changed(healthy(), "Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)}), ["EPPNotReady"], id="AllReplicasReady: still check the picker"),
+        pytest.param(without(healthy(), ("Gateway", "inference")), ["RouteNotReady"], id="AllReplicasReady: still check the route"),
+        pytest.param(
+            down(phase="Running", decodeReady=None, conditions=[condition("Ready", "False", "PartiallyReady")]),
+            ["PodsNotReady"], id="PartiallyReady: look for the pod's cause",
+        ),
+        pytest.param(
+            changed(
+                down(phase="Running", decodeReady=None, prefillReady=None, conditions=[condition("Ready", "False", "PodsStarting")]),
+                "Deployment", "qwen3-prefill", {"status": rolled_out(1, 0)},
+            ),
+            ["PodsNotReady"], id="PodsStarting: look for the pod's cause",
+        ),
+        pytest.param(
+            down(conditions=[condition("Ready", "False", "ReconcileError")]),
+            ["PodsNotReady", "ReconcileFailed"], id="ReconcileError: use the Deployments",
+        ),
+        pytest.param([modelservice({"status": None})], ["NotObserved", "ObjectMissing"], id="no condition: the first pass is not finished"),
+    ],
+)  # fmt: skip
+def test_conclusions(docs, told):
+    assert reasons(docs) == told
+
+
+def test_derived():
+    """The status is what the operator would write, from the Deployments."""
+    (derived,) = evaluation(down()).derived
+    assert str(derived.object) == "ModelService models/qwen3"
+    assert derived.status["phase"] == "Running"
+    assert derived.status["prefillReady"] == 1
+    assert "decodeReady" not in derived.status
+
+
+def test_nothing_is_derived_from_what_is_not_known():
+    assert evaluation(healthy(), unknown={DEPLOYMENTS: FORBIDDEN}).derived == ()
+
+
+def test_one_that_is_being_deleted_is_no_subject():
+    result = evaluation([modelservice(DELETING)])
+    assert (result.findings, result.ready, result.subjects, result.derived) == ((), (), (), ())
+
+
+ORDER = (
+    "Invalid", "NotObserved", "ReconcileFailed", "ObjectMissing", "PodsNotReady", "RolloutStalled",
+    "EPPNotReady", "RouteNotReady",
+)  # fmt: skip
+"""Sheet 5.6: the left one explains those to its right."""
+
+
+def test_cause_order():
+    names = [f"modelservice{each}" for each in ORDER]
+    assert sorted(names, key=BUILT_IN.rank) == names
+    assert all(BY_NAME[each].chain and BY_NAME[each].blocks_ready for each in names)
+
+
+def test_notes_do_not_keep_it_from_being_ready():
+    for name in ("Misconfigured", "StatusStale", "Drift"):
+        reason = BY_NAME[f"modelservice{name}"]
+        assert not reason.chain
+        assert not reason.blocks_ready
+    assert all(each in BY_NAME for each in NEEDS_OPERATOR)
