@@ -5,7 +5,6 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 CHARTS := helm
-SCHEMA := $(CHARTS)/productionstack-status-reporter/values.schema.json
 
 .DEFAULT_GOAL := help
 include image/targets.mk
@@ -45,26 +44,12 @@ type: setup ## mypy, strict
 contracts: setup ## Who may import whom
 	$(BIN)/lint-imports --no-cache
 
-docs: setup ## Render what comes from the code: pages, the rules of the chart's ClusterRole
-	$(BIN)/python -m reporter.catalogue.render > docs/reasons.md
-	$(BIN)/python -m reporter.catalogue.render_runtime docs/runtime.md > docs/runtime.md.new
-	mv docs/runtime.md.new docs/runtime.md
-	$(BIN)/python -m reporter.catalogue.render_stacks docs/stacks.md > docs/stacks.md.new
-	mv docs/stacks.md.new docs/stacks.md
-	$(BIN)/python -m reporter.catalogue.rbac $(CHARTS)/productionstack-status-reporter/files/cluster-role
-	$(BIN)/python -m reporter.catalogue.render_schema $(SCHEMA) > $(SCHEMA).new
-	mv $(SCHEMA).new $(SCHEMA)
-	$(BIN)/python -m reporter.catalogue.render_schema > $(CHARTS)/productionstack-status-reporter/files/reasons.yaml
+docs: setup ## Render what comes from the code: pages, the chart's schema and ClusterRole
+	$(BIN)/python -m reporter.generated
 
 .PHONY: docs-check
 docs-check: setup ## Fail if what is rendered is not what the code renders
-	$(BIN)/python -m reporter.catalogue.render | diff -u docs/reasons.md -
-	$(BIN)/python -m reporter.catalogue.render_runtime docs/runtime.md | diff -u docs/runtime.md -
-	$(BIN)/python -m reporter.catalogue.render_stacks docs/stacks.md | diff -u docs/stacks.md -
-	$(BIN)/python -m reporter.catalogue.render_schema $(SCHEMA) | diff -u $(SCHEMA) -
-	$(BIN)/python -m reporter.catalogue.render_schema | diff -u $(CHARTS)/productionstack-status-reporter/files/reasons.yaml -
-	rules=$$(mktemp -d) && $(BIN)/python -m reporter.catalogue.rbac $$rules \
-	  && diff -ru $(CHARTS)/productionstack-status-reporter/files/cluster-role $$rules; code=$$?; rm -r $$rules; exit $$code
+	$(BIN)/python -m reporter.generated --check
 
 .PHONY: chart-lint
 chart-lint: setup ## helm lint, strict, of both charts

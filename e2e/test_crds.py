@@ -7,11 +7,11 @@ import yaml
 
 from e2e.stack import sample
 from e2e.stack.errors import ApiError
-from reporter.catalogue import resources as r
 from reporter.probes.cluster.crds import required_crds
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import ALL
 
-CUSTOM = [each for each in r.ALL if each.custom]
+CUSTOM = [each for each in ALL if each.custom]
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 BY_NAME = {crd["metadata"]["name"]: crd for crd in sample.crds()}
 
@@ -29,7 +29,7 @@ def test_crd_is_what_the_table_says(resource):
 
 
 def test_there_is_a_crd_for_each_that_is_required():
-    assert {each.name for each in required_crds(EvaluationSettings())} <= BY_NAME.keys()
+    assert {each.name for each in required_crds(FullEvaluationSettings())} <= BY_NAME.keys()
 
 
 @pytest.mark.parametrize("resource", CUSTOM, ids=str)

@@ -5,13 +5,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields, replace
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter
+from pydantic import BeforeValidator, TypeAdapter
 from pydantic_core import ErrorDetails
 from pydantic_settings import NoDecode
 
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.custom.checks import MOST_COMPONENTS, find_wrong
 from reporter.catalogue.custom.errors import ALLOWED, DeclarationError, Problem, Wrong
+from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
 from reporter.model.text import meant
 from reporter.setting_types import Allowed
@@ -83,8 +83,16 @@ def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
     return {field: value for field, value in found.items() if value is not None}
 
 
-def _right(components: tuple[CustomComponent, ...]) -> tuple[CustomComponent, ...]:
-    wrong = find_wrong(components, BUILT_IN)
+def declared_right(
+    components: tuple[CustomComponent, ...], catalogue: Catalogue
+) -> tuple[CustomComponent, ...]:
+    """Return declarations that are right beside a catalogue.
+
+    Raises:
+        DeclarationError: some are wrong.
+
+    """
+    wrong = find_wrong(components, catalogue)
     if wrong:
         raise DeclarationError(wrong)
     return components
@@ -94,7 +102,6 @@ CustomComponents = Annotated[
     tuple[CustomComponent, ...],
     NoDecode,
     BeforeValidator(_declarations),
-    AfterValidator(_right),
     Allowed(f"a list of at most {MOST_COMPONENTS} declarations, in the file of --config"),
 ]
 
@@ -116,7 +123,9 @@ def wrong_form(error: ErrorDetails, given: object) -> Iterator[Wrong]:
             pass
 
 
-def wrong_beside(given: object, malformed: AbstractSet[int]) -> Iterator[Wrong]:
+def wrong_beside(
+    given: object, malformed: AbstractSet[int], catalogue: Catalogue
+) -> Iterator[Wrong]:
     """Yield what is wrong with declarations whose form is right, beside others whose form is not.
 
     Names that may be those of the others are left out: they cannot be judged yet.
@@ -124,6 +133,7 @@ def wrong_beside(given: object, malformed: AbstractSet[int]) -> Iterator[Wrong]:
     Args:
         given: the setting as it was given.
         malformed: the entries whose form is wrong, counted from 1.
+        catalogue: what is built in.
 
     """
     if not malformed or not isinstance(given, Sequence):
@@ -132,7 +142,7 @@ def wrong_beside(given: object, malformed: AbstractSet[int]) -> Iterator[Wrong]:
     formed = {entry: each for entry, each in enumerate(given, 1) if entry not in malformed}
     components = [_ADAPTER.validate_python(_declaration(each)) for each in formed.values()]
     entries = tuple(formed)
-    for each in find_wrong(components, BUILT_IN):
+    for each in find_wrong(components, catalogue):
         problem = each.problem
         names = problem.key in _NAMING and isinstance(problem.value, str)
         if not names or not others & {"", problem.value}:

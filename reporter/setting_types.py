@@ -5,20 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
 
-from reporter.catalogue.reasons import BY_NAME
-from reporter.catalogue.runtime import (
-    RUNTIME_NAMES,
-    THRESHOLDS,
-)
-from reporter.model.custom import CustomComponent
+from reporter.catalogue.runtime import THRESHOLDS
 from reporter.model.names import is_label, is_label_key, is_subdomain
-from reporter.model.stack import Stack
 from reporter.model.text import meant
-from reporter.stacks.otterscale.operator_flags import FLAGS as OPERATOR_FLAGS
-from reporter.stacks.otterscale.operator_flags import given_of
 
 
 class Emit(StrEnum):
@@ -48,14 +40,6 @@ class StackMode(StrEnum):
     OFF = "off"
 
 
-class ModelServingStatus(StrEnum):
-    """How much of the status of ModelServings is ours to write (design section 9)."""
-
-    OFF = "off"
-    ROLES = "roles"
-    FULL = "full"
-
-
 class ScrapeVia(StrEnum):
     """How pods are reached for their metrics."""
 
@@ -81,7 +65,10 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a setting takes, for messages; the rest of the annotation enforces it."""
+    """What a setting takes, for messages; the rest of the annotation enforces it.
+
+    `{stacks}` in it stands for the names of all stacks.
+    """
 
     text: str
 
@@ -95,7 +82,7 @@ class SettingError(ValueError):
         self.allowed = allowed
 
 
-_ReasonsT = TypeVar("_ReasonsT", tuple[str, ...], dict[str, int])
+ReasonsT = TypeVar("ReasonsT", tuple[str, ...], dict[str, int])
 _ADDRESS: Final = re.compile(r"(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LAST_PORT: Final = 65_535
 _URL_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
@@ -141,18 +128,6 @@ def _is_address(text: str) -> str:
     return text
 
 
-def _are_reasons(names: _ReasonsT, info: ValidationInfo) -> _ReasonsT:
-    """Refuse what neither is built in nor declared; wrong declarations are told of themselves."""
-    if "custom_components" not in info.data:
-        return names
-    declared: tuple[CustomComponent, ...] = info.data["custom_components"]
-    known = [*BY_NAME, *(each.reason for each in declared)]
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{name!r} is not a reason{meant(name, known)}")
-    return names
-
-
 def _switch(value: object) -> object:
     """Take `on` and `off` for themselves, and anything else for a list."""
     value = _mode(value)
@@ -162,12 +137,6 @@ def _switch(value: object) -> object:
 def _mode(value: object) -> object:
     """Take YAML's booleans, which is what an unquoted `on` or `off` is there."""
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
-
-
-def _is_runtime_reason(name: str) -> str:
-    if name not in RUNTIME_NAMES:
-        raise ValueError(f"{name!r} is not a runtime reason{meant(name, RUNTIME_NAMES)}")
-    return name
 
 
 def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
@@ -180,7 +149,7 @@ def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
     return values
 
 
-def _as_text(value: object) -> object:
+def words_of(value: object) -> object:
     """Take YAML's booleans for their words; a number it may have written in another way."""
     value = _pairs(value)
     if not isinstance(value, dict):
@@ -191,11 +160,6 @@ def _as_text(value: object) -> object:
             raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - what pydantic takes for a refusal
     words = {True: "true", False: "false"}
     return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}
-
-
-def _operator_flags_fit(flags: dict[str, str]) -> dict[str, str]:
-    given_of(flags)
-    return flags
 
 
 def _is_namespace(name: str) -> str:
@@ -230,7 +194,6 @@ Reasons = Annotated[
     tuple[str, ...],
     NoDecode,
     BeforeValidator(_split),
-    AfterValidator(_are_reasons),
     Allowed("reasons of the catalogue, comma-separated"),
 ]
 Namespace = Annotated[str, AfterValidator(_is_namespace), Allowed("the name of a namespace")]
@@ -244,27 +207,25 @@ Graces = Annotated[
     dict[str, Seconds],
     NoDecode,
     BeforeValidator(_pairs),
-    AfterValidator(_are_reasons),
     Allowed("REASON=SECONDS, comma-separated, with reasons of the catalogue and 0 to 86400"),
 ]
-RuntimeReason = Annotated[str, AfterValidator(_is_runtime_reason)]
 RuntimeReasons = Annotated[
-    Switched | tuple[RuntimeReason, ...],
+    Switched | tuple[str, ...],
     NoDecode,
     BeforeValidator(_switch),
     Allowed("on, off, or runtime reasons, comma-separated"),
 ]
 Windows = Annotated[
-    dict[RuntimeReason, Annotated[int, Field(ge=1, le=86_400)]],
+    dict[str, Annotated[int, Field(ge=1, le=86_400)]],
     NoDecode,
     BeforeValidator(_pairs),
     Allowed("REASON=SECONDS, comma-separated, with runtime reasons and 1 to 86400"),
 ]
 Stacks = Annotated[
-    dict[Stack, Annotated[StackMode, YamlSwitch]],
+    dict[str, Annotated[StackMode, YamlSwitch]],
     NoDecode,
     BeforeValidator(_pairs),
-    Allowed("STACK=MODE, comma-separated: kaito, kthena, otterscale, kserve; auto, on, off"),
+    Allowed("STACK=MODE, comma-separated: {stacks}; auto, on, off"),
 ]
 Thresholds = Annotated[
     dict[str, Annotated[float, Field(allow_inf_nan=False)]],
@@ -272,13 +233,6 @@ Thresholds = Annotated[
     BeforeValidator(_pairs),
     AfterValidator(_thresholds_fit),
     Allowed("NAME=VALUE, comma-separated; docs/runtime.md lists names and limits"),
-]
-OperatorFlags = Annotated[
-    dict[str, str],
-    NoDecode,
-    BeforeValidator(_as_text),
-    AfterValidator(_operator_flags_fit),
-    Allowed(f"FLAG=VALUE, comma-separated, with {', '.join(OPERATOR_FLAGS)}"),
 ]
 DeploymentName = Annotated[
     str, AfterValidator(_is_name), Allowed('the name of a Deployment, or ""')

@@ -2,46 +2,50 @@
 
 A setting `startup_grace_seconds` is the flag `--startup-grace-seconds`, the environment variable
 `STATUS_REPORTER_STARTUP_GRACE_SECONDS` and the key `startup-grace-seconds` of the file that
-`--config` names. Names and meanings of the reference reporter are kept (section 8.1 of the KAITO
-sheet).
+`--config` names. Names and meanings of KAITO's own reporter, written in Go, are kept.
+
+Here is what holds whatever stacks there are. Each stack adds its own in a subclass, and
+`reporter.stacks.settings` joins them; code of a stack gets at its own by `of`.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from math import ceil
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from reporter.catalogue.built_in import BUILT_IN
+from reporter.catalogue.built_in import built_in
 from reporter.catalogue.custom import extended
 from reporter.catalogue.runtime import (
     DOWNLOAD_SLOW,
-    DOWNLOAD_STALLED,
-    FROM_METRICS,
+    ROWS,
     RUNTIME_NAMES,
     STALLED_IDLE,
+    of_kind,
 )
-from reporter.custom_setting import CustomComponents
+from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.history import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
+from reporter.model.custom import CustomComponent
 from reporter.model.reason import Threshold
-from reporter.model.stack import Stack
+from reporter.model.stack import StackRows
+from reporter.model.text import meant
 from reporter.setting_types import (
     Address,
     Allowed,
     DeploymentName,
     Emit,
     Graces,
-    LabelKey,
     LeaseName,
     LogFormat,
-    ModelServingStatus,
     Namespace,
     Namespaces,
-    OperatorFlags,
     Port,
     Reasons,
+    ReasonsT,
     RuntimeReasons,
     ScrapeScheme,
     ScrapeVia,
@@ -55,16 +59,12 @@ from reporter.setting_types import (
     Windows,
     YamlSwitch,
 )
-from reporter.stacks.otterscale.operator_flags import Given, given_of
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
 
 RENEW_JITTER: Final = 1.2
 """client-go waits up to this many retry periods between two tries to get the Lease."""
 
-
-_STACKS: Final = {Stack.KAITO: StackMode.ON}
-"""The stacks that are not looked for but expected."""
 
 _SCRAPE_SECONDS: Final = {ScrapeVia.APISERVER_PROXY: 60}
 _SCRAPE_SECONDS_DIRECT: Final = 15
@@ -76,6 +76,9 @@ class EvaluationSettings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=ENV_PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
     )
+
+    known_stacks: ClassVar[tuple[StackRows, ...]] = ()
+    """The stacks whose settings are among these."""
 
     resync_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
     """Longest time between two passes, and how often an Event that keeps firing is refreshed."""
@@ -121,9 +124,6 @@ class EvaluationSettings(BaseSettings):
     ] = None
     """Time between two scrapes of a pod; 15 by default, 60 through the API server."""
 
-    scrape_selector: LabelKey = "inferenceset.kaito.sh/created-by"
-    """Label that the pods to scrape carry; its value names their InferenceSet."""
-
     scrape_max_bytes: Annotated[int, Field(ge=1024, le=64 * 2**20)] = 8 * 2**20
     """Largest page that is read; compressed ones are refused, so it is their full size."""
 
@@ -144,21 +144,6 @@ class EvaluationSettings(BaseSettings):
 
     istiod_deployment: DeploymentName = "istiod"
     """Deployment of istiod; `<name>-<revision>` is found too. Empty: no Istio, no such CRDs."""
-
-    kaito_namespace: Namespaces = ("kaito-workspace", "kaito-system")
-    """Namespaces where the KAITO controller may be."""
-
-    kaito_deployment: DeploymentName = "kaito-workspace"
-    """Deployment of the KAITO controller. Empty: no KAITO, no such CRDs."""
-
-    keda_namespace: Namespaces = ("keda", "kube-system")
-    """Namespaces where KEDA may be. Empty: no KEDA, no such CRDs."""
-
-    keda_scaler_namespace: Namespaces = ("keda", "kube-system")
-    """Namespaces where the KAITO scaler of KEDA may be."""
-
-    keda_scaler_deployment: DeploymentName = "keda-kaito-scaler"
-    """Deployment of the KAITO scaler of KEDA. Empty: not probed."""
 
     gateway_auth_namespace: Namespaces = ("llm-gateway-auth",)
     """Namespaces where the gateway authentication may be."""
@@ -181,39 +166,6 @@ class EvaluationSettings(BaseSettings):
     bbr_deployment: DeploymentName = "body-based-router"
     """Deployment of the body-based router. Empty: not probed."""
 
-    node_provisioner_name: DeploymentName = ""
-    """Deployment of the node provisioner. Empty: not probed."""
-
-    node_provisioner_namespace: Namespaces = ()
-    """Namespaces where the node provisioner may be; needed with its name."""
-
-    kthena_namespace: Namespaces = ("kthena-system",)
-    """Namespaces where the Kthena controller may be."""
-
-    kthena_deployment: DeploymentName = "kthena-controller-manager"
-    """Deployment of the Kthena controller. Empty: not probed."""
-
-    otterscale_namespace: Namespaces = ("otterscale-system",)
-    """Namespaces where OtterScale's model operator may be."""
-
-    otterscale_deployment: DeploymentName = "model-operator-controller-manager"
-    """Deployment of OtterScale's model operator. Empty: not probed."""
-
-    otterscale_operator_flags: OperatorFlags = {}
-    """Flags that OtterScale's model operator runs with: drift from them is told too."""
-
-    kserve_namespace: Namespaces = ("kserve",)
-    """Namespaces where the KServe controller may be."""
-
-    kserve_deployment: DeploymentName = "kserve-controller-manager"
-    """Deployment of the KServe controller. Empty: not probed."""
-
-    knative_namespace: Namespaces = ("knative-serving",)
-    """Namespaces where Knative Serving may be."""
-
-    knative_deployment: DeploymentName = "controller"
-    """Deployment of the Knative controller, which makes revisions. Empty: not probed."""
-
     network_policy_ignored_namespaces: Namespaces = (
         "keda",
         "kaito-system",
@@ -225,32 +177,77 @@ class EvaluationSettings(BaseSettings):
     release_namespace: Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
 
+    @classmethod
+    def built_in(cls) -> Catalogue:
+        """Return the catalogue without anything that the file declares."""
+        return built_in(cls.known_stacks)
+
+    @classmethod
+    def of(cls, settings: "EvaluationSettings") -> Self:
+        """Return settings as those of a stack, with the fields that it adds.
+
+        Raises:
+            TypeError: they were made without that stack.
+
+        """
+        if not isinstance(settings, cls):
+            raise TypeError(f"{type(settings).__name__} has no {cls.__name__}")
+        return settings
+
     @cached_property
     def catalogue(self) -> Catalogue:
         """The reasons that there are: the built-in ones, and those that the file declares."""
-        return extended(BUILT_IN, self.custom_components)
+        return extended(self.built_in(), self.custom_components)
+
+    def stack(self, name: str) -> StackMode:
+        """Return whether a stack is looked at."""
+        return self.stacks.get(name) or self._unless_set[name]
 
     @cached_property
-    def operator_given(self) -> Given:
-        """The settings of OtterScale's operator that are given, by field."""
-        return given_of(self.otterscale_operator_flags)
+    def _unless_set(self) -> Mapping[str, StackMode]:
+        return {
+            each.name: StackMode.ON if each.expected else StackMode.AUTO
+            for each in self.known_stacks
+        }
 
-    def stack(self, stack: Stack) -> StackMode:
-        """Return whether a stack is looked at."""
-        return self.stacks.get(stack) or _STACKS.get(stack, StackMode.AUTO)
+    def has(self, name: str) -> bool:
+        """Tell whether a setting has a value, by its name."""
+        return bool(getattr(self, name))
+
+    def text_of(self, name: str) -> str:
+        """Return a setting that is a text, by its name."""
+        return str(getattr(self, name))
+
+    def names_of(self, name: str) -> tuple[str, ...]:
+        """Return a setting that is a list of names, by its name."""
+        return tuple(map(str, getattr(self, name)))
 
     def judges(self, reason: str) -> bool:
-        """Tell whether a runtime reason is switched on."""
+        """Tell whether a runtime reason, by the end of its name, is switched on."""
         if isinstance(self.runtime_reasons, Switched):
             return self.runtime_reasons is Switched.ON
-        return reason in self.runtime_reasons
+        return self.metrics_name(reason) in self.runtime_reasons
 
     def window_seconds(self, reason: str) -> int:
-        """Return the window of a reason that comes from metrics; a grace set for it is the same."""
+        """Return the window of a reason that comes from metrics, by the end of its name.
+
+        A grace that is set for it is the same.
+        """
+        name = self.metrics_name(reason)
         if reason == DOWNLOAD_SLOW:
-            return self.grace.get(reason) or self.weight_download_window_seconds
-        chosen = self.runtime_window.get(reason) or self.grace.get(reason)
-        return chosen or BUILT_IN[reason].window_seconds or 0
+            return self.grace.get(name) or self.weight_download_window_seconds
+        chosen = self.runtime_window.get(name) or self.grace.get(name)
+        return chosen or ROWS[reason].window_seconds or 0
+
+    @classmethod
+    def metrics_name(cls, reason: str) -> str:
+        """Return the name by which settings call a reason that comes from metrics.
+
+        It is set once for all kinds of subjects, by the name that it has for the first of them.
+        """
+        scraped = (each.scraped for each in cls.known_stacks)
+        kind = next((each.kind for each in scraped if each), None)
+        return of_kind(reason, kind) if kind else reason
 
     def threshold(self, threshold: Threshold) -> float:
         """Return the value of a threshold."""
@@ -259,14 +256,60 @@ class EvaluationSettings(BaseSettings):
     @property
     def longest_window_seconds(self) -> float:
         """How far back any rule looks."""
-        names = (DOWNLOAD_SLOW, DOWNLOAD_STALLED, *RUNTIME_NAMES)
-        return max(self.threshold(STALLED_IDLE), *map(self.window_seconds, names))
+        return max(self.threshold(STALLED_IDLE), *map(self.window_seconds, ROWS))
 
     @property
     def scrape_period(self) -> float:
         """Seconds from one scrape of a pod to the next."""
         default = _SCRAPE_SECONDS.get(self.scrape_via, _SCRAPE_SECONDS_DIRECT)
         return float(self.scrape_interval_seconds or default)
+
+    @field_validator("custom_components")
+    @classmethod
+    def _declarations_are_right(
+        cls, components: tuple[CustomComponent, ...]
+    ) -> tuple[CustomComponent, ...]:
+        return declared_right(components, cls.built_in())
+
+    @field_validator("stacks")
+    @classmethod
+    def _are_stacks(cls, modes: dict[str, StackMode]) -> dict[str, StackMode]:
+        known = {each.name for each in cls.known_stacks}
+        if not known.issuperset(modes):
+            raise PydanticCustomError("stacks", "not a stack")
+        return modes
+
+    @field_validator("grace", "disable_reasons")
+    @classmethod
+    def _are_reasons(cls, names: ReasonsT, info: ValidationInfo) -> ReasonsT:
+        """Refuse what neither is built in nor declared; wrong declarations are told of themselves."""
+        if "custom_components" not in info.data:
+            return names
+        declared: tuple[CustomComponent, ...] = info.data["custom_components"]
+        known = [*(each.name for each in cls.built_in()), *(each.reason for each in declared)]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{name!r} is not a reason{meant(name, known)}")
+        return names
+
+    @field_validator("runtime_reasons")
+    @classmethod
+    def _are_runtime_reasons(cls, chosen: RuntimeReasons) -> RuntimeReasons:
+        known = list(map(cls.metrics_name, RUNTIME_NAMES))
+        for name in () if isinstance(chosen, Switched) else chosen:
+            if name not in known:
+                told = f"{name!r} is not a runtime reason{meant(name, known)}"
+                raise PydanticCustomError("runtime_reasons", "{told}", {"told": told})
+        return chosen
+
+    @field_validator("runtime_window")
+    @classmethod
+    def _are_windows(cls, windows: dict[str, int]) -> dict[str, int]:
+        known = list(map(cls.metrics_name, RUNTIME_NAMES))
+        for name in windows:
+            if name not in known:
+                raise ValueError(f"{name!r} is not a runtime reason{meant(name, known)}")
+        return windows
 
     @model_validator(mode="after")
     def _windows_fit_in_memory(self) -> Self:
@@ -281,21 +324,15 @@ class EvaluationSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _graces_count(self) -> Self:
+        settable = {self.metrics_name(each) for each in ROWS}
         for reason in self.grace:
-            if self.catalogue[reason].window_seconds is not None and reason not in FROM_METRICS:
+            if self.catalogue[reason].window_seconds is not None and reason not in settable:
+                resource, *_ = self.catalogue.of_subject(self.catalogue.metrics_kind)
                 raise SettingError(
                     "grace",
-                    f"for {reason} the name that it has for InferenceSets, which counts for all stacks",
+                    f"for {reason} the name that it has for {resource.kind}s, which counts for all "
+                    "stacks",
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _provisioner_has_a_place(self) -> Self:
-        if self.node_provisioner_name and not self.node_provisioner_namespace:
-            raise SettingError(
-                "node_provisioner_namespace",
-                "the namespaces of the Deployment that --node-provisioner-name names",
-            )
         return self
 
 
@@ -316,12 +353,6 @@ class DaemonSettings(EvaluationSettings):
 
     scrape_scheme: ScrapeScheme = ScrapeScheme.HTTP
     """What the port speaks; certificates are not verified, as they do not name the pods' IPs."""
-
-    modelserving_status: Annotated[ModelServingStatus, YamlSwitch] = ModelServingStatus.OFF
-    """What is written of the status of ModelServings: off, roles (roleStatuses only), or full."""
-
-    role_events: bool = False
-    """Tell changes of the roles of a ModelServing as Events on it, in its namespace."""
 
     mirror_to_workload: bool = False
     """Write each Event about a model once more on the object itself, in its namespace."""
@@ -359,14 +390,6 @@ class DaemonSettings(EvaluationSettings):
 
     log_format: LogFormat = LogFormat.AUTO
     """`console` for people, `json` for machines, `auto` by what stderr is."""
-
-    @model_validator(mode="after")
-    def _modelservings_are_looked_at(self) -> Self:
-        writes = self.role_events or self.modelserving_status is not ModelServingStatus.OFF
-        if writes and self.stack(Stack.KTHENA) is StackMode.OFF:
-            wanted = "role-events" if self.role_events else "modelserving-status"
-            raise SettingError("stacks", f"kthena=auto or kthena=on, as --{wanted} needs it")
-        return self
 
     @model_validator(mode="after")
     def _lease_times_fit(self) -> Self:

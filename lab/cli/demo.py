@@ -5,7 +5,7 @@ import signal
 from collections.abc import Sequence
 from typing import Final
 
-from reporter.cli.parser import Parser
+from reporter.arguments import Parser
 
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 

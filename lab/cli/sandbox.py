@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from reporter.cli.parser import Parser
+from reporter.arguments import Parser
 from reporter.errors import UsageError
 from reporter.snapshot.documents import (
     BrokenDocument,

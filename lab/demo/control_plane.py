@@ -4,8 +4,9 @@ from typing import Final
 
 from lab.demo.story import CHAT, CODE, HEALTHY, SEARCH, Expected, Pace, Scene, Step, Story
 from reporter.catalogue import reasons as c
+from reporter.stacks.kaito.reasons import CLUSTER_KAITO, MODEL_INFRA, MODEL_PODS
 
-_GRACED: Final = (c.HARNESS_GATEWAY_PROGRAMMING, c.MODEL_INFRA)
+_GRACED: Final = (c.HARNESS_GATEWAY_PROGRAMMING, MODEL_INFRA)
 """Reasons of the story whose own grace would make it long; the demo shortens it."""
 
 
@@ -65,7 +66,7 @@ _STEPS: Final = (
         _kaito_down,
         (
             Expected(
-                c.CLUSTER_KAITO,
+                CLUSTER_KAITO,
                 "cluster",
                 "(suppressing downstream reasons: inferencesetInfraProvisioningFailed, "
                 "inferencesetModelPodsNotReady in 2 namespace(s))",
@@ -89,9 +90,9 @@ _STEPS: Final = (
         _models,
         (
             Expected(
-                c.MODEL_INFRA, f"inferenceset/{CODE}/qwen2-5-coder-7b", "SubscriptionQuotaReached"
+                MODEL_INFRA, f"inferenceset/{CODE}/qwen2-5-coder-7b", "SubscriptionQuotaReached"
             ),
-            Expected(c.MODEL_PODS, f"inferenceset/{SEARCH}/mistral-7b", "ImagePullBackOff"),
+            Expected(MODEL_PODS, f"inferenceset/{SEARCH}/mistral-7b", "ImagePullBackOff"),
         ),
     ),
     Step(

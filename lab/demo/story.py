@@ -11,6 +11,7 @@ from lab.sandbox.objects import JSON
 from lab.sandbox.sandbox import Sandbox
 from reporter.catalogue import reasons as c
 from reporter.model.instant import rfc3339
+from reporter.stacks.kaito.reasons import MODEL_READY
 
 CHAT: Final = "chat-models"
 CODE: Final = "code-models"
@@ -281,7 +282,7 @@ HEALTHY: Final = Step(
     (
         Expected(c.CLUSTER_READY, "cluster"),
         *(Expected(c.HARNESS_READY, f"namespace/{name}") for name in (CHAT, CODE, SEARCH)),
-        *(Expected(c.MODEL_READY, f"inferenceset/{name}") for name in MODELS),
+        *(Expected(MODEL_READY, f"inferenceset/{name}") for name in MODELS),
     ),
 )
 """How each story begins."""

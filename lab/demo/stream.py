@@ -9,10 +9,10 @@ import aiohttp
 import msgspec
 
 from lab.demo.story import Expected
-from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
 from reporter.model.objects import Event
 from reporter.resolution.records import Record, RecordState, record_of
+from reporter.stacks import BUILT_IN
 
 _WIDTHS: Final = (9, 7, 38, 46)
 
@@ -32,7 +32,7 @@ class SeenEvent:
     @property
     def over(self) -> bool:
         """Whether it only says that an episode is over."""
-        says_ready = BY_NAME[self.record.event.reason].says_ready
+        says_ready = BUILT_IN[self.record.event.reason].says_ready
         return self.record.state is RecordState.OVER and not says_ready
 
     @staticmethod

@@ -1,26 +1,20 @@
 """The catalogue for readers: `status-reporter explain` and `docs/reasons.md`."""
 
-import sys
 import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from reporter.catalogue.built_in import BUILT_IN
-from reporter.catalogue.silencing import SILENCING, silencers_of
-from reporter.model.catalogue import Catalogue, SuppressionRow
+from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason, Threshold
-from reporter.model.subject import SubjectKind
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
+from reporter.model.suppression import SuppressionRow
 
 _WIDTH: Final = 100
 _MARGIN: Final = 16
-_SUBJECTS: Final = {
-    SubjectKind.CLUSTER: "the shared control plane",
-    SubjectKind.NAMESPACE: "the entrance of one workload namespace",
-    SubjectKind.INFERENCESET: "one InferenceSet of KAITO",
-    SubjectKind.MODELSERVING: "one ModelServing of Kthena",
-    SubjectKind.MODELSERVICE: "one ModelService of OtterScale",
-    SubjectKind.INFERENCESERVICE: "one InferenceService of KServe",
+_UPPER_LAYERS: Final = {
+    CLUSTER_KIND: "the shared control plane",
+    NAMESPACE_KIND: "the entrance of one workload namespace",
 }
 _DECLARED: Final = "by you, in custom-components of the file of --config"
 _MARKDOWN_HEAD: Final = """\
@@ -34,7 +28,7 @@ addition to it.
 """
 
 
-def reason_text(reason: Reason, catalogue: Catalogue = BUILT_IN) -> str:
+def reason_text(reason: Reason, catalogue: Catalogue) -> str:
     """Return everything the catalogue says about a reason, for a terminal."""
     lines = [f"{reason.name} ({reason.layer}, {reason.type})", ""]
     for title, text in facts(reason, catalogue):
@@ -49,7 +43,7 @@ def reason_text(reason: Reason, catalogue: Catalogue = BUILT_IN) -> str:
     return "\n".join(lines) + "\n"
 
 
-def reason_table(catalogue: Catalogue = BUILT_IN) -> str:
+def reason_table(catalogue: Catalogue) -> str:
     """Return one line for each reason, by layer."""
     width = max(len(reason.name) for reason in catalogue)
     lines: list[str] = []
@@ -61,7 +55,7 @@ def reason_table(catalogue: Catalogue = BUILT_IN) -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
-def reason_document(reason: Reason, catalogue: Catalogue = BUILT_IN) -> dict[str, object]:
+def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
     """Return everything the catalogue says about a reason, for JSON."""
     return {
         "reason": reason.name,
@@ -87,7 +81,8 @@ def reason_document(reason: Reason, catalogue: Catalogue = BUILT_IN) -> dict[str
             for row in catalogue.upstreams_of(reason.name)
         ],
         "silencedBy": [
-            {"reason": row.upstream, "why": row.why} for row in silencers_of(reason.name)
+            {"reason": row.upstream, "why": row.why}
+            for row in catalogue.pod_upstreams_of(reason.name)
         ],
         "suppresses": [
             {"reasons": list(row.downstream), "crd": row.crd, "why": row.why}
@@ -96,15 +91,15 @@ def reason_document(reason: Reason, catalogue: Catalogue = BUILT_IN) -> dict[str
     }
 
 
-def reasons_page() -> str:
+def reasons_page(catalogue: Catalogue) -> str:
     """Return `docs/reasons.md`."""
     parts = [_MARKDOWN_HEAD]
-    for title, reasons in _by_subject(BUILT_IN):
+    for title, reasons in _by_subject(catalogue):
         parts.append(f"## {title}\n")
         for reason in reasons:
             parts.append(f"### {reason.name}\n")
             parts.append(f"{reason.type}. {escape(reason.summary)}\n")
-            rows = [f"| {title} | {escape(text)} |" for title, text in facts(reason, BUILT_IN)[1:]]
+            rows = [f"| {title} | {escape(text)} |" for title, text in facts(reason, catalogue)[1:]]
             parts.append("\n".join(["| | |", "| --- | --- |", *rows]) + "\n")
     return "\n".join(parts)
 
@@ -112,7 +107,16 @@ def reasons_page() -> str:
 def _by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
     for kind, reasons in groupby(catalogue, key=lambda reason: reason.subject_kind):
         of_kind = list(reasons)
-        yield f"{of_kind[0].layer}: {_SUBJECTS[kind]}", of_kind
+        yield f"{of_kind[0].layer}: {_about(kind, catalogue)}", of_kind
+
+
+def _about(kind: SubjectKind, catalogue: Catalogue) -> str:
+    """Say what the subjects of a kind are."""
+    stack = catalogue.stack_of(kind)
+    if stack is None:
+        return _UPPER_LAYERS[kind]
+    resource, *_ = catalogue.of_subject(kind)
+    return f"one {resource.kind} of {stack.project}"
 
 
 def _rows_of(reason: Reason, catalogue: Catalogue) -> list[SuppressionRow]:
@@ -132,7 +136,8 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         for row in catalogue.upstreams_of(reason.name)
     ]
     upstreams += [
-        f"{row.upstream} of the same pod, because {row.why}" for row in silencers_of(reason.name)
+        f"{row.upstream} of the same pod, because {row.why}"
+        for row in catalogue.pod_upstreams_of(reason.name)
     ]
     downstream = [
         f"{f'({row.crd}) ' if row.crd else ''}{', '.join(row.downstream)}"
@@ -140,7 +145,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
     ]
     downstream += [
         f"(of the same pod) {', '.join(row.downstream)}"
-        for row in SILENCING
+        for row in catalogue.pod_suppression
         if row.upstream == reason.name
     ]
     titled = [
@@ -188,7 +193,3 @@ def _threshold(threshold: Threshold) -> str:
 def escape(text: str) -> str:
     """Return text for a cell of a Markdown table."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(reasons_page())

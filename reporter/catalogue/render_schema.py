@@ -5,57 +5,53 @@ reasons are rendered, as a file of the chart.
 """
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
-from reporter.catalogue.custom.checks import MOST_LETTERS, PREFIXES
-from reporter.catalogue.reasons import REASONS
-from reporter.catalogue.runtime import FROM_METRICS, RUNTIME_NAMES, THRESHOLDS
+from reporter.catalogue.custom.checks import MOST_LETTERS
+from reporter.catalogue.custom.kinds import prefixes_of
+from reporter.catalogue.runtime import RUNTIME_NAMES, THRESHOLDS, of_kind
+from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Threshold
-from reporter.model.stack import Stack
+from reporter.model.subject import Layer
 
 
-def values_schema(text: str) -> str:
+def values_schema(text: str, catalogue: Catalogue) -> str:
     """Return a schema with those lists as the catalogue has them."""
     schema: dict[str, Any] = json.loads(text)
     definitions, properties = schema["definitions"], schema["properties"]
-    definitions["reason"]["enum"] = [reason.name for reason in REASONS]
+    definitions["reason"]["enum"] = [reason.name for reason in catalogue]
     definitions["gracedReason"]["enum"] = [
         reason.name
-        for reason in REASONS
-        if reason.window_seconds is None or reason.name in FROM_METRICS
+        for reason in catalogue
+        if reason.window_seconds is None or reason.of == catalogue.metrics_kind
     ]
     definitions["customReason"] = {
         "type": "string",
         "maxLength": MOST_LETTERS,
-        "pattern": f"^({'|'.join(_prefixes())})[A-Z][A-Za-z0-9]*$",
+        "pattern": f"^({'|'.join(_prefixes(catalogue))})[A-Z][A-Za-z0-9]*$",
     }
-    definitions["runtimeReason"]["enum"] = list(RUNTIME_NAMES)
+    definitions["runtimeReason"]["enum"] = [
+        of_kind(each, catalogue.metrics_kind) for each in RUNTIME_NAMES
+    ]
     mode = {"$ref": "#/definitions/stackMode"}
-    properties["stacks"]["properties"] = {str(stack): mode for stack in Stack}
+    properties["stacks"]["properties"] = {each.name: mode for each in catalogue.stacks}
     properties["runtime"]["properties"]["thresholds"]["properties"] = {
         name: _limits(threshold) for name, threshold in THRESHOLDS.items()
     }
     return json.dumps(schema, indent=2) + "\n"
 
 
-def _prefixes() -> list[str]:
-    return [prefix for prefixes in PREFIXES.values() for prefix in prefixes]
+def _prefixes(catalogue: Catalogue) -> list[str]:
+    return [prefix for layer in Layer for prefix in prefixes_of(layer, catalogue)]
 
 
-def reason_names() -> str:
+def reason_names(catalogue: Catalogue) -> str:
     """Return the names of all reasons as a list in YAML, for the chart's own checks."""
     return "# From reporter/catalogue/reasons.py, by `make docs`.\n" + "".join(
-        f"- {reason.name}\n" for reason in REASONS
+        f"- {reason.name}\n" for reason in catalogue
     )
 
 
 def _limits(threshold: Threshold) -> dict[str, object]:
     most = int(threshold.most) if threshold.most == int(threshold.most) else threshold.most
     return {"type": "number", "minimum": 0, "maximum": most}
-
-
-if __name__ == "__main__":
-    given = sys.argv[1:]
-    sys.stdout.write(values_schema(Path(given[0]).read_text()) if given else reason_names())

@@ -1,33 +1,34 @@
-"""Reasons that come from the metrics of model pods (section 3.4 of the vLLM sheet).
+"""Reasons that come from the metrics of model pods, the same for all stacks whose pods are scraped.
 
-Each is judged for a pod, over a window that is its grace. They stand outside of the priority chain
-and do not keep a model from being Ready: it serves, but badly.
+Here they have the end of their names, such as `KVCacheSaturated`; a kind of subject puts its own name
+before it. Each is judged for a pod, over a window that is its grace. They stand outside of the
+priority chain and do not keep a model from being Ready: it serves, but badly.
 """
 
 from dataclasses import replace
 from typing import Final
 
-from reporter.catalogue import resources as r
-from reporter.catalogue.scraped import SCRAPED
+from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason, Threshold
+from reporter.model.resource import Resource
 from reporter.model.subject import Layer, SubjectKind
 
-DOWNLOAD_SLOW: Final = "inferencesetWeightDownloadSlow"
-DOWNLOAD_STALLED: Final = "inferencesetWeightDownloadStalled"
-SCRAPE_FAILING: Final = "inferencesetMetricsScrapeFailing"
-METRICS_MISSING: Final = "inferencesetMetricsMissing"
-ENGINE_UNHEALTHY: Final = "inferencesetEngineUnhealthy"
-ENGINE_STALLED: Final = "inferencesetEngineStalled"
-ENGINE_RESTARTING: Final = "inferencesetEngineRestarting"
-OUTPUT_CORRUPTED: Final = "inferencesetOutputCorrupted"
-KV_TRANSFER: Final = "inferencesetKVTransferFailing"
-SCHEDULER_STUCK: Final = "inferencesetSchedulerStuck"
-KV_CACHE: Final = "inferencesetKVCacheSaturated"
-BACKLOG: Final = "inferencesetRequestBacklogGrowing"
-PREEMPTION: Final = "inferencesetExcessivePreemption"
-ERROR_RATE: Final = "inferencesetHighErrorRate"
-REJECTED: Final = "inferencesetRequestsRejected"
-LATENCY: Final = "inferencesetLatencySLOBreached"
+DOWNLOAD_SLOW: Final = "WeightDownloadSlow"
+DOWNLOAD_STALLED: Final = "WeightDownloadStalled"
+SCRAPE_FAILING: Final = "MetricsScrapeFailing"
+METRICS_MISSING: Final = "MetricsMissing"
+ENGINE_UNHEALTHY: Final = "EngineUnhealthy"
+ENGINE_STALLED: Final = "EngineStalled"
+ENGINE_RESTARTING: Final = "EngineRestarting"
+OUTPUT_CORRUPTED: Final = "OutputCorrupted"
+KV_TRANSFER: Final = "KVTransferFailing"
+SCHEDULER_STUCK: Final = "SchedulerStuck"
+KV_CACHE: Final = "KVCacheSaturated"
+BACKLOG: Final = "RequestBacklogGrowing"
+PREEMPTION: Final = "ExcessivePreemption"
+ERROR_RATE: Final = "HighErrorRate"
+REJECTED: Final = "RequestsRejected"
+LATENCY: Final = "LatencySLOBreached"
 
 SCRAPE_ATTEMPTS: Final = Threshold(
     "scrape-attempts", 3, 1000, "attempts in a row that fail, at least"
@@ -89,7 +90,6 @@ def _row(
         trigger=trigger,
         silent=silent,
         action=action,
-        reads=(r.INFERENCESETS, r.PODS),
         chain=False,
         blocks_ready=False,
         grace_note="The window is the grace.",
@@ -273,24 +273,19 @@ RUNTIME: Final = (
 
 RUNTIME_NAMES: Final = tuple(reason.name for reason in RUNTIME)
 
-FROM_METRICS: Final = frozenset({*(each.name for each in DOWNLOADS), *RUNTIME_NAMES})
-"""Every reason that comes from pages, by its name for an InferenceSet."""
+ROWS: Final = {reason.name: reason for reason in (*DOWNLOADS, *RUNTIME)}
+"""Every reason that comes from pages, by the end of its name."""
 
 THRESHOLDS: Final = {each.name: each for reason in RUNTIME for each in reason.thresholds}
 
 
 def of_kind(reason: str, kind: SubjectKind) -> str:
-    """Return the name that a reason of an InferenceSet has for a subject of another kind."""
-    return kind + reason.removeprefix(SubjectKind.INFERENCESET)
+    """Return the name that a reason has for subjects of a kind."""
+    return f"{kind}{reason}"
 
 
-def rows_of(kind: SubjectKind) -> tuple[Reason, ...]:
-    """Return the same rows for subjects of another kind, whose pods are judged by the same rules."""
-    reads = (*r.of_subject(kind), r.PODS)
+def rows_of(kind: SubjectKind, *, reads: tuple[Resource[KubeObject], ...]) -> tuple[Reason, ...]:
+    """Return the rows for subjects of a kind; the pods of all kinds are judged by the same rules."""
     return tuple(
-        replace(row, name=of_kind(row.name, kind), reads=reads) for row in (*DOWNLOADS, *RUNTIME)
+        replace(row, name=of_kind(row.name, kind), of=kind, reads=reads) for row in ROWS.values()
     )
-
-
-KINDS: Final = (SubjectKind.INFERENCESET, *(each.kind for each in SCRAPED))
-"""Kinds of subjects whose pods are scraped."""

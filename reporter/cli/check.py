@@ -12,10 +12,10 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
+from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.judged import is_judged, reads_anything, why_nothing_is_judged
-from reporter.cli.parser import PROGRAM, Parser
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate
 from reporter.metrics.looks.samples import NONE, Samples
@@ -125,9 +125,7 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> L
 
     sources = sources_of(arguments.sources)
     try:
-        dump = load_dump(
-            sources, complete=arguments.complete, resources=settings.catalogue.resources
-        )
+        dump = load_dump(sources, settings.catalogue, complete=arguments.complete)
     except DumpError as error:
         raise UsageError(f"--from: {error}") from None
     pages, misnamed = find_pages(each for each in sources if isinstance(each, Path))

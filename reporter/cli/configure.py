@@ -17,13 +17,14 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource
 
+from reporter.arguments import CONFIG_VARIABLE
 from reporter.catalogue.custom.errors import DeclarationError, Wrong
-from reporter.cli.parser import CONFIG_VARIABLE
 from reporter.custom_setting import FIELD, wrong_beside, wrong_form
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut, meant
 from reporter.setting_types import Allowed, SettingError
 from reporter.settings import ENV_PREFIX, DaemonSettings
+from reporter.stacks.settings import with_stacks
 
 _CONFIG_BYTES: Final = 1024 * 1024
 _SHOWN_BYTES: Final = 120
@@ -41,13 +42,17 @@ class _Short(Repr):
 
 
 class ProgramSettings(DaemonSettings):
-    """All settings, and which cluster they are for: `run` and `check` take the same."""
+    """All settings of `run` and `check`, and which cluster they are for."""
 
     kubeconfig: Path | None = None
     """File that says how to reach the cluster; else in-cluster, KUBECONFIG or ~/.kube/config."""
 
     context: str | None = None
     """Context of that file; its current one by default."""
+
+
+FullProgramSettings: Final = with_stacks(ProgramSettings)
+"""The same with those of all stacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +86,14 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     """
     config = config or os.environ.get(CONFIG_VARIABLE)
     file = _read_file(Path(config)) if config else {}
-    environment = EnvSettingsSource(ProgramSettings)()
+    environment = EnvSettingsSource(FullProgramSettings)()
     layers = (
         _Layer(flag_of, flags),
         _Layer(variable_of, environment),
         _Layer(lambda field: f"{field.replace('_', '-')} in {config}", file),
     )
     try:
-        return ProgramSettings(**{**file, **environment, **flags})
+        return FullProgramSettings(**{**file, **environment, **flags})
     except ValidationError as error:
         raise UsageError("\n  ".join(_explain(error, layers))) from None
 
@@ -99,7 +104,7 @@ def misspelt_variables() -> list[str]:
     Others with our prefix are nobody's mistake: Kubernetes itself sets some for a Service of the
     reporter's name.
     """
-    known = {variable_of(field) for field in ProgramSettings.model_fields} | {CONFIG_VARIABLE}
+    known = {variable_of(field) for field in FullProgramSettings.model_fields} | {CONFIG_VARIABLE}
     warnings = []
     for name in sorted(os.environ):
         if name.startswith(ENV_PREFIX) and name not in known:
@@ -111,10 +116,11 @@ def misspelt_variables() -> list[str]:
 
 def allowed(field: str) -> str:
     """Say what a setting takes."""
-    info = ProgramSettings.model_fields[field]
+    info = FullProgramSettings.model_fields[field]
     for part in info.metadata:
         if isinstance(part, Allowed):
-            return part.text
+            stacks = ", ".join(each.name for each in FullProgramSettings.known_stacks)
+            return part.text.replace("{stacks}", stacks)
     annotation = info.annotation
     if annotation is bool:
         return "true or false"
@@ -184,9 +190,9 @@ def _read_file(path: Path) -> dict[str, object]:
 
 def _field_of(key: object, path: Path) -> str:
     field = str(key).replace("-", "_")
-    if field in ProgramSettings.model_fields:
+    if field in FullProgramSettings.model_fields:
         return field
-    known = [each.replace("_", "-") for each in ProgramSettings.model_fields]
+    known = [each.replace("_", "-") for each in FullProgramSettings.model_fields]
     hint = meant(field.replace("_", "-"), known)
     raise UsageError(f"--config {path}: {_shown(key)} is no setting{hint}")
 
@@ -235,7 +241,9 @@ def _wrong_declarations(errors: Sequence[ErrorDetails], layers: Sequence[_Layer]
         cause = each.get("ctx", {}).get("error")
         found += cause.wrong if isinstance(cause, DeclarationError) else wrong_form(each, value)
     if not any(isinstance(each.get("ctx", {}).get("error"), DeclarationError) for each in errors):
-        found += wrong_beside(value, frozenset(each.entry for each in found))
+        found += wrong_beside(
+            value, frozenset(each.entry for each in found), FullProgramSettings.built_in()
+        )
     return [_declaration_line(name, each) for each in sorted(found, key=lambda each: each.entry)]
 
 
@@ -254,4 +262,4 @@ def _given(field: str, layers: Sequence[_Layer]) -> tuple[str, object]:
     for layer in layers:
         if field in layer.values:
             return layer.name(field), layer.values[field]
-    return flag_of(field), ProgramSettings.model_fields[field].default
+    return flag_of(field), FullProgramSettings.model_fields[field].default

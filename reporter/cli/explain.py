@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from reporter.catalogue.built_in import BUILT_IN
+from reporter.arguments import CONFIG_VARIABLE, Parser
 from reporter.catalogue.render import reason_document, reason_table, reason_text
-from reporter.cli.parser import CONFIG_VARIABLE, Parser
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
+from reporter.stacks import BUILT_IN
 
 
 def main(argv: Sequence[str]) -> int:

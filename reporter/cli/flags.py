@@ -1,14 +1,19 @@
 """A flag for each setting, made from the settings themselves."""
 
 import argparse
-from collections.abc import Mapping, Sized
+from collections.abc import Iterator, Mapping, Sized
 from enum import Enum
 from typing import Final
 
-from reporter.cli.configure import ProgramSettings, flag_of, load_settings
-from reporter.settings import EvaluationSettings
+from reporter.cli.configure import FullProgramSettings, ProgramSettings, flag_of, load_settings
+from reporter.settings import DaemonSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from reporter.stacks.stack import stacks_of
 
-GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+_LAST: Final = 3
+"""Groups of flags that come after those of the stacks: listeners, leading, logging."""
+
+_SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("cluster", ("kubeconfig", "context")),
     (
         "passes, graces and budgets",
@@ -40,7 +45,6 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "scrape_concurrency",
             "scrape_max_bytes",
             "scrape_max_series",
-            "scrape_selector",
             "scrape_scheme",
             "scrape_port",
             "scrape_path",
@@ -52,11 +56,6 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         (
             "istio_namespace",
             "istiod_deployment",
-            "kaito_namespace",
-            "kaito_deployment",
-            "keda_namespace",
-            "keda_scaler_namespace",
-            "keda_scaler_deployment",
             "gateway_auth_namespace",
             "gateway_auth_deployment",
             "gateway_auth_operator_deployment",
@@ -64,26 +63,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "azure_authz_deployment",
             "bbr_namespace",
             "bbr_deployment",
-            "node_provisioner_name",
-            "node_provisioner_namespace",
             "network_policy_ignored_namespaces",
-        ),
-    ),
-    (
-        "stacks beside KAITO",
-        (
-            "stacks",
-            "kthena_namespace",
-            "kthena_deployment",
-            "otterscale_namespace",
-            "otterscale_deployment",
-            "otterscale_operator_flags",
-            "kserve_namespace",
-            "kserve_deployment",
-            "knative_namespace",
-            "knative_deployment",
-            "modelserving_status",
-            "role_events",
         ),
     ),
     ("listeners", ("metrics_bind_address", "health_probe_bind_address", "report_bind_address")),
@@ -98,6 +78,27 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     ("logging", ("log_level", "log_format")),
+)
+"""The flags that are there whatever stacks there are."""
+
+
+def _of_stacks() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the flags of the stacks: which are looked at, then each one's own."""
+    yield "stacks", ("stacks",)
+    for stack in stacks_of(FullProgramSettings()):
+        fields = dict.fromkeys(
+            field
+            for part in stack.settings()
+            for field in part.model_fields
+            if field not in DaemonSettings.model_fields
+        )
+        yield f"{stack.project}; an empty name switches a component off", tuple(fields)
+
+
+GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    *_SHARED[:-_LAST],
+    *_of_stacks(),
+    *_SHARED[-_LAST:],
 )
 """The flags in the order of the help; a setting that is not named here has no flag."""
 
@@ -146,11 +147,11 @@ def add_setting_flags(parser: argparse.ArgumentParser, *, daemon: bool) -> None:
             _add_flag(group, field, shown=shown)
 
 
-_EVALUATION: Final = frozenset({*EvaluationSettings.model_fields, "kubeconfig", "context"})
+_EVALUATION: Final = frozenset({*FullEvaluationSettings.model_fields, "kubeconfig", "context"})
 
 
 def _add_flag(group: argparse._ArgumentGroup, field: str, *, shown: bool) -> None:
-    info = ProgramSettings.model_fields[field]
+    info = FullProgramSettings.model_fields[field]
     text = f"{info.description} {_default(info.default)}".replace("%", "%%")
     help_text = text if shown else argparse.SUPPRESS
     if info.annotation is bool:
@@ -178,7 +179,7 @@ def settings_from(arguments: argparse.Namespace) -> ProgramSettings:
     """
     given: Mapping[str, object] = {
         field: value
-        for field in ProgramSettings.model_fields
+        for field in FullProgramSettings.model_fields
         if (value := getattr(arguments, field, None)) is not None
     }
     flags = {
@@ -189,7 +190,7 @@ def settings_from(arguments: argparse.Namespace) -> ProgramSettings:
 
 
 def _is_list(field: str) -> bool:
-    return isinstance(ProgramSettings.model_fields[field].default, (tuple, dict))
+    return isinstance(FullProgramSettings.model_fields[field].default, (tuple, dict))
 
 
 def _default(value: object) -> str:
@@ -203,7 +204,7 @@ def _default(value: object) -> str:
 
 
 def _metavar(field: str) -> str:
-    info = ProgramSettings.model_fields[field]
+    info = FullProgramSettings.model_fields[field]
     if isinstance(info.annotation, type) and issubclass(info.annotation, Enum):
         return "|".join(str(each.value) for each in info.annotation)
     return next((word for end, word in _METAVARS.items() if field.endswith(end)), "TEXT")

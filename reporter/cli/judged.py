@@ -8,7 +8,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.model.catalogue import Declared
 from reporter.model.finding import Evaluation
-from reporter.model.subject import Layer, Subject, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, Layer, Subject
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
@@ -27,7 +27,7 @@ def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSe
 
 
 def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
-    if subject.kind is SubjectKind.CLUSTER:
+    if subject.kind == CLUSTER_KIND:
         return (
             snapshot.discovery.served is not None
             or any(
@@ -40,7 +40,7 @@ def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSetting
     return any(
         all(snapshot.known(resource) for resource in reason.reads)
         for reason in settings.catalogue
-        if reason.subject_kind is subject.kind and not reason.says_ready
+        if reason.subject_kind == subject.kind and not reason.says_ready
     )
 
 

@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from reporter.arguments import Parser
 from reporter.catalogue.resources import NAMESPACES
 from reporter.cli.check import NOTHING_FIRES, SOMETHING_FIRES, Look, evaluate_look
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.main import exit_status
-from reporter.cli.parser import Parser
 from reporter.cli.redraw import Screen
 from reporter.errors import UsageError
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, ObjectRef, Subject
 from reporter.model.text import clean
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
@@ -113,7 +113,7 @@ def in_namespace(report: Report, namespace: str) -> Report:
     """Return what a report says of one namespace, and of the cluster, whose faults may be behind it."""
 
     def is_of(subject: Subject) -> bool:
-        return subject.kind is SubjectKind.CLUSTER or subject.namespace == namespace
+        return subject.kind == CLUSTER_KIND or subject.namespace == namespace
 
     def is_in(ref: ObjectRef) -> bool:
         place = ref.name if ref.kind == "Namespace" else ref.namespace

@@ -8,17 +8,19 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from io import TextIOWrapper
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from reporter.cli.parser import PROGRAM, USAGE_STATUS
+from reporter.arguments import PROGRAM, USAGE_STATUS
 from reporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from reporter.stacks.stack import Command
 
 COMMANDS: Final = {
     "run": "the daemon: watch the cluster, write root causes as Events",
     "check": "one evaluation, of the live cluster or of a dump, without writing",
     "explain": "what a reason means, what triggers it, what suppresses it, what to do",
     "status": "what a running daemon sees now",
-    "render": "what OtterScale's operator would create for a ModelService, as manifests",
 }
 
 LABORATORY: Final = {
@@ -30,8 +32,6 @@ LABORATORY: Final = {
 _LABORATORY: Final = "productionstack-status-reporter-lab"
 _ADDED: Final = "status_reporter.commands"
 """Group of the entry points by which a distribution adds commands."""
-
-_MODULES: Final = {"render": "reporter.stacks.otterscale.render.command"}
 
 INTERRUPTED_STATUS: Final = 130
 BROKEN_PIPE_STATUS: Final = 141
@@ -106,7 +106,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     try:
         status = _main_of(command)(arguments[1:])
     except UsageError as error:
-        return _refuse(f"{command}: {error}" if command in _known() else str(error))
+        return _refuse(f"{command}: {error}" if command in known_commands() else str(error))
     return status
 
 
@@ -119,8 +119,11 @@ def _main_of(command: str) -> Callable[[Sequence[str]], int]:
     """
     run: Callable[[Sequence[str]], int]
     if command in COMMANDS:
-        run = import_module(_MODULES.get(command, f"reporter.cli.{command}")).main
+        run = import_module(f"reporter.cli.{command}").main
         return run
+    of_stacks = _of_stacks()
+    if command in of_stacks:
+        return of_stacks[command].main
     if command not in LABORATORY:
         raise UsageError(_unknown_command(command))
     added = tuple(entry_points(group=_ADDED, name=command))
@@ -133,8 +136,20 @@ def _main_of(command: str) -> Callable[[Sequence[str]], int]:
     )
 
 
-def _known() -> dict[str, str]:
-    return COMMANDS | LABORATORY
+def _of_stacks() -> "dict[str, Command]":
+    """Return the commands that stacks add, by name."""
+    from reporter.stacks import STACKS
+
+    return {each.name: each for stack in STACKS for each in stack.commands}
+
+
+def _commands() -> dict[str, str]:
+    return COMMANDS | {name: each.summary for name, each in _of_stacks().items()}
+
+
+def known_commands() -> dict[str, str]:
+    """Return every command with its line of the help, those that are not installed too."""
+    return _commands() | LABORATORY
 
 
 def _refuse(message: str, program: str = PROGRAM) -> int:
@@ -143,10 +158,10 @@ def _refuse(message: str, program: str = PROGRAM) -> int:
 
 
 def _help() -> str:
-    width = max(map(len, _known()))
+    width = max(map(len, known_commands()))
     commands, laboratory = (
         "\n".join(f"  {name:{width}}  {text}" for name, text in each.items())
-        for each in (COMMANDS, LABORATORY)
+        for each in (_commands(), LABORATORY)
     )
     return _HELP.format(
         program=PROGRAM, commands=commands, laboratory=laboratory, distribution=_LABORATORY
@@ -155,7 +170,7 @@ def _help() -> str:
 
 def _unknown_command(command: str) -> str:
     if not command:
-        return f"no command given; one of {', '.join(_known())}"
-    near = get_close_matches(command, _known(), n=1)
-    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(_known())}"
+        return f"no command given; one of {', '.join(known_commands())}"
+    near = get_close_matches(command, known_commands(), n=1)
+    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(known_commands())}"
     return f"{command!r} is not a command; {hint}"

@@ -4,9 +4,9 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
+from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
-from reporter.cli.parser import PROGRAM, Parser
 from reporter.errors import UsageError
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import httpx
 
-from reporter.cli.parser import PROGRAM, Parser
+from reporter.arguments import PROGRAM, Parser
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut
 

@@ -114,7 +114,7 @@ def run_pass(
 
     """
     began = time.perf_counter()
-    evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples)
+    evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples=samples)
     owned = own(
         evaluation.derived,
         snapshot,

@@ -10,14 +10,12 @@ import structlog
 
 from reporter.catalogue.resources import (
     BY_PLACE,
-    CLUSTER_WIDE,
     CONFIGMAPS,
     DEPLOYMENTS,
     EVENT_NAMESPACE,
     EVENTS,
     ISTIO_CONFIGMAP,
     NAMESPACES,
-    subjects_of,
 )
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import real_now
@@ -81,7 +79,7 @@ class LiveCluster:
         self._settings = settings
         self._declared = frozenset(
             each.resource for each in settings.catalogue.declared if each.component.condition
-        ) - {*CLUSTER_WIDE}
+        ) - {*settings.built_in().resources}
         self._timing = timing or Timing()
         self._started = real_now()
         self._callbacks: list[Callable[[], None]] = []
@@ -176,12 +174,13 @@ class LiveCluster:
 
         What is watched goes on while discovery is away.
         """
-        if resource.stack is None or resource.subject_kind:
+        if not resource.stack or resource.subject_kind:
             return True
         if self._settings.stack(resource.stack) is StackMode.ON:
             return True
         discovery = self._discoverer.current.discovery
-        states = {discovery.state(each.crd_name) for each in subjects_of(resource.stack)}
+        subjects = self._settings.catalogue.stack(resource.stack).subjects
+        states = {discovery.state(each.crd_name) for each in subjects}
         if Served.SERVED in states:
             return True
         return Served.UNKNOWN in states and bool(self._informers.of(resource))

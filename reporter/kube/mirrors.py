@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from reporter.catalogue.resources import EVENTS
 from reporter.kube.client import MERGE_PATCH, KubeClient, api_path, encode
-from reporter.kube.writes import WRITE_SECONDS
-from reporter.stacks.kthena.statuses.requests import APPLY, FIELD_MANAGER
+from reporter.kube.writes import APPLY, FIELD_MANAGER, WRITE_SECONDS
 
 
 class KubeMirrors:

@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import Final
 
-from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, EVENTS
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
 from reporter.kube.errors import NotJson
 from reporter.model.objects import Event
 from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import decode_object
+
+APPLY: Final = "application/apply-patch+yaml"
+
+FIELD_MANAGER: Final = COMPONENT
+"""Under which name managedFields list what is ours."""
 
 WRITE_SECONDS: Final = 5.0
 """Limit of one write; a write that began within the fence ends before the lease does."""

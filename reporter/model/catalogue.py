@@ -9,23 +9,12 @@ from reporter.model.custom import CustomComponent
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason
 from reporter.model.resource import Resource
-from reporter.model.subject import SubjectKind
+from reporter.model.stack import StackRows
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
+from reporter.model.suppression import PodSuppressionRow, SuppressionRow
 
 Priority: TypeAlias = tuple[bool, int]
 """Order of reasons of one subject: the smaller is looked at first."""
-
-
-@dataclass(frozen=True, slots=True)
-class SuppressionRow:
-    """While `upstream` fires, `downstream` is suppressed.
-
-    `crd` narrows a row of `clusterCRDMissing` to one CustomResourceDefinition.
-    """
-
-    upstream: str
-    downstream: tuple[str, ...]
-    why: str
-    crd: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +33,8 @@ class Catalogue:
         reasons: per layer in the order of the priority chain.
         suppression: which firing reason hides which others.
         resources: listed and watched over the whole cluster.
+        stacks: the stacks whose rows are in it, in the order of the documentation.
+        pod_suppression: which fault of a pod hides which others of the same pod.
         declared: the reasons among them that the user's file declares.
 
     """
@@ -51,6 +42,8 @@ class Catalogue:
     reasons: tuple[Reason, ...]
     suppression: tuple[SuppressionRow, ...]
     resources: tuple[Resource[KubeObject], ...]
+    stacks: tuple[StackRows, ...] = ()
+    pod_suppression: tuple[PodSuppressionRow, ...] = ()
     declared: tuple[Declared, ...] = ()
     upstream_reasons: frozenset[str] = field(init=False)
     _by_name: Mapping[str, Reason] = field(init=False, repr=False)
@@ -58,6 +51,10 @@ class Catalogue:
     _upstreams: Mapping[str, tuple[SuppressionRow, ...]] = field(init=False, repr=False)
     _rests_on: Mapping[str, frozenset[Resource[KubeObject]]] = field(init=False, repr=False)
     _of_ready: Mapping[SubjectKind, tuple[Reason, ...]] = field(init=False, repr=False)
+    _of_subject: Mapping[SubjectKind, tuple[Resource[KubeObject], ...]] = field(
+        init=False, repr=False
+    )
+    _pod_upstreams: Mapping[str, tuple[PodSuppressionRow, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         by_name = {reason.name: reason for reason in self.reasons}
@@ -75,6 +72,14 @@ class Catalogue:
         for reason in self.reasons:
             if reason.blocks_ready or reason.says_ready:
                 of_ready[reason.subject_kind] += (reason,)
+        of_subject: dict[SubjectKind, tuple[Resource[KubeObject], ...]] = defaultdict(tuple)
+        for resource in self.resources:
+            if resource.subject_kind is not None:
+                of_subject[resource.subject_kind] += (resource,)
+        pod_upstreams: dict[str, tuple[PodSuppressionRow, ...]] = defaultdict(tuple)
+        for pod_row in self.pod_suppression:
+            for name in pod_row.downstream:
+                pod_upstreams[name] += (pod_row,)
         for name, value in (
             ("upstream_reasons", frozenset(row.upstream for row in self.suppression)),
             ("_by_name", by_name),
@@ -82,6 +87,8 @@ class Catalogue:
             ("_upstreams", dict(upstreams)),
             ("_rests_on", rests_on),
             ("_of_ready", dict(of_ready)),
+            ("_of_subject", dict(of_subject)),
+            ("_pod_upstreams", dict(pod_upstreams)),
         ):
             object.__setattr__(self, name, value)
 
@@ -114,3 +121,33 @@ class Catalogue:
     def of_ready(self, kind: SubjectKind) -> tuple[Reason, ...]:
         """Return the reasons that decide whether subjects of a kind are ready."""
         return self._of_ready.get(kind, ())
+
+    @property
+    def kinds(self) -> tuple[SubjectKind, ...]:
+        """Every kind of subject, by layer."""
+        deployments = (kind for stack in self.stacks for kind in stack.kinds)
+        return (CLUSTER_KIND, NAMESPACE_KIND, *deployments)
+
+    def of_subject(self, kind: SubjectKind) -> tuple[Resource[KubeObject], ...]:
+        """Return the resources whose objects are subjects of a kind; none in the upper layers."""
+        return self._of_subject.get(kind, ())
+
+    def stack(self, name: str) -> StackRows:
+        """Return a stack by its name in settings."""
+        return next(each for each in self.stacks if each.name == name)
+
+    def stack_of(self, kind: SubjectKind) -> StackRows | None:
+        """Return the stack whose subjects are of a kind; None in the upper layers."""
+        return next((each for each in self.stacks if kind in each.kinds), None)
+
+    def pod_upstreams_of(self, name: str) -> tuple[PodSuppressionRow, ...]:
+        """Return the rows that can suppress a reason for a pod."""
+        return self._pod_upstreams.get(name, ())
+
+    @property
+    def metrics_kind(self) -> SubjectKind:
+        """The kind by whose names settings call the reasons that come from metrics.
+
+        These are the same for all kinds whose pods are scraped, and are set once for all of them.
+        """
+        return next(each.scraped.kind for each in self.stacks if each.scraped)

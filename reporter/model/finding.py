@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from reporter.model.derived import Derived
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.subject import ObjectRef, Subject
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,7 +101,7 @@ class Unjudged:
     """A subject, or a reason, that a probe failed on: our own fault, of which others must not suffer.
 
     Attributes:
-        about: the subject; a namespace stands for the InferenceSets in it too.
+        about: the subject.
         cause: what failed and where, without a word of the object's.
         reason: what alone cannot be judged, of whatever subject; empty: all about the subject.
         probe: which of the probes of that reason failed.
@@ -120,10 +120,7 @@ class Unjudged:
         """Tell whether nothing is known about a subject for this."""
         if self.reason:
             return False
-        if self.about.kind is not SubjectKind.NAMESPACE:
-            return subject == self.about
-        of_kaito = subject.kind in (SubjectKind.NAMESPACE, SubjectKind.INFERENCESET)
-        return of_kaito and subject.namespace == self.about.namespace
+        return subject == self.about
 
 
 @dataclass(frozen=True, slots=True)

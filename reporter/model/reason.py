@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.model.subject import Layer, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 
 
 class EventType(StrEnum):
@@ -39,6 +39,7 @@ class Reason:
     """One row of the catalogue.
 
     Attributes:
+        of: the kind of its subjects, in the layer of deployments.
         type: of its Events: Warning for a fault, Normal for Ready and for what is worth knowing.
         says_ready: it tells that a subject works; its Event is written by the rules for Ready.
         summary: what it means, one sentence.
@@ -59,6 +60,7 @@ class Reason:
 
     name: str
     layer: Layer
+    of: SubjectKind | None = None
     type: EventType = EventType.WARNING
     says_ready: bool = False
     summary: str
@@ -91,11 +93,18 @@ class Reason:
 
     @property
     def subject_kind(self) -> SubjectKind:
-        """What its subjects are; told by the layer, or by the prefix of the name."""
+        """What its subjects are.
+
+        Raises:
+            ValueError: it is of the layer of deployments and does not say of which kind.
+
+        """
         match self.layer:
             case Layer.CLUSTER:
-                return SubjectKind.CLUSTER
+                return CLUSTER_KIND
             case Layer.HARNESS:
-                return SubjectKind.NAMESPACE
+                return NAMESPACE_KIND
             case _:
-                return next(kind for kind in SubjectKind if self.name.startswith(kind))
+                if self.of is None:
+                    raise ValueError(f"{self.name} does not say what its subjects are")
+                return self.of

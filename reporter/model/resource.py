@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reporter.model.objects import KubeObject
-from reporter.model.stack import Stack
 from reporter.model.subject import ObjectRef, SubjectKind
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
@@ -25,9 +24,11 @@ class Resource(Generic[ObjectT_co]):
         purpose: why it is read, for the documentation and the rendered RBAC rules.
         label_selector: restricts what is listed and watched; empty reads all.
         custom: defined by a CustomResourceDefinition, so it may be absent from a cluster.
-        stack: the stack that it is read for; None reads it whatever stacks there are.
+        stack: name of the stack that it is read for; where it is empty, it is read in any case.
         wide: the right to read it reaches much further than what is selected, for RBAC knows no
             labels; so it is read only where its stack is `on`, and missed nowhere else.
+        observes_another: `status.observedGeneration` of its objects is that of another object, so that
+            it does not tell whether a condition is of the present spec.
         subject_kind: its objects are subjects of this kind. What else is read for a stack is
             watched while a resource with subjects of that stack is served.
 
@@ -42,8 +43,9 @@ class Resource(Generic[ObjectT_co]):
     purpose: str
     label_selector: str = ""
     custom: bool = False
-    stack: Stack | None = None
+    stack: str = ""
     wide: bool = False
+    observes_another: bool = False
     subject_kind: SubjectKind | None = None
 
     def __str__(self) -> str:

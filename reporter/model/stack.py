@@ -1,12 +1,149 @@
-"""The stacks that deploy models; each brings subjects of its own."""
+"""What the tables hold of a stack: a way of deploying models, with the project that it is of.
 
-from enum import StrEnum
+Everything here is data. What a stack looks at, derives and writes is added to it by
+`reporter.stacks.stack.Stack`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reporter.model.objects import KubeObject, Labels
+from reporter.model.reason import Reason
+from reporter.model.resource import Resource
+from reporter.model.subject import SubjectKind
+from reporter.model.suppression import SuppressionRow
+
+SettingName: TypeAlias = str
+"""A field of the settings, such as `kthena_namespace`."""
 
 
-class Stack(StrEnum):
-    """A stack; the value is its name in settings."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controller:
+    """A shared Deployment that a stack brings along, or the controller of its objects.
 
-    KAITO = "kaito"
-    KTHENA = "kthena"
-    OTTERSCALE = "otterscale"
-    KSERVE = "kserve"
+    Attributes:
+        reason: what is raised when it is not ready.
+        deployment: the setting that names it; empty where `names` does.
+        namespaces: the setting that says where it may be.
+        names: names of Deployments that no setting changes.
+        governs: it writes a status that downstream reasons read.
+        with_stack: it is switched off with the stack, and missed only where the stack is `on`.
+        optional: it is nothing if it is not there.
+        reads_pods: it reads the metrics of model pods, so network policies have to admit it.
+
+    """
+
+    reason: str
+    namespaces: SettingName
+    deployment: SettingName = ""
+    names: tuple[str, ...] = ()
+    governs: bool = False
+    with_stack: bool = True
+    optional: bool = False
+    reads_pods: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequiredKind:
+    """A CustomResourceDefinition that a stack cannot do without.
+
+    Attributes:
+        crd: its name.
+        owner: whose chart it is in.
+        instead: others of which one is as good, as where a kind has moved to another group.
+        settings: it is required while all of these have a value.
+        with_stack: it is required only where the stack is `on`.
+
+    """
+
+    crd: str
+    owner: str
+    instead: tuple[str, ...] = ()
+    settings: tuple[SettingName, ...] = ()
+    with_stack: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrapedPods:
+    """The pods of a stack that serve metrics.
+
+    Attributes:
+        kind: what their subjects are.
+        label: its value names the subject, in the pod's namespace; empty where a setting has it.
+        label_setting: the setting that has the label.
+        labels: what else they carry.
+        container: the one that serves; only pods that have it are scraped. Where it is empty, the
+            first container serves that is no mesh proxy, on the port of the settings.
+        image: a part of the container's image name, where other engines serve under that name too.
+        port: name of the container's port; its first port where there is none of that name.
+        not_ready: the reason that tells of pods that are not Ready: their pages say nothing more.
+
+    """
+
+    kind: SubjectKind
+    label: str = ""
+    label_setting: SettingName = ""
+    labels: Labels = field(default_factory=dict)
+    container: str = ""
+    image: str = ""
+    port: str = ""
+    not_ready: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackWords:
+    """What docs/stacks.md says of a stack besides what the tables hold.
+
+    Attributes:
+        derived: which status, or which objects, are worked out by the project's own rules.
+        required: what the cluster must have for it.
+
+    """
+
+    derived: str
+    required: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StackRows:
+    """What the tables hold of a stack.
+
+    Attributes:
+        name: in `--stacks`.
+        project: whose stack it is.
+        words: for the documentation.
+        expected: it is `on` unless `--stacks` says otherwise; else `auto`.
+        resources: what is read for it alone.
+        cluster_reasons: of its controllers, in the order of priority.
+        reasons: of its subjects, in the order of priority, Ready last.
+        suppression: rows that its reasons are in.
+        controllers: its Deployments.
+        required: its CustomResourceDefinitions.
+        scraped: which of its pods serve metrics; None where none do.
+        made_with: label of what its controllers make for a subject; its value is the subject's name.
+
+    """
+
+    name: str
+    project: str
+    words: StackWords
+    expected: bool = False
+    resources: tuple[Resource[KubeObject], ...]
+    cluster_reasons: tuple[Reason, ...] = ()
+    reasons: tuple[Reason, ...]
+    suppression: tuple[SuppressionRow, ...] = ()
+    controllers: tuple[Controller, ...] = ()
+    required: tuple[RequiredKind, ...] = ()
+    scraped: ScrapedPods | None = None
+    made_with: str = ""
+
+    @property
+    def subjects(self) -> tuple[Resource[KubeObject], ...]:
+        """The resources whose objects are its subjects; of two of a name the first counts."""
+        return tuple(each for each in self.resources if each.subject_kind)
+
+    @property
+    def kinds(self) -> tuple[SubjectKind, ...]:
+        """The kinds of its subjects."""
+        found = (each.subject_kind for each in self.subjects)
+        return tuple(dict.fromkeys(each for each in found if each))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NewType
 
 
 class Layer(StrEnum):
@@ -13,22 +13,18 @@ class Layer(StrEnum):
     DEPLOYMENT = "modeldeployment"
 
 
-class SubjectKind(StrEnum):
-    """What a subject is; the value is the prefix of its text form."""
+SubjectKind = NewType("SubjectKind", str)
+"""What a subject is; the value is the prefix of its text form. Each stack has kinds of its own."""
 
-    CLUSTER = "cluster"
-    NAMESPACE = "namespace"
-    INFERENCESET = "inferenceset"
-    MODELSERVING = "modelserving"
-    MODELSERVICE = "modelservice"
-    INFERENCESERVICE = "inferenceservice"
+CLUSTER_KIND: Final = SubjectKind("cluster")
+NAMESPACE_KIND: Final = SubjectKind("namespace")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
     """The cluster, one workload namespace, or one deployment of a model.
 
-    Its text form is that of the contract: `cluster`, `namespace/<ns>`, `inferenceset/<ns>/<name>`.
+    Its text form is that of the contract: `cluster`, `namespace/<ns>`, `<kind>/<ns>/<name>`.
     """
 
     kind: SubjectKind
@@ -41,15 +37,10 @@ class Subject:
     @classmethod
     def of_namespace(cls, namespace: str) -> "Subject":
         """Return the subject of harness reasons in `namespace`."""
-        return cls(SubjectKind.NAMESPACE, namespace)
-
-    @classmethod
-    def of_inferenceset(cls, namespace: str, name: str) -> "Subject":
-        """Return the subject of model reasons of one InferenceSet."""
-        return cls(SubjectKind.INFERENCESET, namespace, name)
+        return cls(NAMESPACE_KIND, namespace)
 
 
-CLUSTER = Subject(SubjectKind.CLUSTER)
+CLUSTER = Subject(CLUSTER_KIND)
 
 API_RESOURCE: Final = "APIResource"
 """Kind of what stands for a built-in resource, as API discovery names it: it is no object."""

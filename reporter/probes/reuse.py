@@ -1,9 +1,8 @@
 """Answers of an earlier pass that still hold: a change in one namespace costs one namespace.
 
-What the probes say about a namespace, or about a subject of a stack beside KAITO, depends on its
-own objects and on a few that many share. If all of these are the same objects as before, so is the
-answer. This is a matter of speed only: with
-or without it an evaluation is the same.
+What the probes say about a namespace, or about a subject of a stack, depends on its own objects and
+on a few that many share. If all of these are the same objects as before, so is the answer. This is a
+matter of speed only: with or without it an evaluation is the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,12 +14,11 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
-from reporter.model.stack import Stack
 from reporter.model.subject import Subject
 from reporter.probes.parts import contained
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import scaler
+from reporter.workload.components import readers_of_pods
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
     r.CONFIGMAPS,
@@ -33,9 +31,7 @@ SHARED: Final[tuple[Resource[KubeObject], ...]] = (
 """Read beyond the namespace in question: a route's Gateway may be elsewhere, pods share nodes."""
 
 OWN: Final[tuple[Resource[KubeObject], ...]] = tuple(
-    resource
-    for resource in r.CLUSTER_WIDE
-    if resource not in SHARED and resource.stack in (None, Stack.KAITO)
+    resource for resource in r.SHARED if resource not in SHARED
 )
 
 Inputs: TypeAlias = tuple[tuple[object, ...], ...]
@@ -47,15 +43,22 @@ class Question:
     """What is asked about one namespace or one subject.
 
     Attributes:
-        about: the subject; that of a namespace stands for all of KAITO in it.
+        about: the subject; where a stack asks about a namespace, all of its subjects there.
         inputs: what the answer rests on, beside `SHARED`.
         ask: asks the probes.
+        asker: the stack that asks, where another asks about the same subject.
 
     """
 
     about: Subject
     inputs: Inputs
     ask: Callable[[], Evaluation]
+    asker: str = ""
+
+    @property
+    def key(self) -> tuple[Subject, str]:
+        """What the answer is kept under."""
+        return self.about, self.asker
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Answered:
     """What was answered, and the objects it rests on."""
 
     shared: tuple[object, ...] = ()
-    answers: Mapping[Subject, tuple[Inputs, Evaluation]] = field(default_factory=dict)
+    answers: Mapping[tuple[Subject, str], tuple[Inputs, Evaluation]] = field(default_factory=dict)
 
 
 def answer(
@@ -71,13 +74,13 @@ def answer(
 ) -> Answered:
     """Return the answers, those of before where what they rest on is the same."""
     earlier = answered.answers if same_shared(shared, answered.shared) else {}
-    answers: dict[Subject, tuple[Inputs, Evaluation]] = {}
+    answers: dict[tuple[Subject, str], tuple[Inputs, Evaluation]] = {}
     for question in questions:
-        before = earlier.get(question.about)
+        before = earlier.get(question.key)
         if before is not None and same_objects(question.inputs, before[0]):
-            answers[question.about] = before
+            answers[question.key] = before
         else:
-            answers[question.about] = question.inputs, contained(question.ask, question.about)
+            answers[question.key] = question.inputs, contained(question.ask, question.about)
     return Answered(shared, answers)
 
 
@@ -89,16 +92,17 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
         snapshot.covered,
         snapshot.skipped,
         {resource: state.served for resource, state in snapshot.states.items()},
-        _scaler_place(snapshot, settings),
+        _readers_places(snapshot, settings),
         *(tuple(snapshot[resource]) for resource in SHARED),
     )
 
 
-def _scaler_place(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[str, str] | None:
-    """Return where the scaler runs: network policies of all namespaces are to admit it."""
-    component = scaler(settings)
-    found = component.found(snapshot) if component else ()
-    return (found[0].namespace, found[0].name) if found else None
+def _readers_places(
+    snapshot: Snapshot, settings: EvaluationSettings
+) -> tuple[tuple[str, str], ...]:
+    """Return where pods are read from: network policies of all namespaces have to admit it."""
+    found = (each.found(snapshot) for each in readers_of_pods(settings))
+    return tuple((each[0].namespace, each[0].name) for each in found if each)
 
 
 def own_inputs(snapshot: Snapshot, namespace: Namespace) -> Inputs:

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from reporter.model.catalogue import Catalogue, SuppressionRow
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition
+from reporter.model.suppression import SuppressionRow
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import global_grace
 from reporter.resolution.memory import Episode, Memory, UpstreamKey

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from reporter.model.catalogue import SuppressionRow
 from reporter.model.report import Disposition
+from reporter.model.suppression import SuppressionRow
 from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.hold import upstream_key

@@ -42,7 +42,7 @@ def find_ready(
     known = {each.subject: each for each in evaluation.subjects}
     on_record = _on_record(records, known, catalogue)
     unjudged = evaluation.open_reasons
-    blind = {kind: _blind(kind, unjudged, snapshot, catalogue) for kind in SubjectKind}
+    blind = {kind: _blind(kind, unjudged, snapshot, catalogue) for kind in catalogue.kinds}
     told = {subject: answered for subject, answered in memory.told.items() if subject in known}
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=lambda each: each.subject):

@@ -1,9 +1,11 @@
 """Our own Events as the cluster has them: the memory that survives us."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from reporter.catalogue.resources import COMPONENT, EVENTS, LABEL_PREFIX
 from reporter.model.finding import FindingKey
@@ -23,6 +25,9 @@ class RecordState(StrEnum):
     FIRING = "firing"
     STALE = "stale"
     OVER = "over"
+
+
+_KIND: Final = re.compile(r"[a-z]{1,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def _ref(reference: Reference) -> ObjectRef:
 
 def _subject(text: str | None) -> Subject | None:
     kind, _, rest = (text or "").partition("/")
-    if kind not in set(SubjectKind):
+    if not _KIND.fullmatch(kind):
         return None
     namespace, _, name = rest.partition("/")
     return Subject(SubjectKind(kind), namespace, name)

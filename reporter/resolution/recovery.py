@@ -78,7 +78,9 @@ def take_up(
         if not record.goes_on or (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
         born = created.get(key.subject)
-        if key.subject not in created and _is_gone(key.subject, evaluation, snapshot):
+        if key.subject not in created and _is_gone(
+            key.subject, evaluation, snapshot, catalogue=catalogue
+        ):
             continue
         if born is not None and record.written < born:
             continue
@@ -154,7 +156,7 @@ def look_for_absence(
     changes: list[timedelta] = []
     for key, episode in unseen.items():
         gone = key.subject not in subjects
-        if gone and _is_gone(key.subject, evaluation, snapshot):
+        if gone and _is_gone(key.subject, evaluation, snapshot, catalogue=settings.catalogue):
             ended.add(key)
             continue
         at_fault = (related for related, _ in episode.faults)
@@ -177,9 +179,11 @@ def look_for_absence(
     return Absence(kept, frozenset(stale), frozenset(ended), min(changes, default=None))
 
 
-def _is_gone(subject: Subject, evaluation: Evaluation, snapshot: Snapshot) -> bool:
+def _is_gone(
+    subject: Subject, evaluation: Evaluation, snapshot: Snapshot, *, catalogue: Catalogue
+) -> bool:
     """Tell of a subject that is not among the known ones whether that is because it is gone."""
-    return existence_known(subject, snapshot) and not evaluation.leaves_open(subject)
+    return existence_known(subject, snapshot, catalogue) and not evaluation.leaves_open(subject)
 
 
 def _as_stale(episode: Episode, now: Instant) -> Episode:

@@ -86,7 +86,7 @@ def resolve(
         [*candidates, *undercurrents], absence.kept, absence.stale, memory, now, settings
     )
     candidates = [judge(candidate, upstreams, catalogue) for candidate in candidates]
-    candidates = silence(candidates, absence.kept)
+    candidates = silence(candidates, absence.kept, catalogue)
     mutes = find_mutes(snapshot, memory.mutes, now.wall, catalogue)
     candidates = [mute(candidate, mutes, now, settings) for candidate in candidates]
     absence = replace(absence, kept=mute_unseen(absence.kept, mutes))

@@ -5,20 +5,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from reporter.catalogue.silencing import SILENCING, silencers_of
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import Episode
 
-_SILENCERS = frozenset(row.upstream for row in SILENCING)
-
 _Silenced: TypeAlias = Mapping[str, frozenset[ObjectRef]]
 
 
 def silence(
-    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode]
+    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode], catalogue: Catalogue
 ) -> list[Candidate]:
     """Return the candidates without the faults that another fault of the same pod explains.
 
@@ -26,26 +24,29 @@ def silence(
     also while it is itself explained, and while it is clearing: the numbers are no better then.
     """
     candidates = list(candidates)
-    pods = _pods_by_reason(candidates, unseen)
-    return [_explained(candidate, pods) if pods else candidate for candidate in candidates]
+    upstreams = frozenset(row.upstream for row in catalogue.pod_suppression)
+    pods = _pods_by_reason(candidates, unseen, upstreams)
+    return [
+        _explained(candidate, pods, catalogue) if pods else candidate for candidate in candidates
+    ]
 
 
 def _pods_by_reason(
-    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode]
+    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode], upstreams: frozenset[str]
 ) -> _Silenced:
     found: dict[str, set[ObjectRef]] = defaultdict(set)
     for candidate in candidates:
-        if candidate.key.reason in _SILENCERS and candidate.disposition is not Disposition.PENDING:
+        if candidate.key.reason in upstreams and candidate.disposition is not Disposition.PENDING:
             found[candidate.key.reason].update(fault.says.related for fault in candidate.ripe)
     for key, episode in unseen.items():
-        if key.reason in _SILENCERS and episode.active:
+        if key.reason in upstreams and episode.active:
             ripe = (place for (place, _), fault in episode.faults.items() if fault.ripe)
             found[key.reason].update(ripe)
     return {reason: frozenset(places) for reason, places in found.items() if places}
 
 
-def _explained(candidate: Candidate, pods: _Silenced) -> Candidate:
-    rows = silencers_of(candidate.key.reason)
+def _explained(candidate: Candidate, pods: _Silenced, catalogue: Catalogue) -> Candidate:
+    rows = catalogue.pod_upstreams_of(candidate.key.reason)
     if candidate.disposition is not None or not rows:
         return candidate
     by: set[str] = set()

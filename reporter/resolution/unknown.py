@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
-from reporter.catalogue.resources import EVENTS, NAMESPACES, of_subject
+from reporter.catalogue.resources import EVENTS, NAMESPACES
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.reason import Reason
 from reporter.model.report import UnknownResource
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, ObjectRef, Subject
 from reporter.snapshot.snapshot import Served, Snapshot
 
 
@@ -60,15 +60,11 @@ def records_known(snapshot: Snapshot) -> bool:
     return snapshot.known(EVENTS)
 
 
-def existence_known(subject: Subject, snapshot: Snapshot) -> bool:
+def existence_known(subject: Subject, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether a subject that is not among the known ones is gone."""
-    match subject.kind:
-        case SubjectKind.CLUSTER:
-            return False
-        case SubjectKind.NAMESPACE:
-            return snapshot.absence_known(NAMESPACES)
-        case _:
-            places = ((each, subject.namespace) for each in of_subject(subject.kind))
-            return snapshot.absence_known(NAMESPACES) and all(
-                snapshot.absence_known(*place) for place in places
-            )
+    if subject.kind == CLUSTER_KIND:
+        return False
+    places = ((each, subject.namespace) for each in catalogue.of_subject(subject.kind))
+    return snapshot.absence_known(NAMESPACES) and all(
+        snapshot.absence_known(*place) for place in places
+    )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from reporter.catalogue.runtime import DOWNLOADS, RUNTIME_NAMES, of_kind
+from reporter.catalogue.runtime import ROWS, RUNTIME_NAMES, of_kind
 from reporter.metrics.looks.look import EngineLook, Look
 from reporter.metrics.looks.samples import Judged
 from reporter.model.instant import rfc3339
@@ -15,7 +15,6 @@ from reporter.sinks.age import age
 
 View: TypeAlias = Mapping[str, object]
 
-_REASONS: Final = (*(reason.name for reason in DOWNLOADS), *RUNTIME_NAMES)
 _GAUGES: Final = ("running", "waiting", "capacity", "deferred", "kv_usage", "awake", "healthy")
 
 
@@ -36,7 +35,7 @@ def pod_view(judged: Judged, settings: EvaluationSettings) -> View:
         "scrapes": len(judged.history.looks),
         "spanSeconds": int((look.at.boot - judged.history.looks[0].at.boot).total_seconds()),
         "values": dict(_values(look)),
-        "reasons": [_reason(name, judged, settings) for name in _REASONS],
+        "reasons": [_reason(name, judged, settings) for name in ROWS],
     }
 
 
@@ -49,7 +48,7 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
     """Return what is known of a pod, for a terminal."""
     view = pod_view(judged, settings)
     look = judged.history.newest
-    entries = [_reason(name, judged, settings) for name in _REASONS]
+    entries = [_reason(name, judged, settings) for name in ROWS]
     width = max(len(entry["reason"]) for entry in entries)
     lines = [
         (

@@ -1,7 +1,7 @@
 """A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot (contract, "Dump")."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -9,10 +9,10 @@ from typing import Final
 import msgspec
 
 from reporter.catalogue import resources as r
+from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
-from reporter.model.stack import Stack
 from reporter.model.text import clean, cut
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
 from reporter.snapshot.documents import BrokenDocument, DumpError, Source, read_documents
@@ -47,24 +47,20 @@ class Dump:
     notes: tuple[str, ...] = ()
 
 
-def load_dump(
-    sources: Sequence[Source],
-    *,
-    complete: bool = False,
-    resources: Iterable[Resource[KubeObject]] = r.CLUSTER_WIDE,
-) -> Dump:
+def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool = False) -> Dump:
     """Load files, folders and standard input (`-`) as one dump.
 
     Args:
         sources: where the documents are.
+        catalogue: says what is read of it.
         complete: the dump holds all objects of the cluster, so what is not there does not exist.
-        resources: what is read of it, as a catalogue lists it, beside what is read by place.
 
     Raises:
         DumpError: a source cannot be opened, or there is no usable document in any.
 
     """
-    loader = _Loader(Wanted((*resources, *r.BY_PLACE)))
+    expected = frozenset(each.name for each in catalogue.stacks if each.expected)
+    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE)), expected)
     for document in read_documents(sources):
         if isinstance(document, BrokenDocument):
             loader.skip_text(document.source, document.cause)
@@ -97,6 +93,7 @@ class _Loader:
     """What the documents seen so far say."""
 
     wanted: Wanted
+    expected: frozenset[str]
     taken: int = 0
     newest: datetime | None = None
     skipped: list[SkippedObject] = field(default_factory=list)
@@ -259,17 +256,23 @@ class _Loader:
     def _is_read(self, resource: Resource[KubeObject]) -> bool:
         """Tell whether there is a use for a resource, as a live reporter finds by discovery.
 
-        What is read for a stack beside KAITO is of no use without its subjects.
+        What is read for a stack is of no use without its subjects.
         """
-        stack = resource.stack
-        if stack is None or stack is Stack.KAITO or resource in self._looked_at:
+        if not resource.stack or resource in self._looked_at:
             return True
-        return any(each in self._looked_at for each in r.subjects_of(stack))
+        subjects = (
+            each
+            for each in self.wanted.resources
+            if each.stack == resource.stack and each.subject_kind
+        )
+        return resource.stack in self.expected or any(each in self._looked_at for each in subjects)
 
     def _has_alike(self, resource: Resource[KubeObject]) -> bool:
         """Tell whether the dump has the same subjects in another API group: clusters serve one."""
         kind = resource.subject_kind
-        return kind is not None and any(each in self._looked_at for each in r.of_subject(kind))
+        return kind is not None and any(
+            each in self._looked_at for each in self.wanted.resources if each.subject_kind == kind
+        )
 
     def _state(
         self, resource: Resource[KubeObject], discovery: Discovery, *, complete: bool

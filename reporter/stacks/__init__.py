@@ -1,0 +1,20 @@
+"""The stacks: ways of deploying models. Each is a folder, and a row here.
+
+Nothing else knows a stack by its name: tables, settings, probes, documentation, chart and page read these
+values.
+"""
+
+from typing import Final
+
+from reporter.catalogue.built_in import built_in
+from reporter.stacks.kaito import KAITO
+from reporter.stacks.kserve import KSERVE
+from reporter.stacks.kthena import KTHENA
+from reporter.stacks.otterscale import OTTERSCALE
+from reporter.stacks.stack import Stack
+
+STACKS: Final[tuple[Stack, ...]] = (KAITO, KTHENA, OTTERSCALE, KSERVE)
+"""In the order of the documentation."""
+
+BUILT_IN: Final = built_in(STACKS)
+"""The catalogue without anything that a user declares."""

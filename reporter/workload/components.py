@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
 
 from reporter.catalogue import reasons
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.model.objects import Deployment
-from reporter.model.stack import Stack
+from reporter.model.stack import Controller, StackRows
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-
-_KEDA_DEPLOYMENTS: Final = ("keda-operator", "keda-operator-metrics-apiserver")
-"""Constants of KEDA's chart and add-on; its admission webhooks are not probed (sheet, 8.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +22,9 @@ class Component:
         namespaces: where it may be; the first one that has it counts.
         governs: it writes a status that downstream reasons read.
         revisions: Deployments named `<deployment>-<revision>` are its instances too.
-        stack: the stack that it is the controller of; switched off with it.
+        stack: the stack that it is switched off with; empty where there is none.
         optional: it is nothing if it is not there.
+        reads_pods: it reads the metrics of model pods.
 
     """
 
@@ -36,8 +33,9 @@ class Component:
     namespaces: tuple[str, ...]
     governs: bool = False
     revisions: bool = False
-    stack: Stack | None = None
+    stack: str = ""
     optional: bool = False
+    reads_pods: bool = False
 
     def found(self, snapshot: Snapshot) -> tuple[Deployment, ...]:
         """Return its Deployments in the first namespace that has any; several revisions at most."""
@@ -80,12 +78,9 @@ def components(settings: EvaluationSettings) -> tuple[Component, ...]:
     )
 
 
-def scaler(settings: EvaluationSettings) -> Component | None:
-    """Return the KAITO scaler of KEDA, None if it is switched off."""
-    configured = (
-        each for each in components(settings) if each.reason == reasons.CLUSTER_KEDA_SCALER
-    )
-    return next(configured, None)
+def readers_of_pods(settings: EvaluationSettings) -> tuple[Component, ...]:
+    """Return the components that read the metrics of model pods: network policies have to admit them."""
+    return tuple(each for each in components(settings) if each.reads_pods)
 
 
 def _all(settings: EvaluationSettings) -> Iterator[Component]:
@@ -102,62 +97,26 @@ def _all(settings: EvaluationSettings) -> Iterator[Component]:
         deployment=settings.bbr_deployment,
         namespaces=settings.bbr_namespace,
     )
-    yield Component(
-        reason=reasons.CLUSTER_KAITO,
-        deployment=settings.kaito_deployment,
-        namespaces=settings.kaito_namespace,
-        governs=True,
-        stack=Stack.KAITO,
-    )
-    yield Component(
-        reason=reasons.CLUSTER_NODE_PROVISIONER,
-        deployment=settings.node_provisioner_name,
-        namespaces=settings.node_provisioner_namespace,
-        governs=True,
-    )
-    for name in _KEDA_DEPLOYMENTS:
+    for stack in settings.known_stacks:
+        for controller in stack.controllers:
+            yield from _of_stack(stack, controller, settings)
+
+
+def _of_stack(
+    stack: StackRows, controller: Controller, settings: EvaluationSettings
+) -> Iterator[Component]:
+    """Yield the Deployments of a stack's controller, as the settings that it names say."""
+    names = controller.names or (settings.text_of(controller.deployment),)
+    for name in names:
         yield Component(
-            reason=reasons.CLUSTER_KEDA, deployment=name, namespaces=settings.keda_namespace
+            reason=controller.reason,
+            deployment=name,
+            namespaces=settings.names_of(controller.namespaces),
+            governs=controller.governs,
+            stack=stack.name if controller.with_stack else "",
+            optional=controller.optional,
+            reads_pods=controller.reads_pods,
         )
-    yield Component(
-        reason=reasons.CLUSTER_KEDA_SCALER,
-        deployment=settings.keda_scaler_deployment,
-        namespaces=settings.keda_scaler_namespace,
-    )
-    yield from _controllers(settings)
-
-
-def _controllers(settings: EvaluationSettings) -> Iterator[Component]:
-    """Yield what makes the objects, and writes the status, of the stacks beside KAITO."""
-    yield Component(
-        reason=reasons.CLUSTER_KTHENA,
-        deployment=settings.kthena_deployment,
-        namespaces=settings.kthena_namespace,
-        governs=True,
-        stack=Stack.KTHENA,
-    )
-    yield Component(
-        reason=reasons.CLUSTER_OTTERSCALE,
-        deployment=settings.otterscale_deployment,
-        namespaces=settings.otterscale_namespace,
-        governs=True,
-        stack=Stack.OTTERSCALE,
-    )
-    yield Component(
-        reason=reasons.CLUSTER_KSERVE,
-        deployment=settings.kserve_deployment,
-        namespaces=settings.kserve_namespace,
-        governs=True,
-        stack=Stack.KSERVE,
-    )
-    yield Component(
-        reason=reasons.CLUSTER_KNATIVE,
-        deployment=settings.knative_deployment,
-        namespaces=settings.knative_namespace,
-        governs=True,
-        stack=Stack.KSERVE,
-        optional=True,  # KServe's Standard mode does without
-    )
 
 
 def _gateway_auth(settings: EvaluationSettings) -> Iterator[Component]:

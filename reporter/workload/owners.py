@@ -3,14 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-from reporter.catalogue.resources import INFERENCESETS, of_subject
+from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject, OwnerReference
 from reporter.model.resource import Resource
 from reporter.model.subject import Subject, SubjectKind
 from reporter.snapshot.snapshot import Snapshot
-
-CREATED_BY: Final = "inferenceset.kaito.sh/created-by"
-"""Label of an InferenceSet's Workspaces and of their pods (KAITO sheet 4.5)."""
 
 _GENERATIONS: Final = 5
 """How far up owners are followed: pod, StatefulSet, Workspace, InferenceSet, and one to spare."""
@@ -19,17 +16,25 @@ _Place: TypeAlias = tuple[Resource[KubeObject], KubeObject]
 
 
 def owning_subject(
-    resource: Resource[KubeObject], obj: KubeObject, kind: SubjectKind, snapshot: Snapshot
+    resource: Resource[KubeObject],
+    obj: KubeObject,
+    kind: SubjectKind,
+    *,
+    snapshot: Snapshot,
+    catalogue: Catalogue,
 ) -> Subject | None:
     """Return the subject of a kind that an object is, or that owns it; None if there is none.
 
-    Owners are followed as far as their kinds are read. What KAITO makes names its InferenceSet in a
-    label too, which a dump without the objects in between still has.
+    Owners are followed as far as their kinds are read. What a stack's controllers make may name its
+    subject in a label too, which a dump without the objects in between still has.
     """
+    own = catalogue.of_subject(kind)
+    stack = catalogue.stack_of(kind)
+    label = stack.made_with if stack else ""
     generation: list[_Place] = [(resource, obj)]
     for _ in range(_GENERATIONS):
         for each, found in generation:
-            subject = _is_subject(each, found, kind) or _labelled(found, kind)
+            subject = _is_subject(each, found, kind, own=own) or _labelled(found, kind, label)
             if subject is not None:
                 return subject
         generation = [owner for _, each in generation for owner in _owners(each, snapshot)]
@@ -37,18 +42,18 @@ def owning_subject(
 
 
 def _is_subject(
-    resource: Resource[KubeObject], obj: KubeObject, kind: SubjectKind
+    resource: Resource[KubeObject],
+    obj: KubeObject,
+    kind: SubjectKind,
+    *,
+    own: Iterable[Resource[KubeObject]],
 ) -> Subject | None:
-    own = any(
-        (each.group, each.kind) == (resource.group, resource.kind) for each in of_subject(kind)
-    )
-    return Subject(kind, obj.namespace, obj.name) if own else None
+    is_own = any((each.group, each.kind) == (resource.group, resource.kind) for each in own)
+    return Subject(kind, obj.namespace, obj.name) if is_own else None
 
 
-def _labelled(obj: KubeObject, kind: SubjectKind) -> Subject | None:
-    if kind is not INFERENCESETS.subject_kind:
-        return None
-    name = obj.metadata.label(CREATED_BY)
+def _labelled(obj: KubeObject, kind: SubjectKind, label: str) -> Subject | None:
+    name = obj.metadata.label(label) if label else None
     return Subject(kind, obj.namespace, name) if name else None
 
 

@@ -16,8 +16,9 @@ from typing import Final
 import msgspec
 
 from reporter.daemon.main import run_daemon
-from reporter.setting_types import ModelServingStatus, ScrapeVia
-from reporter.settings import DaemonSettings
+from reporter.setting_types import ScrapeVia
+from reporter.stacks.kthena.settings import ModelServingStatus
+from reporter.stacks.settings import FullDaemonSettings
 
 RESYNC_SECONDS: Final = 3
 _SLEEP: Final = 0.005
@@ -110,7 +111,7 @@ async def run(
     kubeconfig: Path, metrics_port: int, health_port: int, modelserving_status: str
 ) -> list[Phase]:
     """Run the daemon until SIGTERM."""
-    settings = DaemonSettings(
+    settings = FullDaemonSettings(
         startup_grace_seconds=0,
         scrape_via=ScrapeVia.OFF,
         resync_seconds=RESYNC_SECONDS,

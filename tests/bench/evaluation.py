@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from lab.sandbox.objects import Object
-from reporter.catalogue.resources import ALL, PODS
+from reporter.catalogue.resources import PODS
 from reporter.daemon.one_pass import Before, Lately, run_pass
 from reporter.evaluation import evaluate
 from reporter.kube.decode import decode_page
@@ -24,14 +24,15 @@ from reporter.model.report import Disposition
 from reporter.model.resource import Resource
 from reporter.resolution import resolve
 from reporter.resolution.records import records_of
-from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import plan_events
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
+from reporter.stacks.settings import FullDaemonSettings
+from tests.tables import ALL
 
 _RUNS: Final = 9
 _PAGE: Final = 500
-_SETTINGS: Final = DaemonSettings(startup_grace_seconds=0)
+_SETTINGS: Final = FullDaemonSettings(startup_grace_seconds=0)
 Objects = dict[Resource[KubeObject], dict[tuple[str, str], KubeObject]]
 
 

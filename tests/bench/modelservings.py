@@ -17,14 +17,15 @@ import aiohttp
 import msgspec
 
 from lab.sandbox.objects import Object
-from reporter.catalogue.resources import MODELSERVINGS, PODS
+from reporter.catalogue.resources import PODS
 from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
 from reporter.model.instant import rfc3339
-from reporter.setting_types import ModelServingStatus as Ownership
-from reporter.settings import DaemonSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
+from reporter.stacks.kthena.resources import MODELSERVINGS
+from reporter.stacks.kthena.settings import ModelServingStatus as Ownership
+from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.api import Api, Metrics
 from tests.bench.daemon_process import RESYNC_SECONDS
 from tests.bench.evaluation import (
@@ -48,7 +49,7 @@ _WITHIN_SECONDS: Final = 120.0
 _PAUSE_SECONDS: Final = (4.0, 5.0)
 """Pause before the next change: a change makes four passes, two for its statuses and two for ours."""
 
-_SETTINGS: Final = DaemonSettings(startup_grace_seconds=0, modelserving_status=Ownership.FULL)
+_SETTINGS: Final = FullDaemonSettings(startup_grace_seconds=0, modelserving_status=Ownership.FULL)
 _LONGEST_CHANGE_MS: Final = 1000.0
 
 

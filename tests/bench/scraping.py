@@ -21,7 +21,8 @@ from reporter.metrics.scraping.attempt import Attempts
 from reporter.metrics.scraping.direct import DirectFetch, Endpoint
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject
-from reporter.settings import DaemonSettings
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.processes import BenchError
 from tests.bench.still_pods import addresses, idle_page
 
@@ -66,7 +67,7 @@ class _Unobserved:
 
 async def measure() -> Scraping:
     """Measure; takes a little more than a minute."""
-    settings = DaemonSettings()
+    settings = FullDaemonSettings()
     cpu, seconds = await _rounds(settings)
     gap, hanging_gap = await _with_hanging(settings)
     size = len(idle_page().encode())
@@ -92,7 +93,7 @@ def _line(name: str, seconds: float, most: float | None = None) -> str:
     return f"{name:44} {seconds:8.2f} s{verdict}"
 
 
-async def _rounds(settings: DaemonSettings) -> tuple[float, float]:
+async def _rounds(settings: FullDaemonSettings) -> tuple[float, float]:
     """Return the least processor time and time of some rounds."""
     async with _pods(0) as targets, _attempts(targets.port, settings) as scrape:
         store = _store(settings)
@@ -113,7 +114,7 @@ async def _rounds(settings: DaemonSettings) -> tuple[float, float]:
     return min(each for each, _ in taken), min(each for _, each in taken)
 
 
-async def _with_hanging(settings: DaemonSettings) -> tuple[float, float]:
+async def _with_hanging(settings: FullDaemonSettings) -> tuple[float, float]:
     """Return the longest gaps of the pods that answer, and of those that hang."""
     times: dict[str, list[float]] = defaultdict(list)
     async with _pods(_HANGING) as targets, _attempts(targets.port, settings) as scrape:
@@ -172,7 +173,7 @@ async def _pods(hanging: int) -> AsyncIterator[_Targets]:
         targets = tuple(
             Target(
                 namespace="models", name=f"pod-{number}", uid=f"uid-{number}", address=address,
-                subject=Subject.of_inferenceset("models", "model"), node=f"node-{number // 8}", created=old, ready=True,
+                subject=Subject(INFERENCESET_KIND, "models", "model"), node=f"node-{number // 8}", created=old, ready=True,
                 ready_since=old,
             )
             for number, address in enumerate(addresses(_PODS))
@@ -184,12 +185,12 @@ async def _pods(hanging: int) -> AsyncIterator[_Targets]:
 
 
 @asynccontextmanager
-async def _attempts(port: int, settings: DaemonSettings) -> AsyncIterator[Attempts]:
+async def _attempts(port: int, settings: FullDaemonSettings) -> AsyncIterator[Attempts]:
     limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
     async with DirectFetch(Endpoint(port=port), limits) as fetch:
         with Attempts(fetch, read_page) as attempts:
             yield attempts
 
 
-def _store(settings: DaemonSettings) -> SampleStore:
+def _store(settings: FullDaemonSettings) -> SampleStore:
     return SampleStore(settings, timedelta(seconds=settings.scrape_period), lambda: None)

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import aiohttp
 
-from reporter.catalogue.built_in import BUILT_IN
+from reporter.stacks import BUILT_IN
 
 HTML = {"Accept": "text/html"}
 

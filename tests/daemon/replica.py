@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from reporter.daemon import main
 from reporter.kube.client import connect
-from reporter.settings import DaemonSettings
+from reporter.stacks.settings import FullDaemonSettings
 
 PATIENCE_SECONDS = 40.0
 """How long a condition may take to come true; only a failing test ever waits so long."""
@@ -202,7 +202,7 @@ class Inside(Replica):
         return self
 
     async def _run(self) -> None:
-        settings = DaemonSettings(**self.settings)
+        settings = FullDaemonSettings(**self.settings)
         if settings.resync_seconds == 1:
             # Less than a user may set, so that tests which count passes are quick.
             settings = settings.model_copy(update={"resync_seconds": 0.3})

@@ -8,15 +8,15 @@ from lab.demo.inferenceservice import NAMESPACE, inferenceservice
 from lab.demo.kserve import KServe, kinds
 from lab.demo.stack import AGE
 from lab.simulation import ModelPod, Phase
-from reporter.catalogue import runtime as t
 from reporter.model.instant import rfc3339
-from reporter.model.subject import SubjectKind
+from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND
 from tests.daemon.replica import free_port, until
+from tests.tables import of_inferencesets as t
 
 WINDOW = 2
 SUBJECT = f"inferenceservice/{NAMESPACE}/chat"
 POD = "chat-predictor-00001-deployment-0"
-FULL = (t.of_kind(t.KV_CACHE, SubjectKind.INFERENCESERVICE), SUBJECT)
+FULL = (t.of_kind(t.KV_CACHE, INFERENCESERVICE_KIND), SUBJECT)
 ADDRESS = "127.246.0.1"
 SGLANG = "lmsysorg/sglang:v0.5.0"
 

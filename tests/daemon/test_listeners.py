@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from reporter.daemon import state as daemon_state
 from reporter.daemon.state import DaemonState
-from reporter.settings import DaemonSettings
+from reporter.stacks.settings import FullDaemonSettings
 from tests.daemon.replica import until
 from tests.daemon.stage import KAITO
 from tests.unit.docs.pages import code, page, table
@@ -187,7 +187,7 @@ class FakePass:
 @pytest.mark.parametrize(("resync", "longest"), [(1, 60.0), (20, 60.0), (60, 180.0)])
 def test_health_fails_when_passes_stay_out(seconds, resync, longest):
     """No pass for max(60 s, 3 resyncs) makes the kubelet restart the process."""
-    state = DaemonState(FakeCluster(), None, DaemonSettings(resync_seconds=resync))
+    state = DaemonState(FakeCluster(), None, FullDaemonSettings(resync_seconds=resync))
     state.passed(FakePass())
     seconds[0] += longest
     assert state.unhealthy() is None
@@ -199,7 +199,7 @@ def test_health_fails_when_passes_stay_out(seconds, resync, longest):
 
 def test_first_pass_has_five_minutes(seconds):
     """A large cluster takes a while to be listed; that is no reason to start over."""
-    state = DaemonState(FakeCluster(), None, DaemonSettings())
+    state = DaemonState(FakeCluster(), None, FullDaemonSettings())
     seconds[0] += 300.0
     assert state.unhealthy() is None
     seconds[0] += 1.0
@@ -209,7 +209,7 @@ def test_first_pass_has_five_minutes(seconds):
 def test_readiness_needs_lists_and_a_pass(seconds):
     """A replica is ready once it has listed and judged."""
     cluster = FakeCluster()
-    state = DaemonState(cluster, None, DaemonSettings())
+    state = DaemonState(cluster, None, FullDaemonSettings())
     assert state.not_ready() == "no pass has ended yet"
     state.passed(FakePass())
     assert state.not_ready() is None

@@ -10,9 +10,9 @@ import pytest
 from lab.demo.models import ModelPods
 from lab.demo.story import CHAT, SEARCH
 from lab.simulation import Misbehaviour, Phase
-from reporter.catalogue import runtime as t
 from tests.daemon.replica import free_port, passes, until
 from tests.daemon.stage import key_of
+from tests.tables import of_inferencesets as t
 
 PERIOD = 0.25
 WINDOW = 2

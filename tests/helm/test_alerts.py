@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.resources import EVENTS
-from reporter.cli.configure import ProgramSettings
+from reporter.cli.configure import FullProgramSettings
 from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
 from reporter.model.reason import EventType
 from reporter.setting_types import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.scrape_metrics import OK
+from reporter.stacks import BUILT_IN
 from tests.helm.charts import render
 
 ON = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
@@ -77,7 +77,7 @@ def test_a_pass_is_late_when_the_health_endpoint_says_so(resync):
 
 def test_where_the_resync_is_left_to_the_program_its_default_counts():
     """Null is the program's default."""
-    late = SLOW_PASSES * ProgramSettings().resync_seconds
+    late = SLOW_PASSES * FullProgramSettings().resync_seconds
     assert alerts({"resyncSeconds": None})["StatusReporterPassesLate"]["expr"].endswith(f"> {late}")
 
 
@@ -111,7 +111,7 @@ def test_an_alert_looks_back_over_several_scrapes(name, values, seconds):
     """However rare they are; a window without any would never fire."""
     via = values.get("scrape.via", ScrapeVia.DIRECT)
     interval = values.get("scrape.intervalSeconds")
-    period = ProgramSettings(scrape_via=via, scrape_interval_seconds=interval).scrape_period
+    period = FullProgramSettings(scrape_via=via, scrape_interval_seconds=interval).scrape_period
     assert seconds >= 4 * period
     windows = re.findall(r"\[(\w+)\]", alerts(values)[name]["expr"])
     assert set(windows) == {f"{seconds}s"}

@@ -11,7 +11,7 @@ from reporter import __version__
 from reporter.catalogue.render_schema import values_schema
 from reporter.catalogue.resources import COMPONENT, LABEL_PREFIX
 from reporter.cli.status import _LOCAL
-from reporter.model.stack import Stack
+from reporter.stacks import BUILT_IN
 from tests.helm.charts import (
     NAMESPACE,
     REPORTER,
@@ -23,6 +23,7 @@ from tests.helm.charts import (
     render,
 )
 from tests.helm.values_table import leaves, readme
+from tests.tables import Stack
 
 SUBCHART = "productionstack-status-reporter"
 
@@ -63,7 +64,7 @@ def test_the_schema_knows_every_value_and_every_reason():
     `make docs` renders the names of reasons, thresholds and stacks into it.
     """
     schema = (REPORTER / "values.schema.json").read_text()
-    assert values_schema(schema) == schema
+    assert values_schema(schema, BUILT_IN) == schema
     values = metadata(REPORTER, "values.yaml")
     properties = json.loads(schema)["properties"]
     assert values.keys() == properties.keys() - {"global", "enabled"}

@@ -7,9 +7,10 @@ import yaml
 
 from reporter.catalogue.rbac import VERBS
 from reporter.catalogue.render_schema import reason_names
-from reporter.catalogue.resources import CLUSTER_WIDE
 from reporter.cli.configure import load_settings
+from reporter.stacks import BUILT_IN
 from tests.helm.charts import REPORTER, load, render, template
+from tests.tables import CLUSTER_WIDE
 
 ENTRIES = [each["entry"] for each in load("custom_right.yaml")]
 WRONG = yaml.safe_load(
@@ -196,4 +197,4 @@ def test_the_parent_chart_hands_them_on(umbrella):
 
 def test_the_names_in_the_chart_are_those_of_the_catalogue():
     """`make docs` renders them anew."""
-    assert (REPORTER / "files" / "reasons.yaml").read_text() == reason_names()
+    assert (REPORTER / "files" / "reasons.yaml").read_text() == reason_names(BUILT_IN)

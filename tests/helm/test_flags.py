@@ -4,11 +4,11 @@ import argparse
 
 import pytest
 
-from reporter.cli.configure import ProgramSettings
+from reporter.cli.configure import FullProgramSettings
 from reporter.cli.flags import add_setting_flags, settings_from
-from reporter.model.stack import Stack
-from reporter.settings import DaemonSettings
+from reporter.stacks.settings import FullDaemonSettings
 from tests.helm.charts import NAMESPACE, RELEASE, load, render
+from tests.tables import Stack
 
 FLAGS = load("flags.yaml")
 NOT_VALUES = {"release_namespace", "health_probe_bind_address", "custom_components"}
@@ -18,10 +18,10 @@ NEEDED = {
     "node_provisioner_name", "scrape_via", "stacks", "modelserving_status",
 }  # fmt: skip
 """What other objects or the notes rest on must be there."""
-PROGRAM = ProgramSettings()
+PROGRAM = FullProgramSettings()
 
 
-def parsed(values=None) -> ProgramSettings:
+def parsed(values=None) -> FullProgramSettings:
     """Return the settings, as the program itself reads them from the rendered command line."""
     parser = argparse.ArgumentParser()
     add_setting_flags(parser, daemon=True)
@@ -37,7 +37,7 @@ def test_the_defaults_are_those_of_the_program():
     chart = parsed()
     different = {
         field
-        for field in ProgramSettings.model_fields
+        for field in FullProgramSettings.model_fields
         if getattr(chart, field) != getattr(PROGRAM, field)
     }
     assert different == {"release_namespace", "stacks"}
@@ -52,7 +52,7 @@ def test_the_release_namespace_is_that_of_the_release():
 
 def test_every_setting_of_the_daemon_has_a_value():
     """Nothing that an operator may want to set is left to patching the Deployment."""
-    assert FLAGS.keys() | NOT_VALUES == DaemonSettings.model_fields.keys()
+    assert FLAGS.keys() | NOT_VALUES == FullDaemonSettings.model_fields.keys()
 
 
 @pytest.mark.parametrize("field", FLAGS)

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from reporter.catalogue.resources import MODELSERVINGS
+from reporter.stacks.kthena.resources import MODELSERVINGS
 from tests.helm.charts import REPORTER, name_of, render
 
 FILES = REPORTER / "files" / "crds"

@@ -2,9 +2,8 @@
 
 import pytest
 
-from reporter.catalogue.scraped import SCRAPED
-from reporter.model.stack import Stack
 from tests.helm.charts import render
+from tests.tables import SCRAPED, Stack
 
 KAITO = [{"key": "inferenceset.kaito.sh/created-by", "operator": "Exists"}]
 

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from reporter.catalogue.runtime import DOWNLOAD_STALLED, RUNTIME_NAMES
 from tests.helm.charts import REPORTER, lint, load, render, template
+from tests.tables import of_inferencesets as t
 
 ROWS = load("rendered.yaml")
 REFUSED = load("refused.yaml")
@@ -169,7 +169,7 @@ def test_values_that_look_alike_are_installed(values):
 def test_the_chart_knows_whose_grace_is_a_window():
     """The program counts such a grace, so the chart's check of the interval does."""
     listed = yaml.safe_load((REPORTER / "files" / "windowed-reasons.yaml").read_text())
-    assert listed == [DOWNLOAD_STALLED, *RUNTIME_NAMES]
+    assert listed == [t.DOWNLOAD_STALLED, *t.RUNTIME_NAMES]
 
 
 @pytest.mark.parametrize("values", [{"global": {"anything": 1}}, {"enabled": True}])

@@ -11,20 +11,31 @@ from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvide
 from reporter.model.instant import Instant
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.setting_types import Emit
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+from reporter.stacks.kaito.reasons import (
+    CLUSTER_KAITO,
+    CLUSTER_NODE_PROVISIONER,
+    MODEL_EPP,
+    MODEL_INFRA,
+    MODEL_NODE_PRESSURE,
+    MODEL_PODS,
+    MODEL_READY,
+)
+from reporter.stacks.kaito.resources import INFERENCESET_KIND, INFERENCESETS, WORKSPACES
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import ALL
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 START = Instant(NOON, timedelta(hours=30))
 
 NAMESPACE_A, NAMESPACE_B = Subject.of_namespace("a"), Subject.of_namespace("b")
-MODEL_A, MODEL_B = Subject.of_inferenceset("a", "m"), Subject.of_inferenceset("b", "m")
+MODEL_A, MODEL_B = Subject(INFERENCESET_KIND, "a", "m"), Subject(INFERENCESET_KIND, "b", "m")
 SUBJECTS = (CLUSTER, NAMESPACE_A, NAMESPACE_B, MODEL_A, MODEL_B)
 
 _HARNESS = (c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING, c.HARNESS_GATEWAY_DATA_PLANE)
-_MODEL = (c.MODEL_INFRA, c.MODEL_PODS, c.MODEL_EPP, c.MODEL_NODE_PRESSURE)
-_CLUSTER = (c.CLUSTER_ISTIO, c.CLUSTER_BBR, c.CLUSTER_KAITO, c.CLUSTER_NODE_PROVISIONER)
-_CRDS = (r.INFERENCESETS.crd_name, r.WORKSPACES.crd_name, r.GATEWAYS.crd_name)
+_MODEL = (MODEL_INFRA, MODEL_PODS, MODEL_EPP, MODEL_NODE_PRESSURE)
+_CLUSTER = (c.CLUSTER_ISTIO, c.CLUSTER_BBR, CLUSTER_KAITO, CLUSTER_NODE_PROVISIONER)
+_CRDS = (INFERENCESETS.crd_name, WORKSPACES.crd_name, r.GATEWAYS.crd_name)
 
 
 def _namespace(name: str) -> ObjectRef:
@@ -125,7 +136,7 @@ class Pass:
         return "\n".join(lines)
 
 
-_READ = (r.NAMESPACES, r.PODS, r.DEPLOYMENTS, r.GATEWAYS, r.INFERENCESETS, r.NODES)
+_READ = (r.NAMESPACES, r.PODS, r.DEPLOYMENTS, r.GATEWAYS, INFERENCESETS, r.NODES)
 
 
 @st.composite
@@ -141,13 +152,13 @@ def snapshots(draw: st.DrawFn, *, troubled: bool = True) -> Snapshot:
             confirmed=each not in unconfirmed,
             cause="forbidden" if each in unknown else "",
         )
-        for each in r.ALL
+        for each in ALL
     }
     answered = draw(st.integers(0, 9)) > 0
     return Snapshot(states=states, discovery=Discovery(frozenset() if answered else None))
 
 
-class Chosen(EvaluationSettings):
+class Chosen(FullEvaluationSettings):
     """Settings that show what was chosen."""
 
     def __repr__(self) -> str:
@@ -156,10 +167,10 @@ class Chosen(EvaluationSettings):
 
 
 @st.composite
-def settings_(draw: st.DrawFn) -> EvaluationSettings:
+def settings_(draw: st.DrawFn) -> FullEvaluationSettings:
     """Settings that the resolution heeds."""
     graces = st.dictionaries(
-        st.sampled_from((c.CLUSTER_KAITO, c.MODEL_PODS, c.MODEL_INFRA)),
+        st.sampled_from((CLUSTER_KAITO, MODEL_PODS, MODEL_INFRA)),
         st.sampled_from((0, 10, 120)),
         max_size=2,
     )
@@ -174,7 +185,7 @@ def _evidence(subject: Subject) -> ReadyEvidence:
     name = {"cluster": c.CLUSTER_READY, "namespace": c.HARNESS_READY}.get(subject.kind)
     ref = _namespace(subject.namespace or "system")
     return ReadyEvidence(
-        reason=name or c.MODEL_READY, subject=subject, involved=ref, related=ref, message="works"
+        reason=name or MODEL_READY, subject=subject, involved=ref, related=ref, message="works"
     )
 
 
@@ -215,6 +226,6 @@ def calm(now: Instant) -> Pass:
         KnownSubject(each, None if each == CLUSTER else NOON - timedelta(days=1))
         for each in SUBJECTS
     )
-    states = {each: ResourceState(Served.SERVED) for each in r.ALL}
+    states = {each: ResourceState(Served.SERVED) for each in ALL}
     evaluation = Evaluation((), tuple(map(_evidence, SUBJECTS)), subjects)
     return Pass(evaluation, Snapshot(states=states, discovery=Discovery(frozenset())), now)

@@ -33,10 +33,10 @@ Where the rules are silent this is what both resolvers do, and why:
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from reporter.catalogue.reasons import BY_NAME, REASONS
-from reporter.catalogue.resources import INFERENCESETS, NAMESPACES
-from reporter.catalogue.suppression import SUPPRESSION
+from reporter.catalogue.resources import NAMESPACES
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.kaito.resources import INFERENCESETS
+from tests.tables import BY_NAME, REASONS, SUPPRESSION
 
 HOUR = timedelta(hours=1)
 NONE = timedelta(0)

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 from hypothesis import given
 
-from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import EVENTS
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
@@ -17,6 +16,7 @@ from reporter.snapshot.decode import decode_object
 from reporter.snapshot.table import table_of
 from tests.properties.passes import START, calm, sequences, settings_
 from tests.scenarios.world import World
+from tests.tables import BY_NAME
 
 STATE = "status-reporter.io/state"
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.objects import Annotations, Metadata, Namespace, Pod
@@ -15,6 +14,7 @@ from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
 from reporter.sinks.events.naming import event_name
 from reporter.snapshot.table import table_of
+from reporter.stacks import BUILT_IN
 from tests.properties.passes import Pass, findings, sequences, settings_
 from tests.properties.reference_resolver import ReferenceResolver
 from tests.properties.test_events import Writer

@@ -6,14 +6,14 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.catalogue.reasons import BY_NAME
 from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.properties.passes import NOON, SUBJECTS, Pass, calm, sequences, settings_
 from tests.properties.reference_resolver import ReferenceResolver
+from tests.tables import BY_NAME
 
 
 def run(passes, settings):
@@ -35,7 +35,7 @@ def essence(key, row):
 
 
 @given(sequences(), settings_())
-def test_the_rules_are_kept(passes: list[Pass], settings: EvaluationSettings):
+def test_the_rules_are_kept(passes: list[Pass], settings: FullEvaluationSettings):
     """The resolution decides as the rules do when they are followed word by word."""
     reference = ReferenceResolver()
     for number, (given_, resolution) in enumerate(run(passes, settings)):

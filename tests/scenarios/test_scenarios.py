@@ -9,8 +9,8 @@ from reporter.evaluation import evaluate
 from reporter.model.instant import Instant
 from reporter.resolution import Memory, resolve
 from reporter.resolution.records import records_of
-from reporter.settings import EvaluationSettings
 from reporter.sinks.events.plan import plan_events
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.scenarios.world import COMPONENTS, FOLDER, World, span
 
 START = Instant(datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(days=40))
@@ -49,9 +49,9 @@ class Run:
         self.replicas = [Replica() for _ in range(case.get("replicas", 1))]
         self.leader = 0
 
-    def _settings(self, components) -> EvaluationSettings:
+    def _settings(self, components) -> FullEvaluationSettings:
         named = [COMPONENTS[each] if isinstance(each, str) else each for each in components]
-        return EvaluationSettings(custom_components=named, **self.others)
+        return FullEvaluationSettings(custom_components=named, **self.others)
 
     def go_to(self, offset: timedelta) -> None:
         """Let time pass until `offset` after the start, with the passes that fall due."""

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import yaml
 
-from reporter.catalogue import resources as r
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.custom import WORKLOADS
 from reporter.catalogue.resources import EVENTS
 from reporter.model.catalogue import Catalogue
@@ -18,6 +16,8 @@ from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from reporter.stacks import BUILT_IN
+from tests.tables import ALL
 from tests.unit.probes.building import resources_of
 
 FOLDER = Path(__file__).parent
@@ -28,7 +28,7 @@ EVENT_LIFETIME = timedelta(hours=1)
 _SPAN = re.compile(r"(\d+)(s|m|h|d)")
 _MOMENT = re.compile(r"now(?:([+-])((?:\d+[smhd])+))?")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_KINDS = {each.kind for each in (*r.ALL, *WORKLOADS.values())} | {
+_KINDS = {each.kind for each in (*ALL, *WORKLOADS.values())} | {
     each["condition"]["kind"] for each in COMPONENTS.values() if "condition" in each
 }
 _KEDA_CRDS = {"clustertriggerauthentications.keda.sh"}
@@ -65,8 +65,8 @@ class World:
 
     def declare(self, catalogue: Catalogue) -> None:
         """Read what this catalogue needs; what earlier ones needed stays in the cluster."""
-        self.declared = [each for each in catalogue.resources if each not in r.ALL]
-        self.resources = (*r.ALL, *self.declared)
+        self.declared = [each for each in catalogue.resources if each not in ALL]
+        self.resources = (*ALL, *self.declared)
         crds = {each.component.crd.name for each in catalogue.declared if each.component.crd}
         self.crds |= crds | _KEDA_CRDS | {str(each) for each in self.resources if each.custom}
         self.names |= {str(each) for each in self.resources}

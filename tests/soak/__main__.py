@@ -114,8 +114,8 @@ def _misbehave(pods: Sequence[ModelPod]) -> None:
 
 
 def _flags(kubeconfig: Path, port: int, metrics: int, interval: int) -> list[str]:
-    windows = ",".join(f"{name}={_WINDOW_SECONDS}" for name in t.RUNTIME_NAMES)
-    downloads = ",".join(f"{each.name}={_WINDOW_SECONDS}" for each in t.DOWNLOADS)
+    windows = ",".join(f"inferenceset{name}={_WINDOW_SECONDS}" for name in t.RUNTIME_NAMES)
+    downloads = ",".join(f"inferenceset{each.name}={_WINDOW_SECONDS}" for each in t.DOWNLOADS)
     return [
         f"--kubeconfig={kubeconfig}",
         f"--resync-seconds={_RESYNC_SECONDS}",

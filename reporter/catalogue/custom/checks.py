@@ -9,11 +9,11 @@ from typing import Final
 
 from reporter.catalogue.custom.circles import circles_of_places, circles_of_suppression
 from reporter.catalogue.custom.errors import ALLOWED, Problem, Wrong
+from reporter.catalogue.custom.kinds import kind_of, prefixes_of
 from reporter.catalogue.custom.objects import wrong_kinds, wrong_objects
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent
-from reporter.model.reason import Reason
 from reporter.model.subject import Layer, SubjectKind
 from reporter.model.text import clean, meant
 
@@ -28,14 +28,6 @@ SUPPRESSED_BYTES: Final = 700
 ONE_OF_THREE: Final = "exactly one of workload, crd and condition"
 
 TEXT_BYTES: Final = {"summary": 200, "action": 500, "why": 200}
-_OF_DEPLOYMENTS: Final = tuple(
-    kind for kind in SubjectKind if kind not in {SubjectKind.CLUSTER, SubjectKind.NAMESPACE}
-)
-PREFIXES: Final = {
-    Layer.CLUSTER: ("cluster",),
-    Layer.HARNESS: ("modelharness",),
-    Layer.DEPLOYMENT: tuple(map(str, _OF_DEPLOYMENTS)),
-}
 
 
 def find_wrong(components: Sequence[CustomComponent], catalogue: Catalogue) -> tuple[Wrong, ...]:
@@ -47,7 +39,12 @@ def _wrong(components: Sequence[CustomComponent], catalogue: Catalogue) -> Itera
     kinds = _kinds(components, catalogue)
     taken = {each.name.lower(): "it is built in" for each in catalogue}
     for entry, component in enumerate(components, 1):
-        for check in (_reason(taken), *_CHECKS, _place(kinds), _suppresses(kinds)):
+        for check in (
+            _reason(taken, catalogue),
+            *_CHECKS,
+            _place(kinds, catalogue),
+            _suppresses(kinds),
+        ):
             for problem in check(component):
                 yield Wrong.of(entry, component, problem)
         taken.setdefault(component.reason.lower(), f"entry {entry} has it")
@@ -59,10 +56,10 @@ def _wrong(components: Sequence[CustomComponent], catalogue: Catalogue) -> Itera
 _Check = Callable[[CustomComponent], Iterator[Problem]]
 
 
-def _reason(taken: dict[str, str]) -> _Check:
+def _reason(taken: dict[str, str], catalogue: Catalogue) -> _Check:
     def check(component: CustomComponent) -> Iterator[Problem]:
         name = component.reason
-        prefixes = PREFIXES[component.layer]
+        prefixes = prefixes_of(component.layer, catalogue)
         prefix = next((each for each in prefixes if name.startswith(each)), None)
         if name.lower() in taken:
             yield Problem("reason", name, "a name that is not taken yet", taken[name.lower()])
@@ -107,24 +104,29 @@ def _one_of_three(component: CustomComponent) -> Iterator[Problem]:
         yield Problem(given[0] if given else "workload", value, ONE_OF_THREE)
 
 
-def _place(kinds: dict[str, SubjectKind | None]) -> _Check:
+def _place(kinds: dict[str, SubjectKind | None], catalogue: Catalogue) -> _Check:
     def check(component: CustomComponent) -> Iterator[Problem]:
         if component.before and component.after:
             yield Problem("after", component.after, "before or after, not both")
         for key, name in (("before", component.before), ("after", component.after)):
             if name:
-                yield from _anchor(component, key, name, kinds)
+                yield from _anchor(component, key, name, kinds=kinds, catalogue=catalogue)
 
     return check
 
 
 def _anchor(
-    component: CustomComponent, key: str, name: str, kinds: dict[str, SubjectKind | None]
+    component: CustomComponent,
+    key: str,
+    name: str,
+    *,
+    kinds: dict[str, SubjectKind | None],
+    catalogue: Catalogue,
 ) -> Iterator[Problem]:
-    kind = _kind(component)
+    kind = kind_of(component, catalogue)
     if kind is None:
         return  # its name is wrong
-    same = [each for each, of in kinds.items() if of is kind and each != component.reason]
+    same = [each for each, of in kinds.items() if of == kind and each != component.reason]
     allowed = f"another reason of the same kind of subject, {kind}"
     if name not in kinds:
         yield Problem(key, name, allowed, no_reason(name, same))
@@ -188,14 +190,7 @@ def _kinds(
 ) -> dict[str, SubjectKind | None]:
     """Return the kind of subject of each reason; None for those that say that something works."""
     built_in = {each.name: None if each.says_ready else each.subject_kind for each in catalogue}
-    return {each.reason: _kind(each) for each in components} | built_in
-
-
-def _kind(component: CustomComponent) -> SubjectKind | None:
-    if not component.reason.startswith(PREFIXES[component.layer]):
-        return None
-    row = Reason(name=component.reason, layer=component.layer, summary="", trigger="", action="")
-    return row.subject_kind
+    return {each.reason: kind_of(each, catalogue) for each in components} | built_in
 
 
 _CHECKS: Final[tuple[_Check, ...]] = (_numbers_and_texts, _one_of_three, wrong_objects)

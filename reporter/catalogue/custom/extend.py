@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, get_type_hints
 
+from reporter.catalogue.custom.kinds import kind_of
 from reporter.catalogue.custom.words import action, silent, summary, trigger
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.catalogue import Catalogue, Declared, SuppressionRow
+from reporter.model.catalogue import Catalogue, Declared
 from reporter.model.custom import CustomComponent, CustomCondition, WorkloadKind
 from reporter.model.objects import (
     Conditioned,
@@ -17,6 +19,7 @@ from reporter.model.objects import (
 )
 from reporter.model.reason import Reason
 from reporter.model.resource import Resource
+from reporter.model.suppression import SuppressionRow
 
 STATEFULSETS: Final = Resource(
     group="apps", versions=("v1",), plural="statefulsets", kind="StatefulSet", namespaced=True,
@@ -72,8 +75,9 @@ def extended(catalogue: Catalogue, components: Sequence[CustomComponent]) -> Cat
         return catalogue
     declared = _declared(catalogue, components)
     added = {each.resource for each in declared if each.resource} - {*catalogue.resources}
-    rows = {each.component.reason: _row(each) for each in declared}
-    return Catalogue(
+    rows = {each.component.reason: _row(each, catalogue) for each in declared}
+    return replace(
+        catalogue,
         reasons=tuple(_in_place(catalogue, components, rows)),
         suppression=(*catalogue.suppression, *_suppression(components)),
         resources=(*catalogue.resources, *sorted(added, key=lambda each: each.selection)),
@@ -85,7 +89,7 @@ def _declared(catalogue: Catalogue, components: Sequence[CustomComponent]) -> tu
     conditions = {
         (each.group, version, each.plural, each.label_selector): each
         for each in catalogue.resources
-        if each.stack is None and _has_conditions(each)
+        if not each.stack and _has_conditions(each)
         for version in each.versions
     }
     return tuple(Declared(each, _resource(each, conditions)) for each in components)
@@ -126,11 +130,12 @@ def _conditioned(condition: CustomCondition) -> Resource[KubeObject]:
     )
 
 
-def _row(declared: Declared) -> Reason:
+def _row(declared: Declared, catalogue: Catalogue) -> Reason:
     component, resource = declared.component, declared.resource
     return Reason(
         name=component.reason,
         layer=component.layer,
+        of=kind_of(component, catalogue),
         summary=component.summary or summary(component),
         trigger=trigger(component),
         silent=silent(component),
@@ -174,4 +179,4 @@ def _in_place(
 def _last(catalogue: Catalogue, row: Reason) -> str:
     """Return the reason that ends the chapter of a kind, its Ready."""
     kind = row.subject_kind
-    return next(each.name for each in catalogue if each.subject_kind is kind and each.says_ready)
+    return next(each.name for each in catalogue if each.subject_kind == kind and each.says_ready)

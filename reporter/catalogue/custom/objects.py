@@ -5,7 +5,7 @@ from typing import Final
 
 from reporter.catalogue.custom.errors import ALLOWED, Problem
 from reporter.catalogue.custom.extend import WORKLOADS
-from reporter.catalogue.resources import ALL
+from reporter.catalogue.resources import BY_PLACE
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
 from reporter.model.names import (
@@ -46,10 +46,9 @@ def wrong_kinds(
     components: Sequence[CustomComponent], catalogue: Catalogue
 ) -> Iterator[tuple[int, Problem]]:
     """Yield the entries that say of a resource something else than another one, or the catalogue."""
-    del catalogue  # what may be declared does not depend on what is read by default
     known = {
         (each.group, each.plural): (each.kind, each.namespaced, each.versions, "as it is built in")
-        for each in (*ALL, *WORKLOADS.values())
+        for each in (*catalogue.resources, *BY_PLACE, *WORKLOADS.values())
     }
     for entry, component in enumerate(components, 1):
         condition = component.condition

@@ -7,10 +7,9 @@ from ipaddress import ip_address
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.catalogue.scraped import SCRAPED, ScrapedPods
 from reporter.metrics.looks.target import ContainerRun, Target
 from reporter.model.objects import Container, ContainerStatus, Pod
-from reporter.model.stack import Stack
+from reporter.model.stack import ScrapedPods
 from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
@@ -30,8 +29,8 @@ _MESH_PROXIES: Final = frozenset({"istio-proxy", "linkerd-proxy"})
 def find_targets(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[Target, ...] | None:
     """Return the pods to scrape, by namespace and name; None while pods cannot be read.
 
-    Those of most stacks are found as `catalogue.scraped` says. KAITO's are the others with the
-    label `--scrape-selector`, which may be one that all have; its value is the InferenceSet.
+    A stack says which of its pods are scraped. One that names no container takes what those that do
+    leave: its label may be one that all pods have.
     """
     if not snapshot.known(PODS):
         return None
@@ -39,12 +38,9 @@ def find_targets(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[Targ
 
 
 def _targets(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Target]:
-    stacks = [each for each in SCRAPED if settings.stack(each.stack) is not StackMode.OFF]
-    has_kaito = settings.stack(Stack.KAITO) is not StackMode.OFF
+    sought = tuple(_sought(settings))
     for pod in snapshot[PODS]:
-        serving = _of_stack(pod, stacks)
-        if serving is None and has_kaito:
-            serving = _of_inferenceset(pod, settings.scrape_selector)
+        serving = _serving(pod, sought)
         if serving is None or not _is_scraped(pod, serving.container):
             continue
         address = _usable(pod.status.pod_ip)
@@ -61,19 +57,27 @@ class _Serving:
     port: int | None = None
 
 
-def _of_inferenceset(pod: Pod, selector: str) -> _Serving | None:
-    name = pod.metadata.label(selector)
-    if name is None:
-        return None
-    return _Serving(Subject.of_inferenceset(pod.namespace, name), _main(pod))
+def _sought(settings: EvaluationSettings) -> Iterator[tuple[str, ScrapedPods]]:
+    """Yield the pods that are scraped, with the label that names their subject."""
+    scraped = [
+        stack.scraped
+        for stack in settings.known_stacks
+        if stack.scraped and settings.stack(stack.name) is not StackMode.OFF
+    ]
+    for each in sorted(scraped, key=lambda each: not each.container):
+        yield each.label or settings.text_of(each.label_setting), each
 
 
-def _of_stack(pod: Pod, stacks: Sequence[ScrapedPods]) -> _Serving | None:
-    for each in stacks:
-        name = pod.metadata.label(each.label)
-        container = _container(pod, each) if name is not None else None
-        if name is not None and container is not None:
-            subject = Subject(each.kind, pod.namespace, name)
+def _serving(pod: Pod, sought: Sequence[tuple[str, ScrapedPods]]) -> _Serving | None:
+    for label, each in sought:
+        name = pod.metadata.label(label)
+        if name is None:
+            continue
+        subject = Subject(each.kind, pod.namespace, name)
+        if not each.container:
+            return _Serving(subject, _main(pod))
+        container = _container(pod, each)
+        if container is not None:
             return _Serving(subject, _status(pod, container.name), _port(container, each.port))
     return None
 

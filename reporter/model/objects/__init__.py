@@ -6,6 +6,8 @@ and skipped, so each limit here is one that no working object meets.
 """
 
 from reporter.model.objects.addons import (
+    ApiKey,
+    ApiKeyStatus,
     AuthorizationPolicy,
     AuthorizationPolicySpec,
     CiliumNetworkPolicy,
@@ -88,15 +90,6 @@ from reporter.model.objects.gateway import (
     RouteRule,
     TargetPort,
 )
-from reporter.model.objects.kaito import (
-    ApiKey,
-    ApiKeyStatus,
-    InferenceSet,
-    InferenceSetSpec,
-    InferenceSetStatus,
-    Workspace,
-    WorkspaceStatus,
-)
 from reporter.model.objects.pods import (
     Container,
     ContainerPort,
@@ -159,9 +152,6 @@ __all__ = [
     "HttpRouteSpec",
     "InferencePool",
     "InferencePoolSpec",
-    "InferenceSet",
-    "InferenceSetSpec",
-    "InferenceSetStatus",
     "IngressRule",
     "KubeObject",
     "LabelSelector",
@@ -207,6 +197,4 @@ __all__ = [
     "ValidationMessage",
     "Waiting",
     "WorkloadSelector",
-    "Workspace",
-    "WorkspaceStatus",
 ]

@@ -1,4 +1,4 @@
-"""The kinds of Istio, Cilium and KEDA."""
+"""The kinds of Istio, Cilium, KEDA and the gateway authentication."""
 
 from reporter.model.objects.base import Conditioned, KubeObject, Labels, Part
 from reporter.model.objects.selectors import LabelSelector
@@ -82,3 +82,15 @@ class ScaledObject(KubeObject, frozen=True):
     """keda.sh/v1alpha1 ScaledObject."""
 
     status: ScaledObjectStatus = ScaledObjectStatus()
+
+
+class ApiKeyStatus(Conditioned, frozen=True):
+    """`status` of an APIKey."""
+
+    phase: str | None = None
+
+
+class ApiKey(KubeObject, frozen=True):
+    """kaito.sh/v1alpha1 APIKey."""
+
+    status: ApiKeyStatus = ApiKeyStatus()

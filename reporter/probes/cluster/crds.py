@@ -2,23 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from reporter.catalogue import reasons
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.stack import Stack
 from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.probes.scope import Scope
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Discovery, Served, Snapshot
-
-_SUBJECTS: Final = (
-    (Stack.KTHENA, "Kthena"),
-    (Stack.OTTERSCALE, "OtterScale's model operator"),
-    (Stack.KSERVE, "KServe"),
-)
-"""The stacks beside KAITO, and who installs the kinds of their subjects."""
+from reporter.snapshot.snapshot import Discovery, Served
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ def crd_ref(name: str) -> ObjectRef:
 
 
 def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
-    """Return the CRDs of the components that are switched on (sheet, 4.2 "Recommended").
+    """Return the CRDs of the components that are switched on.
 
     Only kinds whose objects the charts make or the reporter reads: InferenceObjective and its like
     are missing from healthy clusters.
@@ -58,13 +50,13 @@ def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
     return tuple(_required(settings))
 
 
-def probe_crds(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_crds(scope: Scope) -> Iterator[Finding]:
     """Yield a finding for each required CRD that discovery answered not to be there.
 
-    Discovery that failed tells nothing (weak point 9.B.34).
+    Discovery that failed tells nothing.
     """
-    for crd in required_crds(settings):
-        if crd.served(snapshot.discovery) is not Served.ABSENT:
+    for crd in required_crds(scope.settings):
+        if crd.served(scope.snapshot.discovery) is not Served.ABSENT:
             continue
         ref = crd_ref(crd.name)
         yield Finding(
@@ -85,21 +77,11 @@ def _required(settings: EvaluationSettings) -> Iterator[RequiredCrd]:
         yield RequiredCrd(r.HTTPROUTES.crd_name, "Gateway API")
         yield RequiredCrd(r.ENVOYFILTERS.crd_name, "Istio")
         yield RequiredCrd(r.AUTHORIZATIONPOLICIES.crd_name, "Istio")
-    if _has_kaito(settings):
-        yield RequiredCrd(r.INFERENCESETS.crd_name, "KAITO")
-        yield RequiredCrd(r.WORKSPACES.crd_name, "KAITO")
-        yield RequiredCrd(r.INFERENCEPOOLS.crd_name, "Gateway API Inference Extension")
     if settings.gateway_auth_deployment and settings.gateway_auth_namespace:
         yield RequiredCrd(r.APIKEYS.crd_name, "gateway authentication by API key")
-    if settings.keda_namespace:
-        yield RequiredCrd(r.SCALEDOBJECTS.crd_name, "KEDA")
-        yield RequiredCrd("clustertriggerauthentications.keda.sh", "KEDA")
-    for stack, owner in _SUBJECTS:
-        if settings.stack(stack) is StackMode.ON:
-            name, *instead = (each.crd_name for each in r.subjects_of(stack))
-            yield RequiredCrd(name, owner, tuple(instead))
-
-
-def _has_kaito(settings: EvaluationSettings) -> bool:
-    configured = bool(settings.kaito_deployment and settings.kaito_namespace)
-    return configured and settings.stack(Stack.KAITO) is StackMode.ON
+    for stack in settings.known_stacks:
+        is_on = settings.stack(stack.name) is StackMode.ON
+        for each in stack.required:
+            configured = all(map(settings.has, each.settings))
+            if configured and (is_on or not each.with_stack):
+                yield RequiredCrd(each.crd, each.owner, each.instead)

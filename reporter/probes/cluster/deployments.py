@@ -7,6 +7,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.model.subject import CLUSTER
 from reporter.model.text import clean
+from reporter.probes.cluster.scope import ComponentScope
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import Component
 from reporter.workload.deployment import is_available, judge_deployment
@@ -14,16 +15,16 @@ from reporter.workload.namespaces import namespace_ref
 from reporter.workload.standing import MISSING, WorkloadFault
 
 
-def probe_component(snapshot: Snapshot, component: Component) -> Iterator[Finding]:
+def probe_component(scope: ComponentScope) -> Iterator[Finding]:
     """Yield a finding for each Deployment that is down or degraded, or missing where it should be.
 
     Every component is judged, also a second one of the same reason (weak point 9.B.11).
     """
-    found = component.found(snapshot)
+    found = scope.component.found(scope.snapshot)
     if found:
-        yield from _judge_found(snapshot, component, found)
-    elif component.is_missing(snapshot):
-        yield _missing(snapshot, component)
+        yield from _judge_found(scope.snapshot, scope.component, found)
+    elif scope.component.is_missing(scope.snapshot):
+        yield _missing(scope.snapshot, scope.component)
 
 
 def is_component_available(snapshot: Snapshot, component: Component) -> bool:

@@ -8,8 +8,7 @@ from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, NAME
 from reporter.model.finding import Finding
 from reporter.model.subject import CLUSTER
 from reporter.model.text import clean
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.probes.scope import Scope
 from reporter.workload.mesh import (
     API_KEY_PROVIDER,
     lacks_api_key_provider,
@@ -22,29 +21,29 @@ _SEVERITY: Final = 5
 """Less than a Deployment that does not run."""
 
 
-def probe_mesh_provider(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_mesh_provider(scope: Scope) -> Iterator[Finding]:
     """Yield a finding if policies need the provider of API keys and no mesh defines it.
 
     Current charts make neither the policies nor the provider, so the provider alone being away is
     normal (sheet, 7.4 and decision 10 of section 10).
     """
-    if not lacks_api_key_provider(snapshot, settings):
+    if not lacks_api_key_provider(scope.snapshot, scope.settings):
         return
     needed = any(
         required_provider(policy) == API_KEY_PROVIDER
-        for namespace in managed_namespaces(snapshot)
-        for policy in snapshot[AUTHORIZATIONPOLICIES].in_namespace(namespace.name)
+        for namespace in managed_namespaces(scope.snapshot)
+        for policy in scope.snapshot[AUTHORIZATIONPOLICIES].in_namespace(namespace.name)
     )
     if not needed:
         return
-    config = mesh_configs(snapshot, settings)[0]
-    table = snapshot[NAMESPACES]
-    candidates = settings.gateway_auth_namespace
+    config = mesh_configs(scope.snapshot, scope.settings)[0]
+    table = scope.snapshot[NAMESPACES]
+    candidates = scope.settings.gateway_auth_namespace
     home = next((each for each in candidates if table.get("", each)), candidates[0])
     yield Finding(
         reason=CLUSTER_GATEWAY_AUTH,
         subject=CLUSTER,
-        involved=namespace_ref(snapshot, home),
+        involved=namespace_ref(scope.snapshot, home),
         related=CONFIGMAPS.ref(config),
         message=clean(
             f"ConfigMap {config.namespace}/{config.name} does not define the extension provider "

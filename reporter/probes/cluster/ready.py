@@ -7,6 +7,7 @@ from reporter.model.finding import ReadyEvidence
 from reporter.model.subject import CLUSTER, Layer
 from reporter.probes.cluster.crds import required_crds
 from reporter.probes.cluster.deployments import is_component_available
+from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import components
@@ -18,32 +19,34 @@ from reporter.workload.declared import (
 from reporter.workload.namespaces import namespace_ref
 
 
-def probe_cluster_ready(
-    snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[ReadyEvidence]:
+def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     """Yield the evidence if every configured Deployment is available and every CRD is served.
 
     What users declare counts with them, unless they said that Ready need not wait for it. With
     every component switched off there is nothing that could be seen to work.
     """
     configured = tuple(
-        each for each in components(settings) if not each.optional or each.found(snapshot)
+        each
+        for each in components(scope.settings)
+        if not each.optional or each.found(scope.snapshot)
     )
     declared = tuple(
-        each for each in declared_workloads(settings, Layer.CLUSTER) if each.component.blocks_ready
+        each
+        for each in declared_workloads(scope.settings, Layer.CLUSTER)
+        if each.component.blocks_ready
     )
     if not configured and not declared:
         return
-    if not all(is_component_available(snapshot, each) for each in configured):
+    if not all(is_component_available(scope.snapshot, each) for each in configured):
         return
-    if not all(_is_available(snapshot, each) for each in declared):
+    if not all(_is_available(scope.snapshot, each) for each in declared):
         return
-    crds = [each.served(snapshot.discovery) for each in required_crds(settings)]
-    crds += [snapshot.discovery.state(each) for each in _declared_crds(settings)]
+    crds = [each.served(scope.snapshot.discovery) for each in required_crds(scope.settings)]
+    crds += [scope.snapshot.discovery.state(each) for each in _declared_crds(scope.settings)]
     if any(each is not Served.SERVED for each in crds):
         return
     available = len(configured) + len(declared)
-    release = namespace_ref(snapshot, settings.release_namespace)
+    release = namespace_ref(scope.snapshot, scope.settings.release_namespace)
     yield ReadyEvidence(
         reason=CLUSTER_READY,
         subject=CLUSTER,

@@ -1,48 +1,42 @@
-"""Probes of what users declare beside the built-in catalogue (`custom-components`)."""
+"""Probes of what users declare besides the built-in catalogue (`custom-components`)."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from reporter.model.catalogue import Declared
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.subject import Subject
 from reporter.probes.custom.conditions import probe_condition
 from reporter.probes.custom.crds import probe_crd
+from reporter.probes.custom.scope import DeclaredScope
 from reporter.probes.custom.workloads import probe_workload
 from reporter.probes.parts import contained_probe, joined
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.probes.scope import Probe, Scope
 
-_Probe: TypeAlias = Callable[[Declared, Snapshot, EvaluationSettings], Iterator[Finding]]
-
-_PROBES: Final[tuple[_Probe, ...]] = (probe_workload, probe_crd, probe_condition)
+_PROBES: Final[tuple[Probe[DeclaredScope], ...]] = (probe_workload, probe_crd, probe_condition)
 
 
-def evaluate_custom(
-    snapshot: Snapshot, settings: EvaluationSettings, subjects: Collection[Subject]
-) -> Evaluation:
+def evaluate_custom(scope: Scope, subjects: Collection[Subject]) -> Evaluation:
     """Return what is said of all declarations, as far as it is about one of `subjects`.
 
-    It is asked anew in each pass: what does not change is in the indexes of the tables.
+    It is asked again in each pass: what does not change is in the indexes of the tables.
     """
     return joined(
         contained_probe(
             declared.component.reason,
             "custom component",
-            partial(_found, declared, snapshot, settings, subjects),
+            partial(_found, scope, declared, subjects),
         )
-        for declared in settings.catalogue.declared
+        for declared in scope.settings.catalogue.declared
     )
 
 
-def _found(
-    declared: Declared,
-    snapshot: Snapshot,
-    settings: EvaluationSettings,
-    subjects: Collection[Subject],
-) -> Iterator[Finding]:
+def _found(scope: Scope, declared: Declared, subjects: Collection[Subject]) -> Iterator[Finding]:
+    of_declaration = DeclaredScope(
+        snapshot=scope.snapshot, settings=scope.settings, samples=scope.samples, declared=declared
+    )
     for probe in _PROBES:
-        for finding in probe(declared, snapshot, settings):
+        for finding in probe(of_declaration):
             if finding.subject in subjects:
                 yield finding

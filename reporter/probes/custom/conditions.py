@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from reporter.catalogue.resources import INFERENCESERVICES, of_subject
-from reporter.model.catalogue import Declared
+from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Conditioned, KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import CLUSTER, Layer, Subject, SubjectKind
 from reporter.model.text import clean, cut, detail
+from reporter.probes.custom.scope import DeclaredScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
@@ -21,33 +21,28 @@ from reporter.workload.owners import owning_subject
 _CAUSE_BYTES: Final = 100
 _GENERATION: Final = re.compile(r"[0-9]{1,19}")  # an int64
 
-_OBSERVES_ANOTHER: Final = frozenset({(INFERENCESERVICES.group, INFERENCESERVICES.kind)})
-"""Kinds whose `status.observedGeneration` is that of another object (KServe sheet, fact 1)."""
 
-
-def probe_condition(
-    declared: Declared, snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[Finding]:
+def probe_condition(scope: DeclaredScope) -> Iterator[Finding]:
     """Yield a finding for each object whose condition has another status than it must have.
 
     A condition that is not there, or is Unknown, tells nothing yet. One that was written for an
     earlier spec may be about what was just corrected: it goes on where it fires, and begins
     nothing. An object that is being deleted is nobody's fault.
     """
-    component, resource = declared.component, declared.resource
+    component, resource = scope.declared.component, scope.declared.resource
     rule = component.condition
     if rule is None or resource is None:
         return
-    table = snapshot[resource]
+    table = scope.snapshot[resource]
     failing = table.chosen((rule.type, rule.status), lambda objects: _failing(objects, rule))
     if not failing:
         return
-    scope = _Scope(component, resource, snapshot, settings)
+    of_rule = _RuleScope(component, resource, scope.snapshot, scope.settings)
     for obj in failing:
-        subject = scope.subject_of(obj)
+        subject = of_rule.subject_of(obj)
         condition = _condition(obj, rule.type)
         if subject is not None and condition is not None:
-            yield scope.finding(obj, condition, subject)
+            yield of_rule.finding(obj, condition, subject)
 
 
 def _failing(objects: Iterable[KubeObject], rule: CustomCondition) -> Iterator[KubeObject]:
@@ -65,7 +60,7 @@ def _condition(obj: KubeObject, type_: str) -> Condition | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
+class _RuleScope:
     """One rule over the objects of one snapshot."""
 
     component: CustomComponent
@@ -89,7 +84,13 @@ class _Scope:
                 name = obj.metadata.label(rule.subject_label)
                 return Subject(self._subject_kind, obj.namespace, name) if name else None
             case _:
-                return owning_subject(self.resource, obj, self._subject_kind, self.snapshot)
+                return owning_subject(
+                    self.resource,
+                    obj,
+                    self._subject_kind,
+                    snapshot=self.snapshot,
+                    catalogue=self.settings.catalogue,
+                )
 
     def finding(self, obj: KubeObject, condition: Condition, subject: Subject) -> Finding:
         """Return the finding about an object that fails."""
@@ -112,25 +113,32 @@ class _Scope:
             transition=condition.last_transition_time,
             created=obj.created,
             governs=bool(self.component.suppresses),
-            sustains=is_outdated(self.resource, obj, condition),
+            sustains=is_outdated(self.resource, obj, condition, catalogue=self.settings.catalogue),
         )
 
     def _title(self, subject: Subject) -> str:
         """Return what the message begins with: the subject, where the object is another."""
-        kinds = {each.kind for each in of_subject(subject.kind)}
+        kinds = {each.kind for each in self.settings.catalogue.of_subject(subject.kind)}
         if not kinds or self.resource.kind in kinds:
             return ""
         return f"{min(kinds)} {subject.namespace}/{subject.name}: "
 
 
-def is_outdated(resource: Resource[KubeObject], obj: KubeObject, condition: Condition) -> bool:
+def is_outdated(
+    resource: Resource[KubeObject], obj: KubeObject, condition: Condition, *, catalogue: Catalogue
+) -> bool:
     """Tell whether a condition was written for an earlier generation of its object.
 
     Its own `observedGeneration` says so by the API's conventions; many controllers set that of the
     status alone. Neither is there in some kinds: then a condition is taken for what it says.
     """
     observed = _number(condition.observed_generation)
-    if not observed and (resource.group, resource.kind) not in _OBSERVES_ANOTHER:
+    other = any(
+        each.observes_another
+        for each in catalogue.resources
+        if (each.group, each.kind) == (resource.group, resource.kind)
+    )
+    if not observed and not other:
         observed = _number(getattr(getattr(obj, "status", None), "observed_generation", None))
     return 0 < observed < obj.metadata.generation
 

@@ -2,24 +2,23 @@
 
 from collections.abc import Iterator
 
-from reporter.model.catalogue import Declared
 from reporter.model.finding import Finding
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.probes.custom.scope import DeclaredScope
+from reporter.snapshot.snapshot import Served
 
 
-def probe_crd(declared: Declared, snapshot: Snapshot, _: EvaluationSettings) -> Iterator[Finding]:
+def probe_crd(scope: DeclaredScope) -> Iterator[Finding]:
     """Yield a finding for a CRD that discovery answered not to be there.
 
     Discovery that failed tells nothing.
     """
-    component = declared.component
+    component = scope.declared.component
     if component.crd is None:
         return
     name = component.crd.name
-    if snapshot.discovery.state(name) is not Served.ABSENT:
+    if scope.snapshot.discovery.state(name) is not Served.ABSENT:
         return
     ref = ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
     yield Finding(

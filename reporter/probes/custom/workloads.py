@@ -2,34 +2,31 @@
 
 from collections.abc import Iterator
 
-from reporter.model.catalogue import Declared
 from reporter.model.finding import Finding
 from reporter.model.objects import KubeObject
 from reporter.model.subject import CLUSTER, Layer, Subject
 from reporter.model.text import clean
-from reporter.settings import EvaluationSettings
+from reporter.probes.custom.scope import DeclaredScope
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.declared import DeclaredWorkload, judge_workload
 from reporter.workload.namespaces import managed_namespaces, namespace_ref
 from reporter.workload.standing import MISSING, WorkloadFault
 
 
-def probe_workload(
-    declared: Declared, snapshot: Snapshot, _: EvaluationSettings
-) -> Iterator[Finding]:
+def probe_workload(scope: DeclaredScope) -> Iterator[Finding]:
     """Yield a finding for a workload that is down or degraded, or missing where it should be.
 
     In the cluster layer it is in one of its namespaces; in the harness layer each workload
     namespace has one, or each of those that are named.
     """
-    component = declared.component
-    if component.workload is None or declared.resource is None:
+    component = scope.declared.component
+    if component.workload is None or scope.declared.resource is None:
         return
-    workload = DeclaredWorkload(component, component.workload, declared.resource)
+    workload = DeclaredWorkload(component, component.workload, scope.declared.resource)
     if component.layer is Layer.CLUSTER:
-        yield from _of_cluster(workload, snapshot)
+        yield from _of_cluster(workload, scope.snapshot)
     else:
-        yield from _of_namespaces(workload, snapshot)
+        yield from _of_namespaces(workload, scope.snapshot)
 
 
 def _of_cluster(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[Finding]:

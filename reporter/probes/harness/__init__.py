@@ -1,10 +1,11 @@
 """Probes of the harness layer; the subject is a workload namespace."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation, KnownSubject
-from reporter.model.objects import Namespace
 from reporter.model.subject import Subject
 from reporter.probes.harness.api_keys import probe_api_keys
 from reporter.probes.harness.catch_all_filter import probe_catch_all_filter
@@ -14,11 +15,11 @@ from reporter.probes.harness.gateway_data_plane import probe_gateway_data_plane
 from reporter.probes.harness.gateway_programming import probe_gateway_programming
 from reporter.probes.harness.network_policy import probe_network_policy
 from reporter.probes.harness.ready import probe_harness_ready
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.probes.reuse import Question, own_inputs
+from reporter.probes.scope import NamespaceScope, Probe, Scope
 from reporter.workload.namespaces import managed_namespaces
 
-_PROBES: Final = (
+_PROBES: Final[tuple[Probe[NamespaceScope], ...]] = (
     probe_gateway_class,
     probe_gateway_programming,
     probe_gateway_data_plane,
@@ -29,31 +30,30 @@ _PROBES: Final = (
 )
 
 
-def evaluate_harness(
-    snapshot: Snapshot,
-    settings: EvaluationSettings,
-    namespaces: Sequence[Namespace] | None = None,
-) -> Evaluation:
-    """Return all that is known of the harness layer, in `namespaces` or all workload namespaces.
+class Namespaces:
+    """What is asked about workload namespaces; one without the harness's label is no subject."""
 
-    A namespace without the label of the harness, or on its way out, is no subject.
-    """
-    if namespaces is None:
-        namespaces = managed_namespaces(snapshot)
+    def questions(self, scope: Scope) -> Iterator[Question]:
+        """Yield what is asked about each workload namespace."""
+        for namespace in managed_namespaces(scope.snapshot):
+            of_namespace = NamespaceScope(
+                snapshot=scope.snapshot,
+                settings=scope.settings,
+                samples=scope.samples,
+                namespace=namespace,
+            )
+            yield Question(
+                Subject.of_namespace(namespace.name),
+                own_inputs(scope.snapshot, namespace),
+                partial(evaluate_namespace, of_namespace),
+            )
+
+
+def evaluate_namespace(scope: NamespaceScope) -> Evaluation:
+    """Return all that is known of the entrance of one namespace."""
+    subject = Subject.of_namespace(scope.namespace.name)
     return Evaluation(
-        findings=tuple(
-            finding
-            for namespace in namespaces
-            for probe in _PROBES
-            for finding in probe(snapshot, settings, namespace)
-        ),
-        ready=tuple(
-            evidence
-            for namespace in namespaces
-            for evidence in probe_harness_ready(snapshot, settings, namespace)
-        ),
-        subjects=tuple(
-            KnownSubject(Subject.of_namespace(namespace.name), namespace.created)
-            for namespace in namespaces
-        ),
+        findings=tuple(chain.from_iterable(probe(scope) for probe in _PROBES)),
+        ready=tuple(probe_harness_ready(scope)),
+        subjects=(KnownSubject(subject, scope.namespace.created),),
     )

@@ -7,11 +7,10 @@ from datetime import datetime
 from reporter.catalogue.reasons import HARNESS_API_KEY
 from reporter.catalogue.resources import APIKEYS
 from reporter.model.finding import Finding
-from reporter.model.objects import ApiKey, Namespace
+from reporter.model.objects import ApiKey
 from reporter.model.text import detail
 from reporter.probes.harness.finding import harness_finding
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.probes.scope import NamespaceScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +21,14 @@ class _Fault:
     transition: datetime | None = None
 
 
-def probe_api_keys(
-    snapshot: Snapshot, _settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
+def probe_api_keys(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each APIKey that was refused, expired, or is still pending."""
-    for key in snapshot[APIKEYS].in_namespace(namespace.name):
+    for key in scope.snapshot[APIKEYS].in_namespace(scope.namespace.name):
         fault = None if key.deleting else _fault(key)
         if fault is not None:
             yield harness_finding(
                 HARNESS_API_KEY,
-                namespace,
+                scope.namespace,
                 APIKEYS.ref(key),
                 text=fault.text,
                 cause=fault.cause,

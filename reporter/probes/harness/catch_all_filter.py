@@ -11,10 +11,10 @@ from typing import Final
 from reporter.catalogue.reasons import HARNESS_CATCH_ALL
 from reporter.catalogue.resources import ENVOYFILTERS
 from reporter.model.finding import Finding
-from reporter.model.objects import EnvoyFilter, Labels, LabelSelector, Namespace
+from reporter.model.objects import EnvoyFilter, Labels, LabelSelector
 from reporter.model.text import clean, cut
 from reporter.probes.harness.finding import harness_finding
-from reporter.settings import EvaluationSettings
+from reporter.probes.scope import NamespaceScope
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.gateways import data_plane_pods, workload_gateways
 
@@ -26,16 +26,14 @@ _CODE: Final = re.compile(r"ist\d{4}", re.IGNORECASE)
 _LABELS_BYTES: Final = 200
 
 
-def probe_catch_all_filter(
-    snapshot: Snapshot, _settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
+def probe_catch_all_filter(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding if Istio reports an error of the filter or it selects no Gateway pod."""
-    envoy_filter = snapshot[ENVOYFILTERS].get(namespace.name, CATCH_ALL_FILTER)
+    envoy_filter = scope.snapshot[ENVOYFILTERS].get(scope.namespace.name, CATCH_ALL_FILTER)
     if envoy_filter is None or envoy_filter.deleting:
         return
     if _has_error(envoy_filter):
         text, cause, severity = f"was rejected by Istio{_codes(envoy_filter)}", "rejected", 20
-    elif _misses_gateway(snapshot, envoy_filter):
+    elif _misses_gateway(scope.snapshot, envoy_filter):
         labels = _label_text(_selector(envoy_filter).match_labels)
         text = f"selects no pod of the Gateway: its workloadSelector is {labels}"
         cause, severity = "selector matches no Gateway pod", 10
@@ -43,7 +41,7 @@ def probe_catch_all_filter(
         return
     yield harness_finding(
         HARNESS_CATCH_ALL,
-        namespace,
+        scope.namespace,
         ENVOYFILTERS.ref(envoy_filter),
         text=text,
         cause=cause,

@@ -19,6 +19,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import EnvoyFilter, Namespace
 from reporter.model.text import clean, cut
 from reporter.probes.harness.finding import harness_finding
+from reporter.probes.scope import NamespaceScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.mesh import (
@@ -43,12 +44,10 @@ _TARGET: Final = re.compile(
 _PROVIDER_BYTES: Final = 100
 
 
-def probe_ext_authz(
-    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
+def probe_ext_authz(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each policy or filter that relies on what does not exist."""
-    yield from _policies(snapshot, settings, namespace)
-    yield from _filters(snapshot, settings, namespace)
+    yield from _policies(scope.snapshot, scope.settings, scope.namespace)
+    yield from _filters(scope.snapshot, scope.settings, scope.namespace)
 
 
 def _policies(

@@ -12,10 +12,10 @@ from typing import Final
 from reporter.catalogue.reasons import HARNESS_GATEWAY_CLASS
 from reporter.catalogue.resources import GATEWAYCLASSES, GATEWAYS
 from reporter.model.finding import Finding
-from reporter.model.objects import Gateway, Namespace
+from reporter.model.objects import Gateway
 from reporter.model.text import detail
 from reporter.probes.harness.finding import harness_finding
-from reporter.settings import EvaluationSettings
+from reporter.probes.scope import NamespaceScope
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.gateways import workload_gateways
 
@@ -31,17 +31,15 @@ class _Fault:
     transition: datetime | None = None
 
 
-def probe_gateway_class(
-    snapshot: Snapshot, _settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
+def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each Gateway whose class is missing, not accepted, or not taken up."""
-    for gateway in workload_gateways(snapshot, namespace.name):
-        fault = _class_fault(snapshot, gateway) or _acceptance_fault(gateway)
+    for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
+        fault = _class_fault(scope.snapshot, gateway) or _acceptance_fault(gateway)
         if fault is None:
             continue
         yield harness_finding(
             HARNESS_GATEWAY_CLASS,
-            namespace,
+            scope.namespace,
             GATEWAYS.ref(gateway),
             text=f"has the class {gateway.spec.gateway_class_name}, {fault.text}",
             cause=fault.cause,

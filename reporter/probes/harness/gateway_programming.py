@@ -8,11 +8,10 @@ from typing import Final
 from reporter.catalogue.reasons import HARNESS_GATEWAY_PROGRAMMING
 from reporter.catalogue.resources import GATEWAYS
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, Gateway, ListenerStatus, Namespace
+from reporter.model.objects import Condition, Gateway, ListenerStatus
 from reporter.model.text import detail
 from reporter.probes.harness.finding import harness_finding
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.probes.scope import NamespaceScope
 from reporter.workload.gateways import workload_gateways
 
 _LISTENER_FAULTS: Final = (
@@ -33,12 +32,10 @@ class _Fault:
     budget: timedelta | None = None
 
 
-def probe_gateway_programming(
-    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
+def probe_gateway_programming(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each Gateway that could not be programmed, as a whole or a listener."""
-    address_budget = timedelta(seconds=settings.load_balancer_budget_seconds)
-    for gateway in workload_gateways(snapshot, namespace.name):
+    address_budget = timedelta(seconds=scope.settings.load_balancer_budget_seconds)
+    for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
         faults = sorted(
             _faults(gateway, address_budget), key=lambda each: (-each.severity, each.text)
         )
@@ -48,7 +45,7 @@ def probe_gateway_programming(
         more = f" (and {len(others)} more of its conditions)" if others else ""
         yield harness_finding(
             HARNESS_GATEWAY_PROGRAMMING,
-            namespace,
+            scope.namespace,
             GATEWAYS.ref(gateway),
             text=f"could not be programmed: {worst.text}{more}",
             cause=worst.cause,

@@ -6,12 +6,13 @@ from typing import Final
 from reporter.catalogue.reasons import HARNESS_NETWORK_POLICY
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, NAMESPACES
 from reporter.model.finding import Finding
-from reporter.model.objects import CiliumNetworkPolicy, LabelSelector, Namespace
+from reporter.model.objects import CiliumNetworkPolicy, LabelSelector
 from reporter.model.text import clean, cut
 from reporter.probes.harness.finding import harness_finding
+from reporter.probes.scope import NamespaceScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import scaler
+from reporter.workload.components import readers_of_pods
 
 INFERENCE_POLICY: Final = "inference-pods-ingress"
 
@@ -24,22 +25,23 @@ _NAMESPACE_LABELS: Final = "io.cilium.k8s.namespace.labels."
 _NAMES_BYTES: Final = 300
 
 
-def probe_network_policy(
-    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
+def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding if the policy names namespaces that do not exist or shuts out the scaler.
 
     The chart names some namespaces by default that often do not exist, which does no harm; they
     are ignored (sheet, 7.5). Without Cilium or without the policy there is nothing to say.
     """
-    policy = snapshot[CILIUMNETWORKPOLICIES].get(namespace.name, INFERENCE_POLICY)
+    policy = scope.snapshot[CILIUMNETWORKPOLICIES].get(scope.namespace.name, INFERENCE_POLICY)
     if policy is None or policy.deleting:
         return
-    faults = [*_nonexistent(snapshot, settings, policy), *_shut_out(snapshot, settings, policy)]
+    faults = [
+        *_nonexistent(scope.snapshot, scope.settings, policy),
+        *_shut_out(scope.snapshot, scope.settings, policy),
+    ]
     if faults:
         yield harness_finding(
             HARNESS_NETWORK_POLICY,
-            namespace,
+            scope.namespace,
             CILIUMNETWORKPOLICIES.ref(policy),
             text="; it ".join(faults),
             cause=faults[0],
@@ -66,8 +68,8 @@ def _shut_out(
     snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy
 ) -> Iterator[str]:
     """Yield that the scaler's namespace is not admitted, where the scaler is known to run."""
-    component = scaler(settings)
-    running = component.found(snapshot) if component else ()
+    readers = readers_of_pods(settings)
+    running = readers[0].found(snapshot) if readers else ()
     rules = policy.spec.ingress or ()
     if not running or not rules or any(rule.from_endpoints is None for rule in rules):
         return  # a rule without fromEndpoints admits by other means, which are not read

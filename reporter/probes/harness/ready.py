@@ -6,31 +6,29 @@ from typing import Final
 from reporter.catalogue.reasons import HARNESS_READY
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.finding import ReadyEvidence
-from reporter.model.objects import Gateway, Namespace
+from reporter.model.objects import Gateway
 from reporter.model.subject import Subject
 from reporter.model.text import cut
-from reporter.settings import EvaluationSettings
+from reporter.probes.scope import NamespaceScope
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.gateways import data_planes, is_programmed, workload_gateways
 
 _NAMES_BYTES: Final = 300
 
 
-def probe_harness_ready(
-    snapshot: Snapshot, _settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[ReadyEvidence]:
+def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
     """Yield the evidence if every Gateway is programmed and has a data plane that is ready."""
-    gateways = workload_gateways(snapshot, namespace.name)
-    if not gateways or not all(_serves(snapshot, each) for each in gateways):
+    gateways = workload_gateways(scope.snapshot, scope.namespace.name)
+    if not gateways or not all(_serves(scope.snapshot, each) for each in gateways):
         return
-    ref = NAMESPACES.ref(namespace)
+    ref = NAMESPACES.ref(scope.namespace)
     names = cut(", ".join(each.name for each in gateways), _NAMES_BYTES)
     yield ReadyEvidence(
         reason=HARNESS_READY,
-        subject=Subject.of_namespace(namespace.name),
+        subject=Subject.of_namespace(scope.namespace.name),
         involved=ref,
         related=ref,
-        message=f"Namespace {namespace.name} is ready: Gateway {names} programmed, "
+        message=f"Namespace {scope.namespace.name} is ready: Gateway {names} programmed, "
         "data plane ready",
     )
 

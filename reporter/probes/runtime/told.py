@@ -2,12 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from reporter.catalogue.resources import PODS
-from reporter.catalogue.runtime import FROM_METRICS, of_kind
-from reporter.metrics.looks.samples import Judged, PodFault, Samples, Verdict
-from reporter.model.finding import Undecided
+from reporter.metrics.looks.samples import Judged, Samples, Verdict
 from reporter.model.objects import Pod
-from reporter.model.subject import ObjectRef, SubjectKind
 from reporter.workload.pod import counts
 
 
@@ -39,26 +35,3 @@ def verdicts(pods: Iterable[Pod], samples: Samples) -> tuple[Verdict, ...]:
     """Return the verdicts on pods: what answers about their subject rest on."""
     judged = (judged_of(pod, samples) for pod in pods)
     return tuple(each.verdict for each in judged if each is not None)
-
-
-def faults(
-    pods: Iterable[Pod], samples: Samples, kind: SubjectKind
-) -> Iterator[tuple[str, Pod, PodFault]]:
-    """Yield each fault of each pod, with the reason that tells it of a subject of that kind."""
-    for pod in running(pods):
-        judged = judged_of(pod, samples)
-        for fault in judged.verdict.faults.values() if judged else ():
-            yield of_kind(fault.reason, kind), pod, fault
-
-
-def undecided(pods: Iterable[Pod], samples: Samples, kind: SubjectKind) -> Undecided:
-    """Return the reasons that cannot be judged of each pod now."""
-    if not samples.scraping:
-        return {}
-    found: dict[ObjectRef, frozenset[str]] = {}
-    for pod in running(pods):
-        judged = judged_of(pod, samples)
-        reasons = FROM_METRICS if judged is None else judged.verdict.undecided
-        if reasons:
-            found[PODS.ref(pod)] = frozenset(of_kind(each, kind) for each in reasons)
-    return found

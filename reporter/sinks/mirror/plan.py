@@ -123,11 +123,11 @@ def plan_mirrors(
     wanted: dict[str, Mirror] = {}
     kept: set[str] = set()
     for record in records:
-        target = target_of(record, snapshot)
+        target = target_of(record, snapshot, catalogue)
         if target is not None:
             mirror = mirror_of(record, target, says_ready=_says_ready(record, catalogue))
             wanted[mirror.name] = mirror
-        elif record.live and may_be_there(record, snapshot):
+        elif record.live and may_be_there(record, snapshot, catalogue):
             kept.add(record.event.name)
     writes: list[MirrorWrite] = []
     waits: list[timedelta] = []

@@ -1,22 +1,16 @@
 """On which object of a workload's namespace an Event is mirrored. Pure."""
 
-from collections.abc import Mapping
-from typing import Final
-
-from reporter.catalogue.resources import CLUSTER_WIDE, NAMESPACES
+from reporter.catalogue.resources import NAMESPACES
+from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, ObjectRef
 from reporter.resolution.records import Record
 from reporter.snapshot.snapshot import Snapshot
 
-_SUBJECTS: Final[Mapping[SubjectKind, tuple[Resource[KubeObject], ...]]] = {
-    kind: tuple(each for each in CLUSTER_WIDE if each.subject_kind is kind) for kind in SubjectKind
-}
 
-
-def target_of(record: Record, snapshot: Snapshot) -> ObjectRef | None:
+def target_of(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef | None:
     """Return the object that an Event is mirrored on, with its uid; None where there is none.
 
     An Event about a model is mirrored on the model, one about a namespace on the object at fault
@@ -24,19 +18,21 @@ def target_of(record: Record, snapshot: Snapshot) -> ObjectRef | None:
     than the model was said of another one of its name.
     """
     subject = record.key.subject
-    if subject.kind is SubjectKind.CLUSTER or _goes(subject.namespace, snapshot):
+    if subject.kind == CLUSTER_KIND or _goes(subject.namespace, snapshot):
         return None
-    if subject.kind is not SubjectKind.NAMESPACE:
-        return _model(record, snapshot)
+    if subject.kind != NAMESPACE_KIND:
+        return _model(record, snapshot, catalogue)
     if record.related.namespace != subject.namespace:
         return None
-    return _at_fault(record.related, snapshot)
+    return _at_fault(record.related, snapshot, catalogue)
 
 
-def may_be_there(record: Record, snapshot: Snapshot) -> bool:
+def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether the object of an Event may exist although the snapshot does not have it."""
     subject = record.key.subject
-    resources = _SUBJECTS[subject.kind] or _resources_of(record.related, snapshot)
+    resources = catalogue.of_subject(subject.kind) or _resources_of(
+        record.related, snapshot, catalogue
+    )
     return any(not snapshot.absence_known(each, subject.namespace) for each in resources)
 
 
@@ -45,9 +41,9 @@ def _goes(namespace: str, snapshot: Snapshot) -> bool:
     return known is not None and known.deleting
 
 
-def _model(record: Record, snapshot: Snapshot) -> ObjectRef | None:
+def _model(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef | None:
     subject = record.key.subject
-    for resource in _SUBJECTS[subject.kind]:
+    for resource in catalogue.of_subject(subject.kind):
         obj = snapshot[resource].get(subject.namespace, subject.name)
         if obj is not None:
             return None if _precedes(record, obj) else resource.ref(obj)
@@ -59,8 +55,8 @@ def _precedes(record: Record, obj: KubeObject) -> bool:
     return ready and obj.created is not None and record.written < obj.created
 
 
-def _at_fault(ref: ObjectRef, snapshot: Snapshot) -> ObjectRef | None:
-    resources = _resources_of(ref, snapshot)
+def _at_fault(ref: ObjectRef, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef | None:
+    resources = _resources_of(ref, snapshot, catalogue)
     for resource in resources:
         obj = snapshot[resource].get(ref.namespace, ref.name)
         if obj is not None:
@@ -69,12 +65,14 @@ def _at_fault(ref: ObjectRef, snapshot: Snapshot) -> ObjectRef | None:
     return ref if ref.uid and not resources else None
 
 
-def _resources_of(ref: ObjectRef, snapshot: Snapshot) -> tuple[Resource[KubeObject], ...]:
+def _resources_of(
+    ref: ObjectRef, snapshot: Snapshot, catalogue: Catalogue
+) -> tuple[Resource[KubeObject], ...]:
     """Return where all objects of this kind are read; nowhere if they are of a stack that is off."""
     group = ref.api_version.rpartition("/")[0]
     return tuple(
         each
-        for each in CLUSTER_WIDE
+        for each in catalogue.resources
         if (each.group, each.kind) == (group, ref.kind)
         and not each.label_selector
         and each in snapshot.states

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
+from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.report import Report, ResolvedFinding
-from reporter.model.subject import Layer, Subject, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject, SubjectKind
 from reporter.model.text import clean
 from reporter.sinks.page.marks import READY, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.view import Group, LayerView, Link, Tile
@@ -19,14 +20,11 @@ LAYERS: Final = (
 )
 """Layer, its title, and what it is."""
 
-_GROUPS: Final = {
-    SubjectKind.CLUSTER: (Layer.CLUSTER, "Shared control plane"),
-    SubjectKind.NAMESPACE: (Layer.HARNESS, "Namespaces"),
-    SubjectKind.INFERENCESET: (Layer.DEPLOYMENT, "InferenceSets of KAITO"),
-    SubjectKind.MODELSERVING: (Layer.DEPLOYMENT, "ModelServings of Kthena"),
-    SubjectKind.MODELSERVICE: (Layer.DEPLOYMENT, "ModelServices of OtterScale"),
-    SubjectKind.INFERENCESERVICE: (Layer.DEPLOYMENT, "InferenceServices of KServe"),
+_UPPER_LAYERS: Final = {
+    CLUSTER_KIND: (Layer.CLUSTER, "Shared control plane"),
+    NAMESPACE_KIND: (Layer.HARNESS, "Namespaces"),
 }
+"""Of each kind of subject above the stacks, its layer and the title of its group."""
 
 _ByMark = Counter[Mark]
 
@@ -40,11 +38,12 @@ def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView,
     subjects: dict[SubjectKind, list[Subject]] = defaultdict(list)
     for subject in sorted({*findings, *ready, *report.subjects}):
         subjects[subject.kind].append(subject)
+    groups = _groups(report.catalogue)
     layers: list[LayerView] = []
     for layer, title, _ in LAYERS:
         pairs = [
             _group(kind, name, subjects[kind], findings, ready, ids)
-            for kind, (of, name) in _GROUPS.items()
+            for kind, (of, name) in groups.items()
             if of is layer and subjects[kind]
         ]
         counts: _ByMark = sum((each for _, each in pairs), Counter())
@@ -52,6 +51,16 @@ def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView,
             LayerView(f"layer-{layer}", title, tuple(group for group, _ in pairs), _sorted(counts))
         )
     return tuple(layers)
+
+
+def _groups(catalogue: Catalogue) -> dict[SubjectKind, tuple[Layer, str]]:
+    """Return the layer and the title of each kind of subject."""
+    groups = dict(_UPPER_LAYERS)
+    for stack in catalogue.stacks:
+        for each in stack.subjects:
+            if each.subject_kind is not None:
+                groups[each.subject_kind] = (Layer.DEPLOYMENT, f"{each.kind}s of {stack.project}")
+    return groups
 
 
 def _group(

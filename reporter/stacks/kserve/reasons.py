@@ -9,10 +9,18 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import beside, row
+from reporter.catalogue.rows import beside, controller_row, ready_row, row
+from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
-from reporter.model.subject import Layer
+from reporter.stacks.kserve.resources import (
+    INFERENCESERVICE_KIND,
+    INFERENCESERVICES,
+    KNATIVE_REVISIONS,
+    KNATIVE_SERVICES,
+)
 
+CLUSTER_KSERVE: Final = "clusterKServeControllerNotReady"
+CLUSTER_KNATIVE: Final = "clusterKnativeNotReady"
 KNATIVE_MISSING: Final = "inferenceserviceKnativeMissing"
 INVALID_SPEC: Final = "inferenceserviceInvalidSpec"
 RUNTIME_MISSING: Final = "inferenceserviceRuntimeMissing"
@@ -37,15 +45,15 @@ READY: Final = "inferenceserviceReady"
 ROLLOUT_SECONDS: Final = 600
 """How long traffic may take to move (KServe sheet, section 4: G3)."""
 
-_ITSELF: Final = (r.INFERENCESERVICES,)
+_ITSELF: Final = (INFERENCESERVICES,)
 _PODS: Final = (*_ITSELF, r.PODS, r.NODES)
-_KNATIVE: Final = (*_ITSELF, r.KNATIVE_SERVICES)
+_KNATIVE: Final = (*_ITSELF, KNATIVE_SERVICES)
 _BOTH: Final = (*_KNATIVE, r.DEPLOYMENTS)
 _DESCRIBE: Final = "kubectl -n <namespace> describe inferenceservice <name>"
 
-_row = partial(row, reads=_ITSELF)
+_row = partial(row, of=INFERENCESERVICE_KIND, reads=_ITSELF)
 
-INFERENCESERVICE: Final[tuple[Reason, ...]] = (
+_FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         KNATIVE_MISSING,
         "The InferenceService is to run on Knative, which the cluster does not have.",
@@ -154,7 +162,7 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
         "is to be gradual, while Knative says RolloutInProgress.",
         action="kubectl -n <namespace> get ksvc <service> -o yaml: compare spec.traffic and "
         "status.traffic.",
-        reads=(*_KNATIVE, r.KNATIVE_REVISIONS),
+        reads=(*_KNATIVE, KNATIVE_REVISIONS),
         grace_note="A route that is being changed, and traffic that is split over one revision, "
         "have 600 s; while a newer revision starts, --model-startup-budget-seconds if that is "
         "longer.",
@@ -250,19 +258,19 @@ INFERENCESERVICE: Final[tuple[Reason, ...]] = (
 )
 """All but Ready; the warnings in the order of the priority chain."""
 
-INFERENCESERVICE_READY: Final = Reason(
-    name=READY,
-    layer=Layer.DEPLOYMENT,
-    type=EventType.NORMAL,
-    says_ready=True,
-    summary="An InferenceService serves: all of its components and its ingress are ready.",
-    trigger="Ready is True, also by its objects, and so is the Ready of each component; in Knative "
-    "mode the newest revision is the ready one. It may be scaled to zero.",
-    action="Nothing.",
-    reads=(*_BOTH, r.PODS),
-    chain=False,
-    blocks_ready=False,
+REASONS: Final[tuple[Reason, ...]] = (
+    *_FAULTS,
+    *rows_of(INFERENCESERVICE_KIND, reads=(INFERENCESERVICES, r.PODS)),
+    ready_row(
+        READY,
+        "An InferenceService serves: all of its components and its ingress are ready.",
+        of=INFERENCESERVICE_KIND,
+        trigger="Ready is True, also by its objects, and so is the Ready of each component; in Knative "
+        "mode the newest revision is the ready one. It may be scaled to zero.",
+        reads=(*_BOTH, r.PODS),
+    ),
 )
+"""In the order of the priority chain."""
 
 NEEDS_KSERVE: Final = (
     INVALID_SPEC,
@@ -279,3 +287,18 @@ NEEDS_KSERVE: Final = (
 
 NEEDS_KNATIVE: Final = (REVISION_NOT_READY, ROLLOUT_STUCK, TRAFFIC)
 """What only Knative's controller can mend."""
+
+CLUSTER_REASONS: Final = (
+    controller_row(
+        CLUSTER_KSERVE,
+        "The KServe controller, which rolls out InferenceServices,",
+        setting="kserve",
+        frozen="the status of InferenceServices is frozen, and changes of them do nothing",
+    ),
+    controller_row(
+        CLUSTER_KNATIVE,
+        "The Knative controller, which makes the revisions of InferenceServices,",
+        setting="knative",
+        frozen="no revision is made, and no traffic is moved",
+    ),
+)

@@ -1,0 +1,55 @@
+"""Kthena: ModelServings, whose pods come in groups and roles."""
+
+from typing import TYPE_CHECKING, Final
+
+from reporter.model.stack import Controller, RequiredKind, StackWords
+from reporter.stacks.kthena.reasons import CLUSTER_KTHENA, CLUSTER_REASONS, REASONS
+from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER, RESOURCES, STACK
+from reporter.stacks.kthena.suppression import SUPPRESSION
+from reporter.stacks.stack import Stack
+
+if TYPE_CHECKING:
+    from reporter.probes.subjects import StackProbes
+    from reporter.settings import EvaluationSettings
+
+
+def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.kthena.settings import KthenaDaemonSettings, KthenaSettings
+
+    return (KthenaSettings, KthenaDaemonSettings)
+
+
+def _probes() -> "StackProbes":
+    from reporter.stacks.kthena.probes import PROBES
+
+    return PROBES
+
+
+KTHENA: Final = Stack(
+    name=STACK,
+    project="Kthena",
+    resources=RESOURCES,
+    cluster_reasons=CLUSTER_REASONS,
+    reasons=REASONS,
+    suppression=SUPPRESSION,
+    controllers=(
+        Controller(
+            reason=CLUSTER_KTHENA,
+            deployment="kthena_deployment",
+            namespaces="kthena_namespace",
+            governs=True,
+        ),
+    ),
+    required=(
+        RequiredKind(
+            crd=MODELSERVINGS.crd_name, owner="Kthena", instead=(MODELSERVINGS_FORMER.crd_name,)
+        ),
+    ),
+    words=StackWords(
+        derived="the whole status, with `roleStatuses`; written if `--modelserving-status` says so",
+        required="Deployment `kthena-controller-manager`; PodGroups only where Volcano schedules; "
+        "to write `roleStatuses`, a CRD that has the field",
+    ),
+    settings=_settings,
+    probes=_probes,
+)

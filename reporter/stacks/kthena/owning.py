@@ -5,28 +5,27 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.resources import (
-    CONTROLLERREVISIONS,
-    MODELSERVINGS,
-    MODELSERVINGS_FORMER,
-    PODGROUPS,
-    PODS,
-    SERVICES,
-)
+from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.derived import Derived
 from reporter.model.finding import Finding
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.setting_types import ModelServingStatus
 from reporter.settings import DaemonSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived.ownership import NOTHING, judge_all
 from reporter.stacks.kthena.derived.ownership_memory import Answer, Ownership
 from reporter.stacks.kthena.derived.role_changes import Seen, role_changes
 from reporter.stacks.kthena.probes.ownership import ownership_findings
+from reporter.stacks.kthena.resources import (
+    CONTROLLERREVISIONS,
+    MODELSERVINGS,
+    MODELSERVINGS_FORMER,
+    PODGROUPS,
+)
 from reporter.stacks.kthena.role_events.pacing import Pace
 from reporter.stacks.kthena.role_events.teller import tell
+from reporter.stacks.kthena.settings import KthenaDaemonSettings, ModelServingStatus
 from reporter.stacks.kthena.statuses.plan import StatusPlan, Target, claims_of, plan_statuses
 
 _SUBJECTS: Final = (MODELSERVINGS, MODELSERVINGS_FORMER)
@@ -103,9 +102,12 @@ def own(
     targets = tuple(_targets(derived, snapshot))
     trusted = all(snapshot.state(each).confirmed for each in _RESTS_ON if snapshot.known(each))
     owned = Owned(replace(before, ownership=NOTHING.memory))
-    if leading and settings.modelserving_status is not ModelServingStatus.OFF:
+    if (
+        leading
+        and KthenaDaemonSettings.of(settings).modelserving_status is not ModelServingStatus.OFF
+    ):
         owned = _statuses(targets, snapshot, before, answers, now, settings, trusted=trusted)
-    if not settings.role_events:
+    if not KthenaDaemonSettings.of(settings).role_events:
         return owned
     seen, changes = role_changes(before.seen, [each.derived for each in targets], trusted=trusted)
     if not leading:
@@ -141,7 +143,7 @@ def _statuses(
     *,
     trusted: bool,
 ) -> Owned:
-    whole = settings.modelserving_status is ModelServingStatus.FULL
+    whole = KthenaDaemonSettings.of(settings).modelserving_status is ModelServingStatus.FULL
     resync = timedelta(seconds=settings.resync_seconds)
     claims = claims_of(targets)
     judged = judge_all(before.ownership, claims, answers, now, whole=whole, resync=resync)

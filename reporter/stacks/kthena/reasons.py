@@ -8,10 +8,17 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import row
-from reporter.model.reason import EventType, Reason
+from reporter.catalogue.rows import controller_row, ready_row, row
+from reporter.model.reason import Reason
 from reporter.model.subject import Layer
+from reporter.stacks.kthena.resources import (
+    CONTROLLERREVISIONS,
+    MODELSERVING_KIND,
+    MODELSERVINGS,
+    PODGROUPS,
+)
 
+CLUSTER_KTHENA: Final = "clusterKthenaControllerNotReady"
 INVALID_SPEC: Final = "modelservingInvalidSpec"
 GANG_NOT_SCHEDULABLE: Final = "modelservingGangNotSchedulable"
 ROLE_CREATING: Final = "modelservingRoleStuckCreating"
@@ -21,13 +28,13 @@ GROUP_NOT_READY: Final = "modelservingGroupNotReady"
 STATUS_NOT_OWNED: Final = "modelservingStatusNotOwned"
 READY: Final = "modelservingReady"
 
-_THEMSELVES: Final = (r.MODELSERVINGS,)
+_THEMSELVES: Final = (MODELSERVINGS,)
 _PODS: Final = (*_THEMSELVES, r.PODS)
 _DESCRIBE: Final = "kubectl -n <namespace> describe modelserving <name>"
 
-_row = partial(row, reads=_PODS)
+_row = partial(row, of=MODELSERVING_KIND, reads=_PODS)
 
-MODELSERVING: Final[tuple[Reason, ...]] = (
+_WARNINGS: Final[tuple[Reason, ...]] = (
     _row(
         INVALID_SPEC,
         "The spec of the ModelServing breaks a rule of Kthena.",
@@ -48,7 +55,7 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
         "have a node, Unschedulable while fewer pods exist than minMember.",
         action="kubectl -n <namespace> describe podgroup <group>: free or add nodes, or look at "
         "the quota of its queue.",
-        reads=(*_PODS, r.PODGROUPS),
+        reads=(*_PODS, PODGROUPS),
     ),
     _row(
         ROLE_CREATING,
@@ -72,7 +79,7 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
         silent="Pods within their termination grace period.",
         action="kubectl -n <namespace> get pod <pod> -o yaml: look at its node and at "
         "metadata.finalizers. Kthena makes the instance anew only once it is gone.",
-        reads=(*_PODS, r.NODES, r.SERVICES, r.PODGROUPS),
+        reads=(*_PODS, r.NODES, r.SERVICES, PODGROUPS),
         grace_note="Termination has the pod's own grace period and 60 s more.",
     ),
     _row(
@@ -84,7 +91,7 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
         "RoleRollingUpdate, to the next instance.",
         action=f"{_DESCRIBE}, and look at the group that the message names: rollouts wait until "
         "what was replaced is ready.",
-        reads=(*_PODS, r.CONTROLLERREVISIONS),
+        reads=(*_PODS, CONTROLLERREVISIONS),
         grace_note="Its budgets are 600 s, and --model-startup-budget-seconds and 600 s.",
     ),
     _row(
@@ -102,6 +109,7 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
     Reason(
         name=STATUS_NOT_OWNED,
         layer=Layer.DEPLOYMENT,
+        of=MODELSERVING_KIND,
         summary="Somebody else writes the status of the ModelServing that the reporter should own.",
         trigger="Another manager changed what --modelserving-status owns twice within a resync, or "
         "the API server drops it because the CRD has no such field. The reporter writes more "
@@ -118,21 +126,29 @@ MODELSERVING: Final[tuple[Reason, ...]] = (
 )
 """The warnings, in the order of the priority chain."""
 
-MODELSERVING_READY: Final = Reason(
-    name=READY,
-    layer=Layer.DEPLOYMENT,
-    type=EventType.NORMAL,
-    says_ready=True,
-    summary="A ModelServing serves: all wanted ServingGroups are Running.",
-    trigger="As many groups as wanted are Running, and none is being made or changed.",
-    action="Nothing.",
-    reads=_PODS,
-    chain=False,
-    blocks_ready=False,
+REASONS: Final[tuple[Reason, ...]] = (
+    *_WARNINGS,
+    ready_row(
+        READY,
+        "A ModelServing serves: all wanted ServingGroups are Running.",
+        of=MODELSERVING_KIND,
+        trigger="As many groups as wanted are Running, and none is being made or changed.",
+        reads=_PODS,
+    ),
 )
+"""In the order of the priority chain."""
 
 NEEDS_CONTROLLER: Final = (ROLE_CREATING, ROLLOUT_STUCK, GROUP_NOT_READY)
 """What only the Kthena controller can mend: it makes missing pods and replaces old ones.
 
 Faults of pods that exist are none of it: their findings are independent of it.
 """
+
+CLUSTER_REASONS: Final = (
+    controller_row(
+        CLUSTER_KTHENA,
+        "The Kthena controller, which makes and replaces the pods of ModelServings,",
+        setting="kthena",
+        frozen="no pod of a ModelServing is made or replaced",
+    ),
+)

@@ -4,13 +4,22 @@ The order is from cause to symptom (sheet 5.6): what can never work, an operator
 on, what it should have made, the pods, their rollout, the endpoint picker, the way to them.
 """
 
+from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import beside, row
+from reporter.catalogue.rows import beside, controller_row, ready_row, row
+from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
-from reporter.model.subject import Layer
+from reporter.stacks.otterscale.resources import (
+    DESTINATIONRULES,
+    MODELSERVICE_KIND,
+    MODELSERVICES,
+    PODMONITORS,
+    SERVICEMONITORS,
+)
 
+CLUSTER_OTTERSCALE: Final = "clusterOtterScaleOperatorNotReady"
 INVALID: Final = "modelserviceInvalid"
 NOT_OBSERVED: Final = "modelserviceNotObserved"
 RECONCILE_FAILED: Final = "modelserviceReconcileFailed"
@@ -27,16 +36,17 @@ READY: Final = "modelserviceReady"
 APPEARS_SECONDS: Final = 120
 """How long the operator, and what it makes, may take to follow (G1 of the sheet)."""
 
-_ITSELF: Final = (r.MODELSERVICES,)
-_SERVING: Final = (r.MODELSERVICES, r.DEPLOYMENTS, r.PODS)
+_ITSELF: Final = (MODELSERVICES,)
+_SERVING: Final = (MODELSERVICES, r.DEPLOYMENTS, r.PODS)
 _DESCRIBE: Final = "kubectl -n <namespace> describe modelservice <name>"
 _OPERATOR_LOG: Final = (
     "the log of the model operator (namespace otterscale-system as it is shipped)"
 )
 
+_row = partial(row, of=MODELSERVICE_KIND)
 
-MODELSERVICE: Final[tuple[Reason, ...]] = (
-    row(
+_FAULTS: Final[tuple[Reason, ...]] = (
+    _row(
         INVALID,
         "The ModelService can never work as it is named.",
         trigger="Its name is too long for labels (63) or for the Service of its endpoint picker (59 "
@@ -47,7 +57,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         reads=_ITSELF,
         grace_note="Fires at once: it is static.",
     ),
-    row(
+    _row(
         NOT_OBSERVED,
         "The operator has not taken up the ModelService as it is now.",
         trigger="status.observedGeneration is not there or behind metadata.generation.",
@@ -56,7 +66,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         reads=_ITSELF,
         grace_seconds=APPEARS_SECONDS,
     ),
-    row(
+    _row(
         RECONCILE_FAILED,
         "The operator cannot make what the ModelService needs.",
         trigger="Ready is False with reason ReconcileError. Phase and counters are old then, also a "
@@ -66,7 +76,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         "are not installed, quotas and admission are the usual causes.",
         reads=_ITSELF,
     ),
-    row(
+    _row(
         OBJECT_MISSING,
         "An object that requests need does not exist.",
         trigger="The decode, prefill or endpoint picker's Deployment, the endpoint picker's Service, "
@@ -76,7 +86,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         action=f"Look at {_OPERATOR_LOG}: it makes anew what is deleted, unless an error keeps it "
         "from that.",
         reads=(
-            r.MODELSERVICES,
+            MODELSERVICES,
             r.DEPLOYMENTS,
             r.SERVICES,
             r.INFERENCEPOOLS,
@@ -84,7 +94,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
-    row(
+    _row(
         PODS,
         "Decode or prefill pods do not run.",
         trigger="A pod's container waits or ended in an error (unpacking the model, pulling images, "
@@ -99,7 +109,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
         "has --model-startup-budget-seconds.",
     ),
-    row(
+    _row(
         ROLLOUT_STALLED,
         "A rollout of decode or prefill pods does not go on.",
         trigger="The role's Deployment has Progressing False with reason ProgressDeadlineExceeded.",
@@ -108,7 +118,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         reads=_SERVING,
         grace_note="What --model-startup-budget-seconds is longer than the Deployment's deadline.",
     ),
-    row(
+    _row(
         EPP,
         "The endpoint picker of the ModelService is not available.",
         trigger="Its Deployment is scaled to zero or has no ready pod; its Service selects no ready "
@@ -118,7 +128,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         "it requests fail (failureMode FailClose, also without spec.inferencePool), or are spread "
         "blindly (FailOpen).",
         reads=(
-            r.MODELSERVICES,
+            MODELSERVICES,
             r.DEPLOYMENTS,
             r.PODS,
             r.SERVICES,
@@ -126,7 +136,7 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
-    row(
+    _row(
         ROUTE,
         "Requests for the ModelService do not reach its pods.",
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, or "
@@ -138,17 +148,17 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe httproute,inferencepool <name>; their parents name "
         "the cause. The default Gateway is in namespace llm-d and must allow routes from this one.",
         reads=(
-            r.MODELSERVICES,
+            MODELSERVICES,
             r.HTTPROUTES,
             r.INFERENCEPOOLS,
             r.GATEWAYS,
             r.PODS,
-            r.DESTINATIONRULES,
+            DESTINATIONRULES,
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
     beside(
-        row(
+        _row(
             MISCONFIGURED,
             "Settings of the ModelService do not go together.",
             trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one port "
@@ -156,13 +166,13 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
             "whose name another ModelService's has too (<namespace>-<name>-epp).",
             silent="ClusterRoles where metrics need no token.",
             action="Correct the field that the message names, or rename one of the two ModelServices.",
-            reads=(r.MODELSERVICES, r.DEPLOYMENTS),
+            reads=(MODELSERVICES, r.DEPLOYMENTS),
             grace_note="Fires at once: it is static.",
         ),
         EventType.WARNING,
     ),
     beside(
-        row(
+        _row(
             STATUS_STALE,
             "The status of the ModelService is not what the operator's own rules make of it.",
             trigger="Phase, counters or Ready differ from what follows from the Deployments, or from "
@@ -170,13 +180,13 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
             silent="A status that a reconcile error keeps as it was, or of an older generation; "
             "within 15 s of a pod that became Ready, or is so no longer.",
             action=f"Believe the report (its derived status) and not the phase; look at {_OPERATOR_LOG}.",
-            reads=(r.MODELSERVICES, r.DEPLOYMENTS),
+            reads=(MODELSERVICES, r.DEPLOYMENTS),
             grace_seconds=APPEARS_SECONDS,
         ),
         EventType.NORMAL,
     ),
     beside(
-        row(
+        _row(
             DRIFT,
             "Objects of the ModelService are not as the operator makes them.",
             trigger="An object that only monitoring or the endpoint picker's start needs is missing, one "
@@ -188,14 +198,14 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
             action="status-reporter render prints what should exist. The operator watches neither "
             "monitors nor DestinationRules: a change of the ModelService makes it mend them.",
             reads=(
-                r.MODELSERVICES,
+                MODELSERVICES,
                 r.DEPLOYMENTS,
                 r.SERVICES,
                 r.INFERENCEPOOLS,
                 r.HTTPROUTES,
-                r.DESTINATIONRULES,
-                r.PODMONITORS,
-                r.SERVICEMONITORS,
+                DESTINATIONRULES,
+                PODMONITORS,
+                SERVICEMONITORS,
             ),
             grace_seconds=APPEARS_SECONDS,
         ),
@@ -204,23 +214,32 @@ MODELSERVICE: Final[tuple[Reason, ...]] = (
 )
 """The faults, in the order of the priority chain, and what stands outside of it."""
 
-MODELSERVICE_READY: Final = Reason(
-    name=READY,
-    layer=Layer.DEPLOYMENT,
-    type=EventType.NORMAL,
-    says_ready=True,
-    summary="A ModelService serves: the pods of its roles run and requests reach them.",
-    trigger="Each role has as many Ready pods as it wants, the endpoint picker is available (its "
-    "leader, where there are several), and the route is accepted, where there is one. The pods have "
-    "no probes, so that Ready means that their containers run: the model may still load.",
-    action="Nothing.",
-    reads=(r.MODELSERVICES, r.DEPLOYMENTS, r.PODS, r.INFERENCEPOOLS, r.HTTPROUTES),
-    chain=False,
-    blocks_ready=False,
+REASONS: Final[tuple[Reason, ...]] = (
+    *_FAULTS,
+    *rows_of(MODELSERVICE_KIND, reads=(MODELSERVICES, r.PODS)),
+    ready_row(
+        READY,
+        "A ModelService serves: the pods of its roles run and requests reach them.",
+        of=MODELSERVICE_KIND,
+        trigger="Each role has as many Ready pods as it wants, the endpoint picker is available (its "
+        "leader, where there are several), and the route is accepted, where there is one. The pods have "
+        "no probes, so that Ready means that their containers run: the model may still load.",
+        reads=(MODELSERVICES, r.DEPLOYMENTS, r.PODS, r.INFERENCEPOOLS, r.HTTPROUTES),
+    ),
 )
+"""In the order of the priority chain."""
 
 NEEDS_OPERATOR: Final = (NOT_OBSERVED, RECONCILE_FAILED, OBJECT_MISSING, STATUS_STALE, DRIFT)
 """What only the operator can mend: it writes the status, and makes and mends the objects.
 
 Faults of pods, of the endpoint picker and of the route are none of it: others run those.
 """
+
+CLUSTER_REASONS: Final = (
+    controller_row(
+        CLUSTER_OTTERSCALE,
+        "OtterScale's model operator, which makes what ModelServices need,",
+        setting="otterscale",
+        frozen="the status of ModelServices is frozen, and what is deleted is not made anew",
+    ),
+)

@@ -5,21 +5,28 @@ from itertools import pairwise
 
 import pytest
 
-from reporter.catalogue.reasons import REASONS
-from reporter.catalogue.resources import ALL, CLUSTER_WIDE, of_subject, subjects_of
-from reporter.catalogue.runtime import FROM_METRICS, KINDS, of_kind
-from reporter.catalogue.scraped import SCRAPED
-from reporter.catalogue.silencing import SILENCING
-from reporter.catalogue.suppression import SUPPRESSION
+from reporter.catalogue.runtime import of_kind
 from reporter.model.reason import EventType
-from reporter.model.stack import Stack
-from reporter.model.subject import Layer, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from tests.tables import (
+    ALL,
+    CLUSTER_WIDE,
+    FROM_METRICS,
+    POD_SUPPRESSION,
+    REASONS,
+    SCRAPED_KINDS,
+    SUPPRESSION,
+    Stack,
+    subjects_of,
+)
 
 NAMES = {each.name for each in REASONS}
 OF_STACKS = sorted({each.subject_kind for each in CLUSTER_WIDE} - {None})
 PREFIXES = {
-    SubjectKind.CLUSTER: "cluster",
-    SubjectKind.NAMESPACE: "modelharness",
+    CLUSTER_KIND: "cluster",
+    NAMESPACE_KIND: "modelharness",
     **{kind: str(kind) for kind in OF_STACKS},
 }
 
@@ -57,7 +64,7 @@ def test_what_says_that_a_subject_works(reason):
 @pytest.mark.parametrize("reason", REASONS, ids=lambda each: each.name)
 def test_what_a_reason_reads_is_read(reason):
     """Of a stack only the resources of the kind's own stack: else another one could blind it."""
-    stacks = {each.stack for each in of_subject(reason.subject_kind)} | {None}
+    stacks = {each.stack for each in BUILT_IN.of_subject(reason.subject_kind)} | {""}
     assert reason.all_reads <= set(ALL)
     assert {each.stack for each in reason.reads} <= stacks
 
@@ -82,28 +89,27 @@ def test_suppression_names_reasons(row):
 
 
 def test_kinds_whose_pods_are_judged():
-    assert {SubjectKind.INFERENCESET, *(each.kind for each in SCRAPED)} == set(KINDS)
-    assert [each.kind for each in SCRAPED] == [
-        each.subject_kind for row in SCRAPED for each in subjects_of(row.stack)
-    ]
+    """Each stack says it of its own."""
+    scraping = [each for each in BUILT_IN.stacks if each.scraped]
+    assert [each.scraped.kind for each in scraping if each.scraped.kind not in each.kinds] == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SCRAPED_KINDS)
 def test_every_kind_has_every_reason_from_metrics(kind):
     """With the same window, thresholds and words; it rests on the subject and its pods."""
     rows = {each.name: each for each in REASONS}
     for name in FROM_METRICS:
-        one, other = rows[name], rows[of_kind(name, kind)]
+        one, other = rows[name], rows[of_kind(name.removeprefix(INFERENCESET_KIND), kind)]
         for fact in ("summary", "trigger", "action", "window_seconds", "thresholds", "chain"):
             assert getattr(one, fact) == getattr(other, fact)
-        assert set(of_subject(kind)) < set(other.reads)
+        assert set(BUILT_IN.of_subject(kind)) < set(other.reads)
 
 
 def silenced(kind: SubjectKind) -> set[tuple[str, str]]:
     """Which reasons hide which others of one kind, by what follows the kind."""
     return {
         (row.upstream.removeprefix(kind), each.removeprefix(kind))
-        for row in SILENCING
+        for row in POD_SUPPRESSION
         if row.upstream.startswith(kind)
         for each in row.downstream
     }
@@ -113,17 +119,17 @@ PODS = {"ModelPodsNotReady", "PodsNotReady"}
 """What is told of pods that are not Ready: of an InferenceSet, and of the others."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SCRAPED_KINDS)
 def test_silencing_is_the_same_for_every_kind(kind):
     def plain(kind):
         return {("" if up in PODS else up, down) for up, down in silenced(kind)}
 
-    assert plain(kind) == plain(SubjectKind.INFERENCESET)
+    assert plain(kind) == plain(INFERENCESET_KIND)
 
 
-@pytest.mark.parametrize("row", SILENCING, ids=lambda row: row.upstream)
+@pytest.mark.parametrize("row", POD_SUPPRESSION, ids=lambda row: row.upstream)
 def test_silencing_stays_within_a_kind(row):
     """The faults of one pod belong to one subject."""
-    (kind,) = (kind for kind in KINDS if row.upstream.startswith(kind))
+    (kind,) = (kind for kind in SCRAPED_KINDS if row.upstream.startswith(kind))
     assert {each for each in row.downstream if not each.startswith(kind)} == set()
     assert {row.upstream, *row.downstream} <= NAMES

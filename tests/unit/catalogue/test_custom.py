@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.custom import extended
 from reporter.catalogue.custom.checks import SUPPRESSED_BYTES, find_wrong
 from reporter.catalogue.custom.circles import circles_of_suppression
@@ -21,7 +20,8 @@ from reporter.model.custom import (
 from reporter.model.objects import ConditionedObject
 from reporter.model.subject import CLUSTER as SHARED
 from reporter.model.subject import Layer
-from reporter.settings import EvaluationSettings
+from reporter.stacks import BUILT_IN
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import Resolver, crd, finding
 
 CRD = CustomCrd(name="certificates.cert-manager.io")
@@ -204,7 +204,7 @@ def test_what_is_read_in_any_case_is_not_read_twice():
     )
     assert read[0] is NODES
     assert read[1] is not NODES
-    assert (read[2].stack, str(read[2])) == (None, "inferencesets.kaito.sh")
+    assert (read[2].stack, str(read[2])) == ("", "inferencesets.kaito.sh")
     assert [each for each in everything if str(each) == "nodes"] == [NODES, read[1]]
 
 
@@ -294,4 +294,4 @@ def test_words_that_are_given_are_kept():
     component = declared(summary="a", action="b", grace_seconds=0, blocks_ready=False)
     row = extended(BUILT_IN, [component])[component.reason]
     assert (row.summary, row.action, row.grace_seconds, row.blocks_ready) == ("a", "b", 0, False)
-    assert EvaluationSettings(custom_components=(component,)).catalogue["clusterStoreNotReady"]
+    assert FullEvaluationSettings(custom_components=(component,)).catalogue["clusterStoreNotReady"]

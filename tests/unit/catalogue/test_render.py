@@ -1,32 +1,44 @@
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
-from reporter.catalogue.reasons import REASONS
 from reporter.catalogue.render import reasons_page
 from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
-from reporter.catalogue.silencing import SILENCING
+from reporter.generated import CHART, outdated
+from reporter.stacks import BUILT_IN
+from tests.tables import POD_SUPPRESSION, REASONS
 
-PAGE = Path(__file__).parents[3] / "docs" / "reasons.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "reasons.md"
 RUNTIME_PAGE = PAGE.with_name("runtime.md")
 
 
 def test_the_page_is_what_the_catalogue_says():
     """Documentation and code cannot drift apart; `make docs` renders the page anew."""
-    assert PAGE.read_text() == reasons_page()
+    assert PAGE.read_text() == reasons_page(BUILT_IN)
 
 
-def test_the_module_prints_the_page():
-    """`make docs` runs the module."""
-    command = [sys.executable, "-m", "reporter.catalogue.render"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == reasons_page()
+def test_generated_files_are_as_the_tables_say():
+    """`make docs-check` runs the same; `make docs` writes them."""
+    assert list(outdated(ROOT, BUILT_IN)) == []
+
+
+def test_a_file_that_is_not_as_the_tables_say_is_shown(tmp_path):
+    """With the difference, so that one sees what to render again."""
+    root = tmp_path / "checkout"
+    for each in ("docs", "helm"):
+        shutil.copytree(ROOT / each, root / each)
+    page = root / "docs" / "reasons.md"
+    page.write_text(page.read_text().replace("# Reasons", "# Grounds", 1))
+    (root / CHART / "files" / "cluster-role" / "nobody.yaml").write_text("")
+    shown, stray = outdated(root, BUILT_IN)
+    assert "-# Grounds\n+# Reasons\n" in shown
+    assert stray.endswith("nobody.yaml is of no stack\n")
 
 
 def test_every_reason_has_a_section_with_its_facts():
     """No reason is left out, and no cell breaks the table."""
-    page = reasons_page()
+    page = reasons_page(BUILT_IN)
     for reason in REASONS:
         section = page.split(f"### {reason.name}\n")[1].split("\n### ")[0]
         assert reason.summary in section
@@ -36,22 +48,18 @@ def test_every_reason_has_a_section_with_its_facts():
 
 def test_the_tables_of_the_runtime_page_are_what_the_catalogue_says():
     text = RUNTIME_PAGE.read_text()
-    assert text == runtime_page(text)
+    assert text == runtime_page(text, BUILT_IN)
     for reason in (*DOWNLOADS, *RUNTIME):
-        assert f"| `{reason.name}` | {reason.window_seconds} s |" in text
+        assert f"| `inferenceset{reason.name}` | {reason.window_seconds} s |" in text
         assert all(f"| `{each.name}` | {each.default:g} |" in text for each in reason.thresholds)
-    rows = [row for row in SILENCING if row.upstream.startswith("inferenceset")]
+    rows = [row for row in POD_SUPPRESSION if row.upstream.startswith("inferenceset")]
     assert all(f"| `{row.upstream}` | " in text for row in rows)
 
 
 def test_tables_are_rendered_and_the_rest_stays():
-    page = runtime_page("before\n<!-- rendered: silencing -->\nold\n<!-- end -->\nafter\n")
+    page = runtime_page(
+        "before\n<!-- rendered: silencing -->\nold\n<!-- end -->\nafter\n", BUILT_IN
+    )
     assert page.startswith("before\n<!-- rendered: silencing -->\n| while")
     assert page.endswith("|\n<!-- end -->\nafter\n")
     assert "old\n" not in page
-
-
-def test_the_module_prints_the_runtime_page():
-    command = [sys.executable, "-m", "reporter.catalogue.render_runtime", str(RUNTIME_PAGE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == RUNTIME_PAGE.read_text()

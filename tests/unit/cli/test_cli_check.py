@@ -21,6 +21,7 @@ from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import sources_of
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served
+from reporter.stacks import BUILT_IN
 
 NOW = "2026-11-20T12:00:00Z"
 
@@ -261,7 +262,7 @@ def test_a_cluster_that_cannot_be_reached(run, argv, says):
 def test_what_is_not_listed_in_time_is_unknown_and_delays_nothing(broken):
     """One kind that the server cannot list does not make a broken stack look well."""
     settings = load_settings({}, None)
-    dump = load_dump(sources_of([str(broken)])).snapshot
+    dump = load_dump(sources_of([str(broken)]), BUILT_IN).snapshot
     late = ResourceState(Served.UNKNOWN, confirmed=False, cause=NOT_LISTED)
     partly = replace(dump, states={**dump.states, DEPLOYMENTS: late})
     found = {}

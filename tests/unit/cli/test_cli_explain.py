@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from reporter.catalogue.reasons import REASONS
 from reporter.cli import kubectl
+from tests.tables import REASONS
 
 
 def test_without_a_reason_all_are_listed(run):

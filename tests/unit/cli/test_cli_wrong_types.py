@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from reporter.catalogue import resources as r
 from reporter.cli.main import main
 from reporter.snapshot.documents import read_documents
+from tests.tables import ALL
 
 WRONG = (
     None,
@@ -83,7 +83,7 @@ def check(tmp_path, objects, capsys):
             assert event["message"].isprintable()
 
 
-@pytest.mark.parametrize("kind", [*(each.kind for each in r.ALL), "CustomResourceDefinition"])
+@pytest.mark.parametrize("kind", [*(each.kind for each in ALL), "CustomResourceDefinition"])
 def test_wrong_types_in_every_field(tmp_path, objects, capsys, kind):
     """Each field of each kind in turn holds what it should not; nothing crashes."""
     fields = sorted({path for each in objects.get(kind, ()) for path in paths(each)}, key=str)

@@ -4,16 +4,15 @@ import re
 
 import pytest
 
-from reporter.catalogue.resources import CLUSTER_WIDE
 from reporter.cli.judged import why_nothing_is_judged
-from reporter.model.stack import Stack
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import CLUSTER_WIDE, Stack
 
 LINE = re.compile(r'for kind in (.*); do kubectl get "\$kind" -A(?: -l (\S+))? -o yaml')
 
 
-def asked(settings: EvaluationSettings) -> list[tuple[str, str]]:
+def asked(settings: FullEvaluationSettings) -> list[tuple[str, str]]:
     """Which kinds with which label the commands ask for."""
     text = why_nothing_is_judged(Snapshot(), settings, from_dump=True)
     found = (LINE.search(line) for line in text.splitlines())
@@ -30,9 +29,9 @@ def wanted(*off: Stack) -> list[tuple[str, str]]:
 
 def test_kinds_are_asked_for_with_the_label_that_is_read():
     """A dump leaves the cluster: other ConfigMaps have no business in it."""
-    assert asked(EvaluationSettings()) == wanted()
+    assert asked(FullEvaluationSettings()) == wanted()
 
 
 @pytest.mark.parametrize("stack", Stack)
 def test_nothing_is_asked_for_of_a_stack_that_is_off(stack):
-    assert asked(EvaluationSettings(stacks={stack: "off"})) == wanted(stack)
+    assert asked(FullEvaluationSettings(stacks={stack: "off"})) == wanted(stack)

@@ -7,7 +7,7 @@ from shutil import copytree
 import pytest
 
 from lab.simulation import Life, Phase, Server, render
-from reporter.catalogue import runtime as t
+from tests.tables import of_inferencesets as t
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PHI = "chat-models/phi-4-mini-dbr9r-0"

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.settings import DaemonSettings
 from reporter.stacks.kthena.derived.ownership_memory import Answer
 from reporter.stacks.kthena.owning import Owning, own
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
 from reporter.stacks.kthena.statuses.plan import Method
+from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.probes.building import at, snapshot_of
 from tests.unit.stacks.kthena.probes.kthena import evaluated, stack, waits
 
@@ -24,7 +24,7 @@ def owned(changes=(), *, before=None, second=0, leading=True, confirmed=True, an
         state = replace(seen.state(PODS), confirmed=False)
         seen = replace(seen, states={**seen.states, PODS: state})
     derived = evaluated(objects).derived
-    settings = DaemonSettings(**flags)
+    settings = FullDaemonSettings(**flags)
     before = before or Owning()
     return own(
         derived, seen, before, dict(answers), at(second), settings, "replica-a", leading=leading

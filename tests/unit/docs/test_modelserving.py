@@ -5,7 +5,7 @@ import re
 from reporter.stacks.kthena.derived import groups, instances
 from reporter.stacks.kthena.derived.conditions import MAX_ORDINALS
 from reporter.stacks.kthena.derived.role_statuses import MAX_ENTRIES
-from reporter.stacks.kthena.reasons import MODELSERVING, READY
+from reporter.stacks.kthena.reasons import REASONS
 from reporter.stacks.kthena.role_events.pacing import MOST
 from tests.unit.docs.pages import code, page, section, table
 
@@ -46,4 +46,4 @@ def test_bounds_are_those_of_the_code():
 
 def test_reasons_stand_in_the_order_in_which_one_outranks_the_next():
     named = [code(row[0])[0] for row in table(section(PAGE, "## Reasons"), "reason")]
-    assert named == [*(each.name for each in MODELSERVING), READY]
+    assert named == [each.name for each in REASONS]

@@ -7,15 +7,15 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
-from reporter.catalogue.built_in import BUILT_IN
-from reporter.catalogue.reasons import BY_NAME
+from reporter.arguments import CONFIG_VARIABLE
 from reporter.cli import kubectl
-from reporter.cli.configure import ProgramSettings, variable_of
-from reporter.cli.main import COMMANDS, LABORATORY, main
-from reporter.cli.parser import CONFIG_VARIABLE
+from reporter.cli.configure import FullProgramSettings, variable_of
+from reporter.cli.main import known_commands, main
 from reporter.model.report import Report
-from reporter.model.subject import Layer, SubjectKind
+from reporter.model.subject import NAMESPACE_KIND, Layer
 from reporter.sinks.metrics import Metrics
+from reporter.stacks import BUILT_IN
+from tests.tables import BY_NAME
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 
 OF_OTHERS = {
@@ -41,7 +41,7 @@ def _flags():
         said = []
         patch.setattr("sys.stdout.write", said.append)
         main(["--help"])
-        for command in COMMANDS | LABORATORY:
+        for command in known_commands():
             main([command, "--help"])
         with pytest.raises(SystemExit):
             kubectl.main(["--help"])
@@ -51,9 +51,7 @@ def _flags():
 def test_flags(flags):
     """Flags that a page speaks of, or gives to our program; those in other commands are others'."""
     spoken_of = found(r"`(--[a-z][a-z-]*[a-z])")
-    commands = found(
-        rf"(?<![\w/-])status-reporter (?:{'|'.join(COMMANDS | LABORATORY)}) [^`|;&#\n]*"
-    )
+    commands = found(rf"(?<![\w/-])status-reporter (?:{'|'.join(known_commands())}) [^`|;&#\n]*")
     given = [
         (where, flag) for where, line in commands for flag in re.findall(r" (--[a-z-]+)", line)
     ]
@@ -77,7 +75,7 @@ def test_flags_of_go_are_refused(flags, capsys):
 
 
 def test_environment_variables():
-    known = {variable_of(field) for field in ProgramSettings.model_fields}
+    known = {variable_of(field) for field in FullProgramSettings.model_fields}
     known |= {CONFIG_VARIABLE, "STATUS_REPORTER_API_URL"}  # the latter is of the tests
     unknown = [each for each in found(r"STATUS_REPORTER_[A-Z_]*[A-Z]") if each[1] not in known]
     assert unknown == []
@@ -85,7 +83,7 @@ def test_environment_variables():
 
 def test_reasons():
     known = BY_NAME.keys() | NO_REASONS | DECLARED
-    kinds = "|".join({*SubjectKind, *Layer} - {SubjectKind.NAMESPACE})
+    kinds = "|".join({*BUILT_IN.kinds, *Layer} - {NAMESPACE_KIND})
     named = found(rf"\b(?:{kinds})[A-Z][A-Za-z]*")
     assert [each for each in named if each[1] not in known] == []
 

@@ -8,9 +8,10 @@ import pytest
 
 from reporter.model.finding import FindingKey
 from reporter.model.objects import Event
-from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import record_of
 from reporter.sinks.events.naming import event_name
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OF_GO = {
@@ -41,7 +42,7 @@ def test_events_of_go_are_not_ours():
         ),
         FindingKey(
             "inferencesetEPPNotReady",
-            Subject(SubjectKind.INFERENCESET, "n" * 63, "s" * 253),
+            Subject(INFERENCESET_KIND, "n" * 63, "s" * 253),
             ObjectRef("v1", "Namespace", "", "n" * 63),
         ),
     ],

@@ -5,17 +5,17 @@ import re
 import pytest
 import yaml
 
-from reporter.catalogue.reasons import BY_NAME, REASONS
-from reporter.catalogue.resources import ALL, CLUSTER_WIDE
-from reporter.cli.configure import ProgramSettings, flag_of
+from reporter.cli.configure import FullProgramSettings, flag_of
 from reporter.cli.flags import _OTHER_NAMES
 from reporter.kube.informer import Timing
 from reporter.model.reason import EventType
-from reporter.model.stack import Stack
-from reporter.model.subject import SubjectKind
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND
 from reporter.probes.cluster.crds import required_crds
-from reporter.settings import EvaluationSettings
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.rules.cases import alerts
+from tests.tables import ALL, BY_NAME, CLUSTER_WIDE, REASONS, Stack
 from tests.unit.docs.pages import CHART, PAGES, anchors, code, page, section, table
 
 
@@ -34,7 +34,7 @@ FLAGS = table(page("migrating.md"), "flag")
 def test_default_of_a_flag_that_go_has_too(row):
     fields = {
         flag: info
-        for name, info in ProgramSettings.model_fields.items()
+        for name, info in FullProgramSettings.model_fields.items()
         for flag in (flag_of(name), *_OTHER_NAMES.get(name, ()))
     }
     (flag,) = code(row[0])
@@ -42,7 +42,7 @@ def test_default_of_a_flag_that_go_has_too(row):
     assert default == _text(fields[flag].default)
 
 
-OF_KAITO = {SubjectKind.CLUSTER, SubjectKind.NAMESPACE, SubjectKind.INFERENCESET}
+OF_KAITO = {CLUSTER_KIND, NAMESPACE_KIND, INFERENCESET_KIND}
 
 
 def test_every_added_reason_is_listed_as_added():
@@ -54,7 +54,7 @@ def test_every_added_reason_is_listed_as_added():
     assert len(of_go) == 15
     assert named >= {each.name for each in REASONS if each.subject_kind in OF_KAITO} - of_go
     assert not named & of_go
-    prefixes = {kind for kind in SubjectKind if kind not in OF_KAITO}
+    prefixes = {kind for kind in BUILT_IN.kinds if kind not in OF_KAITO}
     assert prefixes & named, "the page says how the reasons of other stacks are named"
 
 
@@ -85,7 +85,7 @@ def test_permissions_are_those_of_the_chart():
 def test_permissions_of_a_stack_go_with_it(stack):
     rows = table(section(page("operations.md"), "## Permissions"), "API group")
     told = {row[1]: row[3] for row in rows if f"stacks.{stack}" in row[3]}
-    wide = {each.plural for each in CLUSTER_WIDE if each.stack is stack and each.wide}
+    wide = {each.plural for each in CLUSTER_WIDE if each.stack == stack and each.wide}
     for plurals, where in told.items():
         when = (
             f"only with `stacks.{stack}` on"
@@ -124,16 +124,16 @@ def missed() -> dict[str, str]:
 def test_required_kinds_and_what_switches_them_off(component, settings):
     unless = {kind: when for kind, when in missed().items() if when.startswith("unless ")}
     wanted = {kind for kind, when in unless.items() if not component or component not in when}
-    assert {crd.name for crd in required_crds(EvaluationSettings(**settings))} == wanted
+    assert {crd.name for crd in required_crds(FullEvaluationSettings(**settings))} == wanted
 
 
 @pytest.mark.parametrize(("name", "stack"), WITH)
 def test_kinds_that_a_stack_requires_that_is_on(name, stack):
     """They are not missed while it is `auto`."""
     told = {kind for kind, when in missed().items() if when.startswith(f"if {name} is on")}
-    more = required_crds(EvaluationSettings(stacks=f"{stack}=on"))
+    more = required_crds(FullEvaluationSettings(stacks=f"{stack}=on"))
     assert {crd.name for crd in more} - {
-        crd.name for crd in required_crds(EvaluationSettings())
+        crd.name for crd in required_crds(FullEvaluationSettings())
     } == told
     assert set(Stack) == {Stack.KAITO, *(each for _, each in WITH)}
 
@@ -186,7 +186,7 @@ def test_size_of_a_page_of_a_list(name):
 def test_budgets_are_the_defaults():
     row = next(row for row in table(page("operations.md"), "often set") if "budget" in row[0])
     defaults = [
-        str(EvaluationSettings.model_fields[flag[2:].replace("-", "_")].default)
+        str(FullEvaluationSettings.model_fields[flag[2:].replace("-", "_")].default)
         for flag in code(row[0])
     ]
     assert f"({', '.join(defaults)})" in row[1]

@@ -9,8 +9,8 @@ from lab.sandbox import Sandbox
 from reporter.kube.client import connect
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.settings import FullEvaluationSettings
 
 QUICK = Timing(backoff=0.01)
 
@@ -47,7 +47,7 @@ def obj(kind: str, name: str, namespace: str = "", api: str = "v1", **parts: obj
 async def living(
     sandbox: Sandbox,
     tmp_path: Path,
-    settings: EvaluationSettings | None = None,
+    settings: FullEvaluationSettings | None = None,
     *,
     timing: Timing = QUICK,
     asked: set[str] | None = None,
@@ -58,7 +58,7 @@ async def living(
         if asked is not None:
             client.observe(lambda verb, resource, code: asked.add(resource))
         cluster = LiveCluster(
-            client, settings or EvaluationSettings(), timing=timing, discovery_seconds=0.1
+            client, settings or FullEvaluationSettings(), timing=timing, discovery_seconds=0.1
         )
         task = asyncio.create_task(cluster.run())
         try:

@@ -6,10 +6,11 @@ from datetime import timedelta
 import pytest
 from aiohttp import web
 
-from reporter.catalogue.resources import GATEWAYS, PODS, WORKSPACES
+from reporter.catalogue.resources import GATEWAYS, PODS
 from reporter.kube.discovery import Discoverer
 from reporter.model.instant import Instant
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.kaito.resources import WORKSPACES
 from tests.unit.kube.collection import START
 from tests.unit.kube.scripted import status
 

@@ -8,20 +8,13 @@ import pytest
 from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
 from lab.sandbox.faults import Fault
-from reporter.catalogue.resources import (
-    CONFIGMAPS,
-    DEPLOYMENTS,
-    EVENTS,
-    NAMESPACES,
-    NODES,
-    PODS,
-    WORKSPACES,
-)
+from reporter.catalogue.resources import CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS
 from reporter.kube.client import connect
 from reporter.kube.informer import Informer, Timing
 from reporter.kube.live import LiveCluster
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.kube.living import definition, living, obj, until
 
 
@@ -130,7 +123,7 @@ async def test_istio_configmaps_are_read_by_name_where_istio_is(sandbox: Sandbox
 async def test_without_istio_no_configmap_is_read(sandbox: Sandbox, tmp_path: Path):
     """Where the component is switched off, nothing is asked for, and nothing is unknown."""
     sandbox.load([obj("Namespace", "istio-system"), obj("ConfigMap", "istio", "istio-system")])
-    settings = EvaluationSettings(istiod_deployment="")
+    settings = FullEvaluationSettings(istiod_deployment="")
     async with living(sandbox, tmp_path, settings) as cluster:
         snapshot = await until(cluster, lambda found: found.state(NAMESPACES).confirmed)
         assert not len(snapshot[CONFIGMAPS])
@@ -283,7 +276,7 @@ async def test_an_unreachable_cluster_is_declared_unknown(tmp_path: Path):
         sandbox.write_kubeconfig(tmp_path / "config")
     async with await connect(kubeconfig=tmp_path / "config") as client:
         cluster = LiveCluster(
-            client, EvaluationSettings(), timing=Timing(backoff=0.01, unknown_after=0.0)
+            client, FullEvaluationSettings(), timing=Timing(backoff=0.01, unknown_after=0.0)
         )
         task = asyncio.create_task(cluster.run())
         snapshot = await until(cluster, lambda found: found.state(PODS).cause == "unreachable")

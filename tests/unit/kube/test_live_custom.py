@@ -7,10 +7,11 @@ from structlog.testing import capture_logs
 
 from lab.sandbox import Sandbox
 from reporter.catalogue.custom import STATEFULSETS
-from reporter.catalogue.resources import INFERENCESETS, PODS
+from reporter.catalogue.resources import PODS
 from reporter.evaluation import evaluate
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.kube.living import definition, living, obj, until
 
 WIDGET = {"group": "example.com", "version": "v1", "plural": "widgets", "kind": "Widget"}
@@ -21,9 +22,9 @@ SETS = {
 STORE = {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["data"]}
 
 
-def settings_of(**rules) -> EvaluationSettings:
+def settings_of(**rules) -> FullEvaluationSettings:
     parts = [{"reason": reason, "layer": "cluster", **rule} for reason, rule in rules.items()]
-    return EvaluationSettings(custom_components=parts)
+    return FullEvaluationSettings(custom_components=parts)
 
 
 def widgets(version: str = "v1"):

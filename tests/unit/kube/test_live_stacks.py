@@ -6,30 +6,26 @@ import pytest
 
 from lab.sandbox import Sandbox
 from lab.sandbox.faults import Fault
-from reporter.catalogue.resources import (
-    CLUSTER_WIDE,
-    CONFIGMAPS,
-    CONTROLLERREVISIONS,
-    MODELSERVICES,
-    MODELSERVINGS,
-    MODELSERVINGS_FORMER,
-    PLUGINS_CONFIGMAPS,
-    SERVICEACCOUNTS,
-    subjects_of,
-)
+from reporter.catalogue.resources import CONFIGMAPS
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.model.stack import Stack
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.kthena.resources import (
+    CONTROLLERREVISIONS,
+    MODELSERVINGS,
+    MODELSERVINGS_FORMER,
+)
+from reporter.stacks.otterscale.resources import MODELSERVICES, PLUGINS_CONFIGMAPS, SERVICEACCOUNTS
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import CLUSTER_WIDE, Stack, subjects_of
 from tests.unit.kube.living import definition, living, obj, until
 
-OTTERSCALE_ON = EvaluationSettings(stacks={Stack.OTTERSCALE: "on"})
-AUTO = EvaluationSettings(stacks=dict.fromkeys(Stack, "auto"))
+OTTERSCALE_ON = FullEvaluationSettings(stacks={Stack.OTTERSCALE: "on"})
+AUTO = FullEvaluationSettings(stacks=dict.fromkeys(Stack, "auto"))
 HELPERS = {
-    stack: [each for each in CLUSTER_WIDE if each.stack is stack and not each.subject_kind]
+    stack: [each for each in CLUSTER_WIDE if each.stack == stack and not each.subject_kind]
     for stack in Stack
 }
 """What is read beside the subjects of a stack."""
@@ -60,15 +56,15 @@ def served(cluster: LiveCluster, resource: Resource[KubeObject]) -> Served:
 @pytest.mark.parametrize("stack", Stack)
 async def test_a_stack_that_is_off_is_not_asked_for(sandbox: Sandbox, tmp_path: Path, stack: Stack):
     """Neither listed nor in the snapshot, its metrics or what is unknown, though it is served."""
-    own = [each for each in CLUSTER_WIDE if each.stack is stack]
+    own = [each for each in CLUSTER_WIDE if each.stack == stack]
     serve(sandbox, *(each for each in own if each.custom))
     asked: set[str] = set()
-    settings = EvaluationSettings(stacks={stack: "off"})
+    settings = FullEvaluationSettings(stacks={stack: "off"})
     async with living(sandbox, tmp_path, settings, asked=asked) as cluster:
         snapshot = cluster.snapshot()
         assert not set(own) & snapshot.states.keys()
         assert not {each.selection for each in own} & {each.resource for each in cluster.health()}
-    read_anyway = {str(each) for each in CLUSTER_WIDE if each.stack is not stack} | {"configmaps"}
+    read_anyway = {str(each) for each in CLUSTER_WIDE if each.stack != stack} | {"configmaps"}
     assert not {str(each) for each in own} & asked - read_anyway
     assert "pods" in asked
 
@@ -122,7 +118,7 @@ async def test_a_stack_that_is_on_is_read_without_its_subjects(
 ):
     """It is expected to be there."""
     serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
-    settings = EvaluationSettings(stacks={stack: "on"})
+    settings = FullEvaluationSettings(stacks={stack: "on"})
     async with living(sandbox, tmp_path, settings) as cluster:
         for each in HELPERS[stack]:
             assert served(cluster, each) is Served.SERVED

@@ -7,13 +7,13 @@ from functools import reduce
 import msgspec
 import yaml
 
-from reporter.catalogue import resources as r
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.selection import parse_selector
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from tests.tables import ALL
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CREATED = "2026-11-20T10:00:00Z"
@@ -26,10 +26,10 @@ Document = dict[str, object]
 
 def resource_of(doc: Document) -> Resource[KubeObject]:
     """The resource that a document is of; without an `apiVersion`, what is read for all stacks."""
-    fitting = _of_kind(doc, r.ALL)
+    fitting = _of_kind(doc, ALL)
     selected = [each for each in fitting if each.label_selector and _selects(each, doc)]
     plain = [each for each in fitting if not each.label_selector]
-    by_stack = sorted(plain, key=lambda each: each.stack is not None)
+    by_stack = sorted(plain, key=lambda each: bool(each.stack))
     return (selected + by_stack)[0]
 
 
@@ -37,7 +37,7 @@ def resources_of(
     doc: Document, declared: Iterable[Resource[KubeObject]]
 ) -> list[Resource[KubeObject]]:
     """The resource that a document is of, and those of declarations, which may read it too."""
-    built_in = [resource_of(doc)] if _of_kind(doc, r.ALL) else []
+    built_in = [resource_of(doc)] if _of_kind(doc, ALL) else []
     return built_in + [each for each in _of_kind(doc, declared) if _selects(each, doc)]
 
 
@@ -155,7 +155,7 @@ def waiting(reason: str, message: str = "") -> Document:
 
 
 ALL_CRDS = frozenset(
-    {str(each) for each in r.ALL if each.custom} | {"clustertriggerauthentications.keda.sh"}
+    {str(each) for each in ALL if each.custom} | {"clustertriggerauthentications.keda.sh"}
 )
 
 
@@ -172,7 +172,7 @@ def snapshot_of(
     read for declarations is `declared`.
     """
     declared = tuple(declared)
-    resources = (*r.ALL, *declared)
+    resources = (*ALL, *declared)
     objects: dict[Resource[KubeObject], list[KubeObject]] = {each: [] for each in resources}
     for doc in docs:
         for resource in resources_of(doc, declared):

@@ -8,15 +8,16 @@ import pytest
 from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.probes.reuse import Answered
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from reporter.stacks import BUILT_IN
+from reporter.stacks.settings import FullEvaluationSettings
 
-SETTINGS = EvaluationSettings()
+SETTINGS = FullEvaluationSettings()
 EXAMPLES = Path(__file__).parents[3] / "examples"
-HEALTHY = load_dump([EXAMPLES / "healthy-stack"]).snapshot
-BROKEN = load_dump([EXAMPLES / "broken-stack"]).snapshot
+HEALTHY = load_dump([EXAMPLES / "healthy-stack"], BUILT_IN).snapshot
+BROKEN = load_dump([EXAMPLES / "broken-stack"], BUILT_IN).snapshot
 
 
 def changed(snapshot, resource, change):
@@ -67,7 +68,7 @@ def test_only_the_namespace_that_changed_is_asked_again():
     _, before = evaluate_again(HEALTHY, SETTINGS, Answered())
     _, after = evaluate_again(changed(HEALTHY, DEPLOYMENTS, without_replicas), SETTINGS, before)
     kept = {name for name, each in after.answers.items() if each is before.answers[name]}
-    assert {each.namespace for each in kept} == {"code-models", "search-models"}
+    assert {subject.namespace for subject, _ in kept} == {"code-models", "search-models"}
 
 
 @pytest.mark.parametrize("served", [Served.UNKNOWN, Served.ABSENT])
@@ -86,13 +87,13 @@ def test_all_are_asked_again_when_something_cannot_be_read_any_more(served):
 def test_other_settings_ask_again():
     """Budgets and names are part of the question."""
     _, answered = evaluate_again(HEALTHY, SETTINGS, Answered())
-    other = EvaluationSettings(network_policy_ignored_namespaces=())
+    other = FullEvaluationSettings(network_policy_ignored_namespaces=())
     assert evaluate_again(HEALTHY, other, answered)[0] == evaluate(HEALTHY, other)
 
 
 def test_where_the_scaler_runs_is_asked_by_all_namespaces():
     """Their network policies are to admit it, and it is in none of them."""
-    settings = EvaluationSettings(keda_scaler_namespace=("keda", "scaler"))
+    settings = FullEvaluationSettings(keda_scaler_namespace=("keda", "scaler"))
     _, answered = evaluate_again(HEALTHY, settings, Answered())
     after = changed(HEALTHY, DEPLOYMENTS, scaler_moved)
     asked = evaluate(after, settings)

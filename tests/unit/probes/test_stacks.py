@@ -1,29 +1,28 @@
-"""Subjects of stacks beside KAITO: who is asked about, and when an answer is used again."""
+"""Subjects of stacks: who is asked about, and when an answer is used again."""
+
+from dataclasses import replace
 
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import (
-    INFERENCESERVICES,
-    MODELSERVINGS,
-    MODELSERVINGS_FORMER,
-    PODS,
-)
-from reporter.catalogue.resources import subjects_of as kinds_of
+import reporter.evaluation
+from reporter.catalogue.resources import PODS
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.derived import Derived
-from reporter.model.finding import Evaluation, KnownSubject
-from reporter.model.stack import Stack
-from reporter.model.subject import SubjectKind
 from reporter.probes.reuse import Answered
+from reporter.probes.scope import SubjectScope, evaluated
+from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.setting_types import StackMode
-from reporter.settings import EvaluationSettings
-from reporter.stacks import questions as stacks
-from reporter.stacks.questions import STACKS, StackProbes, subject_of
+from reporter.stacks.kserve import KSERVE
+from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND, INFERENCESERVICES
+from reporter.stacks.kthena import KTHENA
+from reporter.stacks.kthena.resources import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import Stack
 from tests.unit.probes.building import DELETING, document, namespace, pod, snapshot_of
 from tests.unit.probes.test_reuse import changed
 
-SETTINGS = EvaluationSettings()
+SETTINGS = FullEvaluationSettings()
 
 
 def inferenceservice(place, name, *patches):
@@ -58,32 +57,35 @@ def _asked(monkeypatch):
     """A stack whose probes answer with the subject alone; the list of those that were asked."""
     asked = []
 
-    def pods_of(obj, snapshot, samples):
-        own = (each for each in snapshot[PODS].in_namespace(obj.namespace))
-        return (
-            tuple(
-                each
-                for each in own
-                if each.metadata.label("serving.kserve.io/inferenceservice") == obj.name
-            ),
+    def pods_of(scope):
+        own = (each for each in scope.snapshot[PODS].in_namespace(scope.place))
+        label = "serving.kserve.io/inferenceservice"
+        return (tuple(each for each in own if each.metadata.label(label) == scope.name),)
+
+    def ask(scope):
+        asked.append(str(scope.subject))
+        derived = Derived(scope.ref, {"uid": scope.object.metadata.uid})
+        return evaluated(scope, (), derived=(derived,))
+
+    def answering(stack):
+        subjects = SubjectProbes(
+            resources=stack.subjects, scope=scope_of, inputs=pods_of, evaluate=ask
         )
+        return replace(stack, probes=lambda: StackProbes(subjects=subjects))
 
-    def answering(resources):
-        def ask(obj, snapshot, settings, samples):
-            subject = subject_of(resources[0], obj)
-            asked.append(str(subject))
-            derived = Derived(resources[0].ref(obj), {"uid": obj.metadata.uid})
-            return Evaluation((), (), (KnownSubject(subject),), derived=(derived,))
-
-        return StackProbes(resources[0].stack, resources, pods_of, ask)
-
-    rows = (answering((INFERENCESERVICES,)), answering((MODELSERVINGS, MODELSERVINGS_FORMER)))
-    monkeypatch.setattr(stacks, "STACKS", rows)
+    rows = (answering(KSERVE), answering(KTHENA))
+    monkeypatch.setattr(reporter.evaluation, "stacks_of", lambda _: rows)
     return asked
 
 
-def subjects(evaluation, kind=SubjectKind.INFERENCESERVICE):
-    return {str(each.subject) for each in evaluation.subjects if each.subject.kind is kind}
+def scope_of(resource, obj, scope):
+    return SubjectScope(
+        snapshot=scope.snapshot, settings=scope.settings, resource=resource, object=obj
+    )
+
+
+def subjects(evaluation, kind=INFERENCESERVICE_KIND):
+    return {str(each.subject) for each in evaluation.subjects if each.subject.kind == kind}
 
 
 ALL = {f"inferenceservice/{place}/{name}" for place in ("one", "two") for name in ("a", "b")}
@@ -98,7 +100,7 @@ def test_every_subject_is_asked_about_wherever_it_is(asked):
 
 @pytest.mark.parametrize("mode", StackMode)
 def test_a_stack_that_is_off_is_not_asked_about(asked, mode):
-    settings = EvaluationSettings(stacks={Stack.KSERVE: mode})
+    settings = FullEvaluationSettings(stacks={Stack.KSERVE: mode})
     found = subjects(evaluate(snapshot_of(*CLUSTER), settings))
     assert found == (ALL if mode is not StackMode.OFF else set())
 
@@ -120,7 +122,7 @@ def test_of_one_subject_in_two_groups_the_first_counts(asked):
     """An API server that serves both shows the same ModelServing twice."""
     both = [modelserving("m", MODELSERVINGS), modelserving("m", MODELSERVINGS_FORMER)]
     evaluation = evaluate(snapshot_of(*both), SETTINGS)
-    assert subjects(evaluation, SubjectKind.MODELSERVING) == {"modelserving/one/m"}
+    assert subjects(evaluation, MODELSERVING_KIND) == {"modelserving/one/m"}
     assert [each.object.api_version for each in evaluation.derived] == [MODELSERVINGS.api_version()]
     assert asked == ["modelserving/one/m"]
 
@@ -160,7 +162,7 @@ def test_a_changed_subject_costs_itself_only(asked):
 
 
 def test_other_settings_ask_everybody(asked):
-    assert again(asked, settings=EvaluationSettings(model_startup_budget_seconds=1)) == ALL
+    assert again(asked, settings=FullEvaluationSettings(model_startup_budget_seconds=1)) == ALL
 
 
 def test_a_subject_that_is_gone_is_forgotten(asked):
@@ -171,13 +173,3 @@ def test_a_subject_that_is_gone_is_forgotten(asked):
     asked.clear()
     evaluate_again(snapshot_of(*CLUSTER), SETTINGS, answered)
     assert set(asked) == ALL
-
-
-def test_the_rows_are_of_stacks_beside_kaito():
-    """One for each stack; InferenceSets are asked about by namespace."""
-    registered = [each.stack for each in STACKS]
-    assert len(registered) == len(set(registered))
-    assert Stack.KAITO not in registered
-    for each in STACKS:
-        if isinstance(each, StackProbes):
-            assert each.resources == kinds_of(each.stack)

@@ -5,20 +5,24 @@ from pathlib import Path
 
 import pytest
 
-import reporter.evaluation
+import reporter.probes.harness
+import reporter.stacks.kaito.probes
+import reporter.stacks.kserve.probes.scope
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.finding import Evaluation
 from reporter.model.subject import CLUSTER, Subject
 from reporter.probes.reuse import Answered, Question, answer
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import load_dump
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import FORBIDDEN, document, healthy_cluster, merged, snapshot_of
 from tests.unit.probes.custom import declared
 
-SETTINGS = EvaluationSettings()
+SETTINGS = FullEvaluationSettings()
 EXAMPLES = Path(__file__).parents[3] / "examples"
-BROKEN = load_dump([EXAMPLES / "broken-stack"]).snapshot
+BROKEN = load_dump([EXAMPLES / "broken-stack"], BUILT_IN).snapshot
 UNKNOWN = "clusterStatusUnknown"
 ODD = "search-models"
 BLIND = replace(BROKEN, states={**BROKEN.states, CILIUMNETWORKPOLICIES: FORBIDDEN})
@@ -27,30 +31,49 @@ BLIND = replace(BROKEN, states={**BROKEN.states, CILIUMNETWORKPOLICIES: FORBIDDE
 def test_others_are_judged_and_the_failure_is_told(monkeypatch):
     """By a finding that names the subject and the place in our code, and no word of the object."""
     before = evaluate(BROKEN, SETTINGS)
-    judge = reporter.evaluation.evaluate_inferencesets
+    judge = reporter.probes.harness.evaluate_namespace
 
-    def failing(snapshot, settings, namespaces, samples):
-        if namespaces[0].name == ODD:
+    def failing(scope):
+        if scope.namespace.name == ODD:
             int("secret-of-the-object")
-        return judge(snapshot, settings, namespaces, samples)
+        return judge(scope)
 
-    monkeypatch.setattr(reporter.evaluation, "evaluate_inferencesets", failing)
+    monkeypatch.setattr(reporter.probes.harness, "evaluate_namespace", failing)
     after = evaluate(BROKEN, SETTINGS)
 
-    assert {each.subject.namespace for each in before.findings} > {ODD}
-    others = [each for each in before.findings if each.subject.namespace != ODD]
+    subject = Subject.of_namespace(ODD)
+    assert subject in {each.subject for each in before.subjects}
+    others = [each for each in before.findings if each.subject != subject]
     told = [each for each in after.findings if each.reason == UNKNOWN]
     assert [each for each in after.findings if each not in told] == others
-    assert {each.subject.namespace for each in after.subjects} == {
-        each.subject.namespace for each in before.subjects
-    } - {ODD}
+    assert {each.subject for each in before.subjects} - {
+        each.subject for each in after.subjects
+    } == {subject}
     (unjudged,) = after.unjudged
-    assert unjudged.about == Subject.of_namespace(ODD)
+    assert unjudged.about == subject
     assert unjudged.cause.startswith("ValueError in reporter/")
     (finding,) = told
     assert finding.related.name == ODD
     assert finding.message.startswith(f"namespace/{ODD} cannot be judged (ValueError in reporter/")
     assert "secret" not in finding.message
+
+
+def test_an_inferenceset_that_fails_costs_no_other(monkeypatch):
+    """Nor its namespace: what is known of the entrance is told."""
+    before = evaluate(BROKEN, SETTINGS)
+    judge = reporter.stacks.kaito.probes.evaluate_inferenceset
+    odd = next(each.subject for each in before.findings if each.subject.kind == INFERENCESET_KIND)
+
+    def failing(scope):
+        if scope.subject == odd:
+            raise OverflowError
+        return judge(scope)
+
+    monkeypatch.setattr(reporter.stacks.kaito.probes, "evaluate_inferenceset", failing)
+    after = evaluate(BROKEN, SETTINGS)
+    assert [each.about for each in after.unjudged] == [odd]
+    others = [each for each in before.findings if each.subject != odd]
+    assert [each for each in after.findings if each.reason != UNKNOWN] == others
 
 
 def test_a_question_that_fails_is_asked_again_when_its_objects_change():
@@ -65,13 +88,13 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
 
     one = (object(),)
     first = answer([Question(subject, (one,), failing)], (), Answered())
-    (unjudged,) = first.answers[subject][1].unjudged
+    (unjudged,) = first.answers[subject, ""][1].unjudged
     assert unjudged.about == subject
     assert unjudged.cause.startswith("OverflowError in reporter/")
     again = answer([Question(subject, (one,), failing)], (), first)
     assert asked == ["failing"]
     mended = answer([Question(subject, ((object(),),), lambda: empty)], (), again)
-    assert mended.answers[subject][1] == empty
+    assert mended.answers[subject, ""][1] == empty
 
 
 FAILING = {
@@ -196,22 +219,23 @@ def test_two_probes_that_fail_are_told_apart(monkeypatch):
     assert len({each.related for each in found}) == len(found) == 2
 
 
-STORY = load_dump([EXAMPLES / "inferenceservice" / "healthy"]).snapshot
+STORY = load_dump([EXAMPLES / "inferenceservice" / "healthy"], BUILT_IN).snapshot
 
 
 def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatch):
     """What its answer rests on is derived from its objects too; it is asked anew in each pass."""
     before = evaluate(STORY, SETTINGS)
-    view = reporter.stacks.kserve.probes.view_of
     odd, *others = (each for each in before.subjects if each.subject.kind == "inferenceservice")
 
-    def failing(service, snapshot):
+    facts = reporter.stacks.kserve.probes.scope.facts_of
+
+    def failing(service, *others):
         if service.name == odd.subject.name:
             raise OverflowError
-        return view(service, snapshot)
+        return facts(service, *others)
 
     with monkeypatch.context() as patch:
-        patch.setattr("reporter.stacks.kserve.probes.view_of", failing)
+        patch.setattr("reporter.stacks.kserve.probes.scope.facts_of", failing)
         found, answered = evaluate_again(STORY, SETTINGS, Answered())
         assert [each.about for each in found.unjudged] == [odd.subject]
         assert set(others) < set(found.subjects)

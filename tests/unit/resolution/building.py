@@ -3,21 +3,28 @@
 import json
 from datetime import UTC, datetime, timedelta
 
-from reporter.catalogue.reasons import BY_NAME
-from reporter.catalogue.resources import ALL, EVENTS
+from reporter.catalogue.resources import EVENTS
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant
-from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import (
+    CLUSTER,
+    CLUSTER_KIND,
+    NAMESPACE_KIND,
+    ObjectRef,
+    Subject,
+)
 from reporter.resolution import Memory, resolve
-from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import ALL, BY_NAME
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 START = Instant(NOON, timedelta(days=3))
-MODEL = Subject.of_inferenceset("demo", "qwen")
+MODEL = Subject(INFERENCESET_KIND, "demo", "qwen")
 HARNESS = Subject.of_namespace("demo")
 
 
@@ -38,13 +45,7 @@ def crd(name: str) -> ObjectRef:
 
 def subject_of(reason: str) -> Subject:
     """The one subject that findings of a reason have here."""
-    match BY_NAME[reason].subject_kind:
-        case SubjectKind.CLUSTER:
-            return CLUSTER
-        case SubjectKind.NAMESPACE:
-            return HARNESS
-        case _:
-            return MODEL
+    return {CLUSTER_KIND: CLUSTER, NAMESPACE_KIND: HARNESS}.get(BY_NAME[reason].subject_kind, MODEL)
 
 
 def finding(reason: str, name: str = "x", **fields) -> Finding:
@@ -81,7 +82,7 @@ class Resolver:
     """Resolves pass after pass, as one process does."""
 
     def __init__(self, *, created: datetime | None = NOON - timedelta(days=2), **settings) -> None:
-        self.settings = EvaluationSettings(**settings)
+        self.settings = FullEvaluationSettings(**settings)
         self.memory = Memory()
         self.subjects = [KnownSubject(CLUSTER)] + [
             KnownSubject(each, created) for each in (HARNESS, MODEL)
@@ -130,9 +131,9 @@ class Resolver:
 def evidence(subject: Subject) -> ReadyEvidence:
     """Evidence that a subject works."""
     reason = {
-        SubjectKind.CLUSTER: "clusterReady",
-        SubjectKind.NAMESPACE: "modelharnessReady",
-        SubjectKind.INFERENCESET: "inferencesetReady",
+        CLUSTER_KIND: "clusterReady",
+        NAMESPACE_KIND: "modelharnessReady",
+        INFERENCESET_KIND: "inferencesetReady",
     }[subject.kind]
     ref = namespace(subject.namespace or "system")
     return ReadyEvidence(

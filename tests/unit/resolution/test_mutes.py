@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.model.instant import rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
 from reporter.model.report import SkippedObject
@@ -15,6 +14,7 @@ from reporter.resolution.mute_text import HINTS, Hints, asked
 from reporter.resolution.mutes import FAULTS, find_mutes
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.table import table_of
+from reporter.stacks import BUILT_IN
 from tests.unit.resolution.building import NOON, Resolver, finding, snapshot
 
 KAITO = "clusterKaitoControllerNotReady"

@@ -2,10 +2,11 @@
 
 import pytest
 
-from reporter.catalogue.resources import EVENTS, INFERENCESETS, NAMESPACES
+from reporter.catalogue.resources import EVENTS, NAMESPACES
 from reporter.model.finding import KnownSubject
 from reporter.resolution import OneLook
 from reporter.resolution.records import records_of
+from reporter.stacks.kaito.resources import INFERENCESETS
 from tests.unit.resolution.building import (
     MODEL,
     NOON,

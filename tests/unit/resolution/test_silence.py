@@ -2,10 +2,10 @@
 
 import pytest
 
-from reporter.catalogue import runtime as t
-from reporter.catalogue.reasons import MODEL_PODS
-from reporter.catalogue.resources import WORKSPACES
-from reporter.catalogue.silencing import SILENCING
+from reporter.stacks.kaito.reasons import MODEL_PODS
+from reporter.stacks.kaito.resources import WORKSPACES
+from tests.tables import POD_SUPPRESSION
+from tests.tables import of_inferencesets as t
 from tests.unit.resolution.building import Resolver, finding, seconds, snapshot
 
 PAGES = {*t.RUNTIME_NAMES} - {t.SCRAPE_FAILING}
@@ -34,7 +34,7 @@ def fault(reason, pod="p-0", **fields):
 
 def test_the_table_is_that_of_the_sheet():
     told: dict[str, set[str]] = {}
-    for row in SILENCING:
+    for row in POD_SUPPRESSION:
         if not row.upstream.startswith("inferenceset"):
             continue
         told.setdefault(row.upstream, set()).update(row.downstream)

@@ -2,14 +2,12 @@
 
 import pytest
 
-from reporter.catalogue import runtime as t
-from reporter.catalogue.reasons import REASONS
-from reporter.catalogue.resources import subjects_of
-from reporter.catalogue.scraped import SCRAPED
+from reporter.catalogue import runtime
+from reporter.catalogue.runtime import of_kind
 from reporter.model.finding import KnownSubject, ReadyEvidence
 from reporter.model.reason import EventType
-from reporter.model.stack import Stack
 from reporter.model.subject import Subject
+from tests.tables import REASONS, SCRAPED, Stack, subjects_of
 from tests.unit.resolution.building import NOON, Resolver, finding, namespace, seconds, snapshot
 
 SUBJECTS = {stack: Subject(subjects_of(stack)[0].subject_kind, "demo", "m") for stack in Stack}
@@ -20,7 +18,7 @@ def reasons_of(subject: Subject, **facts):
     return [
         each.name
         for each in REASONS
-        if each.subject_kind is subject.kind
+        if each.subject_kind == subject.kind
         and all(getattr(each, name) == value for name, value in facts.items())
     ]
 
@@ -73,7 +71,7 @@ def due(resolver) -> list[str]:
 @pytest.mark.parametrize("row", SCRAPED, ids=lambda row: row.stack)
 def test_faults_of_one_pod_explain_each_other(row):
     """As those of an InferenceSet do: the cause is told, and only of its own pod."""
-    cause, symptom = (t.of_kind(each, row.kind) for each in (t.KV_CACHE, t.LATENCY))
+    cause, symptom = (of_kind(each, row.kind) for each in (runtime.KV_CACHE, runtime.LATENCY))
     resolver = resolver_of(SUBJECTS[row.stack])
     found = resolver.look(0, fault(row.stack, cause), fault(row.stack, symptom))
     assert found == {cause: "firing", symptom: "suppressed"}
@@ -128,6 +126,6 @@ def test_a_subject_is_not_ready_while_its_kind_cannot_be_read(stack):
     resolver = resolver_of(SUBJECTS[stack], created=NOON)
     resolver.look(0, ready=[ready(stack)], seen=snapshot(unknown=subjects_of(stack)))
     assert resolver.report.ready == ()
-    others = [each for other in Stack if other is not stack for each in subjects_of(other)]
+    others = [each for other in Stack if other != stack for each in subjects_of(other)]
     resolver.look(1, ready=[ready(stack)], seen=snapshot(unknown=others))
     assert due(resolver) == [READY[stack]]

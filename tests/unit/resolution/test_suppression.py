@@ -2,11 +2,11 @@
 
 import pytest
 
-from reporter.catalogue.reasons import BY_NAME, REASONS
-from reporter.catalogue.resources import ALL, DEPLOYMENTS
-from reporter.catalogue.suppression import SUPPRESSION
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.subject import Layer, Subject
 from reporter.snapshot.snapshot import UNREACHABLE
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from tests.tables import ALL, BY_NAME, REASONS, SUPPRESSION
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
@@ -151,8 +151,8 @@ def test_degraded_suppresses_nothing(upstream, name):
 
 def test_the_suffix_names_the_row_and_counts_namespaces():
     """The whole row, sorted, once one of it is suppressed; each namespace counts once."""
-    elsewhere = Subject.of_inferenceset("other", "m")
-    neighbour = Subject.of_inferenceset("demo", "llama")
+    elsewhere = Subject(INFERENCESET_KIND, "other", "m")
+    neighbour = Subject(INFERENCESET_KIND, "demo", "llama")
     resolver = Resolver()
     resolver.look(
         0,

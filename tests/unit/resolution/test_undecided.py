@@ -1,9 +1,9 @@
 """A fault of a pod that cannot be judged neither begins nor ends."""
 
-from reporter.catalogue.runtime import KV_CACHE, OUTPUT_CORRUPTED
 from reporter.model.finding import Evaluation
 from reporter.model.subject import ObjectRef
 from reporter.resolution import Memory, resolve
+from tests.tables import of_inferencesets as t
 from tests.unit.resolution.building import MODEL, START, Resolver, finding, snapshot
 
 
@@ -11,14 +11,14 @@ def pod(uid="a", name="p-0"):
     return ObjectRef("v1", "Pod", "demo", name, uid)
 
 
-def fault(uid="a", name="p-0", reason=KV_CACHE):
+def fault(uid="a", name="p-0", reason=t.KV_CACHE):
     return finding(reason, name, exempt=True, related=pod(uid, name))
 
 
 class Undecided(Resolver):
     """A resolver for pods that may be in doubt."""
 
-    def doubt(self, at, *findings, pods=(), reasons=(KV_CACHE,), events=()):
+    def doubt(self, at, *findings, pods=(), reasons=(t.KV_CACHE,), events=()):
         """Resolve while reasons of some pods cannot be judged."""
         undecided = dict.fromkeys(pods, frozenset(reasons))
         evaluation = Evaluation(findings, (), tuple(self.subjects), undecided)
@@ -35,17 +35,20 @@ def test_nothing_begins():
 def test_what_fires_goes_on_with_its_words():
     resolver = Undecided()
     resolver.look(0, fault())
-    before = resolver[KV_CACHE]
+    before = resolver[t.KV_CACHE]
     for at in range(15, 900, 15):
-        assert resolver.doubt(at, pods=[pod()]) == {KV_CACHE: "firing"}
-    assert (resolver[KV_CACHE].message, resolver[KV_CACHE].since) == (before.message, before.since)
+        assert resolver.doubt(at, pods=[pod()]) == {t.KV_CACHE: "firing"}
+    assert (resolver[t.KV_CACHE].message, resolver[t.KV_CACHE].since) == (
+        before.message,
+        before.since,
+    )
 
 
 def test_it_clears_once_it_can_be_judged():
     resolver = Undecided()
     resolver.look(0, fault())
     resolver.doubt(300, pods=[pod()])
-    assert resolver.look(315) == {KV_CACHE: "clearing"}
+    assert resolver.look(315) == {t.KV_CACHE: "clearing"}
     assert resolver.look(376) == {}
 
 
@@ -53,52 +56,52 @@ def test_what_is_clearing_goes_on():
     resolver = Undecided()
     resolver.look(0, fault())
     resolver.look(15)
-    assert resolver.doubt(30, pods=[pod()]) == {KV_CACHE: "firing"}
+    assert resolver.doubt(30, pods=[pod()]) == {t.KV_CACHE: "firing"}
 
 
 def test_only_the_reason_that_is_in_doubt():
     resolver = Undecided()
-    resolver.look(0, fault(), fault(reason=OUTPUT_CORRUPTED))
-    found = resolver.doubt(15, pods=[pod()], reasons=[OUTPUT_CORRUPTED])
-    assert found == {KV_CACHE: "clearing", OUTPUT_CORRUPTED: "firing"}
+    resolver.look(0, fault(), fault(reason=t.OUTPUT_CORRUPTED))
+    found = resolver.doubt(15, pods=[pod()], reasons=[t.OUTPUT_CORRUPTED])
+    assert found == {t.KV_CACHE: "clearing", t.OUTPUT_CORRUPTED: "firing"}
 
 
 def test_only_the_pod_that_is_in_doubt():
     """The other of two pods is well again: it is not counted any more."""
     resolver = Undecided()
     resolver.look(0, fault(name="p-0"), fault("b", "p-1"))
-    assert resolver[KV_CACHE].message.endswith("(and 1 more)")
+    assert resolver[t.KV_CACHE].message.endswith("(and 1 more)")
     resolver.doubt(15, pods=[pod("b", "p-1")])
-    assert resolver[KV_CACHE].message == f"{KV_CACHE} of p-1"
+    assert resolver[t.KV_CACHE].message == f"{t.KV_CACHE} of p-1"
 
 
 def test_another_pod_of_that_name_goes_on_with_nothing():
     """A fault ends with the pod that had it."""
     resolver = Undecided()
     resolver.look(0, fault("a"))
-    assert resolver.doubt(15, pods=[pod("b")]) == {KV_CACHE: "clearing"}
+    assert resolver.doubt(15, pods=[pod("b")]) == {t.KV_CACHE: "clearing"}
 
 
 def test_a_fault_beside_one_in_doubt_is_counted():
     resolver = Undecided()
     resolver.look(0, fault(name="p-0"))
     resolver.doubt(15, fault("b", "p-1"), pods=[pod()])
-    assert resolver[KV_CACHE].message == f"{KV_CACHE} of p-0 (and 1 more)"
+    assert resolver[t.KV_CACHE].message == f"{t.KV_CACHE} of p-0 (and 1 more)"
 
 
 def test_a_restart_of_the_daemon_does_not_end_the_episode():
     """Its window is not full yet, and the Event on record says that it fires."""
     first = Undecided()
     first.look(0, fault())
-    since = first[KV_CACHE].since
+    since = first[t.KV_CACHE].since
     second = Undecided()
     assert second.memory == Memory()
     for at in range(15, 300, 15):
         found = second.doubt(at, pods=[pod()], events=first.events())
-        assert found == {KV_CACHE: "firing"}
-    assert second[KV_CACHE].since == since
-    assert second[KV_CACHE].subject == MODEL
+        assert found == {t.KV_CACHE: "firing"}
+    assert second[t.KV_CACHE].since == since
+    assert second[t.KV_CACHE].subject == MODEL
     third = Undecided()
     third.doubt(15, pods=[pod()], events=first.events())
-    assert third.look(30, fault(), seen=snapshot(events=first.events())) == {KV_CACHE: "firing"}
-    assert third[KV_CACHE].since == since
+    assert third.look(30, fault(), seen=snapshot(events=first.events())) == {t.KV_CACHE: "firing"}
+    assert third[t.KV_CACHE].since == since

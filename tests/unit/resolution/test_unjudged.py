@@ -3,7 +3,9 @@
 import pytest
 
 from reporter.model.finding import Unjudged
-from reporter.model.subject import CLUSTER, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, Subject
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
@@ -14,24 +16,18 @@ from tests.unit.resolution.building import (
 )
 
 PODS, GATEWAY = "inferencesetModelPodsNotReady", "modelharnessGatewayProgrammingFailed"
-OTHER = Subject.of_inferenceset("other", "qwen")
-OF_STACK = Subject(SubjectKind.MODELSERVING, "demo", "qwen")
-FAILED = Unjudged(HARNESS, "ValueError in reporter/workload/pod.py, line 7")
+OTHER = Subject(INFERENCESET_KIND, "other", "qwen")
+OF_STACK = Subject(MODELSERVING_KIND, "demo", "qwen")
+FAILED = Unjudged(MODEL, "ValueError in reporter/workload/pod.py, line 7")
+OF_NAMESPACE = Unjudged(HARNESS, "ValueError in reporter/workload/pod.py, line 7")
 
 
-@pytest.mark.parametrize(
-    ("about", "covered"),
-    [
-        (HARNESS, {HARNESS, MODEL}),
-        (OF_STACK, {OF_STACK}),
-        (CLUSTER, {CLUSTER}),
-    ],
-)
-def test_what_is_left_open(about, covered):
-    """A namespace is asked about together with its InferenceSets, and nothing else of it."""
+@pytest.mark.parametrize("about", [HARNESS, MODEL, OF_STACK, CLUSTER], ids=str)
+def test_what_is_left_open(about):
+    """A subject that cannot be judged, and no other: a namespace does not stand for its models."""
     failed = Unjudged(about, "")
     subjects = {HARNESS, MODEL, OTHER, OF_STACK, CLUSTER}
-    assert {each for each in subjects if failed.covers(each)} == covered
+    assert {each for each in subjects if failed.covers(each)} == {about}
 
 
 def test_a_fault_stays_and_is_stale():
@@ -67,7 +63,7 @@ def test_others_go_on():
     resolver.subjects += [type(resolver.subjects[0])(OTHER)]
     other = finding(PODS, subject=OTHER, exempt=True)
     resolver.look(0, finding(GATEWAY, exempt=True), other)
-    found = resolver.look(1, unjudged=[FAILED])
+    found = resolver.look(1, unjudged=[OF_NAMESPACE])
     assert found == {GATEWAY: "firing", PODS: "clearing"}
     assert resolver[GATEWAY].stale
 

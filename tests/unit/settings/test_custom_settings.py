@@ -12,9 +12,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.custom.errors import ALLOWED
-from reporter.cli.configure import ProgramSettings, _explain, _Layer, load_settings
+from reporter.cli.configure import FullProgramSettings, _explain, _Layer, load_settings
 from reporter.cli.main import main
 from reporter.errors import UsageError
 from reporter.model.custom import (
@@ -25,7 +24,8 @@ from reporter.model.custom import (
     WorkloadKind,
 )
 from reporter.model.subject import Layer
-from reporter.settings import EvaluationSettings
+from reporter.stacks import BUILT_IN
+from reporter.stacks.settings import FullEvaluationSettings
 
 HERE = Path(__file__).parent
 WRONG = yaml.safe_load((HERE / "custom_wrong.yaml").read_text())
@@ -262,7 +262,7 @@ def test_the_catalogue_is_made_once(file):
     """Watches are found by their resources, which are told apart by being the same object."""
     settings = load_settings({}, file(RIGHT))
     assert settings.catalogue is settings.catalogue
-    assert EvaluationSettings().catalogue is BUILT_IN
+    assert FullEvaluationSettings().catalogue is BUILT_IN
 
 
 def test_every_key_says_what_it_takes():
@@ -291,7 +291,7 @@ VALUES = st.recursive(
 def test_whatever_stands_there_is_taken_or_refused(value):
     """In words; nothing else comes out of it."""
     try:
-        ProgramSettings(custom_components=value)
+        FullProgramSettings(custom_components=value)
     except ValidationError as error:
         layers = (_Layer(str, {"custom_components": value}),)
         lines = _explain(error, layers)

@@ -5,7 +5,7 @@ import pytest
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main
 from reporter.errors import UsageError
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 
 TEXT = (
     "default-epp-image=epp:new, tracing-enabled=true,tracing-sampler-arg=0.10,"
@@ -32,7 +32,7 @@ otterscale-operator-flags:
 
 
 def test_nothing_is_given_by_default():
-    assert EvaluationSettings().operator_given == {}
+    assert FullEvaluationSettings().operator_given == {}
 
 
 def test_as_a_flag_and_in_the_environment(monkeypatch):

@@ -4,53 +4,64 @@ import pytest
 from pydantic import ValidationError
 
 from reporter.catalogue import runtime as t
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+
+
+def of_set(reason):
+    """The name by which settings call a reason that comes from metrics."""
+    return FullEvaluationSettings.metrics_name(reason)
 
 
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
         ({"runtime_reasons": "inferencesetKVCache"}, "did you mean inferencesetKVCacheSaturated"),
-        ({"runtime_reasons": t.DOWNLOAD_SLOW}, "is not a runtime reason"),
+        ({"runtime_reasons": of_set(t.DOWNLOAD_SLOW)}, "is not a runtime reason"),
         ({"runtime_window": "inferencesetEPPNotReady=5"}, "is not a runtime reason"),
-        ({"runtime_window": f"{t.KV_CACHE}=0"}, "greater than or equal to 1"),
-        ({"runtime_window": t.KV_CACHE}, "has no ="),
+        ({"runtime_window": f"{of_set(t.KV_CACHE)}=0"}, "greater than or equal to 1"),
+        ({"runtime_window": of_set(t.KV_CACHE)}, "has no ="),
         ({"runtime_threshold": "kv-use=0.5"}, "did you mean kv-usage?"),
         ({"runtime_threshold": "kv-usage=1.5"}, "is not in 0 to 1"),
         ({"runtime_threshold": "kv-usage=nan"}, "finite"),
-        ({"runtime_window": f"{t.KV_CACHE}=86400"}, "87 or more"),
+        ({"runtime_window": f"{of_set(t.KV_CACHE)}=86400"}, "87 or more"),
         ({"scrape_interval_seconds": 1, "weight_download_window_seconds": 1500}, "2 or more"),
     ],
 )
 def test_refused(settings, says):
     with pytest.raises(ValidationError, match=says.replace("?", r"\?")) as raised:
-        EvaluationSettings(**settings)
+        FullEvaluationSettings(**settings)
     assert says in str(raised.value)
 
 
 def test_a_long_window_with_a_long_interval_is_taken():
-    settings = EvaluationSettings(runtime_window=f"{t.KV_CACHE}=86400", scrape_interval_seconds=90)
+    settings = FullEvaluationSettings(
+        runtime_window=f"{of_set(t.KV_CACHE)}=86400", scrape_interval_seconds=90
+    )
     assert settings.longest_window_seconds == 86400
 
 
 def test_window_of_a_reason():
     """Its own, the one that is set, or a grace that is set for it."""
-    assert EvaluationSettings().window_seconds(t.KV_CACHE) == 300
-    assert EvaluationSettings(grace={t.KV_CACHE: 30}).window_seconds(t.KV_CACHE) == 30
-    assert EvaluationSettings(grace={t.KV_CACHE: 0}).window_seconds(t.KV_CACHE) == 300
-    both = EvaluationSettings(grace={t.KV_CACHE: 30}, runtime_window={t.KV_CACHE: 40})
+    assert FullEvaluationSettings().window_seconds(t.KV_CACHE) == 300
+    assert FullEvaluationSettings(grace={of_set(t.KV_CACHE): 30}).window_seconds(t.KV_CACHE) == 30
+    assert FullEvaluationSettings(grace={of_set(t.KV_CACHE): 0}).window_seconds(t.KV_CACHE) == 300
+    both = FullEvaluationSettings(
+        grace={of_set(t.KV_CACHE): 30}, runtime_window={of_set(t.KV_CACHE): 40}
+    )
     assert both.window_seconds(t.KV_CACHE) == 40
-    download = EvaluationSettings(weight_download_window_seconds=90)
+    download = FullEvaluationSettings(weight_download_window_seconds=90)
     assert download.window_seconds(t.DOWNLOAD_SLOW) == 90
-    both = EvaluationSettings(weight_download_window_seconds=90, grace={t.DOWNLOAD_SLOW: 900})
+    both = FullEvaluationSettings(
+        weight_download_window_seconds=90, grace={of_set(t.DOWNLOAD_SLOW): 900}
+    )
     assert both.window_seconds(t.DOWNLOAD_SLOW) == both.longest_window_seconds == 900
-    assert EvaluationSettings(startup_grace_seconds=0).window_seconds(t.KV_CACHE) == 300
+    assert FullEvaluationSettings(startup_grace_seconds=0).window_seconds(t.KV_CACHE) == 300
 
 
 @pytest.mark.parametrize(
     ("chosen", "judged"),
-    [("on", (True, True)), ("off", (False, False)), (f"{t.KV_CACHE}", (True, False))],
+    [("on", (True, True)), ("off", (False, False)), (f"{of_set(t.KV_CACHE)}", (True, False))],
 )
 def test_which_are_judged(chosen, judged):
-    settings = EvaluationSettings(runtime_reasons=chosen)
+    settings = FullEvaluationSettings(runtime_reasons=chosen)
     assert (settings.judges(t.KV_CACHE), settings.judges(t.BACKLOG)) == judged

@@ -2,8 +2,8 @@
 
 import pytest
 
+from reporter.arguments import Parser
 from reporter.cli.flags import add_setting_flags, settings_from
-from reporter.cli.parser import Parser
 from reporter.errors import UsageError
 
 

@@ -2,12 +2,12 @@ import os
 
 import pytest
 
-from reporter.cli.configure import ProgramSettings, load_settings
+from reporter.arguments import Parser
+from reporter.cli.configure import FullProgramSettings, load_settings
 from reporter.cli.flags import FILE_ONLY, GROUPS, add_setting_flags, settings_from
-from reporter.cli.parser import Parser
 from reporter.errors import UsageError
 from reporter.setting_types import bind_address
-from reporter.settings import DaemonSettings
+from reporter.stacks.settings import FullDaemonSettings
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +27,15 @@ def settings(*argv):
 def test_every_setting_has_a_flag_in_exactly_one_group():
     """A setting that is added cannot be forgotten in the help."""
     grouped = [field for _, fields in GROUPS for field in fields]
-    assert sorted([*grouped, *FILE_ONLY]) == sorted(ProgramSettings.model_fields)
+    assert sorted([*grouped, *FILE_ONLY]) == sorted(FullProgramSettings.model_fields)
 
 
 def test_defaults():
     """Without anything given the defaults hold."""
-    assert settings().model_dump(exclude={"kubeconfig", "context"}) == DaemonSettings().model_dump()
+    assert (
+        settings().model_dump(exclude={"kubeconfig", "context"})
+        == FullDaemonSettings().model_dump()
+    )
 
 
 def test_flag_wins_over_environment_wins_over_file(monkeypatch, tmp_path):

@@ -3,16 +3,14 @@
 import pytest
 from pydantic import ValidationError
 
-from reporter.catalogue.reasons import REASONS
-from reporter.catalogue.runtime import FROM_METRICS
 from reporter.cli.configure import load_settings
 from reporter.errors import UsageError
-from reporter.model.stack import Stack
 from reporter.setting_types import StackMode
-from reporter.settings import DaemonSettings, EvaluationSettings
+from reporter.stacks.settings import FullDaemonSettings, FullEvaluationSettings
+from tests.tables import FROM_METRICS, REASONS, Stack
 
 
-def modes(settings: EvaluationSettings) -> dict[str, str]:
+def modes(settings: FullEvaluationSettings) -> dict[str, str]:
     return {str(stack): str(settings.stack(stack)) for stack in Stack}
 
 
@@ -21,7 +19,7 @@ DEFAULT = {"kaito": "on", "kthena": "auto", "otterscale": "auto", "kserve": "aut
 
 def test_only_kaito_is_expected_by_default():
     """A cluster without the others is not told of what it lacks of them."""
-    assert modes(EvaluationSettings()) == DEFAULT
+    assert modes(FullEvaluationSettings()) == DEFAULT
 
 
 @pytest.mark.parametrize("mode", StackMode)
@@ -65,7 +63,7 @@ def test_nothing_is_written_of_a_stack_that_is_off(writes, says):
 
 
 def test_nothing_is_written_of_modelservings_by_default():
-    settings = DaemonSettings()
+    settings = FullDaemonSettings()
     assert (settings.modelserving_status, settings.role_events) == ("off", False)
 
 
@@ -80,16 +78,16 @@ OF_OTHER_STACKS = [
 def test_windows_are_set_under_one_name(reason):
     """Under another the setting would do nothing."""
     with pytest.raises(ValidationError, match="the name that it has for InferenceSets"):
-        EvaluationSettings(grace=f"{reason}=5")
+        FullEvaluationSettings(grace=f"{reason}=5")
 
 
 @pytest.mark.parametrize(
     "reason", [each.name for each in REASONS if each.name not in OF_OTHER_STACKS]
 )
 def test_every_other_reason_may_have_a_grace_of_its_own(reason):
-    assert EvaluationSettings(grace=f"{reason}=5").grace == {reason: 5}
+    assert FullEvaluationSettings(grace=f"{reason}=5").grace == {reason: 5}
 
 
 @pytest.mark.parametrize("reason", [each.name for each in REASONS])
 def test_every_reason_may_be_kept_out_of_the_events(reason):
-    assert EvaluationSettings(disable_reasons=reason).disable_reasons == (reason,)
+    assert FullEvaluationSettings(disable_reasons=reason).disable_reasons == (reason,)

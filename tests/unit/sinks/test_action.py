@@ -2,9 +2,10 @@
 
 import pytest
 
-from reporter.catalogue.built_in import BUILT_IN
-from reporter.model.subject import ObjectRef, SubjectKind
+from reporter.model.subject import ObjectRef
 from reporter.sinks.action import action_of, describe_command
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND
 from tests.unit.sinks.page.reports import EPP, finding, model
 
 
@@ -26,7 +27,7 @@ from tests.unit.sinks.page.reports import EPP, finding, model
 )
 def test_names_are_filled_in(api_version, kind, namespace, name, told):
     """Whoever is paged copies the command as it stands."""
-    subject = model("a", kind=SubjectKind.INFERENCESERVICE)
+    subject = model("a", kind=INFERENCESERVICE_KIND)
     related = ObjectRef(api_version, kind, namespace, name)
     found = finding("inferenceserviceComponentNotReady", subject, related=related)
     assert told in action_of(found, BUILT_IN)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reporter.model.report import Disposition, Report, UnknownResource
 from reporter.model.subject import Subject
 from reporter.sinks.junit import report_junit
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from tests.unit.sinks.events.test_plan import NOW, finding, ready, report
 
 
@@ -42,7 +43,7 @@ def test_what_does_not_fire_is_skipped_with_what_became_of_it(disposition):
 
 def test_a_subject_without_a_verdict_has_not_passed():
     """A model that starts: neither ready nor at fault, and not to be passed over."""
-    starting = Subject.of_inferenceset("team", "starting")
+    starting = Subject(INFERENCESET_KIND, "team", "starting")
     found = suite(replace(report(), subjects=(starting,)))
     (case,) = found
     assert case.get("classname") == "inferenceset/team/starting"

@@ -8,7 +8,6 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.metrics.looks.scrape import Failure
 from reporter.model.report import Disposition, Report, SkippedObject
 from reporter.model.subject import Layer
@@ -17,6 +16,7 @@ from reporter.sinks.metrics import Metrics
 from reporter.sinks.mirror.plan import MirrorPurpose
 from reporter.sinks.scrape_metrics import OK
 from reporter.snapshot.snapshot import Served
+from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.statuses.plan import Method
 from tests.helm.dashboard import expressions
 from tests.rules.cases import alerts

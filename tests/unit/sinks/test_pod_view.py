@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue import runtime as t
 from reporter.metrics.looks.samples import Judged
 from reporter.metrics.looks.scrape import Failure
-from reporter.model.subject import Subject, SubjectKind
+from reporter.model.subject import Subject
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
+from reporter.stacks.otterscale.resources import MODELSERVICE_KIND
+from tests.tables import of_inferencesets as t
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, engine, loading, serving
 
 FULL = {"kv_usage": 0.98, "waiting": 5, "capacity": 5}
@@ -98,7 +99,7 @@ def test_failure_is_the_outcome():
 
 def test_pods_of_other_stacks_have_their_own_names_of_reasons():
     """The name is the one that the Event would have."""
-    target = replace(TARGET, subject=Subject(SubjectKind.MODELSERVICE, "demo", "qwen"))
+    target = replace(TARGET, subject=Subject(MODELSERVICE_KIND, "demo", "qwen"))
     view, text = seen(lambda at: serving(at, **FULL) | {"target": target}, 300)
     assert verdicts(view)["modelserviceKVCacheSaturated"][0] == "fault"
     assert "inferenceset" not in text

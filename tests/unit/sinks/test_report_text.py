@@ -2,7 +2,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
@@ -12,11 +11,13 @@ from reporter.model.report import (
     SkippedObject,
     UnknownResource,
 )
-from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.history import History
 from reporter.sinks.page.view import About
 from reporter.sinks.text import report_text
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NAMESPACE = Subject.of_namespace("team")
@@ -171,7 +172,7 @@ def test_lists_are_counted_and_cut():
 
 def test_subjects_without_a_verdict_are_counted_and_named():
     """A model that starts is neither ready nor at fault, and is not passed over; the page says the same."""
-    models = [Subject(SubjectKind.INFERENCESET, "team", f"m{number:02}") for number in range(12)]
+    models = [Subject(INFERENCESET_KIND, "team", f"m{number:02}") for number in range(12)]
     found = report(finding(), subjects=(NAMESPACE, *models))
     lines = report_text(found).splitlines()
     assert lines[0] == "1 cause fires at 2026-11-20T12:00:00Z; 12 no verdict."

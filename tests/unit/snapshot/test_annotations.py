@@ -8,6 +8,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.model.objects import MUTE, MUTE_UNTIL
+from tests.tables import ALL
 
 
 def metadata(resource, annotations):
@@ -16,7 +17,7 @@ def metadata(resource, annotations):
     return msgspec.json.decode(raw, type=get_type_hints(resource.type)["metadata"])
 
 
-@pytest.mark.parametrize("resource", r.ALL, ids=lambda each: each.selection)
+@pytest.mark.parametrize("resource", ALL, ids=lambda each: each.selection)
 def test_every_kind_carries_mutes(resource):
     """Whatever else is read of its metadata."""
     found = metadata(resource, {MUTE: "a,b", MUTE_UNTIL: "then", "example.com/x": "y" * 1000})

@@ -7,6 +7,8 @@ from reporter.catalogue import resources as r
 from reporter.model.report import SkippedObject
 from reporter.snapshot.dump import DumpError, load_dump
 from reporter.snapshot.snapshot import Served
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.resources import WORKSPACES
 
 
 def obj(api_version, kind, name, namespace="", **rest):
@@ -42,7 +44,7 @@ def load(tmp_path):
     def load(*documents, complete=False):
         path = tmp_path / "dump.json"
         path.write_text("\n".join(json.dumps(document) for document in documents))
-        return load_dump([path], complete=complete)
+        return load_dump([path], BUILT_IN, complete=complete)
 
     return load
 
@@ -204,14 +206,14 @@ def test_absence_needs_a_look(load, documents, complete, namespace, known):
 def test_what_is_served(load, documents, complete, served, missing):
     """CRDs and API resource lists decide what is served; without them documents do."""
     snapshot = load(*documents, complete=complete).snapshot
-    assert snapshot.state(r.WORKSPACES).served is served
+    assert snapshot.state(WORKSPACES).served is served
     assert snapshot.discovery.state("workspaces.kaito.sh") is missing
 
 
 def test_objects_of_a_kind_that_is_not_served_are_left_out_and_noted(load):
     """What the list of served kinds says counts, and the reader is told."""
     dump = load(crd("other.kaito.sh"), workspace())
-    assert names(dump, r.WORKSPACES) == []
+    assert names(dump, WORKSPACES) == []
     assert "1 Workspace object(s) are left out" in dump.notes[0]
 
 
@@ -227,7 +229,7 @@ def test_objects_of_a_kind_that_is_not_served_are_left_out_and_noted(load):
 )
 def test_a_status_marks_its_resource_unknown(load, reason, kind, cause, permission):
     """A failure that somebody put into the dump says that its resource could not be read."""
-    state = load(workspace(), forbidden("kaito.sh", kind, reason)).snapshot.state(r.WORKSPACES)
+    state = load(workspace(), forbidden("kaito.sh", kind, reason)).snapshot.state(WORKSPACES)
     assert (state.served, state.cause, state.permission) == (Served.UNKNOWN, cause, permission)
 
 
@@ -248,7 +250,7 @@ def test_a_status_without_details_is_counted(load):
 @pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
 def test_versions_whose_fields_are_known(load, version):
     """Each known version of a kind is read."""
-    assert names(load(workspace(version=version)), r.WORKSPACES) == ["w"]
+    assert names(load(workspace(version=version)), WORKSPACES) == ["w"]
 
 
 def test_an_unknown_version_is_skipped(load):
@@ -321,7 +323,7 @@ def test_the_preferred_version_of_one_object_counts(load):
     old = workspace(version="v1alpha1", metadata={"resourceVersion": "7", "uid": "old"})
     for documents in ((new, old), (old, new)):
         dump = load(*documents)
-        assert [each.metadata.uid for each in dump.snapshot[r.WORKSPACES]] == ["new"]
+        assert [each.metadata.uid for each in dump.snapshot[WORKSPACES]] == ["new"]
         assert dump.snapshot.skipped == ()
 
 
@@ -446,14 +448,14 @@ def test_a_dump_without_objects_is_an_error(tmp_path, content):
     path = tmp_path / "dump.yaml"
     path.write_text(content)
     with pytest.raises(DumpError, match=r"dump\.yaml"):
-        load_dump([path])
+        load_dump([path], BUILT_IN)
 
 
 def test_broken_text_costs_no_other_file(tmp_path):
     """Other files count, and the broken one is counted with its name."""
     (tmp_path / "a.yaml").write_text("a: [")
     (tmp_path / "b.json").write_text(json.dumps(deployment()))
-    dump = load_dump([tmp_path])
+    dump = load_dump([tmp_path], BUILT_IN)
     assert names(dump, r.DEPLOYMENTS) == ["d"]
     (skip,) = dump.snapshot.skipped
     assert skip.resource.endswith("a.yaml")

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from reporter.catalogue.custom import STATEFULSETS
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.settings import FullEvaluationSettings
 
 STORE = {
     "reason": "clusterStoreNotReady", "layer": "cluster",
@@ -20,7 +20,7 @@ WIDGET = {
         "type": "Ready", "selector": "tier in (a, b),!canary",
     },
 }  # fmt: skip
-SETTINGS = EvaluationSettings(custom_components=[STORE, WIDGET])
+SETTINGS = FullEvaluationSettings(custom_components=[STORE, WIDGET])
 WIDGETS = SETTINGS.catalogue.declared[1].resource
 
 
@@ -41,7 +41,7 @@ def load(tmp_path):
     def load(*documents, complete=False):
         path = tmp_path / "dump.json"
         path.write_text("\n".join(json.dumps(document) for document in documents))
-        return load_dump([path], complete=complete, resources=SETTINGS.catalogue.resources)
+        return load_dump([path], SETTINGS.catalogue, complete=complete)
 
     return load
 
@@ -99,7 +99,7 @@ def test_one_document_serves_all_who_read_its_kind(load, tmp_path):
             "selector": "audit=yes",
         }
     }  # fmt: skip
-    settings = EvaluationSettings(custom_components=[rule])
+    settings = FullEvaluationSettings(custom_components=[rule])
     pods = [
         {
             "apiVersion": "v1",
@@ -110,7 +110,7 @@ def test_one_document_serves_all_who_read_its_kind(load, tmp_path):
     ]
     path = tmp_path / "pods.json"
     path.write_text("\n".join(map(json.dumps, pods)))
-    snapshot = load_dump([path], resources=settings.catalogue.resources).snapshot
+    snapshot = load_dump([path], settings.catalogue).snapshot
     by_type = {
         resource.type.__name__: sorted(each.name for each in table)
         for resource, table in snapshot.tables.items()

@@ -6,14 +6,17 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.evaluation import evaluate
-from reporter.model.stack import Stack
 from reporter.resolution.unknown import unknown_resources
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
 from reporter.snapshot.snapshot import Served
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kserve.resources import KNATIVE_SERVICES
+from reporter.stacks.otterscale.resources import PLUGINS_CONFIGMAPS
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import CLUSTER_WIDE, Stack, subjects_of
 
-SELECTED = [each for each in r.CLUSTER_WIDE if each.label_selector]
-BESIDE_KAITO = [stack for stack in Stack if stack is not Stack.KAITO]
+SELECTED = [each for each in CLUSTER_WIDE if each.label_selector]
+BESIDE_KAITO = [stack for stack in Stack if stack != Stack.KAITO]
 PARTS = {"ControllerRevision": {"revision": 1}}
 
 
@@ -38,7 +41,7 @@ def load(tmp_path):
     def load(*documents, complete=False):
         path = tmp_path / "dump.json"
         path.write_text("\n".join(json.dumps(document) for document in documents))
-        return load_dump([path], complete=complete).snapshot
+        return load_dump([path], BUILT_IN, complete=complete).snapshot
 
     return load
 
@@ -67,7 +70,7 @@ def test_only_what_a_live_reporter_selects_is_read(load, resource):
 
 def test_configmaps_are_of_two_kinds(load):
     """Istio's by name, those of endpoint pickers by label; one may be both, most are neither."""
-    label = matching(r.PLUGINS_CONFIGMAPS)
+    label = matching(PLUGINS_CONFIGMAPS)
     snapshot = load(
         obj(r.CONFIGMAPS, "istio", "istio-system"),
         obj(r.CONFIGMAPS, "m-epp-config", labels=label),
@@ -75,15 +78,15 @@ def test_configmaps_are_of_two_kinds(load):
         obj(r.CONFIGMAPS, "settings"),
     )
     assert sorted(names(snapshot, r.CONFIGMAPS)) == ["istio", "istio-canary"]
-    assert sorted(names(snapshot, r.PLUGINS_CONFIGMAPS)) == ["istio-canary", "m-epp-config"]
+    assert sorted(names(snapshot, PLUGINS_CONFIGMAPS)) == ["istio-canary", "m-epp-config"]
 
 
 def test_services_of_knative_are_no_services_of_the_core(load):
     """One kind, two groups."""
-    label = matching(r.KNATIVE_SERVICES)
-    snapshot = load(obj(r.SERVICES, "core"), obj(r.KNATIVE_SERVICES, "knative", labels=label))
+    label = matching(KNATIVE_SERVICES)
+    snapshot = load(obj(r.SERVICES, "core"), obj(KNATIVE_SERVICES, "knative", labels=label))
     assert names(snapshot, r.SERVICES) == ["core"]
-    assert names(snapshot, r.KNATIVE_SERVICES) == ["knative"]
+    assert names(snapshot, KNATIVE_SERVICES) == ["knative"]
 
 
 @pytest.mark.parametrize("complete", [False, True])
@@ -91,11 +94,11 @@ def test_services_of_knative_are_no_services_of_the_core(load):
 def test_a_dump_without_a_stack_says_nothing_of_it(load, stack, complete):
     """Nobody put it in because it is not there."""
     snapshot = load(obj(r.PODS, "p"), complete=complete)
-    own = {each for each in r.CLUSTER_WIDE if each.stack is stack}
+    own = {each for each in CLUSTER_WIDE if each.stack == stack}
     assert not own & snapshot.states.keys()
     names = {str(each) for each in own} - {str(each) for each in snapshot.states}
     assert not names & {each.resource for each in unknown_resources(snapshot)}
-    said = evaluate(snapshot, EvaluationSettings()).findings
+    said = evaluate(snapshot, FullEvaluationSettings()).findings
     assert not any(each in finding.message for finding in said for each in names)
 
 
@@ -103,32 +106,32 @@ def test_a_dump_without_a_stack_says_nothing_of_it(load, stack, complete):
 @pytest.mark.parametrize("form", ["object", "empty list"])
 def test_a_dump_with_a_stack_says_what_it_lacks_of_it(load, stack, form):
     """What the stack's verdicts rest on and nobody put in is unknown, as it is for KAITO."""
-    kind = r.subjects_of(stack)[0]
+    kind = subjects_of(stack)[0]
     document = obj(kind, "m")
     if form == "empty list":
         document = {"apiVersion": kind.api_version(), "kind": f"{kind.kind}List", "items": []}
     snapshot = load(document)
     assert snapshot.state(kind).served is Served.SERVED
-    for each in r.CLUSTER_WIDE:
-        if each.stack is stack and not each.subject_kind:
+    for each in CLUSTER_WIDE:
+        if each.stack == stack and not each.subject_kind:
             state = snapshot.state(each)
             assert (state.served, state.cause) == (Served.UNKNOWN, NOT_IN_DUMP)
     for other in set(BESIDE_KAITO) - {stack}:
-        assert not set(r.subjects_of(other)) & snapshot.states.keys()
+        assert not set(subjects_of(other)) & snapshot.states.keys()
 
 
 @pytest.mark.parametrize("stack", BESIDE_KAITO)
 def test_a_complete_dump_with_a_stack_lacks_nothing(load, stack):
-    kind, *former = r.subjects_of(stack)
+    kind, *former = subjects_of(stack)
     snapshot = load(obj(kind, "m"), complete=True)
-    own = {each for each in r.CLUSTER_WIDE if each.stack is stack} - {*former}
+    own = {each for each in CLUSTER_WIDE if each.stack == stack} - {*former}
     assert {snapshot.state(each).served for each in own} == {Served.SERVED}
 
 
-@pytest.mark.parametrize("kind", r.subjects_of(Stack.KTHENA), ids=str)
+@pytest.mark.parametrize("kind", subjects_of(Stack.KTHENA), ids=str)
 def test_subjects_of_either_group_are_read(load, kind):
     """The kind has moved. What is in the dump counts, and the other group is not missed."""
     snapshot = load(obj(kind, "m"))
     assert names(snapshot, kind) == ["m"]
-    (other,) = {*r.subjects_of(Stack.KTHENA)} - {kind}
+    (other,) = {*subjects_of(Stack.KTHENA)} - {kind}
     assert snapshot.state(other).served is Served.ABSENT

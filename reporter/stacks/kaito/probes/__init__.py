@@ -1,60 +1,99 @@
-"""Probes of the model layer for KAITO: one module for each reason (sheet 1 and 5)."""
+"""What is asked about InferenceSets: one module for each reason."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import Final
 
-from reporter.catalogue.resources import INFERENCESETS
-from reporter.metrics.looks.samples import NONE, Samples
-from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
-from reporter.model.objects import InferenceSet, Namespace
-from reporter.model.subject import ObjectRef
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.model.finding import Evaluation
+from reporter.model.objects import KubeObject, Namespace
+from reporter.model.resource import Resource
+from reporter.model.subject import Subject
+from reporter.probes.parts import contained, joined
+from reporter.probes.pods import undecided_pods
+from reporter.probes.reuse import OWN, Question
+from reporter.probes.runtime.network import verdicts_by_namespace
+from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.subjects import ClusterProbe, StackProbes
 from reporter.stacks.kaito.probes.epp import probe_epp
 from reporter.stacks.kaito.probes.infra import probe_infra
 from reporter.stacks.kaito.probes.node_pressure import probe_node_pressure
 from reporter.stacks.kaito.probes.pods import probe_pods
 from reporter.stacks.kaito.probes.ready import probe_ready
 from reporter.stacks.kaito.probes.route import probe_route
-from reporter.stacks.kaito.probes.runtime import probe_runtime, undecided_pods
+from reporter.stacks.kaito.probes.runtime import probe_runtime, waits_for_replicas
+from reporter.stacks.kaito.probes.scaledobjects import probe_scaled_objects
 from reporter.stacks.kaito.probes.scaling import probe_scaling
-from reporter.stacks.kaito.probes.scope import subject_of
+from reporter.stacks.kaito.probes.scope import InferenceSetScope
+from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER
+from reporter.stacks.kaito.resources import INFERENCESETS, RESOURCES, STACK
 from reporter.workload.namespaces import managed_namespaces
 
-_Probe: TypeAlias = Callable[[InferenceSet, Snapshot, EvaluationSettings], Iterator[Finding]]
-
-_PROBES: Final[tuple[_Probe, ...]] = (
+_PROBES: Final[tuple[Probe[InferenceSetScope], ...]] = (
     probe_scaling,
     probe_infra,
     probe_pods,
     probe_route,
     probe_epp,
     probe_node_pressure,
+    probe_runtime,
 )
 
+_RESTS_ON: Final[tuple[Resource[KubeObject], ...]] = (*OWN, *RESOURCES)
+"""What the answers about a namespace's InferenceSets rest on, besides what many namespaces share."""
 
-def evaluate_inferencesets(
-    snapshot: Snapshot,
-    settings: EvaluationSettings,
-    namespaces: Sequence[Namespace] | None = None,
-    samples: Samples = NONE,
-) -> Evaluation:
-    """Return all that is said about InferenceSets, in `namespaces` or all workload namespaces.
 
-    Sets and namespaces that are being deleted are no subjects, and nothing is said about them.
+class InferenceSets:
+    """What is asked about InferenceSets: all of a namespace at once.
+
+    A namespace may have a thousand of them, and what each rests on is a part of what they all do.
     """
-    findings: list[Finding] = []
-    ready: list[ReadyEvidence] = []
-    subjects: list[KnownSubject] = []
-    undecided: dict[ObjectRef, frozenset[str]] = {}
-    for namespace in managed_namespaces(snapshot) if namespaces is None else namespaces:
-        for inferenceset in snapshot[INFERENCESETS].in_namespace(namespace.name):
-            if inferenceset.deleting:
-                continue
-            subjects.append(KnownSubject(subject_of(inferenceset), inferenceset.created))
-            for probe in _PROBES:
-                findings += probe(inferenceset, snapshot, settings)
-            findings += probe_runtime(inferenceset, snapshot, samples)
-            undecided |= undecided_pods(inferenceset, snapshot, samples)
-            ready += probe_ready(inferenceset, snapshot)
-    return Evaluation(tuple(findings), tuple(ready), tuple(subjects), undecided)
+
+    def questions(self, scope: Scope) -> Iterator[Question]:
+        """Yield what is asked about each workload namespace."""
+        verdicts = verdicts_by_namespace(scope.samples)
+        for namespace in managed_namespaces(scope.snapshot):
+            rests_on = (scope.snapshot[each].in_namespace(namespace.name) for each in _RESTS_ON)
+            yield Question(
+                Subject.of_namespace(namespace.name),
+                (*rests_on, verdicts.get(namespace.name, ())),
+                partial(_evaluate_namespace, namespace, scope),
+                asker=STACK,
+            )
+
+
+def _evaluate_namespace(namespace: Namespace, scope: Scope) -> Evaluation:
+    """Return all that is said about a namespace's InferenceSets; one that fails costs no other."""
+    return joined(
+        contained(partial(evaluate_inferenceset, each), each.subject)
+        for each in _scopes(namespace, scope)
+    )
+
+
+def _scopes(namespace: Namespace, scope: Scope) -> Iterator[InferenceSetScope]:
+    """Yield what the probes of each InferenceSet are given; one that is being deleted is none."""
+    for inferenceset in scope.snapshot[INFERENCESETS].in_namespace(namespace.name):
+        if not inferenceset.deleting:
+            yield InferenceSetScope(
+                snapshot=scope.snapshot,
+                settings=scope.settings,
+                samples=scope.samples,
+                resource=INFERENCESETS,
+                object=inferenceset,
+            )
+
+
+def evaluate_inferenceset(scope: InferenceSetScope) -> Evaluation:
+    """Return all that is said about one InferenceSet."""
+    return evaluated(
+        scope,
+        chain.from_iterable(probe(scope) for probe in _PROBES),
+        probe_ready(scope),
+        undecided=undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
+    )
+
+
+PROBES: Final = StackProbes(
+    subjects=InferenceSets(),
+    cluster=(ClusterProbe(CLUSTER_KEDA_SCALER, "ScaledObjects", probe_scaled_objects),),
+)

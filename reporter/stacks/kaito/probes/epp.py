@@ -2,35 +2,26 @@
 
 from collections.abc import Iterator
 
-from reporter.catalogue.reasons import MODEL_EPP
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
-from reporter.model.objects import InferenceSet
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kaito.probes.scope import epp_name, finding_about, wants_traffic
+from reporter.stacks.kaito.probes.scope import InferenceSetScope
+from reporter.stacks.kaito.reasons import MODEL_EPP
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.standing import MISSING, WorkloadFault
 
 
-def probe_epp(
-    inferenceset: InferenceSet,
-    snapshot: Snapshot,
-    settings: EvaluationSettings,  # noqa: ARG001 - every probe has the same parameters
-) -> Iterator[Finding]:
+def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if the endpoint picker is missing, down or degraded."""
-    fault = epp_fault(inferenceset, snapshot)
+    fault = epp_fault(scope)
     if fault is None:
         return
-    name = epp_name(inferenceset)
-    deployment = snapshot[DEPLOYMENTS].get(inferenceset.namespace, name)
-    yield finding_about(
-        inferenceset,
-        snapshot,
+    name = scope.epp_name
+    deployment = scope.snapshot[DEPLOYMENTS].get(scope.place, name)
+    yield scope.finding(
         reason=MODEL_EPP,
         related=DEPLOYMENTS.ref(deployment)
         if deployment
-        else DEPLOYMENTS.ref_named(inferenceset.namespace, name),
+        else DEPLOYMENTS.ref_named(scope.place, name),
         cause=fault.cause,
         text=f"endpoint picker Deployment {name} is {_state(fault)}",
         severity=fault.severity,
@@ -39,14 +30,14 @@ def probe_epp(
     )
 
 
-def epp_fault(inferenceset: InferenceSet, snapshot: Snapshot) -> WorkloadFault | None:
+def epp_fault(scope: InferenceSetScope) -> WorkloadFault | None:
     """Return what is wrong with the endpoint picker, None if nothing is or it is not wanted."""
-    if not wants_traffic(inferenceset, snapshot):
+    if not scope.wants_traffic:
         return None
-    deployment = snapshot[DEPLOYMENTS].get(inferenceset.namespace, epp_name(inferenceset))
+    deployment = scope.snapshot[DEPLOYMENTS].get(scope.place, scope.epp_name)
     if deployment is not None:
-        return judge_deployment(deployment, snapshot)
-    return MISSING if snapshot.absence_known(DEPLOYMENTS, inferenceset.namespace) else None
+        return judge_deployment(deployment, scope.snapshot)
+    return MISSING if scope.snapshot.absence_known(DEPLOYMENTS, scope.place) else None
 
 
 def _state(fault: WorkloadFault) -> str:

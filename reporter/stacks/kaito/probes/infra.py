@@ -4,20 +4,14 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.reasons import MODEL_INFRA
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, InferenceSet, Workspace
+from reporter.model.objects import Condition
 from reporter.model.text import cut
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kaito.probes.scope import (
-    is_false,
-    latest,
-    live_workspaces,
-    moved,
-)
+from reporter.stacks.kaito.objects import Workspace
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, latest, moved
 from reporter.stacks.kaito.probes.wording import believed, condition_text, without_reconcile_error
 from reporter.stacks.kaito.probes.workspace_faults import WorkspaceFault, about_workspace
+from reporter.stacks.kaito.reasons import MODEL_INFRA
 
 _IN_PROGRESS: Final = frozenset(
     {
@@ -43,16 +37,14 @@ _PLUGINS: Final = 20
 _BOOTING: Final = 10
 
 
-def probe_infra(
-    inferenceset: InferenceSet, snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[Finding]:
+def probe_infra(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding for each Workspace whose nodes are not there."""
-    boot = timedelta(seconds=settings.node_boot_budget_seconds)
-    for workspace in live_workspaces(inferenceset, snapshot):
+    boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
+    for workspace in scope.workspaces:
         fault = _judge(workspace, boot)
         if fault is None:
             continue
-        yield about_workspace(inferenceset, snapshot, workspace, fault, reason=MODEL_INFRA)
+        yield about_workspace(scope, workspace, fault, reason=MODEL_INFRA)
 
 
 def _judge(workspace: Workspace, boot: timedelta) -> WorkspaceFault | None:

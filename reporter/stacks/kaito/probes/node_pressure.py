@@ -4,20 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.catalogue.reasons import MODEL_NODE_PRESSURE
-from reporter.catalogue.resources import NODES, WORKSPACES
+from reporter.catalogue.resources import NODES
 from reporter.model.finding import Finding
-from reporter.model.objects import InferenceSet, Node, Workspace
-from reporter.settings import EvaluationSettings
+from reporter.model.objects import Node
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kaito.probes.scope import (
-    finding_about,
-    is_true,
-    live_workspaces,
-    model_pods,
-    moved,
-)
+from reporter.stacks.kaito.objects import Workspace
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_true, moved
 from reporter.stacks.kaito.probes.wording import SCANNED
+from reporter.stacks.kaito.reasons import MODEL_NODE_PRESSURE
+from reporter.stacks.kaito.resources import WORKSPACES
 from reporter.workload.pod import counts
 
 _TYPES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
@@ -27,33 +22,27 @@ _ENTRY: Final = re.compile(rf"([a-z0-9][a-z0-9.-]{{0,252}}) \(({_TYPE}(?:, {_TYP
 """An entry of the text that KAITO appends to NodesReady (sheet 5.4)."""
 
 
-def probe_node_pressure(
-    inferenceset: InferenceSet,
-    snapshot: Snapshot,
-    settings: EvaluationSettings,  # noqa: ARG001 - every probe has the same parameters
-) -> Iterator[Finding]:
+def probe_node_pressure(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding for each node under pressure.
 
     The node's own conditions decide. KAITO does not watch nodes, so its text can be stale: it
     counts only for a node that cannot be read or does not say.
     """
-    workspaces = live_workspaces(inferenceset, snapshot)
+    workspaces = scope.workspaces
     told = dict(entry for each in workspaces for entry in _told_by(each).items())
-    for name in sorted(_nodes_of(inferenceset, snapshot, workspaces) | told.keys()):
-        node = snapshot[NODES].get("", name)
+    for name in sorted(_nodes_of(scope, workspaces) | told.keys()):
+        node = scope.snapshot[NODES].get("", name)
         if node is not None and any(_pressures(node)):
-            yield _from_node(inferenceset, snapshot, node)
-        elif name in told and not _denied(node, snapshot):
-            yield _from_text(inferenceset, snapshot, name, told[name])
+            yield _from_node(scope, node)
+        elif name in told and not _denied(node, scope.snapshot):
+            yield _from_text(scope, name, told[name])
     for workspace in workspaces:
-        if _is_unreadable(workspace) and not snapshot.known(NODES):
-            yield _from_unreadable_text(inferenceset, snapshot, workspace)
+        if _is_unreadable(workspace) and not scope.snapshot.known(NODES):
+            yield _from_unreadable_text(scope, workspace)
 
 
-def _nodes_of(
-    inferenceset: InferenceSet, snapshot: Snapshot, workspaces: tuple[Workspace, ...]
-) -> set[str]:
-    pods = model_pods(inferenceset, snapshot)
+def _nodes_of(scope: InferenceSetScope, workspaces: tuple[Workspace, ...]) -> set[str]:
+    pods = scope.pods
     nodes = {each.spec.node_name for each in pods if each.spec.node_name and counts(each)}
     return nodes.union(*(each.status.worker_nodes or () for each in workspaces))
 
@@ -70,12 +59,10 @@ def _denied(node: Node | None, snapshot: Snapshot) -> bool:
     return all(each is not None and each.status == "False" for each in conditions)
 
 
-def _from_node(inferenceset: InferenceSet, snapshot: Snapshot, node: Node) -> Finding:
+def _from_node(scope: InferenceSetScope, node: Node) -> Finding:
     types = tuple(_pressures(node))
     times = [moved(node.status.condition(each)) for each in types]
-    return finding_about(
-        inferenceset,
-        snapshot,
+    return scope.finding(
         reason=MODEL_NODE_PRESSURE,
         related=NODES.ref(node),
         cause=", ".join(types),
@@ -87,13 +74,9 @@ def _from_node(inferenceset: InferenceSet, snapshot: Snapshot, node: Node) -> Fi
     )
 
 
-def _from_text(
-    inferenceset: InferenceSet, snapshot: Snapshot, node: str, told: tuple[str, str]
-) -> Finding:
+def _from_text(scope: InferenceSetScope, node: str, told: tuple[str, str]) -> Finding:
     workspace, types = told
-    return finding_about(
-        inferenceset,
-        snapshot,
+    return scope.finding(
         reason=MODEL_NODE_PRESSURE,
         related=NODES.ref_named("", node),
         cause=types,
@@ -102,12 +85,8 @@ def _from_text(
     )
 
 
-def _from_unreadable_text(
-    inferenceset: InferenceSet, snapshot: Snapshot, workspace: Workspace
-) -> Finding:
-    return finding_about(
-        inferenceset,
-        snapshot,
+def _from_unreadable_text(scope: InferenceSetScope, workspace: Workspace) -> Finding:
+    return scope.finding(
         reason=MODEL_NODE_PRESSURE,
         related=WORKSPACES.ref(workspace),
         cause="a node under resource pressure",

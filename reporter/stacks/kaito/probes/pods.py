@@ -1,91 +1,64 @@
 """inferencesetModelPodsNotReady: the replicas of the model and their pods."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.reasons import MODEL_PODS
-from reporter.catalogue.resources import INFERENCESETS, NODES, PODS, WORKSPACES
+from reporter.catalogue.resources import PODS
 from reporter.model.finding import Finding
-from reporter.model.objects import InferenceSet, Pod
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.model.objects import Pod
+from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.stacks.kaito.probes.scope import (
     WORKSPACE,
-    finding_about,
+    InferenceSetScope,
     is_false,
-    live_workspaces,
-    model_pods,
     moved,
     pods_of,
 )
 from reporter.stacks.kaito.probes.workspace_faults import about_workspace, judge_workspace
-from reporter.workload.pod import PodFault, had_been_ready, is_ready, judge_ended, judge_pod
+from reporter.stacks.kaito.reasons import MODEL_PODS
+from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
+from reporter.workload.pod import PodFault, judge_ended
 
 _MISSING_WORKSPACES: Final = 26
 """Severity of Workspaces that were never made, on the scale of those of pods."""
 
 
-def probe_pods(
-    inferenceset: InferenceSet, snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[Finding]:
+def probe_pods(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding for each pod, Workspace and missing replica at fault.
 
     Every pod that stands for a replica and is not Ready has a finding, one in its start-up too.
-    So what a container suffered from ends only when its pod is Ready or gone (design 5.6).
+    So what a container suffered from ends only when its pod is Ready or gone.
     """
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    pods = model_pods(inferenceset, snapshot)
-    yield from _pod_findings(inferenceset, snapshot, pods, startup)
-    yield from _workspace_findings(inferenceset, snapshot, pods, startup)
-    yield from _missing_workspaces(inferenceset, snapshot, startup)
-
-
-def _pod_findings(
-    inferenceset: InferenceSet, snapshot: Snapshot, pods: tuple[Pod, ...], startup: timedelta
-) -> Iterator[Finding]:
-    nodes = snapshot[NODES] if snapshot.absence_known(NODES) else None
-    for pod in pods:
-        fault = judge_pod(pod, nodes=nodes, startup_budget=startup)
+    for pod in scope.pods:
+        fault = fault_of_pod(scope, pod)
         if fault is not None:
-            yield _about_pod(inferenceset, snapshot, pod, fault)
+            yield _about_pod(scope, pod, fault)
+    yield from _workspace_findings(scope)
+    yield from _missing_workspaces(scope)
 
 
-def _about_pod(
-    inferenceset: InferenceSet, snapshot: Snapshot, pod: Pod, fault: PodFault
-) -> Finding:
+def _about_pod(scope: InferenceSetScope, pod: Pod, fault: PodFault) -> Finding:
     workspace = pod.metadata.label(WORKSPACE)
     place = f" (Workspace {workspace})" if workspace else ""
-    return finding_about(
-        inferenceset,
-        snapshot,
+    return pod_finding(
+        scope,
+        pod,
+        fault,
         reason=MODEL_PODS,
         related=PODS.ref(pod),
         cause=fault.cause,
         text=f"pod {pod.name}{place}: {fault.detail}",
-        severity=fault.severity,
-        transition=fault.transition,
-        created=pod.created,
-        exempt=fault.exempt,
-        budget=fault.budget,
-        # What befalls a pod that had worked is no matter of the controller that made it.
-        independent=had_been_ready(pod) or is_ready(pod),
-        lingers=fault.of_containers,
     )
 
 
-def _workspace_findings(
-    inferenceset: InferenceSet, snapshot: Snapshot, pods: tuple[Pod, ...], startup: timedelta
-) -> Iterator[Finding]:
-    pods_known = snapshot.absence_known(PODS, inferenceset.namespace)
-    for workspace in live_workspaces(inferenceset, snapshot):
-        own = pods_of(workspace, pods)
-        fault = judge_workspace(workspace, own if pods_known else None, startup)
+def _workspace_findings(scope: InferenceSetScope) -> Iterator[Finding]:
+    pods_known = scope.snapshot.absence_known(PODS, scope.place)
+    for workspace in scope.workspaces:
+        own = pods_of(workspace, scope.pods)
+        fault = judge_workspace(workspace, own if pods_known else None, startup_budget(scope))
         if fault is None:
             continue
-        yield about_workspace(
-            inferenceset, snapshot, workspace, fault, reason=MODEL_PODS, more=_last_end(own)
-        )
+        yield about_workspace(scope, workspace, fault, reason=MODEL_PODS, more=_last_end(own))
 
 
 def _last_end(pods: tuple[Pod, ...]) -> str:
@@ -97,26 +70,22 @@ def _last_end(pods: tuple[Pod, ...]) -> str:
     return ""
 
 
-def _missing_workspaces(
-    inferenceset: InferenceSet, snapshot: Snapshot, startup: timedelta
-) -> Iterator[Finding]:
+def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if KAITO made fewer Workspaces than replicas are wanted."""
-    if not snapshot.absence_known(WORKSPACES, inferenceset.namespace):
+    if not scope.snapshot.absence_known(WORKSPACES, scope.place):
         return
-    present = len(live_workspaces(inferenceset, snapshot))
-    if present >= inferenceset.wanted:
+    present = len(scope.workspaces)
+    if present >= scope.inferenceset.wanted:
         return
-    ready = inferenceset.status.condition("InferenceSetReady")
-    count = f"{present}/{inferenceset.wanted}"
-    yield finding_about(
-        inferenceset,
-        snapshot,
+    ready = scope.inferenceset.status.condition("InferenceSetReady")
+    count = f"{present}/{scope.inferenceset.wanted}"
+    yield scope.finding(
         reason=MODEL_PODS,
-        related=INFERENCESETS.ref(inferenceset),
+        related=INFERENCESETS.ref(scope.inferenceset),
         cause=f"{count} replicas made",
         text=f"{count} wanted replicas have a Workspace",
         severity=_MISSING_WORKSPACES,
         transition=moved(ready) if is_false(ready) else None,
-        created=inferenceset.created,
-        budget=startup,
+        created=scope.inferenceset.created,
+        budget=startup_budget(scope),
     )

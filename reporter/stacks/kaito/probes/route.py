@@ -5,29 +5,14 @@ from datetime import datetime, timedelta
 from itertools import chain
 from typing import Final
 
-from reporter.catalogue.reasons import MODEL_ROUTE
-from reporter.catalogue.resources import (
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    INFERENCESETS,
-    PODS,
-)
+from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import Finding
-from reporter.model.objects import HttpRoute, InferencePool, InferenceSet, Pod
+from reporter.model.objects import HttpRoute, InferencePool, Pod
 from reporter.model.subject import ObjectRef
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kaito.probes.scope import (
-    finding_about,
-    is_false,
-    model_pods,
-    pool_names,
-    pools_of,
-    route_name,
-    routes_of,
-    wants_traffic,
-)
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, pool_names
 from reporter.stacks.kaito.probes.wording import condition_text
+from reporter.stacks.kaito.reasons import MODEL_ROUTE
+from reporter.stacks.kaito.resources import INFERENCESETS
 from reporter.workload.parents import ParentFault
 from reporter.workload.pod import counts
 from reporter.workload.routing import pool_faults, route_faults
@@ -38,71 +23,61 @@ _NO_POD: Final = 15
 _FAILED: Final = 10
 
 
-def probe_route(
-    inferenceset: InferenceSet, snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[Finding]:
+def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding for each HTTPRoute and InferencePool through which no request comes."""
-    yield from _failed_objects(inferenceset, snapshot)
-    if not wants_traffic(inferenceset, snapshot):
+    yield from _failed_objects(scope)
+    if not scope.wants_traffic:
         return
-    routes = routes_of(inferenceset, snapshot)
-    if not routes and snapshot.absence_known(HTTPROUTES, inferenceset.namespace):
-        yield _missing_route(inferenceset, snapshot)
+    routes = scope.routes
+    if not routes and scope.snapshot.absence_known(HTTPROUTES, scope.place):
+        yield _missing_route(scope)
     for route in routes:
-        faults = tuple(route_faults(route, snapshot))
+        faults = tuple(route_faults(route, scope.snapshot))
         if faults:
-            yield _about(inferenceset, snapshot, HTTPROUTES.ref(route), route.created, faults)
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    yield from _missing_pools(inferenceset, snapshot, routes)
-    for pool in pools_of(inferenceset, snapshot):
-        faults = tuple(pool_faults(pool, snapshot))
+            yield _about(scope, HTTPROUTES.ref(route), route.created, faults)
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    yield from _missing_pools(scope, routes)
+    for pool in scope.pools:
+        faults = tuple(pool_faults(pool, scope.snapshot))
         if faults:
-            yield _about(inferenceset, snapshot, INFERENCEPOOLS.ref(pool), pool.created, faults)
+            yield _about(scope, INFERENCEPOOLS.ref(pool), pool.created, faults)
         else:
-            yield from _selects_none(inferenceset, snapshot, pool, startup)
+            yield from _selects_none(scope, pool, startup)
 
 
-def _failed_objects(inferenceset: InferenceSet, snapshot: Snapshot) -> Iterator[Finding]:
+def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if KAITO could not make the InferencePool's objects (sheet 5.2)."""
-    ready = inferenceset.status.condition("InferenceSetReady")
+    ready = scope.inferenceset.status.condition("InferenceSetReady")
     if ready is None or not is_false(ready) or ready.reason != "inferencesetFailed":
         return
-    yield finding_about(
-        inferenceset,
-        snapshot,
+    yield scope.finding(
         reason=MODEL_ROUTE,
-        related=INFERENCESETS.ref(inferenceset),
+        related=INFERENCESETS.ref(scope.inferenceset),
         cause=ready.reason,
         text=f"InferenceSetReady is False, {condition_text(ready)}",
         severity=_FAILED,
-        created=inferenceset.created,
+        created=scope.inferenceset.created,
     )
 
 
-def _missing_route(inferenceset: InferenceSet, snapshot: Snapshot) -> Finding:
-    name = route_name(inferenceset)
-    return finding_about(
-        inferenceset,
-        snapshot,
+def _missing_route(scope: InferenceSetScope) -> Finding:
+    name = scope.route_name
+    return scope.finding(
         reason=MODEL_ROUTE,
-        related=HTTPROUTES.ref_named(inferenceset.namespace, name),
+        related=HTTPROUTES.ref_named(scope.place, name),
         cause="HTTPRoute missing",
         text=f"HTTPRoute {name} is missing",
         severity=_ROUTE_MISSING,
     )
 
 
-def _missing_pools(
-    inferenceset: InferenceSet, snapshot: Snapshot, routes: tuple[HttpRoute, ...]
-) -> Iterator[Finding]:
-    namespace = inferenceset.namespace
-    if not snapshot.absence_known(INFERENCEPOOLS, namespace):
+def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> Iterator[Finding]:
+    namespace = scope.place
+    if not scope.snapshot.absence_known(INFERENCEPOOLS, namespace):
         return
     for name in sorted({name for route in routes for name in pool_names(route)}):
-        if snapshot[INFERENCEPOOLS].get(namespace, name) is None:
-            yield finding_about(
-                inferenceset,
-                snapshot,
+        if scope.snapshot[INFERENCEPOOLS].get(namespace, name) is None:
+            yield scope.finding(
                 reason=MODEL_ROUTE,
                 related=INFERENCEPOOLS.ref_named(namespace, name),
                 cause="InferencePool missing",
@@ -112,25 +87,23 @@ def _missing_pools(
 
 
 def _selects_none(
-    inferenceset: InferenceSet, snapshot: Snapshot, pool: InferencePool, startup: timedelta
+    scope: InferenceSetScope, pool: InferencePool, startup: timedelta
 ) -> Iterator[Finding]:
     """Yield a finding if a pool selects no pod, which no status tells.
 
     While the set has no pods at all its selector may be right: then it has the start-up's time.
     """
     selector = pool.spec.selector
-    known = snapshot.absence_known(PODS, pool.namespace)
-    if selector is None or not known or inferenceset.wanted == 0:
+    known = scope.snapshot.absence_known(PODS, pool.namespace)
+    if selector is None or not known or scope.inferenceset.wanted == 0:
         return
-    own = model_pods(inferenceset, snapshot)
-    others = snapshot[PODS].in_namespace(pool.namespace)
+    own = scope.pods
+    others = scope.snapshot[PODS].in_namespace(pool.namespace)
     if any(
         selector.matches(each.metadata.labels) for each in chain(own, others) if _is_there(each)
     ):
         return
-    yield finding_about(
-        inferenceset,
-        snapshot,
+    yield scope.finding(
         reason=MODEL_ROUTE,
         related=INFERENCEPOOLS.ref(pool),
         cause="InferencePool selects no pod",
@@ -147,8 +120,7 @@ def _is_there(pod: Pod) -> bool:
 
 
 def _about(
-    inferenceset: InferenceSet,
-    snapshot: Snapshot,
+    scope: InferenceSetScope,
     related: ObjectRef,
     created: datetime | None,
     faults: tuple[ParentFault, ...],
@@ -156,9 +128,7 @@ def _about(
     """Return one finding for all that is wrong with one object: the worst, and how many more."""
     worst, *others = sorted(faults, key=lambda each: (-each.severity, each.text))
     more = f" (and {len(others)} more)" if others else ""
-    return finding_about(
-        inferenceset,
-        snapshot,
+    return scope.finding(
         reason=MODEL_ROUTE,
         related=related,
         cause=worst.cause,

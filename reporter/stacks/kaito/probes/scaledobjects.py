@@ -3,30 +3,33 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.catalogue.reasons import CLUSTER_KEDA_SCALER
-from reporter.catalogue.resources import INFERENCESETS, SCALEDOBJECTS
+from reporter.catalogue.resources import SCALEDOBJECTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ScaledObject
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean, detail
-from reporter.settings import EvaluationSettings
+from reporter.probes.scope import Scope
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import scaler
+from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER
+from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.workload.components import components
 from reporter.workload.namespaces import managed_namespaces, namespace_ref
 
 _SEVERITY: Final = 5
 """Less than a scaler that does not run."""
 
 
-def probe_scaled_objects(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_scaled_objects(scope: Scope) -> Iterator[Finding]:
     """Yield a finding for each ScaledObject of an InferenceSet that KEDA rejected.
 
     The scaler names a ScaledObject after its InferenceSet. Other people's ScaledObjects, and ones
     that are paused, inactive or in fallback, are nothing.
     """
-    component = scaler(settings)
+    scalers = (each for each in components(scope.settings) if each.reason == CLUSTER_KEDA_SCALER)
+    component = next(scalers, None)
     if component is None:
         return
+    snapshot = scope.snapshot
     for namespace in managed_namespaces(snapshot):
         for scaled in snapshot[SCALEDOBJECTS].in_namespace(namespace.name):
             rejected = _rejected(scaled)

@@ -4,15 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.catalogue.reasons import MODEL_SCALING
-from reporter.catalogue.resources import INFERENCESETS
 from reporter.model.finding import Finding
-from reporter.model.objects import InferenceSet
 from reporter.model.text import clean, cut
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.probes.scaling_metrics import metrics_faults
-from reporter.stacks.kaito.probes.scope import finding_about
+from reporter.stacks.kaito.probes.scope import InferenceSetScope
+from reporter.stacks.kaito.reasons import MODEL_SCALING
+from reporter.stacks.kaito.resources import INFERENCESETS
 
 PREFIX: Final = "scaledobject.kaito.sh/"
 """Prefix of the annotations that the scaler reads."""
@@ -22,29 +20,23 @@ _INT32_MAX: Final = 2**31 - 1
 _SECONDS: Final = ("evaluationwindow", "scaleupcooldown", "scaledowncooldown")
 
 
-def probe_scaling(
-    inferenceset: InferenceSet,
-    snapshot: Snapshot,
-    settings: EvaluationSettings,  # noqa: ARG001 - every probe has the same parameters
-) -> Iterator[Finding]:
+def probe_scaling(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield one finding that lists all values with which scaling can never work.
 
     The absence of the scaler itself is told by its cluster reason alone.
     """
-    if inferenceset.metadata.annotation(f"{PREFIX}auto-provision") != "true":
+    if scope.inferenceset.metadata.annotation(f"{PREFIX}auto-provision") != "true":
         return
-    faults = tuple(_faults(inferenceset))
+    faults = tuple(_faults(scope.inferenceset))
     if not faults:
         return
-    yield finding_about(
-        inferenceset,
-        snapshot,
+    yield scope.finding(
         reason=MODEL_SCALING,
-        related=INFERENCESETS.ref(inferenceset),
+        related=INFERENCESETS.ref(scope.inferenceset),
         cause=faults[0],
         text="; ".join(faults),
         severity=len(faults),
-        created=inferenceset.created,
+        created=scope.inferenceset.created,
         exempt=True,
     )
 

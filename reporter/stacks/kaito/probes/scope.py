@@ -1,32 +1,15 @@
-"""What belongs to an InferenceSet, and how its findings are put into words."""
+"""What belongs to an InferenceSet: what its probes are given."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from functools import wraps
-from typing import Final, TypeAlias, TypeVar, Unpack, cast
+from functools import cached_property
+from typing import Final
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-    WORKSPACES,
-)
-from reporter.model.finding import Finding
-from reporter.model.objects import (
-    Condition,
-    HttpRoute,
-    InferencePool,
-    InferenceSet,
-    KubeObject,
-    Pod,
-    Workspace,
-)
-from reporter.model.subject import Subject
-from reporter.probes.about import About, FaultFields
-from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.namespaces import namespace_ref
-from reporter.workload.owners import CREATED_BY
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
+from reporter.model.objects import Condition, HttpRoute, InferencePool, KubeObject, Pod
+from reporter.probes.scope import SubjectScope
+from reporter.stacks.kaito.objects import InferenceSet, Workspace
+from reporter.stacks.kaito.resources import MADE_WITH, WORKSPACES
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""
@@ -35,82 +18,94 @@ _INFERENCESET: Final = "kaito.sh/inferenceset"
 _OWNED_BY: Final = "kaito.sh/owned-by"
 _MODELDEPLOYMENT: Final = "modeldeployment"
 
-_AnswerT = TypeVar("_AnswerT")
-_Question: TypeAlias = Callable[[InferenceSet, Snapshot], _AnswerT]
 
+@dataclass(frozen=True, kw_only=True)
+class InferenceSetScope(SubjectScope[InferenceSet]):
+    """One InferenceSet, and what belongs to it."""
 
-def subject_of(inferenceset: InferenceSet) -> Subject:
-    """Return the subject that the findings of an InferenceSet are about."""
-    return Subject.of_inferenceset(inferenceset.namespace, inferenceset.name)
+    @property
+    def inferenceset(self) -> InferenceSet:
+        """The InferenceSet."""
+        return self.object
 
+    @cached_property
+    def workspaces(self) -> tuple[Workspace, ...]:
+        """Its Workspaces that are not being deleted, by name."""
+        made = self.snapshot[WORKSPACES].labelled(self.place, MADE_WITH, self.name)
+        return tuple(each for each in made if not _is_going(each))
 
-def _asked_once(question: _Question[_AnswerT]) -> _Question[_AnswerT]:
-    """Answer by namespace and name of the InferenceSet, once for a snapshot: all probes ask."""
+    @cached_property
+    def pods(self) -> tuple[Pod, ...]:
+        """Its pods, by name.
 
-    @wraps(question)
-    def ask(inferenceset: InferenceSet, snapshot: Snapshot) -> _AnswerT:
-        key = (question, inferenceset.namespace, inferenceset.name)
-        if key not in snapshot.derived:
-            snapshot.derived[key] = question(inferenceset, snapshot)
-        return cast("_AnswerT", snapshot.derived[key])
+        Pods of a Workspace that is being deleted or known to be gone are left out: they go with it.
+        """
+        pods = self.snapshot[PODS].labelled(self.place, MADE_WITH, self.name)
+        if not self.snapshot.absence_known(WORKSPACES, self.place):
+            return pods
+        live = {each.name for each in self.workspaces}
+        return tuple(each for each in pods if each.metadata.label(WORKSPACE) in live | {None})
 
-    return ask
+    @cached_property
+    def pools(self) -> tuple[InferencePool, ...]:
+        """Its InferencePools: by its label, else the one with its name."""
+        pools = self.snapshot[INFERENCEPOOLS]
+        found = pools.labelled(self.place, _INFERENCESET, self.name)
+        named = pools.get(self.place, self.pool_name)
+        found = found or ((named,) if named else ())
+        return tuple(each for each in found if not each.deleting)
 
+    @cached_property
+    def routes(self) -> tuple[HttpRoute, ...]:
+        """Its HTTPRoutes.
 
-@_asked_once
-def live_workspaces(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[Workspace, ...]:
-    """Return the Workspaces of an InferenceSet that are not being deleted, by name."""
-    made = snapshot[WORKSPACES].labelled(inferenceset.namespace, CREATED_BY, inferenceset.name)
-    return tuple(each for each in made if not _is_going(each))
+        Found by its label, else by name, else by leading to one of its pools: a route that a user
+        wrote has a name of its own.
+        """
+        routes = self.snapshot[HTTPROUTES]
+        found = routes.labelled(self.place, _INFERENCESET, self.name)
+        named = routes.get(self.place, self.route_name)
+        found = found or ((named,) if named else ())
+        if not found and (pools := {each.name for each in self.pools}):
+            found = tuple(
+                each
+                for each in routes.in_namespace(self.place)
+                if not pools.isdisjoint(pool_names(each))
+            )
+        return tuple(each for each in found if not each.deleting)
 
+    @property
+    def pool_name(self) -> str:
+        """The name that the chart gives the InferencePool."""
+        return f"{self.name}-inferencepool"
 
-@_asked_once
-def model_pods(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[Pod, ...]:
-    """Return the pods of an InferenceSet, by name.
+    @property
+    def route_name(self) -> str:
+        """The name that the chart gives the HTTPRoute."""
+        return f"{self.name}-route"
 
-    Pods of a Workspace that is being deleted or known to be gone are left out: they go with it.
-    """
-    namespace = inferenceset.namespace
-    pods = snapshot[PODS].labelled(namespace, CREATED_BY, inferenceset.name)
-    if not snapshot.absence_known(WORKSPACES, namespace):
-        return pods
-    live = {each.name for each in live_workspaces(inferenceset, snapshot)}
-    return tuple(each for each in pods if each.metadata.label(WORKSPACE) in live | {None})
+    @property
+    def epp_name(self) -> str:
+        """The name of the endpoint picker's Deployment."""
+        return f"{self.pool_name}-epp"
+
+    @cached_property
+    def wants_traffic(self) -> bool:
+        """Whether it is to be reached through a route and an endpoint picker.
+
+        What a set did not ask for is not missed: it has an InferencePool or an HTTPRoute, or the chart
+        made it.
+        """
+        epp = self.snapshot[DEPLOYMENTS].get(self.place, self.epp_name)
+        objects: tuple[KubeObject | None, ...] = (self.inferenceset, epp, *self.workspaces)
+        if any(each and each.metadata.label(_OWNED_BY) == _MODELDEPLOYMENT for each in objects):
+            return True
+        return bool(self.pools or self.routes)
 
 
 def pods_of(workspace: Workspace, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
     """Return those of `pods` that belong to a Workspace."""
     return tuple(each for each in pods if each.metadata.label(WORKSPACE) == workspace.name)
-
-
-@_asked_once
-def pools_of(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[InferencePool, ...]:
-    """Return the InferencePools of an InferenceSet: by its label, else the one with its name."""
-    place = inferenceset.namespace
-    pools = snapshot[INFERENCEPOOLS]
-    found = pools.labelled(place, _INFERENCESET, inferenceset.name)
-    named = pools.get(place, pool_name(inferenceset))
-    found = found or ((named,) if named else ())
-    return tuple(each for each in found if not each.deleting)
-
-
-@_asked_once
-def routes_of(inferenceset: InferenceSet, snapshot: Snapshot) -> tuple[HttpRoute, ...]:
-    """Return the HTTPRoutes of an InferenceSet.
-
-    Found by its label, else by name, else by leading to one of its pools: a route that a user
-    wrote has a name of its own.
-    """
-    place = inferenceset.namespace
-    routes = snapshot[HTTPROUTES]
-    found = routes.labelled(place, _INFERENCESET, inferenceset.name)
-    named = routes.get(place, route_name(inferenceset))
-    found = found or ((named,) if named else ())
-    if not found and (pools := {each.name for each in pools_of(inferenceset, snapshot)}):
-        found = tuple(
-            each for each in routes.in_namespace(place) if not pools.isdisjoint(pool_names(each))
-        )
-    return tuple(each for each in found if not each.deleting)
 
 
 def pool_names(route: HttpRoute) -> tuple[str, ...]:
@@ -126,38 +121,6 @@ def pool_names(route: HttpRoute) -> tuple[str, ...]:
         and (each.group or INFERENCEPOOLS.group) == INFERENCEPOOLS.group
         and (each.namespace or route.namespace) == route.namespace
     )
-
-
-def pool_name(inferenceset: InferenceSet) -> str:
-    """Return the name that the chart gives the InferencePool."""
-    return f"{inferenceset.name}-inferencepool"
-
-
-def route_name(inferenceset: InferenceSet) -> str:
-    """Return the name that the chart gives the HTTPRoute."""
-    return f"{inferenceset.name}-route"
-
-
-def epp_name(inferenceset: InferenceSet) -> str:
-    """Return the name of the endpoint picker's Deployment."""
-    return f"{pool_name(inferenceset)}-epp"
-
-
-def wants_traffic(inferenceset: InferenceSet, snapshot: Snapshot) -> bool:
-    """Tell whether the InferenceSet is to be reached through a route and an endpoint picker.
-
-    What a set did not ask for is not missed (design 4): it has an InferencePool or an HTTPRoute,
-    or the chart made it.
-    """
-    epp = snapshot[DEPLOYMENTS].get(inferenceset.namespace, epp_name(inferenceset))
-    objects: tuple[KubeObject | None, ...] = (
-        inferenceset,
-        epp,
-        *live_workspaces(inferenceset, snapshot),
-    )
-    if any(each and each.metadata.label(_OWNED_BY) == _MODELDEPLOYMENT for each in objects):
-        return True
-    return bool(pools_of(inferenceset, snapshot) or routes_of(inferenceset, snapshot))
 
 
 def is_false(condition: Condition | None) -> bool:
@@ -178,15 +141,6 @@ def latest(*times: datetime | None) -> datetime | None:
 def moved(condition: Condition | None) -> datetime | None:
     """Return when a condition took its status."""
     return condition.last_transition_time if condition else None
-
-
-def finding_about(
-    inferenceset: InferenceSet, snapshot: Snapshot, **fault: Unpack[FaultFields]
-) -> Finding:
-    """Return a finding whose message names the InferenceSet first; `text` follows it."""
-    title = f"InferenceSet {inferenceset.namespace}/{inferenceset.name}"
-    involved = namespace_ref(snapshot, inferenceset.namespace)
-    return About(subject_of(inferenceset), involved, title).finding(**fault)
 
 
 def _is_going(workspace: Workspace) -> bool:

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from reporter.model.objects import Condition, Workspace
+from reporter.model.objects import Condition
 from reporter.model.text import clean, cut, detail
+from reporter.stacks.kaito.objects import Workspace
 
 _RECONCILE_ERROR: Final = "(last reconcile error:"
 SCANNED: Final = 16_384

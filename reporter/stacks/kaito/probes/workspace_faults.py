@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import WORKSPACES
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, InferenceSet, Pod, Workspace
+from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
-from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kaito.probes.scope import finding_about, is_false, is_true, latest, moved
+from reporter.stacks.kaito.objects import Workspace
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, is_true, latest, moved
 from reporter.stacks.kaito.probes.wording import believed, condition_text
+from reporter.stacks.kaito.resources import WORKSPACES
 from reporter.workload.pod import counts, is_ready
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
@@ -67,8 +67,7 @@ class WorkspaceFault:
 
 
 def about_workspace(
-    inferenceset: InferenceSet,
-    snapshot: Snapshot,
+    scope: InferenceSetScope,
     workspace: Workspace,
     fault: WorkspaceFault,
     *,
@@ -76,9 +75,7 @@ def about_workspace(
     more: str = "",
 ) -> Finding:
     """Return the finding that tells of a Workspace's fault; `more` ends its text."""
-    return finding_about(
-        inferenceset,
-        snapshot,
+    return scope.finding(
         reason=reason,
         related=WORKSPACES.ref(workspace),
         cause=fault.cause,

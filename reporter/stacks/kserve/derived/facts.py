@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, KNATIVE_SERVICES, PODS
+from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.objects import Deployment, Pod
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kserve.derived.components import Component, components_of, spec_of
 from reporter.stacks.kserve.derived.mode import Mode, mode_of
 from reporter.stacks.kserve.objects import InferenceService, KnativeService
+from reporter.stacks.kserve.resources import KNATIVE_SERVICES
 
 INFERENCESERVICE: Final = "serving.kserve.io/inferenceservice"
 """Label of everything that belongs to an InferenceService: its name."""

@@ -9,8 +9,6 @@ from datetime import timedelta
 from typing import Final
 
 from reporter.model.finding import Finding
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kserve.derived.components import (
     CANARY_PREDICTOR_READY,
     INGRESS_READY,
@@ -23,8 +21,7 @@ from reporter.stacks.kserve.derived.mode import Mode
 from reporter.stacks.kserve.objects import KnativeCondition
 from reporter.stacks.kserve.probes.scope import (
     GRADUAL,
-    View,
-    finding_about,
+    InferenceServiceScope,
     is_false,
     is_true,
     words,
@@ -51,114 +48,112 @@ _SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Componen
 """Without a predictor nothing is answered; a transformer is in the way of each request."""
 
 
-def probe_conditions(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_conditions(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what the conditions say that is wrong."""
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    yield from _components(view, startup)
-    yield from _ingress(view)
-    yield from _whole(view, view.startup(startup))
-    yield from _canaries(view, view.startup(startup))
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    yield from _components(scope, startup)
+    yield from _ingress(scope)
+    yield from _whole(scope, scope.startup(startup))
+    yield from _canaries(scope, scope.startup(startup))
 
 
-def _components(view: View, startup: timedelta) -> Iterator[Finding]:
-    for component in view.components:
-        ready = view.condition(component.ready)
-        lacks = _lacks(view, component)
+def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
+    for component in scope.components:
+        ready = scope.condition(component.ready)
+        lacks = _lacks(scope, component)
         if lacks and ready is not None and is_true(ready):
-            yield _gone(view, component, f"{lacks}; {ready.type} is True all the same")
-        elif lacks and ready is None and view.shows_ready:
-            yield _gone(view, component, f"{lacks}; Ready is True all the same")
-        waits = _stays_unknown(view, component)
+            yield _gone(scope, component, f"{lacks}; {ready.type} is True all the same")
+        elif lacks and ready is None and scope.shows_ready:
+            yield _gone(scope, component, f"{lacks}; Ready is True all the same")
+        waits = _stays_unknown(scope, component)
         if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
             continue
-        hidden = view.shows_ready and (component is not Component.PREDICTOR or view.frozen)
+        hidden = scope.shows_ready and (component is not Component.PREDICTOR or scope.frozen)
         although = "; Ready is True all the same" if hidden else ""
         why = lacks if lacks and not ready.reason else words(ready)
-        yield finding_about(
-            view,
+        yield scope.finding(
             reason=COMPONENT_NOT_READY,
-            related=view.object_ref(component),
+            related=scope.object_ref(component),
             cause=f"{component} {ready.reason or 'not ready'}",
             text=f"{component}: {ready.type} is {ready.status}, {why}{although}",
             severity=_SEVERITY[component],
             transition=ready.last_transition_time,
-            budget=view.startup(startup, component) if waits or view.starts(component) else None,
+            budget=scope.startup(startup, component) if waits or scope.starts(component) else None,
         )
 
 
-def _stays_unknown(view: View, component: Component) -> bool:
+def _stays_unknown(scope: InferenceServiceScope, component: Component) -> bool:
     """Tell whether the Ready of a component is Unknown, and nothing else would tell.
 
     Ready of the whole follows the predictor; a revision or a route that does not become ready has a
     reason of its own.
     """
-    ready, status = view.condition(component.ready), view.status_of(component)
+    ready, status = scope.condition(component.ready), scope.status_of(component)
     if component is Component.PREDICTOR or ready is None or ready.status != UNKNOWN:
         return False
     if status.latest_created_revision != status.latest_ready_revision:
         return False
-    route = view.condition(component.route_ready)
+    route = scope.condition(component.route_ready)
     return not status.latest_ready_revision or route is None or is_true(route)
 
 
-def _gone(view: View, component: Component, text: str) -> Finding:
-    return finding_about(
-        view,
+def _gone(scope: InferenceServiceScope, component: Component, text: str) -> Finding:
+    return scope.finding(
         reason=COMPONENT_NOT_READY,
-        related=view.object_ref(component),
+        related=scope.object_ref(component),
         cause=f"{component} has no Knative Service",
         text=f"{component}: {text}",
         severity=_SEVERITY[component],
     )
 
 
-def _lacks(view: View, component: Component) -> str:
+def _lacks(scope: InferenceServiceScope, component: Component) -> str:
     """Return which object of a component does not exist, empty where all do or it is unknown."""
-    name = view.object_ref(component).name
-    if view.in_knative_mode:
+    name = scope.object_ref(component).name
+    if scope.in_knative_mode:
         # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
-        known = view.facts.services is not None and view.inferenceservice.status.deployment_mode
-        missing = known and not view.knative_absent and component not in (view.facts.services or {})
+        known = scope.facts.services is not None and scope.inferenceservice.status.deployment_mode
+        missing = (
+            known and not scope.knative_absent and component not in (scope.facts.services or {})
+        )
         return f"its Knative Service {name} does not exist" if missing else ""
-    if view.facts.mode is not Mode.STANDARD or view.facts.deployments is None:
+    if scope.facts.mode is not Mode.STANDARD or scope.facts.deployments is None:
         return ""
-    there = view.facts.deployments.get(component, ())
+    there = scope.facts.deployments.get(component, ())
     if name not in {each.name for each in there}:
         return f"its Deployment {name} does not exist"
-    wanted = wanted_deployments(view.inferenceservice.spec, component)
+    wanted = wanted_deployments(scope.inferenceservice.spec, component)
     return "the Deployment of its workers does not exist" if len(there) < wanted else ""
 
 
-def _ingress(view: View) -> Iterator[Finding]:
+def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding if the ingress is at fault itself, or leads nowhere."""
-    stored = view.inferenceservice.status
-    if view.shows_ready and not stored.url:
-        yield finding_about(
-            view,
+    stored = scope.inferenceservice.status
+    if scope.shows_ready and not stored.url:
+        yield scope.finding(
             reason=INGRESS_NOT_READY,
-            related=view.ref,
+            related=scope.ref,
             cause="no URL",
             text="Ready is True, and it has no URL",
         )
     ingress = stored.condition(INGRESS_READY)
     if ingress is None or not is_false(ingress) or ingress.reason in _OF_KSERVE:
         return
-    ready = all(is_true(view.condition(each.ready)) for each in view.components)
+    ready = all(is_true(scope.condition(each.ready)) for each in scope.components)
     if not ready and (not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)):
         return
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=INGRESS_NOT_READY,
-        related=view.ref,
+        related=scope.ref,
         cause=ingress.reason or "ingress not ready",
         text=f"IngressReady is False, {words(ingress)}",
         transition=ingress.last_transition_time,
     )
 
 
-def _whole(view: View, startup: timedelta) -> Iterator[Finding]:
+def _whole(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
     """Yield a finding if the InferenceService is not Ready; the last that is told."""
-    stored = view.inferenceservice.status
+    stored = scope.inferenceservice.status
     ready = stored.condition(READY)
     budget: timedelta | None
     if not stored.conditions:
@@ -167,17 +162,16 @@ def _whole(view: View, startup: timedelta) -> Iterator[Finding]:
         return
     elif is_false(ready):
         cause, text = "Ready is False", f"Ready is False, {words(ready)}"
-        budget = startup if view.starting else None
+        budget = startup if scope.starting else None
     else:
         cause, text, budget = "Ready is Unknown", f"Ready is Unknown, {words(ready)}", startup
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=NOT_READY,
-        related=view.ref,
+        related=scope.ref,
         cause=cause,
         text=text,
         transition=ready.last_transition_time if ready else None,
-        created=view.inferenceservice.created,
+        created=scope.inferenceservice.created,
         budget=budget,
     )
 
@@ -187,19 +181,18 @@ def _moves_slowly(ready: KnativeCondition | None) -> bool:
     return ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
 
 
-def _canaries(view: View, startup: timedelta) -> Iterator[Finding]:
-    condition = view.inferenceservice.status.condition(CANARY_PREDICTOR_READY)
+def _canaries(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
+    condition = scope.inferenceservice.status.condition(CANARY_PREDICTOR_READY)
     if condition is None or not is_false(condition) or condition.reason != "CanariesNotReady":
         return
     waiting = [
-        each for each in view.inferenceservice.status.canary_statuses or () if not each.ready
+        each for each in scope.inferenceservice.status.canary_statuses or () if not each.ready
     ]
     served = any(each.traffic_percent for each in waiting)
     names = ", ".join(each.name for each in waiting if each.name) or "not named"
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=CANARY_NOT_READY,
-        related=view.ref,
+        related=scope.ref,
         cause=f"canary {names}",
         text=f"canaries without an available replica: {names}"
         + ("; they get a part of the requests" if served else ""),

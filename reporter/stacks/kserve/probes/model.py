@@ -12,8 +12,6 @@ from reporter.catalogue.resources import PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
 from reporter.model.text import clean, cut
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
 from reporter.stacks.kserve.derived.model_status import (
@@ -30,8 +28,7 @@ from reporter.stacks.kserve.derived.model_status import (
 )
 from reporter.stacks.kserve.objects import FailureInfo
 from reporter.stacks.kserve.probes.scope import (
-    View,
-    finding_about,
+    InferenceServiceScope,
     named,
     others_with_traffic,
 )
@@ -44,25 +41,25 @@ _OUT_OF_MEMORY: Final = "OOMKilled"
 _NOT_LOADED: Final = "the model does not load"
 
 
-def probe_model(view: View, _: Snapshot, __: EvaluationSettings) -> Iterator[Finding]:
+def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding for each pod that cannot fetch or load the model."""
-    for pod in view.pods:
+    for pod in scope.pods:
         if not counts(pod):
             continue
         storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
         serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
         if storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
             failure = _told(_failure(storage))
-            text = f"pod {pod.name}: the model cannot be fetched{failure}{_still(view, pod)}"
-            yield _about(view, pod, storage, reason=STORAGE_FAILED, text=text)
+            text = f"pod {pod.name}: the model cannot be fetched{failure}{_still(scope, pod)}"
+            yield _about(scope, pod, storage, reason=STORAGE_FAILED, text=text)
         elif not _serves_model(pod) or serving is None:
             continue  # the crash of a transformer says nothing of the model
         elif _fails_to_load(serving) or _tries_again(serving):
             what = "the model server, once Ready, fails" if had_been_ready(pod) else _NOT_LOADED
-            text = f"pod {pod.name}: {what}{_told(_failure(serving))}{_still(view, pod)}"
-            yield _about(view, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
-    if view.all_pods is None:
-        yield from _by_status(view)
+            text = f"pod {pod.name}: {what}{_told(_failure(serving))}{_still(scope, pod)}"
+            yield _about(scope, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
+    if scope.all_pods is None:
+        yield from _by_status(scope)
 
 
 def _serves_model(pod: Pod) -> bool:
@@ -108,12 +105,13 @@ def _tries_again(status: ContainerStatus) -> bool:
     return _is_running(status) and not status.ready and last is not None and last.reason == _ERROR
 
 
-def _about(view: View, pod: Pod, status: ContainerStatus, *, reason: str, text: str) -> Finding:
+def _about(
+    scope: InferenceServiceScope, pod: Pod, status: ContainerStatus, *, reason: str, text: str
+) -> Finding:
     looping = status.state is not None and status.state.waiting is not None
     failure = _failure(status)
     code = "" if failure.exit_code is None else f", exit code {failure.exit_code}"
-    return finding_about(
-        view,
+    return scope.finding(
         reason=reason,
         related=PODS.ref(pod),
         cause=f"{status.name} failed{_unusual(failure)}{code}",
@@ -127,18 +125,17 @@ def _about(view: View, pod: Pod, status: ContainerStatus, *, reason: str, text: 
     )
 
 
-def _by_status(view: View) -> Iterator[Finding]:
+def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what the stored status says, where pods cannot be read."""
-    status = view.inferenceservice.status.model_status
+    status = scope.inferenceservice.status.model_status
     if status is None or status.transition_status != Transition.BLOCKED:
         return
     info = status.last_failure_info or FailureInfo(reason=FAILED)
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=MODEL_LOAD_FAILED,
-        related=view.ref,
+        related=scope.ref,
         cause=info.reason or FAILED,
-        text=f"{_NOT_LOADED}{_told(info)}{_still(view)}",
+        text=f"{_NOT_LOADED}{_told(info)}{_still(scope)}",
     )
 
 
@@ -162,17 +159,17 @@ def _told(failure: FailureInfo) -> str:
     return f"{reason}{code}{message}"
 
 
-def _still(view: View, pod: Pod | None = None) -> str:
+def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:
     """Return what serves meanwhile, as far as anything tells."""
-    older = _older(view, pod)
-    return older or ("; Ready is True all the same" if view.shows_ready else "")
+    older = _older(scope, pod)
+    return older or ("; Ready is True all the same" if scope.shows_ready else "")
 
 
-def _older(view: View, pod: Pod | None) -> str:
+def _older(scope: InferenceServiceScope, pod: Pod | None) -> str:
     """Return which revisions serve meanwhile, if any do and the pod is of a newer one."""
-    predictor = view.status_of(Component.PREDICTOR)
+    predictor = scope.status_of(Component.PREDICTOR)
     newest = predictor.latest_created_revision
-    if not view.in_knative_mode or newest == predictor.latest_ready_revision:
+    if not scope.in_knative_mode or newest == predictor.latest_ready_revision:
         return ""
     if pod is not None and pod.metadata.label(REVISION) != newest:
         return ""

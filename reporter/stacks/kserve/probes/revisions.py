@@ -11,15 +11,12 @@ from typing import Final
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kserve.derived.components import Component, spec_of
 from reporter.stacks.kserve.derived.raw import PROGRESSING
 from reporter.stacks.kserve.derived.reading import Conclusion, latest_entry, read_component
 from reporter.stacks.kserve.objects import ComponentStatus
 from reporter.stacks.kserve.probes.scope import (
-    View,
-    finding_about,
+    InferenceServiceScope,
     is_false,
     named,
     others_with_traffic,
@@ -40,32 +37,32 @@ _FAILED: Final = 10
 _STARTING: Final = 5
 
 
-def probe_revisions(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what becomes of the revisions of each component."""
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    if not view.in_knative_mode:
-        yield from _stalled(view)
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    if not scope.in_knative_mode:
+        yield from _stalled(scope)
         return
-    for component in view.components:
-        spec = spec_of(view.inferenceservice.spec, component)
-        status = view.status_of(component)
+    for component in scope.components:
+        spec = spec_of(scope.inferenceservice.spec, component)
+        status = scope.status_of(component)
         told = read_component(status, spec.canary_traffic_percent if spec else None)
         others = others_with_traffic(status, status.latest_ready_revision)
         if Conclusion.NEWEST_NOT_READY in told:
-            yield _not_ready(view, component, status, view.startup(startup, component))
-        elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(view, component, status):
-            yield _stuck(view, component, status)
+            yield _not_ready(scope, component, status, scope.startup(startup, component))
+        elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(scope, component, status):
+            yield _stuck(scope, component, status)
         if Conclusion.ROLLED_BACK in told and others:
-            yield _rolled_back(view, component, status, others)
+            yield _rolled_back(scope, component, status, others)
         if Conclusion.CANARY in told and Conclusion.ROLLOUT_NOT_FINISHED not in told and others:
-            yield _canary(view, component, status, others)
+            yield _canary(scope, component, status, others)
 
 
 def _not_ready(
-    view: View, component: Component, status: ComponentStatus, startup: timedelta
+    scope: InferenceServiceScope, component: Component, status: ComponentStatus, startup: timedelta
 ) -> Finding:
     """Return the finding about a newest revision that failed, or that starts."""
-    condition = view.condition(component.configuration_ready)
+    condition = scope.condition(component.configuration_ready)
     failed = is_false(condition)
     newest = status.latest_created_revision
     serving = others_with_traffic(status, newest)
@@ -77,52 +74,51 @@ def _not_ready(
         serves = "no revision was ever ready"
     what = f"has failed, {words(condition)}" if failed else "is not ready yet"
     revision = _FAILED if failed else _STARTING
-    return finding_about(
-        view,
+    return scope.finding(
         reason=REVISION_NOT_READY,
-        related=view.object_ref(component),
+        related=scope.object_ref(component),
         cause=f"{newest} {'failed' if failed else 'not ready yet'}",
         text=f"{component}: newest revision {newest} {what}; {serves}",
         severity=revision if serving else revision + _NONE_SERVES,
         transition=condition.last_transition_time if condition and failed else None,
-        created=view.made(newest),
+        created=scope.made(newest),
         budget=None if failed else startup,
     )
 
 
-def _may_be_stuck(view: View, component: Component, status: ComponentStatus) -> bool:
+def _may_be_stuck(
+    scope: InferenceServiceScope, component: Component, status: ComponentStatus
+) -> bool:
     """Tell whether requests stay elsewhere: that nobody gets any is told of the traffic."""
     percents = {each.percent for each in status.traffic or ()}
     someone = any(with_traffic(status)) or percents == {None}
-    return someone and not view.moves_slowly(component)
+    return someone and not scope.moves_slowly(component)
 
 
-def _stuck(view: View, component: Component, status: ComponentStatus) -> Finding:
+def _stuck(scope: InferenceServiceScope, component: Component, status: ComponentStatus) -> Finding:
     ready = status.latest_ready_revision
     others = " and ".join(others_with_traffic(status, ready))
     but = f"requests still go to {others}" if others else "is not recorded as rolled out"
-    route = view.condition(component.route_ready)
+    route = scope.condition(component.route_ready)
     why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
-    return finding_about(
-        view,
+    return scope.finding(
         reason=ROLLOUT_STUCK,
-        related=view.object_ref(component),
+        related=scope.object_ref(component),
         cause=f"{ready} not rolled out",
         text=f"{component}: revision {ready} is ready, and {but}{why}",
-        created=view.moved(component),
+        created=scope.moved(component),
         budget=_ROLLOUT,
     )
 
 
-def _stalled(view: View) -> Iterator[Finding]:
+def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding for each Deployment whose rollout went past its deadline (Standard mode)."""
-    for component, deployments in (view.facts.deployments or {}).items():
+    for component, deployments in (scope.facts.deployments or {}).items():
         for deployment in deployments:
             progressing = deployment.status.condition(PROGRESSING)
             if progressing is None or not is_false(progressing) or not progressing.message:
                 continue
-            yield finding_about(
-                view,
+            yield scope.finding(
                 reason=ROLLOUT_STUCK,
                 related=DEPLOYMENTS.ref(deployment),
                 cause=f"{component} {progressing.reason or PROGRESSING}",
@@ -145,12 +141,14 @@ def _available(deployment: Deployment) -> str:
 
 
 def _rolled_back(
-    view: View, component: Component, status: ComponentStatus, others: tuple[str, ...]
+    scope: InferenceServiceScope,
+    component: Component,
+    status: ComponentStatus,
+    others: tuple[str, ...],
 ) -> Finding:
-    return finding_about(
-        view,
+    return scope.finding(
         reason=ROLLED_BACK,
-        related=view.object_ref(component),
+        related=scope.object_ref(component),
         cause=f"back to {status.latest_rolledout_revision}",
         text=f"{component} is rolled back: requests go to {' and '.join(others)}, "
         f"none to {status.latest_ready_revision}, which is ready",
@@ -158,14 +156,16 @@ def _rolled_back(
 
 
 def _canary(
-    view: View, component: Component, status: ComponentStatus, others: tuple[str, ...]
+    scope: InferenceServiceScope,
+    component: Component,
+    status: ComponentStatus,
+    others: tuple[str, ...],
 ) -> Finding:
     entry = latest_entry(status)
     percent = entry.percent if entry else 0
-    return finding_about(
-        view,
+    return scope.finding(
         reason=CANARY_IN_PROGRESS,
-        related=view.object_ref(component),
+        related=scope.object_ref(component),
         cause=f"canary {status.latest_ready_revision}",
         text=f"{component}: revision {status.latest_ready_revision} gets {percent} percent of the "
         f"requests, {' and '.join(others)} the rest",

@@ -4,21 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Final, Unpack
+from typing import Final
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    INFERENCESERVICES,
-    KNATIVE_REVISIONS,
-    KNATIVE_SERVICES,
-    PODS,
-)
+from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.derived import Derived
-from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Pod
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.subject import ObjectRef
 from reporter.model.text import detail
-from reporter.probes.about import About, FaultFields
+from reporter.probes.scope import SubjectScope
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kserve.derived.components import Component, components_of
 from reporter.stacks.kserve.derived.derive import Derivation, derive
@@ -41,7 +34,10 @@ from reporter.stacks.kserve.objects import (
     KnativeRevision,
     TrafficEntry,
 )
-from reporter.workload.namespaces import namespace_ref
+from reporter.stacks.kserve.resources import (
+    KNATIVE_REVISIONS,
+    KNATIVE_SERVICES,
+)
 from reporter.workload.pod import counts, is_ready, startup_time
 
 _TEXT_BYTES: Final = 400
@@ -49,42 +45,39 @@ GRADUAL: Final = "RolloutInProgress"
 """What Knative says while traffic moves gradually, as the Knative Service was annotated to."""
 
 
-@dataclass(frozen=True)
-class View:
-    """One InferenceService with what is derived of it.
-
-    Attributes:
-        inferenceservice: the object.
-        namespace: the reference to its namespace, which Events refer to.
-        facts: what its status is made of.
-        all_pods: its pods, of whatever component and revision, by name; None if they are unknown.
-        revisions: its Knative revisions; None if they are unknown.
-        knative_absent: the API server serves no Knative Services.
-
-    """
-
-    inferenceservice: InferenceService
-    namespace: ObjectRef
-    facts: Facts
-    all_pods: tuple[Pod, ...] | None
-    revisions: tuple[KnativeRevision, ...] | None
-    knative_absent: bool
+@dataclass(frozen=True, kw_only=True)
+class InferenceServiceScope(SubjectScope[InferenceService]):
+    """One InferenceService, and what is derived of it."""
 
     @property
-    def subject(self) -> Subject:
-        """What its findings are about."""
-        place = self.inferenceservice
-        return Subject(SubjectKind.INFERENCESERVICE, place.namespace, place.name)
+    def inferenceservice(self) -> InferenceService:
+        """The InferenceService."""
+        return self.object
 
-    @property
-    def ref(self) -> ObjectRef:
-        """The reference to the InferenceService."""
-        return INFERENCESERVICES.ref(self.inferenceservice)
+    @cached_property
+    def knative_absent(self) -> bool:
+        """Whether the API server serves no Knative Services."""
+        return self.snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
 
-    @property
-    def title(self) -> str:
-        """How messages name it."""
-        return f"InferenceService {self.inferenceservice.namespace}/{self.inferenceservice.name}"
+    @cached_property
+    def facts(self) -> Facts:
+        """What its status is made of."""
+        raw = self.knative_absent or _has_only_a_deployment(self.object, self.snapshot)
+        return facts_of(self.object, self.snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
+
+    @cached_property
+    def all_pods(self) -> tuple[Pod, ...] | None:
+        """Its pods, of whatever component and revision, by name; None if they are unknown."""
+        if not self.snapshot.absence_known(PODS, self.place):
+            return None
+        return self.snapshot[PODS].labelled(self.place, INFERENCESERVICE, self.name)
+
+    @cached_property
+    def revisions(self) -> tuple[KnativeRevision, ...] | None:
+        """Its Knative revisions; None if they are unknown."""
+        if not self.snapshot.absence_known(KNATIVE_REVISIONS, self.place):
+            return None
+        return self.snapshot[KNATIVE_REVISIONS].labelled(self.place, INFERENCESERVICE, self.name)
 
     @property
     def stopped(self) -> bool:
@@ -209,25 +202,6 @@ class View:
         return KNATIVE_SERVICES.ref_named(place, service.name if service else name)
 
 
-def view_of(inferenceservice: InferenceService, snapshot: Snapshot) -> View:
-    """Return what is seen of an InferenceService."""
-    place = inferenceservice.namespace
-    label = (place, INFERENCESERVICE, inferenceservice.name)
-    absent = snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
-    raw = absent or _has_only_a_deployment(inferenceservice, snapshot)
-    facts = facts_of(inferenceservice, snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
-    return View(
-        inferenceservice=inferenceservice,
-        namespace=namespace_ref(snapshot, place),
-        facts=facts,
-        all_pods=snapshot[PODS].labelled(*label) if snapshot.absence_known(PODS, place) else None,
-        revisions=snapshot[KNATIVE_REVISIONS].labelled(*label)
-        if snapshot.absence_known(KNATIVE_REVISIONS, place)
-        else None,
-        knative_absent=absent,
-    )
-
-
 def _has_only_a_deployment(inferenceservice: InferenceService, snapshot: Snapshot) -> bool:
     """Tell whether the predictor is a Deployment and no Knative Service.
 
@@ -276,8 +250,3 @@ def words(condition: Condition | None) -> str:
     if condition is None:
         return "no reason given"
     return detail(condition.reason, condition.message, _TEXT_BYTES) or "no reason given"
-
-
-def finding_about(view: View, **fault: Unpack[FaultFields]) -> Finding:
-    """Return a finding whose message names the InferenceService first; `text` follows it."""
-    return About(view.subject, view.namespace, view.title).finding(**fault)

@@ -9,10 +9,8 @@ from typing import Final
 
 from reporter.model.finding import Finding
 from reporter.model.text import detail
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kserve.derived.model_status import Transition
-from reporter.stacks.kserve.probes.scope import View, finding_about, is_false, words
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope, is_false, words
 from reporter.stacks.kserve.reasons import (
     INVALID_SPEC,
     KNATIVE_MISSING,
@@ -26,29 +24,28 @@ _FAILED: Final = "ReconcileFailed"
 _WHOLE: Final = 100
 
 
-def probe_spec(view: View, _: Snapshot, __: EvaluationSettings) -> Iterator[Finding]:
+def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what KServe says of a spec that it cannot do anything with."""
-    yield from _knative_missing(view)
-    yield from _invalid_spec(view)
-    yield from _canaries(view)
-    yield from _components(view)
+    yield from _knative_missing(scope)
+    yield from _invalid_spec(scope)
+    yield from _canaries(scope)
+    yield from _components(scope)
 
 
-def _knative_missing(view: View) -> Iterator[Finding]:
-    if not view.in_knative_mode or not view.knative_absent:
+def _knative_missing(scope: InferenceServiceScope) -> Iterator[Finding]:
+    if not scope.in_knative_mode or not scope.knative_absent:
         return
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=KNATIVE_MISSING,
-        related=view.ref,
+        related=scope.ref,
         cause="no Knative",
         text="its deployment mode is Knative, and the cluster does not serve Knative Services",
-        created=view.inferenceservice.created,
+        created=scope.inferenceservice.created,
     )
 
 
-def _invalid_spec(view: View) -> Iterator[Finding]:
-    status = view.inferenceservice.status.model_status
+def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
+    status = scope.inferenceservice.status.model_status
     if status is None or status.transition_status != Transition.INVALID_SPEC:
         return
     info = status.last_failure_info
@@ -57,43 +54,40 @@ def _invalid_spec(view: View) -> Iterator[Finding]:
     loaded = status.states is not None and status.states.active_model_state == "Loaded"
     still = "; the model of before is still loaded" if loaded else ""
     of_runtime = cause in _OF_RUNTIME
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=RUNTIME_MISSING if of_runtime else INVALID_SPEC,
-        related=view.ref,
+        related=scope.ref,
         cause=cause,
         text=f"{'no runtime for the model' if of_runtime else 'invalid spec'}, "
         f"{text or 'no reason given'}{still}",
-        created=view.inferenceservice.created,
+        created=scope.inferenceservice.created,
     )
 
 
-def _canaries(view: View) -> Iterator[Finding]:
-    total = sum(each.traffic_percent or 0 for each in view.inferenceservice.spec.canary or ())
+def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
+    total = sum(each.traffic_percent or 0 for each in scope.inferenceservice.spec.canary or ())
     if total <= _WHOLE:
         return
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=INVALID_SPEC,
-        related=view.ref,
+        related=scope.ref,
         cause=f"canaries sum up to {total} percent",
         text=f"the percents of spec.canary sum up to {total}, which is more than 100",
-        created=view.inferenceservice.created,
+        created=scope.inferenceservice.created,
     )
 
 
-def _components(view: View) -> Iterator[Finding]:
+def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what the last reconcile of each component failed with."""
-    for component in view.components:
-        ready = view.inferenceservice.status.condition(component.ready)
+    for component in scope.components:
+        ready = scope.inferenceservice.status.condition(component.ready)
         if ready is None or not is_false(ready):
             continue
         if ready.reason not in _OF_WORKERS | {_FAILED}:
             continue
-        yield finding_about(
-            view,
+        yield scope.finding(
             reason=RECONCILE_FAILED if ready.reason == _FAILED else INVALID_SPEC,
-            related=view.object_ref(component) if ready.reason == _FAILED else view.ref,
+            related=scope.object_ref(component) if ready.reason == _FAILED else scope.ref,
             cause=f"{component} {ready.reason}",
             text=f"{component}: {words(ready)}",
             transition=ready.last_transition_time,

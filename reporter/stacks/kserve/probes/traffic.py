@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.model.finding import Finding
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kserve.derived.components import Component, spec_of
 from reporter.stacks.kserve.derived.conditions import UNKNOWN
 from reporter.stacks.kserve.derived.reading import (
@@ -19,8 +17,7 @@ from reporter.stacks.kserve.derived.reading import (
 from reporter.stacks.kserve.derived.revisions import WHOLE, total
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
 from reporter.stacks.kserve.probes.scope import (
-    View,
-    finding_about,
+    InferenceServiceScope,
     is_false,
     with_traffic,
     words,
@@ -46,58 +43,57 @@ class _Fault:
     began: datetime | None = None
 
 
-def probe_traffic(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield the worst of what is wrong with the route of each component; Knative mode."""
-    if not view.in_knative_mode:
+    if not scope.in_knative_mode:
         return
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    for component in view.components:
-        fault = _judge(view, component, view.startup(startup, component))
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    for component in scope.components:
+        fault = _judge(scope, component, scope.startup(startup, component))
         if fault is None:
             continue
-        route = view.condition(component.route_ready)
+        route = scope.condition(component.route_ready)
         why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
-        yield finding_about(
-            view,
+        yield scope.finding(
             reason=TRAFFIC,
-            related=view.object_ref(component),
+            related=scope.object_ref(component),
             cause=fault.cause,
             text=f"{component}: {fault.text}{why}",
             severity=fault.severity,
-            created=fault.began or view.moved(component),
+            created=fault.began or scope.moved(component),
             budget=fault.budget,
             # A controller that is down explains no revision that somebody deleted.
             independent=fault.severity == _MISSING,
         )
 
 
-def _judge(view: View, component: Component, startup: timedelta) -> _Fault | None:
-    status = view.status_of(component)
+def _judge(scope: InferenceServiceScope, component: Component, startup: timedelta) -> _Fault | None:
+    status = scope.status_of(component)
     if not status.latest_ready_revision:
         return None
     if not status.traffic:
         return _Fault("no traffic", "no revision gets requests", _UNASSIGNED)
-    spec = spec_of(view.inferenceservice.spec, component)
+    spec = spec_of(scope.inferenceservice.spec, component)
     percent = spec.canary_traffic_percent if spec else None
-    wait, began = max(startup, _ROLLOUT), view.made(status.latest_created_revision)
-    if is_false(view.condition(component.configuration_ready)):
+    wait, began = max(startup, _ROLLOUT), scope.made(status.latest_created_revision)
+    if is_false(scope.condition(component.configuration_ready)):
         wait, began = _ROLLOUT, None
     fault = (
-        _missing_target(view, status)
+        _missing_target(scope, status)
         or _incomplete(status)
         or _without_target(status, percent, wait, began)
     )
-    if fault is not None or view.moves_slowly(component):
+    if fault is not None or scope.moves_slowly(component):
         return fault
-    route = view.condition(component.route_ready)
+    route = scope.condition(component.route_ready)
     return _not_as_asked(status, percent) or _waits(status, percent, route)
 
 
-def _missing_target(view: View, status: ComponentStatus) -> _Fault | None:
+def _missing_target(scope: InferenceServiceScope, status: ComponentStatus) -> _Fault | None:
     """Return the fault of a route that names a revision that does not exist."""
-    if not view.revisions:  # unknown, or none is seen by its label
+    if not scope.revisions:  # unknown, or none is seen by its label
         return None
-    there = {each.name for each in view.revisions}
+    there = {each.name for each in scope.revisions}
     gone = sorted({each.revision_name for each in with_traffic(status)} - there - {""})
     if not gone:
         return None

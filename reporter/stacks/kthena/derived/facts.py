@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Final
 
-from reporter.catalogue.resources import CONTROLLERREVISIONS, PODGROUPS, PODS, SERVICES
+from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.objects import KubeObject, Pod, Service
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kthena.objects import NAME_LABEL, ControllerRevision, ModelServing, PodGroup
+from reporter.stacks.kthena.resources import CONTROLLERREVISIONS, PODGROUPS
 
 _CHILDREN: Final[tuple[Resource[KubeObject], ...]] = (
     PODS,

@@ -1,13 +1,13 @@
-"""Probes of ModelServings: one module for each reason (Kthena sheet 5 and 7)."""
+"""What is asked about ModelServings: one module for each reason."""
 
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import Final
 
-from reporter.metrics.looks.samples import NONE, Samples
-from reporter.model.finding import Evaluation, Finding, KnownSubject
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kthena.derived import facts_of
+from reporter.model.finding import Evaluation
+from reporter.model.resource import Resource
+from reporter.probes.reuse import Inputs
+from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.probes.creating import probe_creating
 from reporter.stacks.kthena.probes.deleting import probe_deleting
@@ -16,11 +16,10 @@ from reporter.stacks.kthena.probes.groups import probe_groups
 from reporter.stacks.kthena.probes.invalid_spec import probe_spec
 from reporter.stacks.kthena.probes.ready import probe_ready
 from reporter.stacks.kthena.probes.rollout import probe_rollout
-from reporter.stacks.kthena.probes.scope import View, view_of
+from reporter.stacks.kthena.probes.scope import ModelServingScope
+from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 
-_Probe: TypeAlias = Callable[[View, Snapshot, EvaluationSettings], Iterator[Finding]]
-
-_PROBES: Final[tuple[_Probe, ...]] = (
+_PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     probe_spec,
     probe_gang,
     probe_creating,
@@ -30,29 +29,39 @@ _PROBES: Final[tuple[_Probe, ...]] = (
 )
 
 
-def modelserving_inputs(
-    modelserving: ModelServing, snapshot: Snapshot, _: Samples
-) -> tuple[tuple[object, ...], ...]:
-    """Return the objects that the answer about a ModelServing rests on, beside nodes."""
-    return facts_of(modelserving, snapshot).inputs
+def modelserving_inputs(scope: ModelServingScope) -> Inputs:
+    """Return the objects that the answer about a ModelServing rests on, besides nodes."""
+    return scope.facts.inputs
 
 
-def evaluate_modelserving(
-    modelserving: ModelServing,
-    snapshot: Snapshot,
-    settings: EvaluationSettings,
-    _: Samples = NONE,
-) -> Evaluation:
-    """Return all that is said about one ModelServing, and the status that it should have.
-
-    One that is being deleted is no subject, and nothing is said about it.
-    """
-    if modelserving.deleting:
-        return Evaluation((), (), ())
-    view = view_of(modelserving, snapshot)
-    return Evaluation(
-        findings=tuple(each for probe in _PROBES for each in probe(view, snapshot, settings)),
-        ready=tuple(probe_ready(view)),
-        subjects=(KnownSubject(view.subject, modelserving.created),),
-        derived=view.derived,
+def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
+    """Return all that is said about one ModelServing, and the status that it should have."""
+    return evaluated(
+        scope,
+        chain.from_iterable(probe(scope) for probe in _PROBES),
+        probe_ready(scope),
+        derived=scope.derived,
     )
+
+
+def modelserving_scope(
+    resource: Resource[ModelServing], modelserving: ModelServing, scope: Scope
+) -> ModelServingScope:
+    """Return what the probes of a ModelServing are given."""
+    return ModelServingScope(
+        snapshot=scope.snapshot,
+        settings=scope.settings,
+        samples=scope.samples,
+        resource=resource,
+        object=modelserving,
+    )
+
+
+PROBES: Final = StackProbes(
+    subjects=SubjectProbes(
+        resources=(MODELSERVINGS, MODELSERVINGS_FORMER),
+        scope=modelserving_scope,
+        inputs=modelserving_inputs,
+        evaluate=evaluate_modelserving,
+    )
+)

@@ -1,24 +1,20 @@
 """modelservingRoleStuckCreating: instances of roles that do not come up."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.resources import NODES
 from reporter.model.finding import Finding
 from reporter.model.objects import Pod
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.kthena.derived import GroupState, InstanceState, InstanceStatus
 from reporter.stacks.kthena.probes.scope import (
     NOT_MADE_BUDGET,
-    View,
-    finding_about,
+    ModelServingScope,
     instances_of,
     place_of,
 )
 from reporter.stacks.kthena.reasons import ROLE_CREATING
-from reporter.workload.pod import ENDED, PodFault, is_ready, judge_ended, judge_pod
+from reporter.workload.pod import ENDED, PodFault, is_ready, judge_ended
 
 NOT_MADE: Final = 26
 """Severity of a pod that does not exist, on the scale of those of pods."""
@@ -28,27 +24,21 @@ _NOT_UP: Final = frozenset({InstanceStatus.CREATING, InstanceStatus.NOT_FOUND})
 _TERMINAL: Final = frozenset({"Failed", "Succeeded"})
 
 
-def probe_creating(
-    view: View, snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[Finding]:
+def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each pod at fault, and for each instance that lacks some.
 
     Every pod of an instance that is not Running has a finding unless it is Ready, one in its
     start-up too: what a container suffered from ends only when its pod is Ready or gone. An
     instance of a role that its group should not have need not come up.
     """
-    nodes = snapshot[NODES] if snapshot.absence_known(NODES) else None
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    for group, instance in instances_of(view.staying):
+    for group, instance in instances_of(scope.staying):
         if instance.status not in _NOT_UP or not instance.listed:
             continue
         for pod in instance.pods:
-            fault = (
-                None if pod.deleting else judge_pod(pod, nodes=nodes, startup_budget=startup)
-            ) or _ended(pod)
+            fault = (None if pod.deleting else fault_of_pod(scope, pod)) or _ended(pod)
             if fault is not None:
-                yield _about_pod(view, group, instance, pod, fault)
-        yield from _about_number(view, group, instance)
+                yield _about_pod(scope, group, instance, pod=pod, fault=fault)
+        yield from _about_number(scope, group, instance)
 
 
 def _ended(pod: Pod) -> PodFault | None:
@@ -66,29 +56,32 @@ def _ended(pod: Pod) -> PodFault | None:
 
 
 def _about_pod(
-    view: View, group: GroupState, instance: InstanceState, pod: Pod, fault: PodFault
+    scope: ModelServingScope,
+    group: GroupState,
+    instance: InstanceState,
+    *,
+    pod: Pod,
+    fault: PodFault,
 ) -> Finding:
-    return finding_about(
-        view,
+    return pod_finding(
+        scope,
+        pod,
+        fault,
         reason=ROLE_CREATING,
         # By name: Kthena deletes a pod that failed, and the one that follows fails the same way.
-        related=view.pod_ref(pod.name),
+        related=scope.pod_ref(pod.name),
         cause=f"{instance.id} {fault.cause}",
         text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
-        severity=fault.severity,
-        transition=fault.transition,
-        created=pod.created,
-        exempt=fault.exempt,
-        budget=fault.budget,
         # A pod that exists is the kubelet's and the scheduler's matter, not the controller's.
         independent=True,
-        lingers=fault.of_containers,
     )
 
 
-def _about_number(view: View, group: GroupState, instance: InstanceState) -> Iterator[Finding]:
+def _about_number(
+    scope: ModelServingScope, group: GroupState, instance: InstanceState
+) -> Iterator[Finding]:
     """Yield a finding if an instance has too few pods, or too many that are ready."""
-    if not view.pods_known or any(pod.deleting for pod in instance.pods):
+    if not scope.pods_known or any(pod.deleting for pod in instance.pods):
         return
     lacking = instance.expected - len(instance.pods)
     ready = sum(map(is_ready, instance.pods))
@@ -97,7 +90,7 @@ def _about_number(view: View, group: GroupState, instance: InstanceState) -> Ite
     present = {pod.name for pod in instance.pods}
     names = (f"{group.name}-{instance.id}-{number}" for number in range(instance.expected))
     first = next((each for each in names if each not in present), f"{group.name}-{instance.id}-0")
-    if lacking > 0 and first in view.in_the_way:
+    if lacking > 0 and first in scope.in_the_way:
         cause = "pod in the way"
         text = f"pod {first} is in the way: it has another owner"
     elif lacking > 0:
@@ -105,13 +98,12 @@ def _about_number(view: View, group: GroupState, instance: InstanceState) -> Ite
         text += f", nor do {lacking - 1} more" if lacking > 1 else ""
     else:
         cause, text = "too many pods", f"{ready} pods are ready where {instance.expected} should be"
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=ROLE_CREATING,
-        related=view.pod_ref(first),
+        related=scope.pod_ref(first),
         cause=f"{instance.id} {cause}",
         text=f"{place_of(group, instance)}: {text}",
         severity=NOT_MADE if lacking > 0 else _TOO_MANY,
-        created=view.modelserving.created,
+        created=scope.modelserving.created,
         budget=NOT_MADE_BUDGET,
     )

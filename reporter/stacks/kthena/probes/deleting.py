@@ -4,48 +4,44 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.resources import NODES, PODGROUPS, SERVICES
+from reporter.catalogue.resources import NODES, SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.resource import Resource
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived import GroupState, InstanceState
 from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ROLE_ID_LABEL, ROLE_LABEL
-from reporter.stacks.kthena.probes.scope import View, finding_about, instances_of, place_of
+from reporter.stacks.kthena.probes.scope import ModelServingScope, instances_of, place_of
 from reporter.stacks.kthena.reasons import ROLE_DELETING
+from reporter.stacks.kthena.resources import PODGROUPS
 from reporter.workload.pod import TERMINATION_SLACK, PodFault, judge_pod
 
 _LEFT_OVER: Final = 15
 """Severity of what stays when all pods are gone, on the scale of those of pods."""
 
 
-def probe_deleting(
-    view: View, snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[Finding]:
+def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each pod that terminates, and for each leftover that is being deleted.
 
     Each has a budget. None of it is a matter of the controller: it has asked for the deletion.
     """
-    nodes = snapshot[NODES] if snapshot.absence_known(NODES) else None
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    for group, instance in instances_of(view.groups):
+    nodes = scope.snapshot[NODES] if scope.snapshot.absence_known(NODES) else None
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    for group, instance in instances_of(scope.groups):
         for pod in instance.pods:
             fault = judge_pod(pod, nodes=nodes, startup_budget=startup) if pod.deleting else None
             if fault is not None:
-                yield _about_pod(view, group, instance, pod, fault)
-    if view.pods_known:
-        yield from _leftovers(view)
+                yield _about_pod(scope, group, instance, pod, fault)
+    if scope.pods_known:
+        yield from _leftovers(scope)
 
 
 def _about_pod(
-    view: View, group: GroupState, instance: InstanceState, pod: Pod, fault: PodFault
+    scope: ModelServingScope, group: GroupState, instance: InstanceState, pod: Pod, fault: PodFault
 ) -> Finding:
-    return finding_about(
-        view,
+    return scope.finding(
         reason=ROLE_DELETING,
-        related=view.pod_ref(pod.name),
+        related=scope.pod_ref(pod.name),
         cause=f"{instance.id} {fault.cause}",
         text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
         severity=fault.severity,
@@ -56,30 +52,31 @@ def _about_pod(
     )
 
 
-def _leftovers(view: View) -> Iterator[Finding]:
+def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield Services and PodGroups that are being deleted while no pod of theirs is there."""
     with_pods = {
         (group.name, instance.role, instance.id)
-        for group, instance in instances_of(view.groups)
+        for group, instance in instances_of(scope.groups)
         if instance.pods
     }
     groups = {group for group, _, _ in with_pods}
-    for service in owned(view.modelserving, view.facts.services):
+    for service in owned(scope.modelserving, scope.facts.services):
         group, role, identity = (
             service.metadata.label(key) or "" for key in (GROUP_LABEL, ROLE_LABEL, ROLE_ID_LABEL)
         )
         if service.deleting and (group, role, identity) not in with_pods:
             place = f"ServingGroup {group}, role {role} instance {identity}"
-            yield _left_over(view, SERVICES, service, place)
-    for pod_group in owned(view.modelserving, view.facts.pod_groups or ()):
+            yield _left_over(scope, SERVICES, service, place)
+    for pod_group in owned(scope.modelserving, scope.facts.pod_groups or ()):
         group = pod_group.metadata.label(GROUP_LABEL) or pod_group.name
         if pod_group.deleting and group not in groups:
-            yield _left_over(view, PODGROUPS, pod_group, f"ServingGroup {group}")
+            yield _left_over(scope, PODGROUPS, pod_group, f"ServingGroup {group}")
 
 
-def _left_over(view: View, resource: Resource[KubeObject], obj: KubeObject, place: str) -> Finding:
-    return finding_about(
-        view,
+def _left_over(
+    scope: ModelServingScope, resource: Resource[KubeObject], obj: KubeObject, place: str
+) -> Finding:
+    return scope.finding(
         reason=ROLE_DELETING,
         related=resource.ref(obj),
         cause=f"{resource.kind} {obj.name} is not gone",

@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.catalogue.resources import PODGROUPS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Pod
 from reporter.model.text import detail
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived import GroupState
 from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, PodGroup
-from reporter.stacks.kthena.probes.scope import View, finding_about
+from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE
+from reporter.stacks.kthena.resources import PODGROUPS
 from reporter.workload.pod import counts
 
 _PENDING: Final = "Pending"
@@ -23,30 +21,29 @@ _WAITING: Final = frozenset({None, "", _PENDING, "Inqueue", "Unknown"})
 _UNSCHEDULABLE: Final = "Unschedulable"
 
 
-def probe_gang(view: View, _: Snapshot, __: EvaluationSettings) -> Iterator[Finding]:
+def probe_gang(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each wanted group whose PodGroup cannot be scheduled."""
     made = {
         each.metadata.label(GROUP_LABEL): each
-        for each in owned(view.modelserving, view.facts.pod_groups or ())
+        for each in owned(scope.modelserving, scope.facts.pod_groups or ())
         if not each.deleting
     }
-    for group in view.staying:
+    for group in scope.staying:
         pod_group = made.get(group.name)
         if pod_group is None or not _waits(pod_group) or _is_placed(group):
             continue
         refused = _refused(pod_group)
-        if refused is not None and view.pods_known and _waits_for_pods(pod_group, group):
+        if refused is not None and scope.pods_known and _waits_for_pods(pod_group, group):
             continue
         if refused is not None or pod_group.status.phase == _PENDING:
-            yield _finding(view, group, pod_group, refused)
+            yield _finding(scope, group, pod_group, refused)
 
 
 def _finding(
-    view: View, group: GroupState, pod_group: PodGroup, refused: Condition | None
+    scope: ModelServingScope, group: GroupState, pod_group: PodGroup, refused: Condition | None
 ) -> Finding:
     why = detail(refused.reason, refused.message) if refused else ""
-    return finding_about(
-        view,
+    return scope.finding(
         reason=GANG_NOT_SCHEDULABLE,
         related=PODGROUPS.ref(pod_group),
         cause=(refused.reason if refused else None) or "PodGroup Pending",

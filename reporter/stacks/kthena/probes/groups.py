@@ -8,11 +8,9 @@ from typing import Final
 
 from reporter.model.finding import Finding
 from reporter.model.subject import ObjectRef
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived import GroupState, InstanceStatus
 from reporter.stacks.kthena.derived.ordinals import to_create
-from reporter.stacks.kthena.probes.scope import NOT_MADE_BUDGET, View, finding_about
+from reporter.stacks.kthena.probes.scope import NOT_MADE_BUDGET, ModelServingScope
 from reporter.stacks.kthena.reasons import GROUP_NOT_READY
 from reporter.workload.pod import startup_time
 
@@ -21,53 +19,52 @@ _NOT_READY: Final = 10
 _MOST_TOLD: Final = 5
 
 
-def probe_groups(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each wanted group that is not Running, and one for all that are missing.
 
     It is about the group whatever becomes of its pods: those that crash after a while and are made
     anew never last long enough to be at fault themselves.
     """
-    if not view.pods_known:
+    if not scope.pods_known:
         return
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    boot = timedelta(seconds=settings.node_boot_budget_seconds)
-    for group in view.wanted_groups:
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
+    for group in scope.wanted_groups:
         if group.available:
             continue
         pods = [pod for each in group.instances for pod in each.pods]
         longest = max((startup_time(pod, startup) for pod in pods), default=startup)
-        yield finding_about(
-            view,
+        yield scope.finding(
             reason=GROUP_NOT_READY,
-            related=_clock(view, group),
+            related=_clock(scope, group),
             cause=f"{group.name} {group.status}",
-            text=f"ServingGroup {group.name} is {group.status}: {_roles(view, group)}",
+            text=f"ServingGroup {group.name} is {group.status}: {_roles(scope, group)}",
             severity=_NOT_READY,
-            created=view.modelserving.created,
+            created=scope.modelserving.created,
             budget=boot + max(startup, longest),
             independent=not _lacks_pods(group),
         )
-    yield from _missing(view)
+    yield from _missing(scope)
 
 
-def _clock(view: View, group: GroupState) -> ObjectRef:
+def _clock(scope: ModelServingScope, group: GroupState) -> ObjectRef:
     """Return the object by which the time of a group is measured: the group itself.
 
     A group whose instances are replaced one by one is not Running all the while, as long as it
     goes on: its time begins anew with each.
     """
-    instance = view.updating(group)
-    return view.instance_ref(group, instance) if instance else view.group_ref(group)
+    instance = scope.updating(group)
+    return scope.instance_ref(group, instance) if instance else scope.group_ref(group)
 
 
-def _roles(view: View, group: GroupState) -> str:
+def _roles(scope: ModelServingScope, group: GroupState) -> str:
     """Return how many instances of each role run, and the first that do not by name."""
     running = Counter(
         each.role for each in group.instances if each.status is InstanceStatus.RUNNING
     )
     counts = [
         f"role {role.name} {running[role.name]}/{role.wanted} Running"
-        for role in view.modelserving.roles
+        for role in scope.modelserving.roles
     ]
     others = [
         f"{each.id} {each.status}"
@@ -83,29 +80,28 @@ def _lacks_pods(group: GroupState) -> bool:
     return any(len(each.pods) < each.expected for each in group.instances)
 
 
-def _missing(view: View) -> Iterator[Finding]:
+def _missing(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding if there are fewer groups than wanted, those that come back included."""
-    modelserving = view.modelserving
-    count = modelserving.wanted - len(view.groups)
-    if count <= 0 or not view.wants_pods:
+    modelserving = scope.modelserving
+    count = modelserving.wanted - len(scope.groups)
+    if count <= 0 or not scope.wants_pods:
         return
-    lacking = to_create([each.ordinal for each in view.groups], modelserving.wanted)
+    lacking = to_create([each.ordinal for each in scope.groups], modelserving.wanted)
     names = [f"{modelserving.name}-{ordinal}" for ordinal in islice(lacking, _MOST_TOLD)]
     more = f" and {count - len(names)} more" if count > len(names) else ""
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=GROUP_NOT_READY,
-        related=view.ref,
+        related=scope.ref,
         cause=f"{count} of {modelserving.wanted} groups missing",
-        text=f"{len(view.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
-        f"{', '.join(names)}{more}{_blocked(view, names)}",
+        text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
+        f"{', '.join(names)}{more}{_blocked(scope, names)}",
         severity=_MISSING,
         created=modelserving.created,
         budget=NOT_MADE_BUDGET,
     )
 
 
-def _blocked(view: View, groups: Collection[str]) -> str:
+def _blocked(scope: ModelServingScope, groups: Collection[str]) -> str:
     """Return which pod keeps some groups from being made, the first by name."""
-    found = min((name for name, group in view.in_the_way.items() if group in groups), default="")
+    found = min((name for name, group in scope.in_the_way.items() if group in groups), default="")
     return f"; pod {found} is in the way: it has another owner" if found else ""

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reporter.model.finding import Finding
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived.ownership_memory import Trouble, TroubleKind
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
+from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from reporter.workload.namespaces import namespace_ref
 
 _SEVERITY: Final = {TroubleKind.PRUNED: 0, TroubleKind.CONTESTED: 1}
@@ -23,7 +24,7 @@ def ownership_findings(
         cause, text = _told(trouble)
         yield Finding(
             reason=STATUS_NOT_OWNED,
-            subject=Subject(SubjectKind.MODELSERVING, ref.namespace, ref.name),
+            subject=Subject(MODELSERVING_KIND, ref.namespace, ref.name),
             involved=namespace_ref(snapshot, ref.namespace),
             related=ref,
             message=cut(clean(f"ModelServing {ref.namespace}/{ref.name}: {text}"), MESSAGE_BYTES),

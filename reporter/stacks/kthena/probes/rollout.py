@@ -12,10 +12,8 @@ from typing import Final
 
 from reporter.model.finding import Finding
 from reporter.model.subject import ObjectRef
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived import GroupState
-from reporter.stacks.kthena.probes.scope import View, finding_about, place_of
+from reporter.stacks.kthena.probes.scope import ModelServingScope, place_of
 from reporter.stacks.kthena.reasons import ROLLOUT_STUCK
 
 _DEADLINE: Final = timedelta(seconds=600)
@@ -34,19 +32,21 @@ class _Place:
     ref: ObjectRef
 
 
-def probe_rollout(view: View, _: Snapshot, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each group that an update waits for, or for the next it should take."""
-    waiting = [each for each in view.staying if each.awaits_update]
-    if not waiting or not view.pods_known:
+    waiting = [each for each in scope.staying if each.awaits_update]
+    if not waiting or not scope.pods_known:
         return
-    total = max(view.modelserving.wanted, len(view.staying))
+    total = max(scope.modelserving.wanted, len(scope.staying))
     left = f"{len(waiting)} of {total} ServingGroups still to be updated"
-    startup = timedelta(seconds=settings.model_startup_budget_seconds)
-    moving = [each for each in view.groups if each.progressing and not _is_passed_over(view, each)]
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    moving = [
+        each for each in scope.groups if each.progressing and not _is_passed_over(scope, each)
+    ]
     for group in moving:
-        place = _place(view, group)
+        place = _place(scope, group)
         yield _finding(
-            view,
+            scope,
             place,
             f"the update waits for {place.name}, which is {place.state}; {left}",
             cause=f"{group.name} {group.status}",
@@ -54,9 +54,9 @@ def probe_rollout(view: View, _: Snapshot, settings: EvaluationSettings) -> Iter
             severity=_BEING_REPLACED,
         )
     if not moving:
-        place = _place(view, waiting[-1])
+        place = _place(scope, waiting[-1])
         yield _finding(
-            view,
+            scope,
             place,
             f"the update leaves {place.name} alone, and nothing is being replaced; {left}",
             cause=f"{waiting[-1].name} not updated",
@@ -65,27 +65,32 @@ def probe_rollout(view: View, _: Snapshot, settings: EvaluationSettings) -> Iter
         )
 
 
-def _place(view: View, group: GroupState) -> _Place:
-    instance = view.updating(group)
+def _place(scope: ModelServingScope, group: GroupState) -> _Place:
+    instance = scope.updating(group)
     if instance is None:
-        return _Place(f"ServingGroup {group.name}", group.status, view.group_ref(group))
-    return _Place(place_of(group, instance), instance.status, view.instance_ref(group, instance))
+        return _Place(f"ServingGroup {group.name}", group.status, scope.group_ref(group))
+    return _Place(place_of(group, instance), instance.status, scope.instance_ref(group, instance))
 
 
-def _is_passed_over(view: View, group: GroupState) -> bool:
+def _is_passed_over(scope: ModelServingScope, group: GroupState) -> bool:
     """Tell whether an update goes on whatever becomes of a group.
 
     An old group that partition protects takes nothing of what may be unavailable (Kthena sheet
     3.3). Of groups whose instances are updated one by one that is not known as a whole.
     """
-    return group.outdated and group.protected and not view.modelserving.rolls_roles
+    return group.outdated and group.protected and not scope.modelserving.rolls_roles
 
 
 def _finding(
-    view: View, place: _Place, text: str, *, cause: str, budget: timedelta, severity: int
+    scope: ModelServingScope,
+    place: _Place,
+    text: str,
+    *,
+    cause: str,
+    budget: timedelta,
+    severity: int,
 ) -> Finding:
-    return finding_about(
-        view,
+    return scope.finding(
         reason=ROLLOUT_STUCK,
         related=place.ref,
         cause=cause,

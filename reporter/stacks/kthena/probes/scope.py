@@ -4,16 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import Final, Unpack
+from typing import Final
 
-from reporter.catalogue.resources import MODELSERVINGS, MODELSERVINGS_FORMER, PODGROUPS, PODS
+from reporter.catalogue.resources import PODS
 from reporter.model.derived import Derived, Document
-from reporter.model.finding import Finding
-from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
-from reporter.probes.about import About, FaultFields
-from reporter.snapshot.snapshot import Snapshot
+from reporter.model.subject import ObjectRef
+from reporter.probes.scope import SubjectScope
 from reporter.stacks.kthena.derived import (
+    Derivation,
     GroupState,
     InstanceState,
     InstanceStatus,
@@ -23,48 +21,41 @@ from reporter.stacks.kthena.derived import (
 from reporter.stacks.kthena.derived.facts import Facts
 from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
-from reporter.workload.namespaces import namespace_ref
+from reporter.stacks.kthena.resources import (
+    PODGROUPS,
+)
 
 NOT_MADE_BUDGET: Final = timedelta(seconds=300)
 """How long the controller may take to make a pod or a group: several of its tries, with back-off."""
 
 
-@dataclass(frozen=True)
-class View:
-    """One ModelServing with what is derived of it.
-
-    Attributes:
-        modelserving: the object.
-        resource: which API group it is of.
-        namespace: the reference to its namespace, which Events refer to.
-        facts: what it is made of.
-        groups: what is seen of its groups, by ordinal.
-        status: the status it should have.
-
-    """
-
-    modelserving: ModelServing
-    resource: Resource[ModelServing]
-    namespace: ObjectRef
-    facts: Facts
-    groups: tuple[GroupState, ...]
-    status: Document
+@dataclass(frozen=True, kw_only=True)
+class ModelServingScope(SubjectScope[ModelServing]):
+    """One ModelServing, and what is derived of it."""
 
     @property
-    def subject(self) -> Subject:
-        """What its findings are about."""
-        place = self.modelserving
-        return Subject(SubjectKind.MODELSERVING, place.namespace, place.name)
+    def modelserving(self) -> ModelServing:
+        """The ModelServing."""
+        return self.object
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What it is made of."""
+        return facts_of(self.object, self.snapshot)
+
+    @cached_property
+    def _derivation(self) -> Derivation:
+        return derive(self.facts)
 
     @property
-    def ref(self) -> ObjectRef:
-        """The reference to the ModelServing."""
-        return self.resource.ref(self.modelserving)
+    def groups(self) -> tuple[GroupState, ...]:
+        """What is seen of its groups, by ordinal."""
+        return self._derivation.groups
 
     @property
-    def title(self) -> str:
-        """How messages name it."""
-        return f"ModelServing {self.modelserving.namespace}/{self.modelserving.name}"
+    def status(self) -> Document:
+        """The status it should have."""
+        return self._derivation.status
 
     @property
     def derived(self) -> tuple[Derived, ...]:
@@ -137,22 +128,6 @@ class View:
         return max(away or left, key=lambda each: (each.ordinal, each.id), default=None)
 
 
-def view_of(modelserving: ModelServing, snapshot: Snapshot) -> View:
-    """Return what is seen of a ModelServing."""
-    place = (modelserving.namespace, modelserving.name)
-    is_present = snapshot[MODELSERVINGS].get(*place) is modelserving
-    facts = facts_of(modelserving, snapshot)
-    derivation = derive(facts)
-    return View(
-        modelserving=modelserving,
-        resource=MODELSERVINGS if is_present else MODELSERVINGS_FORMER,
-        namespace=namespace_ref(snapshot, modelserving.namespace),
-        facts=facts,
-        groups=derivation.groups,
-        status=derivation.status,
-    )
-
-
 def instances_of(
     groups: tuple[GroupState, ...],
 ) -> Iterator[tuple[GroupState, InstanceState]]:
@@ -163,8 +138,3 @@ def instances_of(
 def place_of(group: GroupState, instance: InstanceState) -> str:
     """Return how messages name an instance."""
     return f"ServingGroup {group.name}, role {instance.role} instance {instance.id}"
-
-
-def finding_about(view: View, **fault: Unpack[FaultFields]) -> Finding:
-    """Return a finding whose message names the ModelServing first; `text` follows it."""
-    return About(view.subject, view.namespace, view.title).finding(**fault)

@@ -1,4 +1,4 @@
-"""Writes of the status subresource (API sheet, section 5).
+"""Writes of the status subresource .
 
 Two ways, by what is ours. All of it: PUT, for which name, uid, resourceVersion and status are
 enough, since spec and labels are taken from what is stored. Some fields: server-side apply with
@@ -12,20 +12,14 @@ from typing import Final
 
 import msgspec
 
-from reporter.catalogue.resources import COMPONENT
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
 from reporter.kube.errors import KubeError, NotJson, ServerError
-from reporter.kube.writes import WRITE_SECONDS
+from reporter.kube.writes import APPLY, FIELD_MANAGER, WRITE_SECONDS
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import decode_object
 from reporter.stacks.kthena.objects import ModelServing
-
-APPLY: Final = "application/apply-patch+yaml"
-
-FIELD_MANAGER: Final = COMPONENT
-"""Under which name managedFields list what is ours."""
 
 _SUBRESOURCE: Final = "status"
 _UNDECLARED: Final = re.compile(r"\.status\.(\w+)\S*: field not declared in schema")

@@ -1,16 +1,17 @@
-"""Probes of ModelServices: one module for each reason (OtterScale sheet 0, 4 and 5)."""
+"""What is asked about ModelServices: one module for each reason."""
 
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.metrics.looks.samples import NONE, Samples
-from reporter.model.finding import Evaluation, Finding, KnownSubject
+from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
+from reporter.probes.pods import undecided_pods
+from reporter.probes.reuse import Inputs
 from reporter.probes.runtime.told import verdicts
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.probes.answers import has_answered
 from reporter.stacks.otterscale.probes.drift import probe_drift
@@ -32,13 +33,19 @@ from reporter.stacks.otterscale.probes.pods import probe_pods
 from reporter.stacks.otterscale.probes.ready import probe_ready
 from reporter.stacks.otterscale.probes.rollout import probe_rollout
 from reporter.stacks.otterscale.probes.route import probe_route
-from reporter.stacks.otterscale.probes.runtime import probe_runtime, undecided_pods
-from reporter.stacks.otterscale.probes.scope import View, view_of
+from reporter.stacks.otterscale.probes.runtime import probe_runtime, waits_for_replicas
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.probes.status import derived, probe_status
+from reporter.stacks.otterscale.resources import (
+    DESTINATIONRULES,
+    MODELSERVICES,
+    PLUGINS_CONFIGMAPS,
+    PODMONITORS,
+    SERVICEACCOUNTS,
+    SERVICEMONITORS,
+)
 
-_Probe: TypeAlias = Callable[[View], Iterator[Finding]]
-
-_PROBES: Final[tuple[_Probe, ...]] = (
+_PROBES: Final[tuple[Probe[ModelServiceScope], ...]] = (
     probe_invalid,
     probe_not_observed,
     probe_reconcile_failed,
@@ -48,60 +55,68 @@ _PROBES: Final[tuple[_Probe, ...]] = (
     probe_misconfigured,
     probe_status,
     probe_drift,
+    probe_pods,
+    probe_rollout,
+    probe_runtime,
 )
 
-_BESIDE: Final[tuple[Resource[KubeObject], ...]] = (
+_OF_NAMESPACE: Final[tuple[Resource[KubeObject], ...]] = (
     r.DEPLOYMENTS,
     r.PODS,
     r.INFERENCEPOOLS,
     r.HTTPROUTES,
-    r.DESTINATIONRULES,
-    r.PODMONITORS,
-    r.SERVICEMONITORS,
-    r.SERVICEACCOUNTS,
-    r.PLUGINS_CONFIGMAPS,
+    DESTINATIONRULES,
+    PODMONITORS,
+    SERVICEMONITORS,
+    SERVICEACCOUNTS,
+    PLUGINS_CONFIGMAPS,
 )
-"""What is read of the namespace, beside what all answers rest on."""
+"""What is read of the namespace, besides what all answers rest on."""
 
 
-def modelservice_inputs(
-    service: ModelService, snapshot: Snapshot, samples: Samples
-) -> tuple[tuple[object, ...], ...]:
+def modelservice_inputs(scope: ModelServiceScope) -> Inputs:
     """Return the objects that the answer about a ModelService rests on."""
-    pods = view_of(service, snapshot).pods
-    beside = tuple(snapshot[each].in_namespace(service.namespace) for each in _BESIDE)
+    service, snapshot, pods = scope.service, scope.snapshot, scope.pods
     return (
-        *beside,
+        *(snapshot[each].in_namespace(scope.place) for each in _OF_NAMESPACE),
         (operator_of(snapshot),),
         with_same_picker(service, snapshot),
         overwriting(service, snapshot),
         with_same_cluster_role(service, snapshot),
-        verdicts(pods, samples),
-        tuple(has_answered(each, samples) for each in pods),
+        verdicts(pods, scope.samples),
+        tuple(has_answered(each, scope.samples) for each in pods),
     )
 
 
-def evaluate_modelservice(
-    service: ModelService,
-    snapshot: Snapshot,
-    settings: EvaluationSettings,
-    samples: Samples = NONE,
-) -> Evaluation:
-    """Return all that is said about one ModelService, and the status that it should have.
-
-    One that is being deleted is no subject, and nothing is said about it.
-    """
-    if service.deleting:
-        return Evaluation((), (), ())
-    view = view_of(service, snapshot, settings.operator_given)
-    findings = [finding for probe in _PROBES for finding in probe(view)]
-    findings += probe_pods(view, settings, samples)
-    findings += probe_rollout(view, settings)
-    findings += probe_runtime(view, settings, samples)
-    return Evaluation(
-        findings=tuple(findings),
-        ready=tuple(probe_ready(view)),
-        subjects=(KnownSubject(view.subject, service.created),),
-        undecided=undecided_pods(view, samples),
-        derived=derived(view),
+def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
+    """Return all that is said about one ModelService, and the status that it should have."""
+    return evaluated(
+        scope,
+        chain.from_iterable(probe(scope) for probe in _PROBES),
+        probe_ready(scope),
+        undecided=undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
+        derived=derived(scope),
     )
+
+
+def modelservice_scope(
+    resource: Resource[ModelService], service: ModelService, scope: Scope
+) -> ModelServiceScope:
+    """Return what the probes of a ModelService are given."""
+    return ModelServiceScope(
+        snapshot=scope.snapshot,
+        settings=scope.settings,
+        samples=scope.samples,
+        resource=resource,
+        object=service,
+    )
+
+
+PROBES: Final = StackProbes(
+    subjects=SubjectProbes(
+        resources=(MODELSERVICES,),
+        scope=modelservice_scope,
+        inputs=modelservice_inputs,
+        evaluate=evaluate_modelservice,
+    )
+)

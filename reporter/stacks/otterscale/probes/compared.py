@@ -23,6 +23,13 @@ from reporter.stacks.otterscale.objects import (
     PodMonitor,
     ServiceMonitor,
 )
+from reporter.stacks.otterscale.resources import (
+    DESTINATIONRULES,
+    PLUGINS_CONFIGMAPS,
+    PODMONITORS,
+    SERVICEACCOUNTS,
+    SERVICEMONITORS,
+)
 
 Entries: TypeAlias = Mapping[str, str]
 """A part of an object: what its entries are called, and what they hold."""
@@ -138,17 +145,17 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
         "spec.endpointPickerRef": _picker,
     },
     r.HTTPROUTES: {"spec.parentRefs": _parents, "backendRefs": _backends},
-    r.DESTINATIONRULES: {"spec": _host},
-    r.PODMONITORS: {
+    DESTINATIONRULES: {"spec": _host},
+    PODMONITORS: {
         "spec.selector": _monitored_pods,
         "spec.podMetricsEndpoints": _pod_endpoints,
     },
-    r.SERVICEMONITORS: {
+    SERVICEMONITORS: {
         "spec.selector": _monitored_services,
         "spec.endpoints": _service_endpoints,
     },
-    r.SERVICEACCOUNTS: {},
-    r.PLUGINS_CONFIGMAPS: {},
+    SERVICEACCOUNTS: {},
+    PLUGINS_CONFIGMAPS: {},
 }
 
 COMPARED: Final[Mapping[str, Resource[KubeObject]]] = {each.kind: each for each in _PARTS}

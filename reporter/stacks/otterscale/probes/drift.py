@@ -21,11 +21,12 @@ from reporter.stacks.otterscale.operator_flags import GATEWAY
 from reporter.stacks.otterscale.probes.compared import COMPARED, Entries, entries_of
 from reporter.stacks.otterscale.probes.given import given_entries
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import DRIFT
+from reporter.stacks.otterscale.resources import DESTINATIONRULES, PLUGINS_CONFIGMAPS
 
 _VALUE_BYTES: Final = 200
-_TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
+_TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), DESTINATIONRULES})
 """Kinds whose being missing keeps requests away: other reasons tell it."""
 
 
@@ -38,89 +39,90 @@ class _Drifted:
     text: str
 
 
-def probe_drift(view: View) -> Iterator[Finding]:
+def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield one finding that names every object that differs, is missing or should not exist.
 
     A status that is behind, or an error, says that the operator has not come so far.
     """
-    if view.is_behind or view.reconcile_error:
+    if scope.is_behind or scope.reconcile_error:
         return
-    drifted = tuple(_drifted(view))
+    drifted = tuple(_drifted(scope))
     if not drifted:
         return
     shown = "; ".join(f"{each.name} {each.text}" for each in drifted)
     more = f" and {len(drifted) - 1} more" if len(drifted) > 1 else ""
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=DRIFT,
-        related=view.ref,
+        related=scope.ref,
         cause=f"{drifted[0].name}: {drifted[0].cause}{more}",
         text=shown,
-        created=view.service.created,
+        created=scope.service.created,
     )
 
 
-def _drifted(view: View) -> Iterator[_Drifted]:
-    for manifest in wanted(view.service, view.operator):
+def _drifted(scope: ModelServiceScope) -> Iterator[_Drifted]:
+    for manifest in wanted(scope.service, scope.operator):
         resource = COMPARED.get(manifest.ref.kind)
         if resource is not None:
-            yield from _of_wanted(view, manifest, resource)
-    for each in unwanted(view.service, view.operator):
+            yield from _of_wanted(scope, manifest, resource)
+    for each in unwanted(scope.service, scope.operator):
         resource = COMPARED.get(each.ref.kind)
-        if resource is not None and _is_left_over(view, each, resource):
+        if resource is not None and _is_left_over(scope, each, resource):
             name = f"{resource.kind} {each.ref.name}"
             yield _Drifted(name, "left over", f"should not exist: {each.why}")
 
 
 def _of_wanted(
-    view: View, manifest: Manifest, resource: Resource[KubeObject]
+    scope: ModelServiceScope, manifest: Manifest, resource: Resource[KubeObject]
 ) -> Iterator[_Drifted]:
-    there = view.snapshot[resource].get(view.namespace, manifest.ref.name)
+    there = scope.snapshot[resource].get(scope.place, manifest.ref.name)
     name = f"{resource.kind} {manifest.ref.name}"
     if there is None:
-        if resource not in _TOLD_ELSEWHERE and is_missing(view, resource, manifest.ref.name):
+        if resource not in _TOLD_ELSEWHERE and is_missing(scope, resource, manifest.ref.name):
             yield _Drifted(name, "missing", "is missing")
         return
     if there.deleting:
         return
-    differences = tuple(_differences(view, manifest, resource, there))
+    differences = tuple(_differences(scope, manifest, resource, there))
     if differences:
         fields = ", ".join(path for path, _ in differences)
         text = "differs: " + ", ".join(text for _, text in differences)
         yield _Drifted(name, f"{fields} differs", text)
 
 
-def _is_left_over(view: View, each: Unwanted, resource: Resource[KubeObject]) -> bool:
+def _is_left_over(scope: ModelServiceScope, each: Unwanted, resource: Resource[KubeObject]) -> bool:
     """Tell whether an object is left over: one of others is not the operator's to tell of."""
-    there = view.snapshot[resource].get(view.namespace, each.ref.name)
-    uid = view.service.metadata.uid
+    there = scope.snapshot[resource].get(scope.place, each.ref.name)
+    uid = scope.service.metadata.uid
     return bool(there and not there.deleting and uid and there.metadata.owned_by(uid))
 
 
 def _differences(
-    view: View, manifest: Manifest, resource: Resource[KubeObject], there: KubeObject
+    scope: ModelServiceScope, manifest: Manifest, resource: Resource[KubeObject], there: KubeObject
 ) -> Iterator[tuple[str, str]]:
-    should = _entries(view, resource, manifest.typed(resource.type))
-    has = _entries(view, resource, there)
+    should = _entries(scope, resource, manifest.typed(resource.type))
+    has = _entries(scope, resource, there)
     for path in {**should, **has}:
-        if path == "spec.parentRefs" and not _knows_parents(view):
+        if path == "spec.parentRefs" and not _knows_parents(scope):
             continue
         mine, wants = has.get(path, {}), should.get(path, {})
         if mine != wants:
             yield path, _difference(path, mine, wants)
-    if resource is r.PLUGINS_CONFIGMAPS:
-        yield from _config(view)
-    if resource is r.DEPLOYMENTS and there.name == view.epp_name:
-        yield from _checksum(view)
+    if resource is PLUGINS_CONFIGMAPS:
+        yield from _config(scope)
+    if resource is r.DEPLOYMENTS and there.name == scope.epp_name:
+        yield from _checksum(scope)
 
 
-def _entries(view: View, resource: Resource[KubeObject], obj: KubeObject) -> dict[str, Entries]:
-    return entries_of(resource, obj) | given_entries(view, resource, obj)
+def _entries(
+    scope: ModelServiceScope, resource: Resource[KubeObject], obj: KubeObject
+) -> dict[str, Entries]:
+    return entries_of(resource, obj) | given_entries(scope, resource, obj)
 
 
-def _knows_parents(view: View) -> bool:
+def _knows_parents(scope: ModelServiceScope) -> bool:
     """Tell whether it is known where the route leads: routes alone do not tell which is right."""
-    return view.service.spec.http_route is not None or GATEWAY in view.given
+    return scope.service.spec.http_route is not None or GATEWAY in scope.given
 
 
 def _difference(path: str, has: Entries, should: Entries) -> str:
@@ -138,24 +140,22 @@ def _shown(entries: Entries) -> str:
     return cut(clean(text), _VALUE_BYTES) or "nothing"
 
 
-def _config(view: View) -> Iterator[tuple[str, str]]:
-    key = epp_config.key(view.service)
-    if key not in _config_data(view):
+def _config(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
+    key = epp_config.key(scope.service)
+    if key not in _config_data(scope):
         yield "data", f"data has no key {key}"
 
 
-def _checksum(view: View) -> Iterator[tuple[str, str]]:
+def _checksum(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     """Yield a difference if the picker was started with another configuration (sheet 2.6)."""
-    data = _config_data(view)
-    annotations = view.epp.spec.template.metadata.annotations if view.epp else None
+    data = _config_data(scope)
+    annotations = scope.epp.spec.template.metadata.annotations if scope.epp else None
     told = (annotations or {}).get(epp.CHECKSUM)
     if data and told is not None and told != epp_config.checksum(data):
         text = f"annotation {epp.CHECKSUM} is not the checksum of its ConfigMap"
         yield epp.CHECKSUM, text
 
 
-def _config_data(view: View) -> dict[str, str]:
-    from_cluster = view.snapshot[r.PLUGINS_CONFIGMAPS].get(
-        view.namespace, f"{view.epp_name}-config"
-    )
+def _config_data(scope: ModelServiceScope) -> dict[str, str]:
+    from_cluster = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
     return (from_cluster.data or {}) if from_cluster else {}

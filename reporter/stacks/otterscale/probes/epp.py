@@ -6,20 +6,14 @@ from typing import Final
 
 import msgspec
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    INFERENCEPOOLS,
-    PLUGINS_CONFIGMAPS,
-    PODS,
-    SERVICEACCOUNTS,
-    SERVICES,
-)
+from reporter.catalogue.resources import DEPLOYMENTS, INFERENCEPOOLS, PODS, SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, LabelSelector
 from reporter.stacks.otterscale.manifests import epp_config, names
 from reporter.stacks.otterscale.probes.missing import is_missing
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import EPP
+from reporter.stacks.otterscale.resources import PLUGINS_CONFIGMAPS, SERVICEACCOUNTS
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import is_ready
 from reporter.workload.standing import DOWN, WorkloadFault
@@ -28,30 +22,30 @@ _UNREACHABLE: Final = DOWN - 5
 _OF_PROGRESS: Final = frozenset({"Available", "Progressing"})
 
 
-def probe_epp(view: View) -> Iterator[Finding]:
+def probe_epp(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the endpoint picker is down, or cannot be reached through its Service."""
-    deployment = view.epp
+    deployment = scope.epp
     if deployment is None or deployment.deleting:
         return  # that it is missing is told as such
-    fault = epp_fault(view, deployment)
+    fault = epp_fault(scope, deployment)
     if fault is not None:
-        yield _down(view, deployment, fault)
-    elif not _is_reached(view):
+        yield _down(scope, deployment, fault)
+    elif not _is_reached(scope):
         yield _about_service(
-            view,
+            scope,
             "Service selects no ready pod",
-            f"Service {view.epp_name} selects no ready pod of the endpoint picker",
+            f"Service {scope.epp_name} selects no ready pod of the endpoint picker",
         )
-    if (port := _unserved_port(view)) is not None:
+    if (port := _unserved_port(scope)) is not None:
         yield _about_service(
-            view,
+            scope,
             f"Service lacks port {port}",
-            f"InferencePool {names.inference_pool(view.service.name)} names port {port} of Service "
-            f"{view.epp_name}, which it does not have",
+            f"InferencePool {names.inference_pool(scope.service.name)} names port {port} of Service "
+            f"{scope.epp_name}, which it does not have",
         )
 
 
-def epp_fault(view: View, deployment: Deployment) -> WorkloadFault | None:
+def epp_fault(scope: ModelServiceScope, deployment: Deployment) -> WorkloadFault | None:
     """Return what is wrong with the Deployment, None if nothing is.
 
     With several replicas only the leader is Ready: the Deployment never becomes Available, and its
@@ -59,10 +53,10 @@ def epp_fault(view: View, deployment: Deployment) -> WorkloadFault | None:
     nor of how long it has been so.
     """
     if deployment.wanted <= 1:
-        return judge_deployment(deployment, view.snapshot)
+        return judge_deployment(deployment, scope.snapshot)
     if deployment.status.ready_replicas > 0:
         return None
-    fault = judge_deployment(_without_progress(deployment), view.snapshot)
+    fault = judge_deployment(_without_progress(deployment), scope.snapshot)
     return replace(fault, transition=None) if fault else None
 
 
@@ -75,76 +69,74 @@ def _without_progress(deployment: Deployment) -> Deployment:
     )
 
 
-def _down(view: View, deployment: Deployment, fault: WorkloadFault) -> Finding:
-    explained = tuple(_explanations(view)) if deployment.wanted else ()
+def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault) -> Finding:
+    explained = tuple(_explanations(scope)) if deployment.wanted else ()
     why = f" ({' and '.join(explained)})" if explained else ""
-    return finding_about(
-        view,
+    return scope.finding(
         reason=EPP,
         related=DEPLOYMENTS.ref(deployment),
         cause=explained[0] if explained else fault.cause,
         text=f"endpoint picker Deployment {deployment.name} is {fault.standing}{why}: "
-        f"{fault.detail}; {view.without_picker}",
+        f"{fault.detail}; {scope.without_picker}",
         severity=fault.severity,
         transition=fault.transition,
         created=deployment.created,
     )
 
 
-def _explanations(view: View) -> Iterator[str]:
+def _explanations(scope: ModelServiceScope) -> Iterator[str]:
     """Yield what an endpoint picker needs to start and does not have (sheet 5.3, 5.6)."""
-    name = view.service.name
-    if is_missing(view, SERVICEACCOUNTS, view.epp_name):
-        yield f"ServiceAccount {view.epp_name} is missing"
+    name = scope.service.name
+    if is_missing(scope, SERVICEACCOUNTS, scope.epp_name):
+        yield f"ServiceAccount {scope.epp_name} is missing"
     config = names.epp_config_map(name)
-    key = epp_config.key(view.service)
-    found = view.snapshot[PLUGINS_CONFIGMAPS].get(view.namespace, config)
-    if is_missing(view, PLUGINS_CONFIGMAPS, config):
+    key = epp_config.key(scope.service)
+    found = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, config)
+    if is_missing(scope, PLUGINS_CONFIGMAPS, config):
         yield f"ConfigMap {config} is missing"
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
     # With leader election no probe waits for the pool (sheet 2.5).
-    if view.service.picker.replicas == 1 and _has_no_pool(view):
+    if scope.service.picker.replicas == 1 and _has_no_pool(scope):
         yield f"InferencePool {names.inference_pool(name)} is missing"
 
 
-def _has_no_pool(view: View) -> bool:
-    return view.pool is None and view.snapshot.absence_known(INFERENCEPOOLS, view.namespace)
+def _has_no_pool(scope: ModelServiceScope) -> bool:
+    return scope.pool is None and scope.snapshot.absence_known(INFERENCEPOOLS, scope.place)
 
 
-def _is_reached(view: View) -> bool:
+def _is_reached(scope: ModelServiceScope) -> bool:
     """Tell whether the Service selects a ready pod, also where that cannot be known."""
-    service = view.epp_service
-    if service is None or not view.snapshot.absence_known(PODS, view.namespace):
+    service = scope.epp_service
+    if service is None or not scope.snapshot.absence_known(PODS, scope.place):
         return True
-    if view.epp is None or view.epp.status.ready_replicas == 0 or not service.spec.selector:
+    if scope.epp is None or scope.epp.status.ready_replicas == 0 or not service.spec.selector:
         return True
     selector = LabelSelector(match_labels=service.spec.selector)
-    pods = view.snapshot[PODS].in_namespace(view.namespace)
+    pods = scope.snapshot[PODS].in_namespace(scope.place)
     return any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
 
 
-def _unserved_port(view: View) -> int | None:
+def _unserved_port(scope: ModelServiceScope) -> int | None:
     """Return the port that the pool names and the Service does not have."""
-    reference = view.pool.spec.endpoint_picker_ref if view.pool else None
-    if reference is None or reference.port is None or view.epp_service is None:
+    reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
+    if reference is None or reference.port is None or scope.epp_service is None:
         return None
-    if reference.name != view.epp_service.name:
+    if reference.name != scope.epp_service.name:
         return None
-    served = {each.port for each in view.epp_service.spec.ports or ()}
+    served = {each.port for each in scope.epp_service.spec.ports or ()}
     return None if reference.port.number in served else reference.port.number
 
 
-def _about_service(view: View, cause: str, text: str) -> Finding:
-    service = view.epp_service
-    return finding_about(
-        view,
+def _about_service(scope: ModelServiceScope, cause: str, text: str) -> Finding:
+    service = scope.epp_service
+    return scope.finding(
         reason=EPP,
         related=SERVICES.ref(service)
         if service
-        else SERVICES.ref_named(view.namespace, view.epp_name),
+        else SERVICES.ref_named(scope.place, scope.epp_name),
         cause=cause,
-        text=f"{text}; {view.without_picker}",
+        text=f"{text}; {scope.without_picker}",
         severity=_UNREACHABLE,
         created=service.created if service else None,
     )

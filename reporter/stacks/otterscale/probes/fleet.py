@@ -10,13 +10,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeVar, cast
 
-from reporter.catalogue.resources import DEPLOYMENTS, DESTINATIONRULES, HTTPROUTES, MODELSERVICES
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.operator import NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.recovered import Children, recover
 from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.operator_flags import NOTHING, Given
+from reporter.stacks.otterscale.resources import DESTINATIONRULES, MODELSERVICES
 
 _AnswerT = TypeVar("_AnswerT")
 _Place = tuple[str, str]

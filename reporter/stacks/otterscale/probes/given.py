@@ -18,7 +18,7 @@ from reporter.stacks.otterscale.objects import (
     ServiceMonitor,
 )
 from reporter.stacks.otterscale.probes.compared import Entries
-from reporter.stacks.otterscale.probes.scope import View
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 
 _ENDPOINT_VARIABLE: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _SETTING_OF_VARIABLE: Final = {
@@ -45,24 +45,24 @@ _IMAGES: Final[Mapping[str, tuple[str, Callable[[ModelService], str]]]] = {
 
 
 def given_entries(
-    view: View, resource: Resource[KubeObject], obj: KubeObject
+    scope: ModelServiceScope, resource: Resource[KubeObject], obj: KubeObject
 ) -> dict[str, Entries]:
     """Return the parts of an object that given settings tell of, by their path."""
-    if not view.given:
+    if not scope.given:
         return {}
     match obj:
         case Deployment() if resource is r.DEPLOYMENTS:
-            return dict(_of_deployment(view, obj))
-        case PodMonitor() if given.METRICS_AUTH in view.given:
+            return dict(_of_deployment(scope, obj))
+        case PodMonitor() if given.METRICS_AUTH in scope.given:
             path = "spec.podMetricsEndpoints.authorization"
             return {path: _tokens(obj.spec.pod_metrics_endpoints)}
-        case ServiceMonitor() if given.METRICS_AUTH in view.given:
+        case ServiceMonitor() if given.METRICS_AUTH in scope.given:
             return {"spec.endpoints.authorization": _tokens(obj.spec.endpoints)}
         case _:
             return {}
 
 
-def _of_deployment(view: View, obj: Deployment) -> Iterator[tuple[str, Entries]]:
+def _of_deployment(scope: ModelServiceScope, obj: Deployment) -> Iterator[tuple[str, Entries]]:
     pod = obj.spec.template.spec
     for group, containers in (
         ("initContainers", pod.init_containers),
@@ -70,52 +70,52 @@ def _of_deployment(view: View, obj: Deployment) -> Iterator[tuple[str, Entries]]
     ):
         for container in containers or ():
             path = f"spec.template.spec.{group}[{container.name}]"
-            if _tells_image(view, container.name):
+            if _tells_image(scope, container.name):
                 yield f"{path}.image", {"0": container.image}
             if container.name == epp.CONTAINER:
-                yield f"{path}.args", _arguments(view, container)
-            if container.name in _TRACED and given.TRACING in view.given:
-                yield f"{path}.env", _variables(view, container)
+                yield f"{path}.args", _arguments(scope, container)
+            if container.name in _TRACED and given.TRACING in scope.given:
+                yield f"{path}.env", _variables(scope, container)
 
 
-def _tells_image(view: View, container: str) -> bool:
+def _tells_image(scope: ModelServiceScope, container: str) -> bool:
     """Tell whether the image of a container is the one that a given setting names."""
     if container not in _IMAGES:
         return False
     setting, own = _IMAGES[container]
-    return setting in view.given and not own(view.service)
+    return setting in scope.given and not own(scope.service)
 
 
-def _arguments(view: View, container: TemplateContainer) -> Entries:
+def _arguments(scope: ModelServiceScope, container: TemplateContainer) -> Entries:
     found: dict[str, str] = {}
     for argument in container.args or ():
         flag, _, value = argument.partition("=")
-        if flag == _TRACING_FLAG and given.TRACING in view.given:
+        if flag == _TRACING_FLAG and given.TRACING in scope.given:
             found[flag] = value or "true"
-        elif (flag, value) == _METRICS_AUTH_OFF and given.METRICS_AUTH in view.given:
+        elif (flag, value) == _METRICS_AUTH_OFF and given.METRICS_AUTH in scope.given:
             found[flag] = value
     return found
 
 
-def _variables(view: View, container: TemplateContainer) -> Entries:
+def _variables(scope: ModelServiceScope, container: TemplateContainer) -> Entries:
     """Return the variables of tracing; with tracing off there should be none."""
-    is_on = view.operator.tracing_enabled
+    is_on = scope.operator.tracing_enabled
     found: dict[str, str] = {}
     for variable in container.env or ():
         setting = _SETTING_OF_VARIABLE.get(variable.name)
-        if is_on and setting is not None and setting not in view.given:
+        if is_on and setting is not None and setting not in scope.given:
             continue
         value = variable.value or ""
         is_endpoint = variable.name == _ENDPOINT_VARIABLE
-        found[variable.name] = _endpoint(view, value) if is_endpoint else value
+        found[variable.name] = _endpoint(scope, value) if is_endpoint else value
     return found
 
 
-def _endpoint(view: View, url: str) -> str:
+def _endpoint(scope: ModelServiceScope, url: str) -> str:
     """Return a word for an address: there may be a password in it."""
-    if not view.operator.tracing_enabled:
+    if not scope.operator.tracing_enabled:
         return "(set)"
-    return "(as given)" if url == view.operator.tracing_otel_endpoint else "(another one)"
+    return "(as given)" if url == scope.operator.tracing_otel_endpoint else "(another one)"
 
 
 def _tokens(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:

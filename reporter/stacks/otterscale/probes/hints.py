@@ -8,29 +8,29 @@ from reporter.model.objects import Pod
 from reporter.model.text import clean, cut
 from reporter.stacks.otterscale.manifests import gpu
 from reporter.stacks.otterscale.manifests.init_containers import MODEL_UNPACK, ROUTING_PROXY
-from reporter.stacks.otterscale.probes.scope import RoleView, View
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.workload.pod import ENDED, STARTING, UNSCHEDULABLE, PodFault
 
 _IMAGE_BYTES: Final = 200
 
 
-def named_cause(view: View, role: RoleView, pod: Pod, fault: PodFault) -> str:
+def named_cause(scope: ModelServiceScope, role: RoleView, pod: Pod, fault: PodFault) -> str:
     """Return the cause in a few words, with the container or accelerator that it is about."""
-    if fault.severity == UNSCHEDULABLE and (resource := _accelerator(view, pod)):
+    if fault.severity == UNSCHEDULABLE and (resource := _accelerator(scope, pod)):
         return f"{role.role}: no free {resource}"
     if fault.init_container:
         return f"{role.role}: {fault.init_container}: {fault.cause}"
     return f"{role.role}: {fault.cause}"
 
 
-def hint(view: View, pod: Pod, fault: PodFault) -> str:
+def hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
     """Return what to add to the detail of a fault, empty where that says it all."""
     if fault.init_container == ROUTING_PROXY:
         return "; without it nothing listens on the port that requests are sent to"
     if fault.init_container == MODEL_UNPACK and _has_run(fault):
-        return _unpack(view)
+        return _unpack(scope)
     if fault.severity == STARTING:
-        return _starting(view, pod)
+        return _starting(scope, pod)
     return ""
 
 
@@ -39,21 +39,21 @@ def _has_run(fault: PodFault) -> bool:
     return fault.severity == ENDED or fault.cause == "CrashLoopBackOff"
 
 
-def _unpack(view: View) -> str:
-    model = view.service.spec.model
+def _unpack(scope: ModelServiceScope) -> str:
+    model = scope.service.spec.model
     package = cut(clean(model.image), _IMAGE_BYTES)
-    return f"; it fetches and unpacks the model package {package} {_credentials(view)}"
+    return f"; it fetches and unpacks the model package {package} {_credentials(scope)}"
 
 
-def _credentials(view: View) -> str:
-    secrets = view.service.spec.model.image_pull_secrets
+def _credentials(scope: ModelServiceScope) -> str:
+    secrets = scope.service.spec.model.image_pull_secrets
     if not secrets:
         return "without credentials (spec.model.imagePullSecrets is not set)"
     also = ", the only one of imagePullSecrets that it uses" if len(secrets) > 1 else ""
     return f"with the credentials of Secret {secrets[0].name}{also}"
 
 
-def _starting(view: View, pod: Pod) -> str:
+def _starting(scope: ModelServiceScope, pod: Pod) -> str:
     """Return what a pod that starts waits for."""
     for status in pod.status.init_container_statuses or ():
         if status.name != MODEL_UNPACK or status.state is None:
@@ -61,12 +61,12 @@ def _starting(view: View, pod: Pod) -> str:
         if status.state.running is not None:
             return f"; {MODEL_UNPACK} still runs"
         if status.state.waiting is not None:
-            return _not_made(view)
+            return _not_made(scope)
     return ""
 
 
-def _not_made(view: View) -> str:
-    secrets = view.service.spec.model.image_pull_secrets
+def _not_made(scope: ModelServiceScope) -> str:
+    secrets = scope.service.spec.model.image_pull_secrets
     if not secrets:
         return "; its containers are not made yet"
     return (
@@ -75,12 +75,12 @@ def _not_made(view: View) -> str:
     )
 
 
-def _accelerator(view: View, pod: Pod) -> str:
+def _accelerator(scope: ModelServiceScope, pod: Pod) -> str:
     """Return the accelerator that the scheduler says is lacking, empty if it does not.
 
     Taints of nodes with accelerators have the same name, and are another cause.
     """
-    resource = gpu.resource_name(view.service.spec.accelerator.type)
+    resource = gpu.resource_name(scope.service.spec.accelerator.type)
     scheduled = pod.status.condition("PodScheduled")
     said = (scheduled.message if scheduled else None) or ""
     return resource if resource and f"Insufficient {resource}" in said else ""

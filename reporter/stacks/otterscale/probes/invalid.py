@@ -7,7 +7,7 @@ from reporter.model.finding import Finding
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.probes.fleet import overwriting, with_same_picker
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import INVALID
 
 _TOO_LONG: Final = 30
@@ -16,37 +16,36 @@ _OVERWRITTEN: Final = 10
 _NAMED: Final = 3
 
 
-def probe_invalid(view: View) -> Iterator[Finding]:
+def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each rule of names that the ModelService breaks."""
-    name = view.service.name
+    name = scope.service.name
     if text := names.too_long(name):
-        yield _invalid(view, "name too long", text, _TOO_LONG)
-    others = with_same_picker(view.service, view.snapshot)
+        yield _invalid(scope, "name too long", text, _TOO_LONG)
+    others = with_same_picker(scope.service, scope.snapshot)
     if others:
         text = (
-            f"{_listed(others)} has the same endpoint picker, {view.epp_name}: the operator writes "
+            f"{_listed(others)} has the same endpoint picker, {scope.epp_name}: the operator writes "
             "its objects for one and the other in turn, and it picks pods of one of them only"
         )
-        yield _invalid(view, f"same endpoint picker as {_listed(others)}", text, _COLLISION)
-    others = overwriting(view.service, view.snapshot)
+        yield _invalid(scope, f"same endpoint picker as {_listed(others)}", text, _COLLISION)
+    others = overwriting(scope.service, scope.snapshot)
     if others:
         pool = names.inference_pool(name)
         text = (
             f"the operator deletes InferencePool {pool} whenever it reconciles {_listed(others)}, "
             f"whose endpoint picker has that name"
         )
-        yield _invalid(view, f"pool deleted for {_listed(others)}", text, _OVERWRITTEN)
+        yield _invalid(scope, f"pool deleted for {_listed(others)}", text, _OVERWRITTEN)
 
 
-def _invalid(view: View, cause: str, text: str, severity: int) -> Finding:
-    return finding_about(
-        view,
+def _invalid(scope: ModelServiceScope, cause: str, text: str, severity: int) -> Finding:
+    return scope.finding(
         reason=INVALID,
-        related=view.ref,
+        related=scope.ref,
         cause=cause,
         text=text,
         severity=severity,
-        created=view.service.created,
+        created=scope.service.created,
         exempt=True,
     )
 

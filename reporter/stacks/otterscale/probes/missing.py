@@ -13,7 +13,7 @@ from reporter.model.subject import ObjectRef
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.wanted import wanted
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import OBJECT_MISSING
 
 NEEDED: Final[Mapping[str, Resource[KubeObject]]] = {
@@ -28,48 +28,50 @@ _PICKER: Final = 30
 _ROUTE: Final = 20
 
 
-def probe_missing(view: View) -> Iterator[Finding]:
+def probe_missing(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each needed object that should exist and does not."""
-    for manifest in wanted(view.service, view.operator):
+    for manifest in wanted(scope.service, scope.operator):
         resource = NEEDED.get(manifest.ref.kind)
-        if resource is None or not is_missing(view, resource, manifest.ref.name):
+        if resource is None or not is_missing(scope, resource, manifest.ref.name):
             continue
-        severity, effect = _effect(view, manifest.ref)
-        yield finding_about(
-            view,
+        severity, effect = _effect(scope, manifest.ref)
+        yield scope.finding(
             reason=OBJECT_MISSING,
-            related=resource.ref_named(view.namespace, manifest.ref.name),
+            related=resource.ref_named(scope.place, manifest.ref.name),
             cause=f"{manifest.ref.kind} {manifest.ref.name} missing",
             text=f"{manifest.ref.kind} {manifest.ref.name} is missing: {effect}",
             severity=severity,
         )
 
 
-def is_missing(view: View, resource: Resource[KubeObject], name: str) -> bool:
+def is_missing(scope: ModelServiceScope, resource: Resource[KubeObject], name: str) -> bool:
     """Tell whether an object is known not to exist, although its kind is installed."""
-    if view.snapshot.state(resource).served is not Served.SERVED:
+    if scope.snapshot.state(resource).served is not Served.SERVED:
         return False
-    found = view.snapshot[resource].get(view.namespace, name)
-    return found is None and view.snapshot.absence_known(resource, view.namespace)
+    found = scope.snapshot[resource].get(scope.place, name)
+    return found is None and scope.snapshot.absence_known(resource, scope.place)
 
 
-def _effect(view: View, ref: ObjectRef) -> tuple[int, str]:
+def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:
     """Return severity, and what its being missing means."""
-    name = view.service.name
+    name = scope.service.name
     match ref.kind, ref.name:
         case "Deployment", each if each == names.decode_deployment(name):
             return _DECODE, "no decode pod can serve"
         case "Deployment", each if each == names.prefill_deployment(name):
-            is_ready = view.service.status.phase == "Ready"
+            is_ready = scope.service.status.phase == "Ready"
             all_the_same = ", and calls it Ready all the same" if is_ready else ""
             return _PREFILL, f"the operator counts its pods as none wanted{all_the_same}"
         case "InferencePool", _:
-            restarts = view.service.picker.replicas == 1
+            restarts = scope.service.picker.replicas == 1
             more = ", and the endpoint picker restarts without it" if restarts else ""
             return _POOL, f"requests lead nowhere{more}"
         case "HTTPRoute", _:
             return _ROUTE, "no request is led to it"
         case "Service", _:
-            return _PICKER, f"the gateway does not reach the endpoint picker; {view.without_picker}"
+            return (
+                _PICKER,
+                f"the gateway does not reach the endpoint picker; {scope.without_picker}",
+            )
         case _:
-            return _PICKER, f"there is no endpoint picker; {view.without_picker}"
+            return _PICKER, f"there is no endpoint picker; {scope.without_picker}"

@@ -7,48 +7,46 @@ from typing import Final
 
 from reporter.model.finding import Finding
 from reporter.model.text import clean, cut
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import NOT_OBSERVED, RECONCILE_FAILED
 
 _ERROR_BYTES: Final = 600
 _CAUSE_BYTES: Final = 100
 
 
-def probe_not_observed(view: View) -> Iterator[Finding]:
+def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the status is of an older generation."""
-    if not view.is_behind:
+    if not scope.is_behind:
         return
-    seen = view.service.status.observed_generation
-    text = f"the operator has not taken up generation {view.service.metadata.generation}, " + (
+    seen = scope.service.status.observed_generation
+    text = f"the operator has not taken up generation {scope.service.metadata.generation}, " + (
         f"its status is of generation {seen}" if seen else "it has written no status yet"
     )
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=NOT_OBSERVED,
-        related=view.ref,
+        related=scope.ref,
         cause="status of an older generation" if seen else "no status",
         text=text,
-        created=view.service.created,
+        created=scope.service.created,
     )
 
 
-def probe_reconcile_failed(view: View) -> Iterator[Finding]:
+def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the operator ended in an error.
 
     The time of the condition does not tell since when: it moves with the status alone, and a
     ModelService that was not ready before has had the same (sheet 4.2).
     """
-    condition = view.reconcile_error
+    condition = scope.reconcile_error
     if condition is None:
         return
     error = cut(clean(condition.message or "no text"), _ERROR_BYTES)
-    phase = view.service.status.phase
+    phase = scope.service.status.phase
     old = f"; phase {clean(phase)} and the counters are those of before" if phase else ""
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=RECONCILE_FAILED,
-        related=view.ref,
+        related=scope.ref,
         cause=cut(error, _CAUSE_BYTES),
         text=f"the operator cannot reconcile it: {error}{old}",
-        created=view.service.created,
+        created=scope.service.created,
     )

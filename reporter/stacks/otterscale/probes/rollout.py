@@ -8,19 +8,19 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment
 from reporter.settings import EvaluationSettings
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import ROLLOUT_STALLED
 
 _DEADLINE_SECONDS: Final = 600
 """The API's default; the operator sets none (sheet 2.3)."""
 
 
-def probe_rollout(view: View, settings: EvaluationSettings) -> Iterator[Finding]:
+def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each role whose rollout stalls.
 
     The Deployment's deadline is shorter than the time that a model may take to be fetched.
     """
-    for role in view.roles:
+    for role in scope.roles:
         deployment = role.deployment
         if deployment is None or deployment.deleting or deployment.wanted == 0:
             continue
@@ -28,8 +28,7 @@ def probe_rollout(view: View, settings: EvaluationSettings) -> Iterator[Finding]
         if stalled is None:
             continue
         updated = f"{deployment.status.updated_replicas}/{deployment.wanted} pods are new"
-        yield finding_about(
-            view,
+        yield scope.finding(
             reason=ROLLOUT_STALLED,
             related=DEPLOYMENTS.ref(deployment),
             cause=f"{role.role}: ProgressDeadlineExceeded",
@@ -38,7 +37,7 @@ def probe_rollout(view: View, settings: EvaluationSettings) -> Iterator[Finding]
             severity=1 if role.ready == 0 else 0,
             transition=stalled.last_transition_time,
             created=deployment.created,
-            budget=_rest(deployment, settings),
+            budget=_rest(deployment, scope.settings),
         )
 
 

@@ -4,13 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from reporter.catalogue.resources import (
-    DESTINATIONRULES,
-    GATEWAYS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-)
+from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import HttpRoute, InferencePool, KubeObject, ParentStatus
 from reporter.model.resource import Resource
@@ -20,8 +14,9 @@ from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.operator import ISTIO
 from reporter.stacks.otterscale.probes.missing import is_missing
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import ROUTE
+from reporter.stacks.otterscale.resources import DESTINATIONRULES
 from reporter.workload.parents import Parent, ParentFault, parent_of, serves
 from reporter.workload.pod import counts
 from reporter.workload.routing import pool_faults, route_faults
@@ -33,30 +28,33 @@ _SELECTS_NONE: Final = 15
 _UNSETTLED: Final = 5
 
 
-def probe_route(view: View) -> Iterator[Finding]:
+def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each object through which no request comes."""
-    yield from _not_installed(view)
-    route, pool = view.route, view.pool
+    yield from _not_installed(scope)
+    route, pool = scope.route, scope.pool
     if route is not None and not route.deleting:
-        yield from _about(view, HTTPROUTES.ref(route), route.created, tuple(_of_route(view, route)))
+        yield from _about(
+            scope, HTTPROUTES.ref(route), route.created, tuple(_of_route(scope, route))
+        )
     if pool is not None and not pool.deleting:
-        yield from _about(view, INFERENCEPOOLS.ref(pool), pool.created, tuple(_of_pool(view, pool)))
-    yield from _missing_rule(view)
+        yield from _about(
+            scope, INFERENCEPOOLS.ref(pool), pool.created, tuple(_of_pool(scope, pool))
+        )
+    yield from _missing_rule(scope)
 
 
-def _not_installed(view: View) -> Iterator[Finding]:
+def _not_installed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each kind that requests need and that the cluster does not have."""
     wanted: list[tuple[Resource[KubeObject], str]] = [
-        (INFERENCEPOOLS, names.inference_pool(view.service.name))
+        (INFERENCEPOOLS, names.inference_pool(scope.service.name))
     ]
-    if view.service.spec.http_route is not None:
-        wanted.append((HTTPROUTES, names.http_route(view.service.name)))
+    if scope.service.spec.http_route is not None:
+        wanted.append((HTTPROUTES, names.http_route(scope.service.name)))
     for resource, name in wanted:
-        if view.snapshot.state(resource).served is Served.ABSENT:
-            yield finding_about(
-                view,
+        if scope.snapshot.state(resource).served is Served.ABSENT:
+            yield scope.finding(
                 reason=ROUTE,
-                related=resource.ref_named(view.namespace, name),
+                related=resource.ref_named(scope.place, name),
                 cause=f"{resource.kind} is not installed",
                 text=f"there can be no {resource.kind} {name}: CustomResourceDefinition "
                 f"{resource.crd_name} is not installed",
@@ -64,22 +62,23 @@ def _not_installed(view: View) -> Iterator[Finding]:
             )
 
 
-def _of_route(view: View, route: HttpRoute) -> Iterator[ParentFault]:
-    yield from route_faults(route, view.snapshot)
+def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[ParentFault]:
+    yield from route_faults(route, scope.snapshot)
     named = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
     for parent in sorted(named):
-        if parent.is_gateway and (fault := _not_programmed(parent, view.snapshot)):
+        if parent.is_gateway and (fault := _not_programmed(parent, scope.snapshot)):
             yield fault
     entries = route.status.parents or ()
     yield from _unsettled(
-        view, tuple(each for each in entries if parent_of(each.parent_ref, view.namespace) in named)
+        scope,
+        tuple(each for each in entries if parent_of(each.parent_ref, scope.place) in named),
     )
 
 
-def _of_pool(view: View, pool: InferencePool) -> Iterator[ParentFault]:
-    yield from pool_faults(pool, view.snapshot)
-    yield from _unsettled(view, pool.status.parents or ())
-    if _selects_none(view, pool):
+def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[ParentFault]:
+    yield from pool_faults(pool, scope.snapshot)
+    yield from _unsettled(scope, pool.status.parents or ())
+    if _selects_none(scope, pool):
         text = "its selector matches none of the pods, so that requests find no endpoint"
         yield ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
 
@@ -98,22 +97,24 @@ def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
     )
 
 
-def _unsettled(view: View, entries: tuple[ParentStatus, ...]) -> Iterator[ParentFault]:
+def _unsettled(
+    scope: ModelServiceScope, entries: tuple[ParentStatus, ...]
+) -> Iterator[ParentFault]:
     """Yield a fault for each Gateway that does not say whether it accepts (sheet 5.4).
 
     One that is gone has left its entry, and where a controller accepts, others need not say.
     """
     for entry in entries:
-        parent = parent_of(entry.parent_ref, view.namespace)
+        parent = parent_of(entry.parent_ref, scope.place)
         accepted = entry.condition("Accepted")
         if accepted is None or accepted.status != "Unknown":
             continue
         others = (each for each in entries if each.controller_name != entry.controller_name)
         if any(
-            serves(each) and parent_of(each.parent_ref, view.namespace) == parent for each in others
+            serves(each) and parent_of(each.parent_ref, scope.place) == parent for each in others
         ):
             continue
-        if parent.is_gateway and not _is_gone(parent, view.snapshot):
+        if parent.is_gateway and not _is_gone(parent, scope.snapshot):
             text = detail(accepted.reason, accepted.message) or "no reason"
             yield ParentFault(
                 "Accepted is Unknown",
@@ -131,40 +132,41 @@ def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
     return snapshot.absence_known(GATEWAYS, gateway.namespace)
 
 
-def _selects_none(view: View, pool: InferencePool) -> bool:
+def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
     """Tell whether there are serving pods, and the pool selects none of them."""
-    own = [each for each in view.pods if counts(each)]
+    own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
-    if selector is None or not own or not view.snapshot.absence_known(PODS, view.namespace):
+    if selector is None or not own or not scope.snapshot.absence_known(PODS, scope.place):
         return False
     return not any(selector.matches(each.metadata.labels) for each in own)
 
 
-def _missing_rule(view: View) -> Iterator[Finding]:
+def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the rule is missing that others have; nobody watches it (sheet 2.2)."""
-    if view.operator.provider != ISTIO or not is_missing(view, DESTINATIONRULES, view.epp_name):
+    if scope.operator.provider != ISTIO or not is_missing(scope, DESTINATIONRULES, scope.epp_name):
         return
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=ROUTE,
-        related=DESTINATIONRULES.ref_named(view.namespace, view.epp_name),
-        cause=f"DestinationRule {view.epp_name} missing",
-        text=f"DestinationRule {view.epp_name} is missing, which makes the gateway speak TLS with "
-        f"the endpoint picker; {view.without_picker}",
+        related=DESTINATIONRULES.ref_named(scope.place, scope.epp_name),
+        cause=f"DestinationRule {scope.epp_name} missing",
+        text=f"DestinationRule {scope.epp_name} is missing, which makes the gateway speak TLS with "
+        f"the endpoint picker; {scope.without_picker}",
         severity=_RULE_MISSING,
     )
 
 
 def _about(
-    view: View, related: ObjectRef, created: datetime | None, faults: tuple[ParentFault, ...]
+    scope: ModelServiceScope,
+    related: ObjectRef,
+    created: datetime | None,
+    faults: tuple[ParentFault, ...],
 ) -> Iterator[Finding]:
     """Yield one finding for all that is wrong with one object: the worst, and how many more."""
     if not faults:
         return
     worst, *others = sorted(faults, key=lambda each: (-each.severity, each.text))
     more = f" (and {len(others)} more)" if others else ""
-    yield finding_about(
-        view,
+    yield scope.finding(
         reason=ROUTE,
         related=related,
         cause=worst.cause,

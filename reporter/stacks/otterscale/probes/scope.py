@@ -1,28 +1,19 @@
 """What is seen of a ModelService, and how its findings are put into words."""
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final, Unpack
+from functools import cached_property
+from typing import Final
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    MODELSERVICES,
-    PODS,
-    SERVICES,
-)
-from reporter.model.finding import Finding
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
-from reporter.model.subject import ObjectRef, Subject, SubjectKind
-from reporter.probes.about import About, FaultFields
+from reporter.probes.scope import SubjectScope
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import labels, names
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.objects import FAIL_OPEN, ModelService
-from reporter.stacks.otterscale.operator_flags import NOTHING, Given
+from reporter.stacks.otterscale.operator_flags import Given
 from reporter.stacks.otterscale.probes.fleet import operator_of
-from reporter.workload.namespaces import namespace_ref
+from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
 
 RECONCILE_ERROR: Final = "ReconcileError"
@@ -63,56 +54,54 @@ class RoleView:
         return f"{self.ready}/{self.wanted} {self.role} pods ready"
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """One ModelService with its objects; None for those that are not there.
-
-    Attributes:
-        operator: the operator's settings: those that are given, else as far as its objects tell.
-        roles: decode, and prefill if the ModelService has it.
-        given: which of the operator's settings are given.
-
-    """
-
-    service: ModelService
-    snapshot: Snapshot
-    operator: OperatorSettings
-    roles: tuple[RoleView, ...]
-    epp: Deployment | None
-    epp_service: Service | None
-    pool: InferencePool | None
-    route: HttpRoute | None
-    given: AbstractSet[str]
+@dataclass(frozen=True, kw_only=True)
+class ModelServiceScope(SubjectScope[ModelService]):
+    """One ModelService, with its objects; None for those that are not there."""
 
     @property
-    def namespace(self) -> str:
-        """Where the ModelService is."""
-        return self.service.namespace
+    def service(self) -> ModelService:
+        """The ModelService."""
+        return self.object
+
+    @cached_property
+    def given(self) -> Given:
+        """The settings of the operator that are given: they count, whatever its objects tell."""
+        return OtterscaleSettings.of(self.settings).operator_given
+
+    @cached_property
+    def operator(self) -> OperatorSettings:
+        """The operator's settings: those that are given, else as far as its objects tell."""
+        return operator_of(self.snapshot, self.given)
+
+    @cached_property
+    def roles(self) -> tuple[RoleView, ...]:
+        """Decode, and prefill if the ModelService has it."""
+        return _roles(self.service, self.snapshot)
+
+    @property
+    def epp(self) -> Deployment | None:
+        """The Deployment of the endpoint picker."""
+        return self.snapshot[DEPLOYMENTS].get(self.place, self.epp_name)
+
+    @property
+    def epp_service(self) -> Service | None:
+        """The Service of the endpoint picker."""
+        return self.snapshot[SERVICES].get(self.place, self.epp_name)
+
+    @property
+    def pool(self) -> InferencePool | None:
+        """The InferencePool."""
+        return self.snapshot[INFERENCEPOOLS].get(self.place, names.inference_pool(self.name))
+
+    @property
+    def route(self) -> HttpRoute | None:
+        """The HTTPRoute."""
+        return self.snapshot[HTTPROUTES].get(self.place, names.http_route(self.name))
 
     @property
     def epp_name(self) -> str:
         """The name that most objects of the endpoint picker share."""
-        return names.epp(self.service.name)
-
-    @property
-    def subject(self) -> Subject:
-        """What its findings are about."""
-        return Subject(SubjectKind.MODELSERVICE, self.namespace, self.service.name)
-
-    @property
-    def ref(self) -> ObjectRef:
-        """The reference to the ModelService."""
-        return MODELSERVICES.ref(self.service)
-
-    @property
-    def involved(self) -> ObjectRef:
-        """What Events refer to."""
-        return namespace_ref(self.snapshot, self.namespace)
-
-    @property
-    def title(self) -> str:
-        """How messages name it."""
-        return f"ModelService {self.namespace}/{self.service.name}"
+        return names.epp(self.name)
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -121,7 +110,7 @@ class View:
 
     @property
     def without_picker(self) -> str:
-        """What becomes of requests while there is no endpoint picker (sheet 5.3).
+        """What becomes of requests while there is no endpoint picker.
 
         The gateway goes by the pool as it is, which may not be as the ModelService says.
         """
@@ -143,29 +132,6 @@ class View:
         if ready is None or ready.status != "False" or ready.reason != RECONCILE_ERROR:
             return None
         return ready
-
-
-def view_of(service: ModelService, snapshot: Snapshot, given: Given = NOTHING) -> View:
-    """Return what is seen of a ModelService.
-
-    Args:
-        service: which.
-        snapshot: where it is.
-        given: settings of the operator that count, whatever its objects tell.
-
-    """
-    place, name = service.namespace, service.name
-    return View(
-        service=service,
-        snapshot=snapshot,
-        operator=operator_of(snapshot, given),
-        roles=_roles(service, snapshot),
-        epp=snapshot[DEPLOYMENTS].get(place, names.epp(name)),
-        epp_service=snapshot[SERVICES].get(place, names.epp(name)),
-        pool=snapshot[INFERENCEPOOLS].get(place, names.inference_pool(name)),
-        route=snapshot[HTTPROUTES].get(place, names.http_route(name)),
-        given=given.keys(),
-    )
 
 
 def role_pods(service: ModelService, snapshot: Snapshot, role: str) -> tuple[Pod, ...]:
@@ -195,8 +161,3 @@ def _roles(service: ModelService, snapshot: Snapshot) -> tuple[RoleView, ...]:
         )
         for role, name, wanted in asked
     )
-
-
-def finding_about(view: View, **fault: Unpack[FaultFields]) -> Finding:
-    """Return a finding whose message names the ModelService first; `text` follows it."""
-    return About(view.subject, view.involved, view.title).finding(**fault)

@@ -13,7 +13,7 @@ from reporter.model.objects import Condition
 from reporter.model.text import clean, cut
 from reporter.stacks.otterscale.derived.observe import observe
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.probes.scope import View, finding_about
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import STATUS_STALE
 
 _FIELDS: Final = ("phase", "decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
@@ -26,46 +26,45 @@ _FOLLOWS: Final = timedelta(seconds=15)
 _VALUE_BYTES: Final = 60
 
 
-def derived(view: View) -> tuple[Derived, ...]:
+def derived(scope: ModelServiceScope) -> tuple[Derived, ...]:
     """Return the status that it should have; none while its Deployments are not known."""
-    if not view.snapshot.absence_known(DEPLOYMENTS, view.namespace):
+    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place):
         return ()
-    return (Derived(view.ref, _observed(view)),)
+    return (Derived(scope.ref, _observed(scope)),)
 
 
-def probe_status(view: View) -> Iterator[Finding]:
+def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the status is not what the operator should have written by now.
 
     One that is behind, or that an error kept as it was, is told as such and not here. Pods that
     start one after the other, or crash again and again, change the counters each time, a moment
     before the operator follows: seen often enough, that would look like one fault that lasts.
     """
-    if view.is_behind or view.reconcile_error or not view.service.status.phase:
+    if scope.is_behind or scope.reconcile_error or not scope.service.status.phase:
         return
-    if not view.snapshot.absence_known(DEPLOYMENTS, view.namespace):
+    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place):
         return
-    differences = tuple(_differences(view))
+    differences = tuple(_differences(scope))
     if not differences:
         return
     fields = [field for field, _ in differences]
-    changed = _last_change(view) if _OF_READY.issuperset(fields) else None
-    yield finding_about(
-        view,
+    changed = _last_change(scope) if _OF_READY.issuperset(fields) else None
+    yield scope.finding(
         reason=STATUS_STALE,
-        related=view.ref,
+        related=scope.ref,
         cause=f"{', '.join(fields)} out of date",
         text="its status is not what follows from its Deployments: "
         + ", ".join(text for _, text in differences),
         transition=changed,
-        created=view.service.created,
+        created=scope.service.created,
         budget=_FOLLOWS if changed else None,
     )
 
 
-def _last_change(view: View) -> datetime | None:
+def _last_change(scope: ModelServiceScope) -> datetime | None:
     """Return when the newest pod was made, or a pod became Ready or not, whichever is later."""
-    ready = [pod.status.condition("Ready") for pod in view.pods]
-    times = (*(each.created for each in view.pods), *(_since(each) for each in ready))
+    ready = [pod.status.condition("Ready") for pod in scope.pods]
+    times = (*(each.created for each in scope.pods), *(_since(each) for each in ready))
     return max((each for each in times if each is not None), default=None)
 
 
@@ -73,18 +72,18 @@ def _since(condition: Condition | None) -> datetime | None:
     return condition.last_transition_time if condition else None
 
 
-def _observed(view: View) -> Document:
-    deployments = view.snapshot[DEPLOYMENTS]
-    name = view.service.name
+def _observed(scope: ModelServiceScope) -> Document:
+    deployments = scope.snapshot[DEPLOYMENTS]
+    name = scope.service.name
     return observe(
-        view.service,
-        deployments.get(view.namespace, names.decode_deployment(name)),
-        deployments.get(view.namespace, names.prefill_deployment(name)),
+        scope.service,
+        deployments.get(scope.place, names.decode_deployment(name)),
+        deployments.get(scope.place, names.prefill_deployment(name)),
     )
 
 
-def _differences(view: View) -> Iterator[tuple[str, str]]:
-    should, status = _observed(view), view.service.status
+def _differences(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
+    should, status = _observed(scope), scope.service.status
     has = {
         "phase": status.phase,
         "decodeReady": status.decode_ready,

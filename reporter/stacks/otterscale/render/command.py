@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from reporter.cli.parser import PROGRAM, Parser
+from reporter.arguments import PROGRAM, Parser
 from reporter.errors import UsageError
 from reporter.model.names import is_label
 from reporter.stacks.otterscale.manifests.operator import GKE, ISTIO, NONE, OperatorSettings

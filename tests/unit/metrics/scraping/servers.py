@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from reporter.metrics.looks.target import Target
 from reporter.model.subject import Subject
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
 Writer = asyncio.StreamWriter
 Behaviour = Callable[[Writer], Awaitable[None]]
@@ -116,6 +117,6 @@ async def serving(
 
 def target(name: str = "pod-0", address: str = "127.0.0.1", **fields: object) -> Target:
     """A pod to scrape."""
-    subject = Subject.of_inferenceset("n", "qwen")
+    subject = Subject(INFERENCESET_KIND, "n", "qwen")
     known = {"namespace": "n", "name": name, "uid": name, "address": address, "subject": subject}
     return Target(**known | fields)

@@ -2,8 +2,8 @@
 
 from reporter.catalogue.resources import PODS
 from reporter.daemon.scraping import Finder
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.metrics.scraping.test_targets import model_pod
 from tests.unit.probes.building import snapshot_of
 
@@ -21,7 +21,7 @@ class Cluster:
 async def test_pods_that_did_not_change_are_not_sought_again():
     """Most changes of a cluster are not of its pods, whose table is then the same."""
     cluster = Cluster(model_pod())
-    finder = Finder(cluster, EvaluationSettings())
+    finder = Finder(cluster, FullEvaluationSettings())
     assert [target.name for target in await finder.find()] == ["qwen-0"]
     assert await finder.find() is None
     cluster.now = snapshot_of()
@@ -34,7 +34,7 @@ async def test_unknown_pods_are_sought_again():
     known = cluster.now
     unknown = {PODS: ResourceState(Served.UNKNOWN)}
     cluster.now = Snapshot(tables=known.tables, states=unknown)
-    finder = Finder(cluster, EvaluationSettings())
+    finder = Finder(cluster, FullEvaluationSettings())
     assert await finder.find() is None
     cluster.now = known
     assert len(await finder.find()) == 1

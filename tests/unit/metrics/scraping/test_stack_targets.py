@@ -2,13 +2,12 @@
 
 import pytest
 
-from reporter.catalogue.scraped import SCRAPED
 from reporter.metrics.looks.target import ContainerRun
 from reporter.metrics.scraping.targets import find_targets
-from reporter.model.stack import Stack
 from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import SCRAPED, Stack
 from tests.unit.metrics.scraping.test_targets import found, model_pod
 from tests.unit.probes.building import DELETING, SINCE, SINCE_AT, pod, snapshot_of
 
@@ -39,7 +38,7 @@ def stack_pod(row, *patches, port_name="metrics"):
 
 
 def found_with(stacks, *documents):
-    return find_targets(snapshot_of(*documents), EvaluationSettings(stacks=stacks))
+    return find_targets(snapshot_of(*documents), FullEvaluationSettings(stacks=stacks))
 
 
 def container(row, **changes):

@@ -8,8 +8,9 @@ from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.target import ContainerRun, Target
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.subject import Subject
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import CREATED_AT, DELETING, SINCE, SINCE_AT, pod, snapshot_of
 
 KEY = "inferenceset.kaito.sh/created-by"
@@ -28,7 +29,7 @@ def model_pod(*patches, name="qwen-0", ready=True):
 
 
 def found(*documents, selector=KEY):
-    return find_targets(snapshot_of(*documents), EvaluationSettings(scrape_selector=selector))
+    return find_targets(snapshot_of(*documents), FullEvaluationSettings(scrape_selector=selector))
 
 
 def labels(**more):
@@ -43,7 +44,7 @@ def test_what_a_target_carries():
             name="qwen-0",
             uid="uid-qwen-0",
             address="10.0.0.7",
-            subject=Subject.of_inferenceset("models", "qwen"),
+            subject=Subject(INFERENCESET_KIND, "models", "qwen"),
             node="gpu-1",
             created=CREATED_AT,
             ready=True,
@@ -134,4 +135,4 @@ def test_other_stacks_have_labels_of_their_own():
 def test_unknown_pods_are_not_no_pods():
     """While the API server is away, what was followed is followed on."""
     unknown = Snapshot(states={PODS: ResourceState(Served.UNKNOWN)})
-    assert find_targets(unknown, EvaluationSettings()) is None
+    assert find_targets(unknown, FullEvaluationSettings()) is None

@@ -2,12 +2,12 @@
 
 import pytest
 
-from reporter.catalogue.resources import subjects_of
-from reporter.model.stack import Stack
 from reporter.probes.cluster import evaluate_cluster
 from reporter.setting_types import StackMode
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
+from tests.tables import Stack, subjects_of
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     ALL_CRDS,
     deployment,
@@ -18,8 +18,8 @@ from tests.unit.probes.building import (
 
 CONTROLLERS = [
     each
-    for each in components(EvaluationSettings(stacks=dict.fromkeys(Stack, "on")))
-    if each.stack is not None
+    for each in components(FullEvaluationSettings(stacks=dict.fromkeys(Stack, "on")))
+    if each.stack
 ]
 EXPECTED = [each for each in CONTROLLERS if not each.optional]
 OPTIONAL = [each for each in CONTROLLERS if each.optional]
@@ -32,9 +32,9 @@ def ids(component):
 
 def look(component, mode, *docs, served=ALL_CRDS, **settings):
     """What is said of a cluster whose other components are healthy."""
-    chosen = EvaluationSettings(stacks={component.stack: mode}, **settings)
+    chosen = FullEvaluationSettings(stacks={component.stack: mode}, **settings)
     rest = healthy_cluster(component.deployment)
-    return evaluate_cluster(snapshot_of(*rest, *docs, served=served), chosen)
+    return evaluate_cluster(scope(snapshot_of(*rest, *docs, served=served), chosen))
 
 
 def told(component, evaluation):
@@ -73,7 +73,7 @@ def test_not_missed_while_its_stack_is_auto(component):
 @pytest.mark.parametrize("mode", LOOKED_AT)
 @pytest.mark.parametrize("component", OPTIONAL, ids=ids)
 def test_what_a_stack_can_do_without_is_never_missed(component, mode):
-    own = [doc for each in EXPECTED if each.stack is component.stack for doc in place(each)]
+    own = [doc for each in EXPECTED if each.stack == component.stack for doc in place(each)]
     evaluation = look(component, mode, *own)
     assert evaluation.findings == ()
     assert evaluation.ready
@@ -106,7 +106,7 @@ def test_an_empty_name_switches_it_off_in_any_mode(component):
 
 def empty(component) -> dict[str, str]:
     """The setting that has the component's name, emptied."""
-    fields = EvaluationSettings.model_fields
+    fields = FullEvaluationSettings.model_fields
     (name,) = (key for key, each in fields.items() if each.default == component.deployment)
     return {name: ""}
 
@@ -126,7 +126,7 @@ def test_crds_are_missed_only_while_the_stack_is_on(stack):
 @pytest.mark.parametrize("served", subjects_of(Stack.KTHENA), ids=str)
 def test_a_kind_that_has_moved_is_not_missed_in_its_other_group(served):
     """Either group will do, for what is missing and for what is ready."""
-    (own,) = (each for each in EXPECTED if each.stack is Stack.KTHENA)
+    (own,) = (each for each in EXPECTED if each.stack == Stack.KTHENA)
     others = {each.crd_name for each in subjects_of(Stack.KTHENA)} - {served.crd_name}
     evaluation = look(own, StackMode.ON, *place(own), served=ALL_CRDS - others)
     assert evaluation.findings == ()

@@ -5,15 +5,15 @@ import dataclasses
 import pytest
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
-from reporter.catalogue.suppression import SUPPRESSION
-from reporter.model.stack import Stack
 from reporter.probes.cluster.crds import probe_crds, required_crds
 from reporter.setting_types import StackMode
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import SUPPRESSION, Stack
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import ALL_CRDS, snapshot_of
 
-DEFAULTS = EvaluationSettings()
+DEFAULTS = FullEvaluationSettings()
 
 REQUIRED = {
     "gateways.gateway.networking.k8s.io": {"istiod_deployment": ""},
@@ -30,7 +30,7 @@ REQUIRED = {
 
 
 def missing(served, settings=DEFAULTS):
-    return list(probe_crds(snapshot_of(served=served), settings))
+    return list(probe_crds(scope(snapshot_of(served=served), settings)))
 
 
 def test_the_required_crds():
@@ -53,7 +53,7 @@ def test_a_required_crd_that_is_not_served(name):
 @pytest.mark.parametrize("name", REQUIRED)
 def test_a_crd_of_a_component_that_is_switched_off(name):
     """What a set did not ask for is not missed."""
-    assert missing(ALL_CRDS - {name}, EvaluationSettings(**REQUIRED[name])) == []
+    assert missing(ALL_CRDS - {name}, FullEvaluationSettings(**REQUIRED[name])) == []
 
 
 def test_each_missing_crd_has_a_finding_of_its_own():
@@ -88,7 +88,7 @@ def test_a_group_whose_discovery_failed_is_no_evidence():
     snapshot = dataclasses.replace(
         snapshot_of(), discovery=Discovery(frozenset(), frozenset({"kaito.sh", "keda.sh"}))
     )
-    groups = {each.related.name.partition(".")[2] for each in probe_crds(snapshot, DEFAULTS)}
+    groups = {each.related.name.partition(".")[2] for each in probe_crds(scope(snapshot, DEFAULTS))}
     assert "gateway.networking.k8s.io" in groups
     assert not groups & {"kaito.sh", "keda.sh"}
 
@@ -96,5 +96,5 @@ def test_a_group_whose_discovery_failed_is_no_evidence():
 def test_every_row_of_the_suppression_table_can_fire():
     """A row for a CRD that is never missed would be dead."""
     rows = {row.crd for row in SUPPRESSION if row.upstream == CLUSTER_CRD_MISSING}
-    every = EvaluationSettings(stacks=dict.fromkeys(Stack, StackMode.ON))
+    every = FullEvaluationSettings(stacks=dict.fromkeys(Stack, StackMode.ON))
     assert rows <= {each.name for each in required_crds(every)}

@@ -4,8 +4,9 @@ import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.probes.cluster.deployments import probe_component
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
+from tests.unit.probes.asking import component_scope
 from tests.unit.probes.building import (
     CREATED_AT,
     FORBIDDEN,
@@ -19,7 +20,7 @@ from tests.unit.probes.building import (
     waiting,
 )
 
-DEFAULTS = EvaluationSettings()
+DEFAULTS = FullEvaluationSettings()
 
 REASONS = {
     "istiod": ("clusterIstioControlPlaneNotReady", True),
@@ -38,7 +39,7 @@ def probe(*docs, settings=DEFAULTS, **options):
     return [
         finding
         for component in components(settings)
-        for finding in probe_component(snapshot, component)
+        for finding in probe_component(component_scope(snapshot, settings, component))
     ]
 
 
@@ -155,7 +156,7 @@ def test_a_candidate_that_is_no_namespace_needs_no_look():
 
 def test_missing_names_all_places_where_it_was_looked_for():
     """The involved Namespace is the first candidate where none of them exists."""
-    settings = EvaluationSettings(kaito_namespace=("a", "b"))
+    settings = FullEvaluationSettings(kaito_namespace=("a", "b"))
     finding = only(*healthy_cluster("kaito-workspace"), settings=settings)
     assert str(finding.involved) == "Namespace a"
     assert finding.message == "Deployment a/kaito-workspace is down: missing (looked in a, b)"
@@ -189,12 +190,14 @@ def test_a_component_that_is_switched_off_is_not_missed(name):
     """An empty name or no namespace switches a component off."""
     docs = healthy_cluster(name)
     assert probe(*docs) != []
-    assert probe(*docs, settings=EvaluationSettings(**SWITCHES[name])) == []
+    assert probe(*docs, settings=FullEvaluationSettings(**SWITCHES[name])) == []
 
 
 def test_without_api_keys_their_operator_is_not_missed():
     """A cluster with Azure authentication alone has neither of the two."""
-    settings = EvaluationSettings(gateway_auth_deployment="", azure_authz_deployment="azure-authz")
+    settings = FullEvaluationSettings(
+        gateway_auth_deployment="", azure_authz_deployment="azure-authz"
+    )
     docs = healthy_cluster("apikey-operator", "apikey-authz")
     finding = only(*docs, settings=settings)
     assert (finding.related.name, finding.governs) == ("azure-authz", False)
@@ -203,7 +206,7 @@ def test_without_api_keys_their_operator_is_not_missed():
 
 def test_azure_authz_in_a_namespace_of_its_own():
     """The namespace of azure-authz can differ from that of the API keys."""
-    settings = EvaluationSettings(
+    settings = FullEvaluationSettings(
         azure_authz_deployment="azure-authz", azure_authz_namespace=("azure",)
     )
     docs = healthy_cluster()
@@ -214,7 +217,7 @@ def test_azure_authz_in_a_namespace_of_its_own():
 
 def test_the_node_provisioner_is_judged_when_it_is_named():
     """It governs, as nodes are its doing; without a name there is nothing to judge."""
-    settings = EvaluationSettings(
+    settings = FullEvaluationSettings(
         node_provisioner_name="karpenter", node_provisioner_namespace=("karpenter",)
     )
     finding = only(*healthy_cluster(), settings=settings)

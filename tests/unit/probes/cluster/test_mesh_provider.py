@@ -4,7 +4,8 @@ import pytest
 
 from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS
 from reporter.probes.cluster.mesh_provider import probe_mesh_provider
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     DELETING,
     FORBIDDEN,
@@ -15,7 +16,7 @@ from tests.unit.probes.building import (
     snapshot_of,
 )
 
-DEFAULTS = EvaluationSettings()
+DEFAULTS = FullEvaluationSettings()
 
 
 def mesh(text, name="istio"):
@@ -35,7 +36,7 @@ UNDEFINED = mesh("accessLogFile: /dev/stdout")
 
 def probe(*docs, settings=DEFAULTS, **options):
     base = [*healthy_cluster(), namespace("my-models", managed=True)]
-    return list(probe_mesh_provider(snapshot_of(*base, *docs, **options), settings))
+    return list(probe_mesh_provider(scope(snapshot_of(*base, *docs, **options), settings)))
 
 
 def test_policies_without_their_provider():
@@ -74,5 +75,5 @@ def test_unknown(resource):
 
 def test_switched_off():
     """Without API keys their provider is not missed."""
-    settings = EvaluationSettings(gateway_auth_deployment="")
+    settings = FullEvaluationSettings(gateway_auth_deployment="")
     assert probe(UNDEFINED, policy(), settings=settings) == []

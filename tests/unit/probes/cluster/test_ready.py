@@ -6,7 +6,8 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import KnownSubject
 from reporter.model.subject import CLUSTER
 from reporter.probes.cluster import evaluate_cluster
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     ALL_CRDS,
     FORBIDDEN,
@@ -17,11 +18,11 @@ from tests.unit.probes.building import (
     snapshot_of,
 )
 
-DEFAULTS = EvaluationSettings()
+DEFAULTS = FullEvaluationSettings()
 
 
 def evaluate(*docs, settings=DEFAULTS, **options):
-    return evaluate_cluster(snapshot_of(*docs, **options), settings)
+    return evaluate_cluster(scope(snapshot_of(*docs, **options), settings))
 
 
 def test_a_healthy_cluster_is_ready():
@@ -36,7 +37,7 @@ def test_a_healthy_cluster_is_ready():
 
 def test_the_release_namespace_is_a_setting():
     """Its Event belongs where the umbrella chart was installed."""
-    settings = EvaluationSettings(release_namespace="keda")
+    settings = FullEvaluationSettings(release_namespace="keda")
     (ready,) = evaluate(*healthy_cluster(), settings=settings).ready
     assert (str(ready.involved), ready.involved.uid) == ("Namespace keda", "uid-keda")
 
@@ -63,7 +64,7 @@ def test_not_ready_while_something_is_unknown():
 def test_not_ready_without_a_required_crd():
     """Every required CRD is served; one of a component that is off need not be."""
     served = ALL_CRDS - {"apikeys.kaito.sh"}
-    off = EvaluationSettings(gateway_auth_deployment="")
+    off = FullEvaluationSettings(gateway_auth_deployment="")
     assert evaluate(*healthy_cluster(), served=served).ready == ()
     assert evaluate(*healthy_cluster(), served=served, settings=off).ready != ()
 
@@ -82,7 +83,7 @@ def test_ready_during_a_rollout():
 
 def test_a_cluster_where_all_is_off_is_never_ready():
     """There is nothing that could be seen to work."""
-    settings = EvaluationSettings(
+    settings = FullEvaluationSettings(
         istiod_deployment="", kaito_deployment="", keda_namespace=(), bbr_deployment="",
         keda_scaler_deployment="", gateway_auth_deployment="",
     )  # fmt: skip

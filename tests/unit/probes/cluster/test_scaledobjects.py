@@ -2,9 +2,11 @@
 
 import pytest
 
-from reporter.catalogue.resources import INFERENCESETS, SCALEDOBJECTS
-from reporter.settings import EvaluationSettings
+from reporter.catalogue.resources import SCALEDOBJECTS
 from reporter.stacks.kaito.probes.scaledobjects import probe_scaled_objects
+from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -18,7 +20,7 @@ from tests.unit.probes.building import (
     snapshot_of,
 )
 
-DEFAULTS = EvaluationSettings()
+DEFAULTS = FullEvaluationSettings()
 REJECTED = condition("Ready", "False", "ScaledObjectCheckFailed", "failed to ensure HPA")
 READY = condition("Ready", "True", "ScaledObjectReady")
 SET = document("InferenceSet", "qwen", "my-models", {"spec": {"replicas": 1}})
@@ -30,7 +32,7 @@ def scaled(*conditions, name="qwen"):
 
 def probe(*docs, settings=DEFAULTS, **options):
     base = [*healthy_cluster(), namespace("my-models", managed=True)]
-    return list(probe_scaled_objects(snapshot_of(*base, *docs, **options), settings))
+    return list(probe_scaled_objects(scope(snapshot_of(*base, *docs, **options), settings)))
 
 
 def test_rejected():
@@ -78,5 +80,5 @@ def test_unknown(resource):
 
 def test_switched_off():
     """Without the scaler its ScaledObjects are nobody's."""
-    settings = EvaluationSettings(keda_scaler_deployment="")
+    settings = FullEvaluationSettings(keda_scaler_deployment="")
     assert probe(SET, scaled(REJECTED), settings=settings) == []

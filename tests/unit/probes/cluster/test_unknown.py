@@ -2,8 +2,9 @@
 
 from reporter.catalogue.resources import GATEWAYS, NODES, PODS
 from reporter.probes.cluster.unknown import probe_unknown_resources
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import NOT_READ, ResourceState, Served
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     NOT_IN_DUMP,
     at,
@@ -11,7 +12,7 @@ from tests.unit.probes.building import (
     snapshot_of,
 )
 
-DEFAULTS = EvaluationSettings()
+DEFAULTS = FullEvaluationSettings()
 FORBIDDEN = ResourceState(
     Served.UNKNOWN, cause="forbidden", permission="list, watch on pods", since=at(-300)
 )
@@ -19,14 +20,16 @@ UNREACHABLE = ResourceState(Served.UNKNOWN, cause="unreachable", since=at(-150))
 
 
 def probe(unknown):
-    return list(probe_unknown_resources(snapshot_of(*healthy_cluster(), unknown=unknown), DEFAULTS))
+    return list(
+        probe_unknown_resources(scope(snapshot_of(*healthy_cluster(), unknown=unknown), DEFAULTS))
+    )
 
 
 def test_nothing_is_unknown():
     """A cluster that can be read, with kinds that are not installed, raises nothing."""
     absent = snapshot_of(*healthy_cluster(), served=frozenset())
     assert probe({}) == []
-    assert list(probe_unknown_resources(absent, DEFAULTS)) == []
+    assert list(probe_unknown_resources(scope(absent, DEFAULTS))) == []
 
 
 def test_a_forbidden_resource_names_the_permission():

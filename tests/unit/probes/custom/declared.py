@@ -2,7 +2,7 @@
 
 from reporter.evaluation import evaluate
 from reporter.model.finding import Finding
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import ALL_CRDS, document, snapshot_of
 
 WIDGETS = {"group": "example.com", "version": "v1", "plural": "widgets", "kind": "Widget"}
@@ -12,14 +12,14 @@ GRIDS = {
 CRDS = ALL_CRDS | {"widgets.example.com", "grids.example.com"}
 
 
-def settings_of(*components: dict, **settings) -> EvaluationSettings:
+def settings_of(*components: dict, **settings) -> FullEvaluationSettings:
     """Settings with these declarations."""
-    return EvaluationSettings(custom_components=list(components), **settings)
+    return FullEvaluationSettings(custom_components=list(components), **settings)
 
 
-def snapshot(settings: EvaluationSettings, *docs: dict, served=CRDS, **options):
+def snapshot(settings: FullEvaluationSettings, *docs: dict, served=CRDS, **options):
     """A snapshot in which what is declared is read."""
-    declared = settings.catalogue.resources[len(EvaluationSettings().catalogue.resources) :]
+    declared = settings.catalogue.resources[len(FullEvaluationSettings().catalogue.resources) :]
     return snapshot_of(*docs, declared=declared, served=served, **options)
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from reporter.catalogue.resources import APIKEYS
-from reporter.probes.harness import evaluate_harness
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_harness
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -28,7 +28,7 @@ def key(*patches, phase=None, conditions=()):
 
 def probe(*docs, **options):
     snapshot = snapshot_of(namespace("my-models", managed=True), *docs, **options)
-    evaluation = evaluate_harness(snapshot, EvaluationSettings())
+    evaluation = evaluate_harness(snapshot, FullEvaluationSettings())
     return [each for each in evaluation.findings if each.reason == REASON]
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from reporter.catalogue.resources import CONFIGMAPS, NAMESPACES, SERVICES
-from reporter.probes.harness import evaluate_harness
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_harness
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -22,7 +22,7 @@ HOST = "apikey-authz.llm-gateway-auth"
 def probe(*docs, settings=None, **options):
     base = [namespace("my-models", managed=True), namespace("llm-gateway-auth")]
     snapshot = snapshot_of(*base, *docs, **options)
-    evaluation = evaluate_harness(snapshot, settings or EvaluationSettings())
+    evaluation = evaluate_harness(snapshot, settings or FullEvaluationSettings())
     return [each for each in evaluation.findings if each.reason == REASON]
 
 
@@ -86,7 +86,7 @@ class TestPolicies:
 
     def test_missing_cluster_wide_without_gateway_authentication(self):
         """Where the cluster reason is switched off the namespace tells it."""
-        settings = EvaluationSettings(gateway_auth_deployment="")
+        settings = FullEvaluationSettings(gateway_auth_deployment="")
         assert len(probe(policy("apikey-ext-authz"), mesh("a"), settings=settings)) == 1
 
     @pytest.mark.parametrize(

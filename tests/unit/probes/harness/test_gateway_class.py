@@ -3,9 +3,9 @@
 import pytest
 
 from reporter.catalogue.resources import GATEWAYCLASSES, GATEWAYS
-from reporter.probes.harness import evaluate_harness
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import ResourceState, Served
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_harness
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -28,7 +28,7 @@ HEALTHY = healthy_harness("my-models")
 
 
 def probe(docs, **options):
-    evaluation = evaluate_harness(snapshot_of(*docs, **options), EvaluationSettings())
+    evaluation = evaluate_harness(snapshot_of(*docs, **options), FullEvaluationSettings())
     return [each for each in evaluation.findings if each.reason == REASON]
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
-from reporter.probes.harness import evaluate_harness
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_harness
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -30,7 +30,7 @@ NOT_READY_POD = {"status": {"conditions": [condition("Ready", "False")]}}
 
 
 def probe(docs, **options):
-    evaluation = evaluate_harness(snapshot_of(*docs, **options), EvaluationSettings())
+    evaluation = evaluate_harness(snapshot_of(*docs, **options), FullEvaluationSettings())
     return [each for each in evaluation.findings if each.reason == REASON]
 
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue.resources import GATEWAYS
-from reporter.probes.harness import evaluate_harness
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_harness
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -30,7 +30,9 @@ ADDRESS_PENDING = condition(
 
 
 def probe(docs, settings=None, **options):
-    evaluation = evaluate_harness(snapshot_of(*docs, **options), settings or EvaluationSettings())
+    evaluation = evaluate_harness(
+        snapshot_of(*docs, **options), settings or FullEvaluationSettings()
+    )
     return [each for each in evaluation.findings if each.reason == REASON]
 
 
@@ -57,7 +59,7 @@ def test_a_pending_address_has_a_budget():
     (finding,) = probe(gateway(ADDRESS_PENDING))
     assert (finding.cause, finding.transition) == ("address pending", SINCE_AT)
     assert finding.budget == timedelta(seconds=300)
-    settings = EvaluationSettings(load_balancer_budget_seconds=20)
+    settings = FullEvaluationSettings(load_balancer_budget_seconds=20)
     (finding,) = probe(gateway(ADDRESS_PENDING), settings)
     assert finding.budget == timedelta(seconds=20)
 

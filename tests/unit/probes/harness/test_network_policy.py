@@ -5,11 +5,11 @@ import dataclasses
 import pytest
 
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, DEPLOYMENTS, NAMESPACES
-from reporter.probes.harness import evaluate_harness
 from reporter.probes.harness.network_policy import probe_network_policy
 from reporter.resolution import Memory, resolve
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.namespaces import managed_namespaces
+from tests.unit.probes.asking import evaluate_harness, namespace_scope
 from tests.unit.probes.building import (
     ALL_CRDS,
     CREATED_AT,
@@ -43,7 +43,7 @@ def policy(*names, patch=None, name="inference-pods-ingress", sources=()):
 
 def probe(*docs, settings=None, **options):
     snapshot = snapshot_of(*docs, **options)
-    evaluation = evaluate_harness(snapshot, settings or EvaluationSettings())
+    evaluation = evaluate_harness(snapshot, settings or FullEvaluationSettings())
     return [each for each in evaluation.findings if each.reason == REASON]
 
 
@@ -62,7 +62,7 @@ def test_the_scaler_is_shut_out():
     """Scaling needs the scaler's namespace, wherever the scaler was found."""
     (finding,) = probe(*BASE, policy("other"))
     assert finding.message.endswith("does not admit namespace keda, where keda-kaito-scaler runs")
-    settings = EvaluationSettings(keda_scaler_namespace=("other",))
+    settings = FullEvaluationSettings(keda_scaler_namespace=("other",))
     moved = deployment("other", "keda-kaito-scaler")
     assert probe(*BASE, moved, policy("other"), settings=settings) == []
 
@@ -121,7 +121,7 @@ def test_silent(name):
 
 def test_the_ignored_names_are_a_setting():
     """Without exemptions the chart's defaults are told as well."""
-    settings = EvaluationSettings(network_policy_ignored_namespaces=())
+    settings = FullEvaluationSettings(network_policy_ignored_namespaces=())
     (finding,) = probe(*BASE, policy(*CHART), settings=settings)
     assert finding.message.endswith("exist: kaito-system, kube-system, monitoring")
 
@@ -139,20 +139,25 @@ def test_unknown():
     snapshot = snapshot_of(*BASE, doc)
     (workload,) = managed_namespaces(snapshot)
     blind = dataclasses.replace(snapshot, states={**snapshot.states, NAMESPACES: FORBIDDEN})
-    assert list(probe_network_policy(snapshot, EvaluationSettings(), workload)) != []
-    assert list(probe_network_policy(blind, EvaluationSettings(), workload)) == []
+    assert (
+        list(probe_network_policy(namespace_scope(snapshot, FullEvaluationSettings(), workload)))
+        != []
+    )
+    assert (
+        list(probe_network_policy(namespace_scope(blind, FullEvaluationSettings(), workload))) == []
+    )
     assert probe(*BASE, policy("other"), unknown={DEPLOYMENTS: FORBIDDEN}) == []
 
 
 def test_scaler_switched_off():
     """Without the scaler nobody needs to be admitted."""
-    settings = EvaluationSettings(keda_scaler_deployment="")
+    settings = FullEvaluationSettings(keda_scaler_deployment="")
     assert probe(*BASE, policy("other"), settings=settings) == []
 
 
 def test_a_scaler_that_cannot_be_read_any_more_has_not_been_admitted():
     """What fires goes on, marked stale, until the Deployments can be read again (design 3)."""
-    settings, memory, told = EvaluationSettings(), Memory(), []
+    settings, memory, told = FullEvaluationSettings(), Memory(), []
     for seconds, unknown in ((0, {}), (100, {}), (400, {DEPLOYMENTS: FORBIDDEN})):
         snapshot = snapshot_of(*BASE, policy("other"), unknown=unknown)
         evaluation = evaluate_harness(snapshot, settings)

@@ -5,8 +5,8 @@ import pytest
 from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, NAMESPACES, PODS
 from reporter.model.finding import KnownSubject
 from reporter.model.subject import Subject
-from reporter.probes.harness import evaluate_harness
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_harness
 from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
@@ -22,7 +22,7 @@ HEALTHY = healthy_harness("my-models")
 
 
 def evaluate(docs, **options):
-    return evaluate_harness(snapshot_of(*docs, **options), EvaluationSettings())
+    return evaluate_harness(snapshot_of(*docs, **options), FullEvaluationSettings())
 
 
 def test_a_healthy_harness_is_ready():

@@ -12,7 +12,8 @@ from reporter.metrics.looks.target import ContainerRun, Target
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.probes.runtime.judge import judge, longest_window
-from reporter.settings import EvaluationSettings
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 START = Instant(NOON, timedelta(days=3))
@@ -36,7 +37,7 @@ GAUGES = {
 FROZEN = dict.fromkeys(PER_SECOND, 0)
 TARGET = Target(
     namespace="demo", name="p-0", uid="a", address="10.0.0.1", node="gpu-1",
-    subject=Subject.of_inferenceset("demo", "qwen"),
+    subject=Subject(INFERENCESET_KIND, "demo", "qwen"),
     created=NOON - timedelta(days=1), ready=True, ready_since=NOON - timedelta(days=1),
     containers=(ContainerRun("main", 0, NOON - timedelta(days=1)),),
 )  # fmt: skip
@@ -99,7 +100,7 @@ class Scraped:
     """A pod and what was judged of it."""
 
     def __init__(self, *, period: float = 15, **settings) -> None:
-        self.settings = EvaluationSettings(scrape_interval_seconds=int(period), **settings)
+        self.settings = FullEvaluationSettings(scrape_interval_seconds=int(period), **settings)
         self.period = period
         self.history = History(seconds(period))
         self.verdict: Verdict | None = None

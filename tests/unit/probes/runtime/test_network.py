@@ -15,7 +15,8 @@ from reporter.probes.runtime.network import (
     unproven,
     without_failing,
 )
-from reporter.settings import EvaluationSettings
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import snapshot_of
 from tests.unit.probes.runtime.scraped import LOADING, TARGET, Scraped, serving
 
@@ -27,7 +28,7 @@ def samples(*pods, turns=None):
     found = {}
     for name, inferenceset, node, page in pods:
         pod = Scraped()
-        subject = Subject.of_inferenceset("demo", inferenceset)
+        subject = Subject(INFERENCESET_KIND, "demo", inferenceset)
 
         def look(at, page=page, name=name, subject=subject, node=node):
             told = page(at) if callable(page) else page
@@ -70,7 +71,7 @@ WELL = ("p-3", "c", "n3", serving(0))
 def test_when_it_is_us(pods, blind):
     seen = samples(*pods)
     assert bool(nothing_reached(seen)) == blind
-    findings = list(probe_network(seen, snapshot_of(), EvaluationSettings()))
+    findings = list(probe_network(seen, snapshot_of(), FullEvaluationSettings()))
     assert [(each.reason, each.subject) for each in findings] == (
         [(CLUSTER_STATUS_UNKNOWN, CLUSTER)] if blind else []
     )
@@ -88,7 +89,7 @@ def test_a_pod_that_is_asked_no_more_proves_nothing(last, blind):
 def test_the_failure_that_most_have_is_named():
     """One pod that fails in another way each time changes no message."""
     other = ("p-0", "a", "n1", {"failure": Failure.REFUSED})
-    (finding,) = probe_network(samples(other, *APART[1:]), snapshot_of(), EvaluationSettings())
+    (finding,) = probe_network(samples(other, *APART[1:]), snapshot_of(), FullEvaluationSettings())
     assert "(timeout)" in finding.message
     assert finding.cause == "metrics of all pods: timeout"
 

@@ -7,6 +7,7 @@ import pytest
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.look import Counter, Latency
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.runtime.faults import FAULTS, SLOW, late
 from tests.unit.probes.runtime.scraped import FROZEN, PER_SECOND, Scraped, engine, serving
 
@@ -238,12 +239,16 @@ def test_thresholds(reason, thresholds, page, when):
 @pytest.mark.parametrize("option", ["runtime_window", "grace"])
 def test_windows(reason, option):
     """The window of a reason is its grace, whichever way it is set."""
-    pod = Scraped(**{option: {reason: 200}})
+    pod = Scraped(**{option: {FullEvaluationSettings.metrics_name(reason): 200}})
     assert pod.first(reason, FAULTS[reason].page) == 210
 
 
 @pytest.mark.parametrize(
-    "setting", [{"weight_download_window_seconds": 200}, {"grace": {t.DOWNLOAD_SLOW: 200}}]
+    "setting",
+    [
+        {"weight_download_window_seconds": 200},
+        {"grace": {FullEvaluationSettings.metrics_name(t.DOWNLOAD_SLOW): 200}},
+    ],
 )
 def test_window_of_a_slow_download(setting):
     assert Scraped(**setting).first(t.DOWNLOAD_SLOW, SLOW.page) == 210
@@ -274,7 +279,10 @@ def test_the_global_grace_is_no_window(grace):
 def test_switching_off(setting, judged):
     """What is off is neither found nor undecided."""
     for reason, fault in FAULTS.items():
-        pod = Scraped(runtime_reasons=setting)
+        named = setting
+        if not isinstance(setting, str):
+            named = tuple(map(FullEvaluationSettings.metrics_name, setting))
+        pod = Scraped(runtime_reasons=named)
         pod.watch(fault.page, fault.window)
         assert (reason in pod.verdict.faults) == (reason in judged)
         assert {*pod.verdict.faults, *pod.verdict.doubts} <= judged | DOWNLOAD_RULES.keys()

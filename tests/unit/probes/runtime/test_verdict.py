@@ -12,7 +12,8 @@ from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Lat
 from reporter.metrics.looks.scrape import Failure
 from reporter.metrics.looks.target import ContainerRun
 from reporter.probes.runtime.judge import judge, objectives
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import of_inferencesets
 from tests.unit.probes.runtime.faults import FAULTS
 from tests.unit.probes.runtime.scraped import (
     LOADING,
@@ -97,10 +98,10 @@ def test_since_is_the_left_edge_of_the_window():
 
 
 def test_histograms_without_an_objective_are_not_kept():
-    assert objectives(EvaluationSettings()) == {Latency.TTFT: 10}
-    settings = EvaluationSettings(runtime_threshold=["ttft-seconds=0", "e2e-seconds=3"])
+    assert objectives(FullEvaluationSettings()) == {Latency.TTFT: 10}
+    settings = FullEvaluationSettings(runtime_threshold=["ttft-seconds=0", "e2e-seconds=3"])
     assert objectives(settings) == {Latency.E2E: 3}
-    assert not objectives(EvaluationSettings(runtime_reasons="off"))
+    assert not objectives(FullEvaluationSettings(runtime_reasons="off"))
 
 
 maybe_number = st.none() | st.sampled_from([-1.0, 0.0, 0.5, 1.0, 7.0, 20e6, 1e15])
@@ -134,9 +135,9 @@ pages = st.fixed_dictionaries({
     "engines": st.dictionaries(st.sampled_from("01"), engine_looks), "pod": engine_looks,
 })  # fmt: skip
 failures = st.fixed_dictionaries({"target": targets, "failure": st.sampled_from(Failure)})
-QUICK = EvaluationSettings(
-    runtime_window=dict.fromkeys(t.RUNTIME_NAMES, 30),
-    grace={t.DOWNLOAD_STALLED: 30},
+QUICK = FullEvaluationSettings(
+    runtime_window=dict.fromkeys(of_inferencesets.RUNTIME_NAMES, 30),
+    grace={of_inferencesets.DOWNLOAD_STALLED: 30},
     weight_download_window_seconds=30,
     runtime_threshold=["stalled-without-demand-seconds=45", "itl-seconds=1", "e2e-seconds=1"],
 )

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from reporter.catalogue.built_in import BUILT_IN
 from reporter.catalogue.resources import EVENTS
 from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
@@ -16,11 +15,12 @@ from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.resolution import Memory
 from reporter.resolution.records import records_of
 from reporter.resolution.recovery import take_up
-from reporter.settings import EvaluationSettings
 from reporter.sinks.events.plan import Purpose, plan_events
 from reporter.sinks.events.render import finding_event
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from reporter.stacks import BUILT_IN
+from reporter.stacks.settings import FullEvaluationSettings
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 STORE = {
@@ -28,8 +28,8 @@ STORE = {
     "layer": "cluster",
     "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["vectors"]},
 }
-DECLARING = EvaluationSettings(custom_components=[STORE])
-PLAIN = EvaluationSettings()
+DECLARING = FullEvaluationSettings(custom_components=[STORE])
+PLAIN = FullEvaluationSettings()
 NOTHING = Evaluation((), (), ())
 
 

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.catalogue.reasons import BY_NAME, MODEL_EPP, MODEL_READY
 from reporter.model.finding import FindingKey
 from reporter.model.report import ReadySubject
-from reporter.model.subject import Layer, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, Layer, ObjectRef, Subject
 from reporter.sinks.events.naming import event_name, label_value, ready_name
+from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from tests.tables import BY_NAME
 
 SINCE = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
@@ -19,9 +21,9 @@ LABEL = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 
 names = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?", fullmatch=True)
 subjects = st.one_of(
-    st.just(Subject(SubjectKind.CLUSTER)),
+    st.just(Subject(CLUSTER_KIND)),
     st.builds(Subject.of_namespace, names),
-    st.builds(Subject.of_inferenceset, names, names),
+    st.builds(Subject, st.just(INFERENCESET_KIND), names, names),
 )
 involved = st.builds(ObjectRef, st.just("v1"), st.just("Namespace"), st.just(""), names)
 keys = st.builds(FindingKey, st.sampled_from(sorted(BY_NAME)), subjects, involved)
@@ -60,7 +62,7 @@ def test_weak_point_7_names_do_not_collide(one, other):
     space = ObjectRef("v1", "Namespace", "", "x")
 
     def name(subject):
-        return event_name(FindingKey(MODEL_EPP, Subject.of_inferenceset(*subject), space), SINCE)
+        return event_name(FindingKey(MODEL_EPP, Subject(INFERENCESET_KIND, *subject), space), SINCE)
 
     assert name(one) != name(other)
 
@@ -68,7 +70,7 @@ def test_weak_point_7_names_do_not_collide(one, other):
 def test_a_recurrence_has_a_name_of_its_own():
     """Weak point 8: a second incident is a new object."""
     space = ObjectRef("v1", "Namespace", "", "x")
-    key = FindingKey(MODEL_EPP, Subject.of_inferenceset("x", "m"), space)
+    key = FindingKey(MODEL_EPP, Subject(INFERENCESET_KIND, "x", "m"), space)
     later = SINCE + timedelta(microseconds=1)
     assert event_name(key, SINCE) != event_name(key, later)
 
@@ -78,7 +80,7 @@ def test_each_recovery_is_told_under_a_name_of_its_own():
 
     def name(episode):
         ref = ObjectRef("v1", "Namespace", "", "x")
-        subject = Subject.of_inferenceset("x", "m")
+        subject = Subject(INFERENCESET_KIND, "x", "m")
         ready = ReadySubject(
             reason=MODEL_READY,
             layer=Layer.DEPLOYMENT,

@@ -7,22 +7,24 @@ import msgspec
 import pytest
 
 from lab.sandbox.patching import merge_patch
-from reporter.catalogue.built_in import BUILT_IN
-from reporter.catalogue.reasons import BY_NAME, MODEL_EPP, MODEL_READY
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.records import record_of
-from reporter.settings import EvaluationSettings
 from reporter.sinks.events.plan import Purpose, plan_events, refresh_interval
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.events.written import Written, overlay
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import BY_NAME
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-1")
-SUBJECT = Subject.of_inferenceset("chat", "llama")
-SETTINGS = EvaluationSettings()
+SUBJECT = Subject(INFERENCESET_KIND, "chat", "llama")
+SETTINGS = FullEvaluationSettings()
 
 
 def finding(disposition=Disposition.FIRING, **changes):
@@ -154,7 +156,7 @@ def test_closing_changes_the_label_only():
 
 def test_what_is_over_goes_before_what_is_ready_before_what_fires():
     """The order in which an operator has to read it."""
-    other = finding(subject=Subject.of_inferenceset("chat", "other"))
+    other = finding(subject=Subject(INFERENCESET_KIND, "chat", "other"))
     plan = plan_events(report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, "pod")
     assert [write.purpose for write in plan.writes] == [Purpose.CLOSE, Purpose.READY, Purpose.FIRE]
 
@@ -168,7 +170,7 @@ def test_ready_is_written_once():
 
 def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
     """The report still shows them."""
-    settings = EvaluationSettings(disable_reasons=(MODEL_EPP, MODEL_READY))
+    settings = FullEvaluationSettings(disable_reasons=(MODEL_EPP, MODEL_READY))
     plan = plan_events(report(finding(), ready=(ready(due=True),)), [written(5)], settings, "pod")
     assert [write.purpose for write in plan.writes] == [Purpose.CLOSE]
 
@@ -189,7 +191,7 @@ def test_refreshes_slow_down_when_very_many_fire(count, seconds):
 
 def test_the_event_that_waits_longest_is_refreshed_first():
     """With thousands, none is passed over until it expires."""
-    many = [finding(subject=Subject.of_inferenceset("chat", f"m{n}")) for n in range(5)]
+    many = [finding(subject=Subject(INFERENCESET_KIND, "chat", f"m{n}")) for n in range(5)]
     ages = [70, 3000, 90, 100, 80]
     records = [
         stored(finding_event(each, NOW - timedelta(seconds=age), "pod"))

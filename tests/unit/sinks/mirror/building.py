@@ -4,18 +4,21 @@ from datetime import timedelta
 
 import msgspec
 
-from reporter.catalogue.built_in import BUILT_IN
-from reporter.catalogue.reasons import BY_NAME, HARNESS_GATEWAY_PROGRAMMING, MODEL_EPP, MODEL_READY
+from reporter.catalogue.reasons import HARNESS_GATEWAY_PROGRAMMING
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import record_of
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.mirror.plan import plan_mirrors
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from tests.tables import BY_NAME
 from tests.unit.probes.building import NOW, at, document, namespace, snapshot_of
 
 SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-chat")
-MODEL = Subject.of_inferenceset("chat", "llama")
+MODEL = Subject(INFERENCESET_KIND, "chat", "llama")
 HARNESS = Subject.of_namespace("chat")
 EPP = ObjectRef("apps/v1", "Deployment", "chat", "llama-epp", "uid-llama-epp")
 GATEWAY = ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "chat", "gateway", "uid-gateway")

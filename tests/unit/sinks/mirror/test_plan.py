@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.catalogue.reasons import HARNESS_READY, MODEL_EPP
-from reporter.catalogue.resources import INFERENCESETS
+from reporter.catalogue.reasons import HARNESS_READY
 from reporter.model.subject import ObjectRef
 from reporter.sinks.mirror.plan import Applied
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
+from reporter.stacks.kaito.reasons import MODEL_EPP
+from reporter.stacks.kaito.resources import INFERENCESETS
 from tests.unit.probes.building import (
     DELETING,
     FORBIDDEN,

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from reporter.catalogue.built_in import BUILT_IN
-from reporter.catalogue.reasons import BY_NAME
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
@@ -14,7 +12,10 @@ from reporter.model.report import (
     SkippedObject,
     UnknownResource,
 )
-from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from tests.tables import BY_NAME
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 KAITO = "clusterKaitoControllerNotReady"
@@ -26,7 +27,7 @@ EPP = "inferencesetEPPNotReady"
 NAMESPACE = Subject.of_namespace("team")
 
 
-def model(name, namespace="team", kind=SubjectKind.INFERENCESET):
+def model(name, namespace="team", kind=INFERENCESET_KIND):
     return Subject(kind, namespace, name)
 
 

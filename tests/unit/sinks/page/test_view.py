@@ -12,12 +12,13 @@ from reporter.model.report import (
     SkippedObject,
     UnknownResource,
 )
-from reporter.model.subject import CLUSTER, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.sinks.page import tree
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.history import History
 from reporter.sinks.page.view import About, Lost
+from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from tests.unit.sinks.page.reports import (
     EPP,
     GATEWAY,
@@ -313,7 +314,7 @@ def test_layers_from_top_to_bottom_with_a_group_for_each_stack():
         finding(KAITO),
         finding(PODS, model("bad")),
         finding(INFRA, model("hidden"), SUPPRESSED, by=(KAITO,)),
-        ready_ones=[NAMESPACE, model("well"), model("s", kind=SubjectKind.MODELSERVING)],
+        ready_ones=[NAMESPACE, model("well"), model("s", kind=MODELSERVING_KIND)],
         subjects=(model("new"), model("well")),
     )
     drawn = [

@@ -1,7 +1,7 @@
 """A chart-made InferenceSet `models/qwen` with one healthy replica, and patches that break it."""
 
-from reporter.settings import EvaluationSettings
-from reporter.stacks.kaito.probes import evaluate_inferencesets
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
     Document,
     condition,
@@ -14,7 +14,7 @@ from tests.unit.probes.building import (
 
 NS = "models"
 SET = "qwen"
-SETTINGS = EvaluationSettings()
+SETTINGS = FullEvaluationSettings()
 CREATED_BY = {"inferenceset.kaito.sh/created-by": SET}
 BY_CHART = {"kaito.sh/owned-by": "modeldeployment"}
 READY_SINCE = "2026-11-20T10:30:00Z"

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.catalogue.reasons import MODEL_EPP
 from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.stacks.kaito.reasons import MODEL_EPP
 from tests.unit.probes.building import FORBIDDEN, SINCE_AT, condition, merged, waiting
 from tests.unit.probes.building import pod as running_pod
 from tests.unit.stacks.kaito.probes.kaito import (

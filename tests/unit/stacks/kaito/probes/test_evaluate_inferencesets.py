@@ -4,17 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.catalogue.reasons import MODEL_READY
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    INFERENCESETS,
-    NAMESPACES,
-    PODS,
-    WORKSPACES,
-)
-from reporter.stacks.kaito.probes import evaluate_inferencesets
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, NAMESPACES, PODS
+from reporter.stacks.kaito.reasons import MODEL_READY
+from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
+from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import CREATED_AT, DELETING, FORBIDDEN, condition
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,

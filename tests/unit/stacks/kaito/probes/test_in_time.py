@@ -8,7 +8,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
-from reporter.stacks.kaito.probes import evaluate_inferencesets
+from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import at, condition, merged
 from tests.unit.stacks.kaito.probes.kaito import (
     SETTINGS,

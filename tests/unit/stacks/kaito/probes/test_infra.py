@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue.reasons import MODEL_INFRA
+from reporter.stacks.kaito.reasons import MODEL_INFRA
 from tests.unit.probes.building import CREATED_AT, DELETING, SINCE_AT, condition, merged
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.catalogue.reasons import MODEL_NODE_PRESSURE
 from reporter.catalogue.resources import NODES
+from reporter.stacks.kaito.reasons import MODEL_NODE_PRESSURE
 from tests.unit.probes.building import DELETING, FORBIDDEN, SINCE_AT, condition, merged
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,

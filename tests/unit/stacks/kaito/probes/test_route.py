@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue.reasons import MODEL_ROUTE
 from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, PODS
+from reporter.stacks.kaito.reasons import MODEL_ROUTE
 from tests.unit.probes.building import DELETING, FORBIDDEN, SINCE_AT, condition, snapshot_of
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Look
@@ -13,7 +14,8 @@ from reporter.metrics.looks.target import ContainerRun
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.probes.reuse import Answered
-from reporter.stacks.kaito.probes import evaluate_inferencesets
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import DELETING, SINCE_AT, condition, merged
 from tests.unit.probes.runtime.scraped import TARGET, seconds
 from tests.unit.stacks.kaito.probes.kaito import (
@@ -55,9 +57,10 @@ def samples(*reasons, others=None, **fields):
 
 def evaluated(seen, *changes, **more):
     found = evaluate_inferencesets(stack(*changes, **more), SETTINGS, samples=seen)
-    return [each for each in found.findings if each.reason in (*t.RUNTIME_NAMES, *DOWNLOADS)], {
-        ref.name: set(reasons) for ref, reasons in found.undecided.items()
-    }
+    ends = {of_kind(each, INFERENCESET_KIND): each for each in t.ROWS}
+    return [
+        replace(each, reason=ends[each.reason]) for each in found.findings if each.reason in ends
+    ], {ref.name: {ends[each] for each in reasons} for ref, reasons in found.undecided.items()}
 
 
 DOWNLOADS = (t.DOWNLOAD_SLOW, t.DOWNLOAD_STALLED)
@@ -164,11 +167,13 @@ def test_pods_of_other_sets_are_theirs():
 def test_another_verdict_asks_again_and_the_same_one_does_not():
     """Reuse goes by the verdict object, which the store keeps while it is equal."""
     snapshot, seen = stack(), samples(t.KV_CACHE)
-    found, answered = evaluate_again(snapshot, SETTINGS, Answered(), seen)
+    found, answered = evaluate_again(snapshot, SETTINGS, Answered(), samples=seen)
     again = Samples(scraping=True, pods=dict(seen.pods))
-    _, same = evaluate_again(snapshot, SETTINGS, answered, again)
-    assert same.answers[Subject.of_namespace(NS)] is answered.answers[Subject.of_namespace(NS)]
-    other, _ = evaluate_again(snapshot, SETTINGS, answered, samples())
-    assert t.KV_CACHE in {each.reason for each in found.findings}
-    assert t.KV_CACHE not in {each.reason for each in other.findings}
+    _, same = evaluate_again(snapshot, SETTINGS, answered, samples=again)
+    asked = (Subject.of_namespace(NS), "kaito")
+    assert same.answers[asked] is answered.answers[asked]
+    other, _ = evaluate_again(snapshot, SETTINGS, answered, samples=samples())
+    full = of_kind(t.KV_CACHE, INFERENCESET_KIND)
+    assert full in {each.reason for each in found.findings}
+    assert full not in {each.reason for each in other.findings}
     assert other == evaluate(snapshot, SETTINGS, samples())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.catalogue.reasons import MODEL_SCALING
+from reporter.stacks.kaito.reasons import MODEL_SCALING
 from tests.unit.stacks.kaito.probes.kaito import NS, SET, findings, only, stack
 
 METRIC = "{name: 'vllm:num_requests_waiting', type: gauge, upthreshold: 10, downthreshold: 1}"

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Snapshot
@@ -17,6 +16,7 @@ from reporter.stacks.kserve.objects import (
     KnativeServiceStatus,
     TrafficEntry,
 )
+from reporter.stacks.kserve.resources import INFERENCESERVICES
 from tests.unit.probes.building import (
     FORBIDDEN,
     SINCE,
@@ -238,7 +238,7 @@ def cluster(*docs: Document, unknown: Iterable[Resource[KubeObject]] = ()) -> Sn
 
 def the_service(snapshot: Snapshot, name: str = NAME) -> InferenceService:
     """The InferenceService of a snapshot."""
-    found = snapshot[r.INFERENCESERVICES].get(NS, name)
+    found = snapshot[INFERENCESERVICES].get(NS, name)
     assert found is not None
     return found
 

@@ -9,6 +9,7 @@ from reporter.model.derived import Derived
 from reporter.model.instant import rfc3339
 from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.differs import differs
+from reporter.stacks.kserve.resources import INFERENCESERVICES, KNATIVE_SERVICES
 from tests.unit.probes.building import NOW, SINCE
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
@@ -150,7 +151,7 @@ def test_a_service_that_works():
 def test_times_are_the_callers():
     """What stays keeps its time; what changed gets the time of the pass."""
     found = derived(inferenceservice(has(**UP)), knative_service("v1, v1", "v1:100 L"))
-    dated = Derived(r.INFERENCESERVICES.ref_named("models", "llm"), found.status).dated(NOW)
+    dated = Derived(INFERENCESERVICES.ref_named("models", "llm"), found.status).dated(NOW)
     times = {each["type"]: each["lastTransitionTime"] for each in dated.status["conditions"]}
     assert times["Ready"] == SINCE
     assert times["RoutesReady"] == rfc3339(NOW)
@@ -213,7 +214,7 @@ def test_standard_mode_without_a_deployment():
 
 KEPT = [
     ("no Knative Service", has(**UP), {}),
-    ("Knative Services are unknown", has(**UP), {"unknown": [r.KNATIVE_SERVICES]}),
+    ("Knative Services are unknown", has(**UP), {"unknown": [KNATIVE_SERVICES]}),
     ("Deployments are unknown", {**has(**UP), **STANDARD}, {"unknown": [r.DEPLOYMENTS]}),
     ("a reconcile failed", has(PredictorReady="False ReconcileFailed: no"), {}),
     ("a GPU is invalid", has(PredictorReady="False InvalidGPUAllocation: no"), {}),

@@ -6,6 +6,7 @@ from reporter.catalogue import resources as r
 from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.facts import facts_of
 from reporter.stacks.kserve.derived.mode import Mode, mode_of
+from reporter.stacks.kserve.resources import KNATIVE_SERVICES
 from tests.unit.probes.building import pod
 from tests.unit.stacks.kserve.derived.building import (
     STANDARD,
@@ -101,7 +102,7 @@ def test_workers_only_where_there_are_several_nodes():
 
 def test_unknown_is_not_absent():
     """What cannot be read is None; in Knative mode pods are found through the Knative Service."""
-    found = facts(inferenceservice(), unknown=[r.KNATIVE_SERVICES, r.DEPLOYMENTS])
+    found = facts(inferenceservice(), unknown=[KNATIVE_SERVICES, r.DEPLOYMENTS])
     assert (found.services, found.deployments, found.pods) == (None, None, None)
     assert facts(inferenceservice()).pods == ()
 

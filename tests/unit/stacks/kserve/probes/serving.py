@@ -1,7 +1,7 @@
 """An InferenceService `models/llm` that serves, in either mode, and patches that break it."""
 
-from reporter.settings import EvaluationSettings
-from reporter.stacks.kserve.probes import evaluate_inferenceservice
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import Document, merged, namespace
 from tests.unit.stacks.kserve.derived.building import (
     NS,
@@ -16,10 +16,9 @@ from tests.unit.stacks.kserve.derived.building import (
     raw_deployment,
     revision,
     stored,
-    the_service,
 )
 
-SETTINGS = EvaluationSettings()
+SETTINGS = FullEvaluationSettings()
 STARTUP = SETTINGS.model_startup_budget_seconds
 URL: Document = {"status": {"url": "http://llm.example"}}
 AVAILABLE = {
@@ -72,7 +71,7 @@ def seen(objects: dict[str, Document], *more: Document, unknown=(), **changes: D
         else:
             docs[handle] = merged(docs[handle], patch)
     snapshot = cluster(*docs.values(), *more, unknown=unknown)
-    return evaluate_inferenceservice(the_service(snapshot), snapshot, SETTINGS)
+    return evaluate_inferenceservices(snapshot, SETTINGS)
 
 
 def reasons(evaluation) -> list[str]:

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue import resources as r
 from reporter.stacks.kserve import reasons as c
+from reporter.stacks.kserve.resources import KNATIVE_SERVICES
 from tests.unit.probes.building import SINCE_AT, Document
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
@@ -108,7 +108,7 @@ def test_a_component_that_was_never_made():
         "InferenceService models/llm: transformer: its Knative Service llm-transformer does not "
         "exist; Ready is True all the same"
     )
-    unknown = seen(on_knative(), inferenceservice=TRANSFORMED, unknown=[r.KNATIVE_SERVICES])
+    unknown = seen(on_knative(), inferenceservice=TRANSFORMED, unknown=[KNATIVE_SERVICES])
     assert "ComponentNotReady" not in reasons(unknown)
 
 
@@ -151,7 +151,7 @@ def test_a_guessed_mode_proves_no_knative_service_missing():
 def test_knative_services_that_cannot_be_read_are_not_missing():
     """Unknown is no fault."""
     objects = on_knative()
-    found = seen(objects, service=None, pod=None, unknown=[r.KNATIVE_SERVICES])
+    found = seen(objects, service=None, pod=None, unknown=[KNATIVE_SERVICES])
     assert found.findings == ()
 
 

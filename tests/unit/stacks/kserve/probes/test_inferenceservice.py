@@ -3,11 +3,16 @@
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.metrics.looks.samples import NONE
 from reporter.model.finding import Evaluation
-from reporter.model.subject import SubjectKind
 from reporter.stacks.kserve import reasons as c
-from reporter.stacks.kserve.probes import evaluate_inferenceservice, inferenceservice_inputs
+from reporter.stacks.kserve.probes import inferenceservice_inputs, inferenceservice_scope
+from reporter.stacks.kserve.resources import (
+    INFERENCESERVICE_KIND,
+    INFERENCESERVICES,
+    KNATIVE_SERVICES,
+)
+from tests.tables import ALL
+from tests.unit.probes.asking import evaluate_inferenceservices, scope
 from tests.unit.probes.building import DELETING, merged, namespace, snapshot_of
 from tests.unit.stacks.kserve.derived.building import (
     TRANSFORMED,
@@ -104,7 +109,7 @@ def test_one_that_is_frozen_is_not_stopped():
     assert (found.findings, bool(found.ready)) == ((), True)
 
 
-@pytest.mark.parametrize("resource", [r.KNATIVE_SERVICES, r.PODS])
+@pytest.mark.parametrize("resource", [KNATIVE_SERVICES, r.PODS])
 def test_nothing_is_ready_while_it_rests_on_something_unknown(resource):
     """And no derived status is shown that is half a guess."""
     found = seen(on_knative(), unknown=[resource])
@@ -159,14 +164,14 @@ def test_many_stale_fields_are_counted():
 def test_without_knative_in_the_cluster():
     """The mode in effect cannot work; without a mode on record it is taken for Standard."""
     docs = [namespace("models"), inferenceservice()]
-    served = {str(each) for each in r.ALL if each.custom and each is not r.KNATIVE_SERVICES}
+    served = {str(each) for each in ALL if each.custom and each is not KNATIVE_SERVICES}
     snapshot = snapshot_of(*docs, served=served)
-    found = evaluate_inferenceservice(the_service(snapshot), snapshot, SETTINGS)
+    found = evaluate_inferenceservices(snapshot, SETTINGS)
     assert "KnativeMissing" in reasons(found)
     unset = snapshot_of(
         docs[0], inferenceservice({"status": {"deploymentMode": None}}), served=served
     )
-    found = evaluate_inferenceservice(the_service(unset), unset, SETTINGS)
+    found = evaluate_inferenceservices(unset, SETTINGS)
     assert "KnativeMissing" not in reasons(found)
 
 
@@ -186,8 +191,12 @@ def test_inputs_are_the_objects_that_the_answer_rests_on():
     """The same objects for the same snapshot, other ones where one has changed."""
     objects = on_knative()
     one = cluster(*objects.values())
-    first = inferenceservice_inputs(the_service(one), one, NONE)
-    again = inferenceservice_inputs(the_service(one), one, NONE)
+    first = inferenceservice_inputs(
+        inferenceservice_scope(INFERENCESERVICES, the_service(one), scope(one, SETTINGS))
+    )
+    again = inferenceservice_inputs(
+        inferenceservice_scope(INFERENCESERVICES, the_service(one), scope(one, SETTINGS))
+    )
     assert all(a is b for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
     kinds = {type(each).__name__ for group in first[1:] for each in group}
     assert kinds == {"KnativeService", "Pod", "KnativeRevision"}
@@ -195,20 +204,18 @@ def test_inputs_are_the_objects_that_the_answer_rests_on():
 
 def test_every_reason_has_its_place():
     """Warnings in the chain first, in the order from cause to symptom."""
-    chain = [each.name for each in c.INFERENCESERVICE if each.chain]
+    chain = [each.name for each in c.REASONS if each.chain]
     assert chain[0] == c.KNATIVE_MISSING
     assert chain[-1] == c.NOT_READY
     assert chain.index(c.STORAGE_FAILED) < chain.index(c.MODEL_LOAD_FAILED)
     assert chain.index(c.PODS_NOT_READY) < chain.index(c.REVISION_NOT_READY)
-    assert all(each.name.startswith(SubjectKind.INFERENCESERVICE) for each in c.INFERENCESERVICE)
+    assert all(each.name.startswith(INFERENCESERVICE_KIND) for each in c.REASONS)
 
 
 def test_no_status_at_all():
     """KServe has not written anything yet."""
     snapshot = cluster(namespace("models"), inferenceservice({"status": None}))
-    finding = only(
-        evaluate_inferenceservice(the_service(snapshot), snapshot, SETTINGS), c.NOT_READY
-    )
+    finding = only(evaluate_inferenceservices(snapshot, SETTINGS), c.NOT_READY)
     assert finding.cause == "no status"
     assert finding.budget.total_seconds() == 120
 

@@ -9,6 +9,7 @@ from reporter.catalogue import resources as r
 from reporter.stacks.kthena.derived import Facts, derive, facts_of
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ModelServingStatus
+from reporter.stacks.kthena.resources import CONTROLLERREVISIONS, PODGROUPS
 from tests.unit.probes.building import FORBIDDEN, condition, merged, namespace, snapshot_of
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,
@@ -204,14 +205,14 @@ class TestFacts:
         assert (found.pod_groups, found.unread) == (None, ())
 
     @pytest.mark.parametrize(
-        "resource", [r.PODS, r.SERVICES, r.PODGROUPS, r.CONTROLLERREVISIONS], ids=str
+        "resource", [r.PODS, r.SERVICES, PODGROUPS, CONTROLLERREVISIONS], ids=str
     )
     def test_what_could_not_be_read_is_named(self, resource):
         assert self.of(*WORLD, unknown={resource: FORBIDDEN}).unread == (str(resource),)
 
     def test_pod_groups_that_are_not_in_use_need_not_be_read(self):
         serving = modelserving(DECODE, schedulerName="default-scheduler")
-        assert self.of(serving=serving, unknown={r.PODGROUPS: FORBIDDEN}).unread == ()
+        assert self.of(serving=serving, unknown={PODGROUPS: FORBIDDEN}).unread == ()
 
     def test_a_dump_of_other_namespaces_is_not_enough(self):
         assert len(self.of(*WORLD, namespace(NS), covered=["elsewhere"]).unread) == 4

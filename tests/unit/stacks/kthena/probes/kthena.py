@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from reporter.catalogue.resources import MODELSERVINGS, MODELSERVINGS_FORMER
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import ResourceState, Served
-from reporter.stacks.kthena.probes import evaluate_modelserving
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import evaluate_modelservings
 from tests.unit.probes.building import (
     Document,
     condition,
@@ -17,7 +16,7 @@ from tests.unit.probes.building import (
 
 NS = "models"
 NAME = "m"
-SETTINGS = EvaluationSettings()
+SETTINGS = FullEvaluationSettings()
 PREFIX = "modelserving.volcano.sh"
 GROUP = "workload.serving.volcano.sh"
 FORMER_GROUP = "workload.volcano.sh"
@@ -175,8 +174,7 @@ def evaluated(objects, settings=SETTINGS, unknown=()):
     snapshot = snapshot_of(*objects.values())
     states = dict(snapshot.states) | dict.fromkeys(unknown, ResourceState(Served.UNKNOWN))
     snapshot = replace(snapshot, states=states)
-    (found,) = (*snapshot[MODELSERVINGS], *snapshot[MODELSERVINGS_FORMER])
-    return evaluate_modelserving(found, snapshot, settings)
+    return evaluate_modelservings(snapshot, settings)
 
 
 def findings(objects, reason=None, **more):

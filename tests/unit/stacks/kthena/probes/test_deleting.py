@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue.resources import PODGROUPS, PODS, SERVICES
+from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.instant import parse_rfc3339
 from reporter.stacks.kthena.reasons import ROLE_DELETING
+from reporter.stacks.kthena.resources import PODGROUPS
 from tests.unit.probes.building import DELETING, condition
 from tests.unit.stacks.kthena.probes.kthena import NS, findings, only, owned, pod, said, stack
 

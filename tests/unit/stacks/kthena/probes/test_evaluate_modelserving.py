@@ -2,9 +2,14 @@
 
 import pytest
 
-from reporter.catalogue.resources import CONTROLLERREVISIONS, MODELSERVINGS_FORMER, PODS
-from reporter.model.subject import Subject, SubjectKind
+from reporter.catalogue.resources import PODS
+from reporter.model.subject import Subject
 from reporter.stacks.kthena.reasons import INVALID_SPEC, READY
+from reporter.stacks.kthena.resources import (
+    CONTROLLERREVISIONS,
+    MODELSERVING_KIND,
+    MODELSERVINGS_FORMER,
+)
 from tests.unit.probes.building import DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (
     FORMER_GROUP,
@@ -22,7 +27,7 @@ from tests.unit.stacks.kthena.probes.kthena import (
     without_instances,
 )
 
-SUBJECT = Subject(SubjectKind.MODELSERVING, NS, NAME)
+SUBJECT = Subject(MODELSERVING_KIND, NS, NAME)
 
 
 def changed(*patches):

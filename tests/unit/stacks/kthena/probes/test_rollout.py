@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue.resources import PODGROUPS, PODS
+from reporter.catalogue.resources import PODS
 from reporter.stacks.kthena.reasons import GROUP_NOT_READY, ROLLOUT_STUCK
+from reporter.stacks.kthena.resources import PODGROUPS
 from tests.unit.probes.building import DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (
     NS,

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from reporter.catalogue.resources import MODELSERVINGS
 from reporter.model.derived import Derived
 from reporter.stacks.kthena.derived.ownership import Act, Verdict
 from reporter.stacks.kthena.objects import ModelServing
+from reporter.stacks.kthena.resources import MODELSERVINGS
 from reporter.stacks.kthena.statuses.plan import StatusPlan, Target, plan_statuses
 from tests.unit.probes.building import NOW
 

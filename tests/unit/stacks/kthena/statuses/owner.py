@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from reporter.catalogue.resources import MODELSERVINGS
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
 from reporter.model.derived import Derived
 from reporter.snapshot.decode import decode_object
 from reporter.stacks.kthena.derived.ownership import judge_all
 from reporter.stacks.kthena.derived.ownership_memory import Ownership
 from reporter.stacks.kthena.objects import ModelServing
+from reporter.stacks.kthena.resources import MODELSERVINGS
 from reporter.stacks.kthena.statuses.plan import Method, Target, claims_of, plan_statuses
 from reporter.stacks.kthena.statuses.requests import KubeStatuses
 from reporter.stacks.kthena.statuses.writer import StatusWriter

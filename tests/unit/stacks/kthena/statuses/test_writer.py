@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from reporter.catalogue.resources import MODELSERVINGS
 from reporter.kube.errors import (
     Conflict,
     ConnectionFailed,
@@ -17,6 +16,7 @@ from reporter.kube.errors import (
     ServerError,
     TooManyRequests,
 )
+from reporter.stacks.kthena.resources import MODELSERVINGS
 from reporter.stacks.kthena.statuses.requests import FieldsUndeclared, StoredStatus
 from reporter.stacks.kthena.statuses.writer import StatusWriter
 from tests.unit.stacks.kthena.statuses.building import modelserving, nothing, plan

@@ -3,13 +3,14 @@
 import copy
 import json
 
-from reporter.catalogue import resources as r
-from reporter.catalogue.resources import MODELSERVICES
 from reporter.metrics.looks.samples import NONE
-from reporter.settings import EvaluationSettings
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
-from reporter.stacks.otterscale.probes import evaluate_modelservice
+from reporter.stacks.otterscale.probes import evaluate_modelservice, modelservice_scope
+from reporter.stacks.otterscale.resources import MODELSERVICES
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import ALL
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     CREATED,
     SINCE,
@@ -26,7 +27,7 @@ NS = "models"
 NAME = "qwen3"
 EPP = "qwen3-epp"
 TITLE = f"ModelService {NS}/{NAME}"
-SETTINGS = EvaluationSettings()
+SETTINGS = FullEvaluationSettings()
 OPERATOR = OperatorSettings()
 GATEWAY = {"namespace": "gateways", "name": "inference"}
 SPEC = {
@@ -39,7 +40,7 @@ SPEC = {
 IDLE = {"decode": {"replicas": 0}, "prefill": {"replicas": 0}}
 """Of a spec that wants no pods."""
 
-READ = {each.kind for each in r.ALL}
+READ = {each.kind for each in ALL}
 ACCEPTED = [condition("Accepted", "True", "Accepted"), condition("ResolvedRefs", "True")]
 PARENT = {"parentRef": GATEWAY, "controllerName": "istio.io/gateway-controller"}
 
@@ -195,7 +196,8 @@ def evaluation(docs, *, name=NAME, ns=NS, settings=SETTINGS, samples=NONE, **rea
     """What is said about the ModelService."""
     snapshot = snapshot_of(*copy.deepcopy(docs), **reading)
     service = snapshot[MODELSERVICES].get(ns, name)
-    return evaluate_modelservice(service, snapshot, settings, samples)
+    of_service = modelservice_scope(MODELSERVICES, service, scope(snapshot, settings, samples))
+    return evaluate_modelservice(of_service)
 
 
 def found(docs, **how):

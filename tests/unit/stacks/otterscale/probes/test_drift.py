@@ -7,6 +7,13 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.resources import (
+    DESTINATIONRULES,
+    PLUGINS_CONFIGMAPS,
+    PODMONITORS,
+    SERVICEACCOUNTS,
+    SERVICEMONITORS,
+)
 from tests.unit.probes.building import ALL_CRDS, FORBIDDEN, condition, merged, namespace
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
@@ -193,7 +200,7 @@ def test_kinds_that_are_not_installed():
 
 
 @pytest.mark.parametrize(
-    "resource", [r.SERVICEACCOUNTS, r.PLUGINS_CONFIGMAPS, r.PODMONITORS, r.SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, r.DESTINATIONRULES, r.GATEWAYS], ids=str
+    "resource", [SERVICEACCOUNTS, PLUGINS_CONFIGMAPS, PODMONITORS, SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, DESTINATIONRULES, r.GATEWAYS], ids=str
 )  # fmt: skip
 def test_unknown_is_no_fault(resource):
     """Whatever may not be read is not missed."""

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from reporter.settings import EvaluationSettings
 from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.render.command import FLAGS as RENDER_FLAGS
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import merged
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
@@ -52,7 +52,7 @@ def flags_given(operator):
 
 def with_flags(**flags):
     named = {given.flag_of(field): value for field, value in flags.items()}
-    return EvaluationSettings(otterscale_operator_flags=named)
+    return FullEvaluationSettings(otterscale_operator_flags=named)
 
 
 def drift(docs, **flags):
@@ -86,7 +86,7 @@ OPERATORS = [
 )
 def test_what_is_as_given_is_no_drift(operator, spec):
     docs = made_by(operator, **spec)
-    settings = EvaluationSettings(otterscale_operator_flags=flags_of(operator))
+    settings = FullEvaluationSettings(otterscale_operator_flags=flags_of(operator))
     assert found(docs, settings=settings) == []
 
 

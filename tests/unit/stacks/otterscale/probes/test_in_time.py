@@ -14,7 +14,7 @@ from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
 from reporter.setting_types import Switched
-from reporter.settings import EvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import at, condition, deployment, namespace, snapshot_of
 from tests.unit.probes.runtime.scraped import TARGET, seconds
 from tests.unit.stacks.otterscale.probes.otterscale import (
@@ -40,7 +40,7 @@ DOWN = [
     namespace("otterscale-system"),
     deployment("otterscale-system", "model-operator-controller-manager", ready=0),
 ]
-ALONE = EvaluationSettings(
+ALONE = FullEvaluationSettings(
     istiod_deployment="", kaito_deployment="", gateway_auth_deployment="", bbr_deployment="",
     keda_namespace=(), keda_scaler_deployment="", azure_authz_deployment="",
     gateway_auth_operator_deployment="", node_provisioner_name="",
@@ -63,7 +63,7 @@ def story(*stages, until, settings=ALONE):
         samples = scraped[0] if scraped else NONE
         answered = Answered()
         for second in range(start, end, STEP):
-            evaluation, answered = evaluate_again(snapshot, settings, answered, samples)
+            evaluation, answered = evaluate_again(snapshot, settings, answered, samples=samples)
             resolution = resolve(evaluation, snapshot, memory, at(second), settings)
             memory = resolution.memory
             report = resolution.report
@@ -211,7 +211,7 @@ def scraped(*, answered, silent=False, started=300):
     engines = {"0": EngineLook(running=0)} if answered else {}
     failure = None if answered else Failure.REFUSED
     look = Look(target=TARGET, at=at(started + 10), failure=failure, engines=engines, vllm=answered)
-    reason = "inferencesetMetricsScrapeFailing"
+    reason = "MetricsScrapeFailing"
     fault = PodFault(
         reason=reason, cause="refused", text="does not answer", severity=0, since=at(started).wall
     )

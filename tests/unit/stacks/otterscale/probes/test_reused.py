@@ -97,9 +97,7 @@ def test_a_rival_asks_again(name, rival, ns, reason):
 
 def test_an_answer_of_the_engine_asks_again():
     """Its verdict may be the same."""
-    fault = PodFault(
-        reason="inferencesetMetricsScrapeFailing", cause="c", text="t", severity=0, since=SINCE_AT
-    )
+    fault = PodFault(reason="MetricsScrapeFailing", cause="c", text="t", severity=0, since=SINCE_AT)
     verdict = Verdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
     look = Look(target=TARGET, at=at(0), engines={"0": EngineLook()}, vllm=True)
     snapshot = snapshot_of(*healthy())
@@ -108,8 +106,8 @@ def test_an_answer_of_the_engine_asks_again():
         Samples(scraping=True, pods={place: Judged(History(seconds(15), looks), verdict)})
         for looks in ((), (look,))
     )
-    _, answered = evaluate_again(snapshot, SETTINGS, Answered(), silent)
-    assert evaluate_again(snapshot, SETTINGS, answered, answered_once)[0] == (
+    _, answered = evaluate_again(snapshot, SETTINGS, Answered(), samples=silent)
+    assert evaluate_again(snapshot, SETTINGS, answered, samples=answered_once)[0] == (
         evaluate(snapshot, SETTINGS, answered_once)
     )
 
@@ -120,14 +118,14 @@ def test_what_did_not_change_is_not_asked_again():
     _, first = evaluate_again(before, SETTINGS, Answered())
     after = kept(before, changed(docs, "Pod", "qwen3-decode-0", crashing("vllm")))
     _, second = evaluate_again(after, SETTINGS, first)
-    same = {str(each) for each, answer in second.answers.items() if answer is first.answers[each]}
+    same = {
+        str(each[0]) for each, answer in second.answers.items() if answer is first.answers[each]
+    }
     assert same == {"modelservice/b/b"}
 
 
 def test_a_verdict_on_a_pod_asks_again():
-    fault = PodFault(
-        reason="inferencesetHighErrorRate", cause="c", text="t", severity=0, since=SINCE_AT
-    )
+    fault = PodFault(reason="HighErrorRate", cause="c", text="t", severity=0, since=SINCE_AT)
     judged = Judged(
         History(seconds(15)), Verdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
     )
@@ -135,10 +133,10 @@ def test_a_verdict_on_a_pod_asks_again():
     snapshot = snapshot_of(*healthy())
     place = (NS, "qwen3-decode-0")
     _, answered = evaluate_again(
-        snapshot, SETTINGS, Answered(), Samples(scraping=True, pods={place: clear})
+        snapshot, SETTINGS, Answered(), samples=Samples(scraping=True, pods={place: clear})
     )
     samples = Samples(scraping=True, pods={place: judged})
-    told = evaluate_again(snapshot, SETTINGS, answered, samples)[0]
+    told = evaluate_again(snapshot, SETTINGS, answered, samples=samples)[0]
     reasons = [each.reason for each in told.findings if each.subject.name == NAME]
     assert reasons == ["modelserviceHighErrorRate"]
 

@@ -8,7 +8,7 @@ from reporter.catalogue import runtime as t
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.samples import Doubt, Judged, PodFault, Samples, Verdict
 from reporter.metrics.looks.scrape import Failure
-from reporter.model.subject import SubjectKind
+from reporter.stacks.otterscale.resources import MODELSERVICE_KIND
 from tests.unit.probes.building import SINCE_AT
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, seconds, serving
 from tests.unit.stacks.otterscale.probes.otterscale import (
@@ -26,7 +26,7 @@ NAMES = [each.name for each in (*t.DOWNLOADS, *t.RUNTIME)]
 
 
 def ours(reason):
-    return t.of_kind(reason, SubjectKind.MODELSERVICE)
+    return t.of_kind(reason, MODELSERVICE_KIND)
 
 
 def samples(*reasons, pod=PODS[0], doubts=(), rest=True):

@@ -2,14 +2,16 @@
 
 import pytest
 
-from reporter.catalogue.built_in import BUILT_IN
-from reporter.catalogue.reasons import BY_NAME
 from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.stacks import BUILT_IN
 from reporter.stacks.otterscale.reasons import NEEDS_OPERATOR
-from tests.unit.probes.building import DELETING, FORBIDDEN, condition
+from tests.tables import BY_NAME
+from tests.unit.probes.asking import evaluate_modelservices
+from tests.unit.probes.building import DELETING, FORBIDDEN, condition, snapshot_of
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     NAME,
+    SETTINGS,
     changed,
     evaluation,
     healthy,
@@ -70,7 +72,7 @@ def test_nothing_is_derived_from_what_is_not_known():
 
 
 def test_one_that_is_being_deleted_is_no_subject():
-    result = evaluation([modelservice(DELETING)])
+    result = evaluate_modelservices(snapshot_of(modelservice(DELETING)), SETTINGS)
     assert (result.findings, result.ready, result.subjects, result.derived) == ((), (), (), ())
 
 

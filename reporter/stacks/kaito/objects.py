@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from reporter.model.objects.base import Annotations, Conditioned, KubeObject, Metadata, Part
+from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadata, Part
 
 
 class InferenceSetSpec(Part, frozen=True):
@@ -20,7 +20,7 @@ class InferenceSetStatus(Conditioned, frozen=True):
 
 
 class ScalingAnnotations(Annotations, frozen=True):
-    """What the scaler reads of an InferenceSet (KAITO sheet 7.6)."""
+    """What the scaler reads of an InferenceSet ."""
 
     auto_provision: str | None = field(name="scaledobject.kaito.sh/auto-provision", default=None)
     metrics: str | None = field(name="scaledobject.kaito.sh/metrics", default=None)
@@ -68,15 +68,3 @@ class Workspace(KubeObject, frozen=True):
     """kaito.sh Workspace (v1beta1)."""
 
     status: WorkspaceStatus = WorkspaceStatus()
-
-
-class ApiKeyStatus(Conditioned, frozen=True):
-    """`status` of an APIKey."""
-
-    phase: str | None = None
-
-
-class ApiKey(KubeObject, frozen=True):
-    """kaito.sh/v1alpha1 APIKey."""
-
-    status: ApiKeyStatus = ApiKeyStatus()

@@ -1,0 +1,104 @@
+"""What all stacks say alike of the pods of a model: their own faults, and what their metrics tell."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final, Unpack
+
+from reporter.catalogue.resources import NODES, PODS
+from reporter.catalogue.runtime import BACKLOG, REJECTED, ROWS, of_kind
+from reporter.metrics.looks.samples import PodFault as MetricFault
+from reporter.model.finding import Finding, Undecided
+from reporter.model.objects import KubeObject, Pod
+from reporter.model.subject import ObjectRef
+from reporter.probes.about import FaultFields
+from reporter.probes.runtime.told import judged_of, running
+from reporter.probes.scope import SubjectScope
+from reporter.workload.pod import PodFault, had_been_ready, is_ready, judge_pod
+
+OF_SCALE: Final = frozenset({BACKLOG, REJECTED})
+"""What a replica that is on its way will relieve: it does not begin meanwhile."""
+
+
+def startup_budget(scope: SubjectScope[KubeObject]) -> timedelta:
+    """Return how long a pod may start, where its start-up probe names no time of its own."""
+    return timedelta(seconds=scope.settings.model_startup_budget_seconds)
+
+
+def fault_of_pod(scope: SubjectScope[KubeObject], pod: Pod) -> PodFault | None:
+    """Return what keeps a pod from being Ready, a start-up too; None if nothing does."""
+    nodes = scope.snapshot[NODES] if scope.snapshot.absence_known(NODES) else None
+    return judge_pod(pod, nodes=nodes, startup_budget=startup_budget(scope))
+
+
+def pod_finding(
+    scope: SubjectScope[KubeObject], pod: Pod, fault: PodFault, **told: Unpack[FaultFields]
+) -> Finding:
+    """Return the finding about a pod at fault.
+
+    What `told` says goes before what the fault says. What befalls a pod that had worked is no matter
+    of the controller that made it.
+    """
+    fields: FaultFields = {
+        "severity": fault.severity,
+        "transition": fault.transition,
+        "created": pod.created,
+        "exempt": fault.exempt,
+        "budget": fault.budget,
+        "independent": had_been_ready(pod) or is_ready(pod),
+        "lingers": fault.of_containers,
+        **told,
+    }
+    return scope.finding(**fields)
+
+
+def metric_faults(
+    scope: SubjectScope[KubeObject], pods: tuple[Pod, ...], *, waits: bool = False
+) -> Iterator[tuple[Pod, MetricFault]]:
+    """Yield each fault that the rules found in the metrics of each pod.
+
+    Args:
+        scope: of the deployment.
+        pods: its pods.
+        waits: fewer replicas are ready than wanted, as in a scale-out or a rollout.
+
+    """
+    for pod in running(pods):
+        judged = judged_of(pod, scope.samples)
+        for fault in judged.verdict.faults.values() if judged else ():
+            if not (waits and fault.reason in OF_SCALE):
+                yield pod, fault
+
+
+def metric_finding(
+    scope: SubjectScope[KubeObject], pod: Pod, fault: MetricFault, *, lingers: bool = False
+) -> Finding:
+    """Return the finding about a fault that was found in the metrics of a pod."""
+    return scope.finding(
+        reason=of_kind(fault.reason, scope.subject.kind),
+        related=PODS.ref(pod),
+        cause=fault.cause,
+        text=f"pod {pod.name}: {fault.text}",
+        severity=fault.severity,
+        transition=fault.since,
+        created=pod.created,
+        exempt=True,  # the window was its grace
+        lingers=lingers,
+    )
+
+
+def undecided_pods(
+    scope: SubjectScope[KubeObject], pods: tuple[Pod, ...], *, waits: bool = False
+) -> Undecided:
+    """Return the reasons that cannot be judged of each pod now; `waits` as in `metric_faults`."""
+    if not scope.samples.scraping:
+        return {}
+    kind = scope.subject.kind
+    found: dict[ObjectRef, frozenset[str]] = {}
+    for pod in running(pods):
+        judged = judged_of(pod, scope.samples)
+        reasons = frozenset(ROWS) if judged is None else judged.verdict.undecided
+        if judged is not None and waits:
+            reasons |= OF_SCALE & judged.verdict.faults.keys()
+        if reasons:
+            found[PODS.ref(pod)] = frozenset(of_kind(each, kind) for each in reasons)
+    return found

@@ -1,0 +1,112 @@
+"""What is asked about the subjects of a stack, whatever the type of its objects."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from reporter.catalogue.resources import NAMESPACES
+from reporter.model.finding import Evaluation
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.model.subject import Subject
+from reporter.probes.reuse import Inputs, Question
+from reporter.probes.scope import Probe, Scope, SubjectScope, subject_of
+from reporter.snapshot.snapshot import Snapshot
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+SubjectScopeT = TypeVar("SubjectScopeT", bound=SubjectScope[KubeObject])
+
+
+class Asks(Protocol):
+    """Knows what is asked about subjects."""
+
+    def questions(self, scope: Scope) -> Iterator[Question]:
+        """Yield what is asked about each subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterProbe:
+    """A probe of the cluster.
+
+    Attributes:
+        reason: of its findings, and what cannot be judged where it fails.
+        name: what it is called then.
+        probe: what it looks at.
+
+    """
+
+    reason: str
+    name: str
+    probe: Probe[Scope]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackProbes:
+    """What is asked for a stack.
+
+    Attributes:
+        subjects: about its subjects.
+        cluster: about the cluster.
+
+    """
+
+    subjects: Asks
+    cluster: tuple[ClusterProbe, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
+    """How the subjects of a stack are evaluated, each for itself.
+
+    Attributes:
+        resources: where its subjects are; of two with the same name that of the first counts.
+        scope: makes what the probes of a subject are given.
+        inputs: the objects that the answer about a subject rests on, besides those that many share.
+        evaluate: what is said about a subject.
+
+    """
+
+    resources: tuple[Resource[ObjectT], ...]
+    scope: Callable[[Resource[ObjectT], ObjectT, Scope], SubjectScopeT]
+    inputs: Callable[[SubjectScopeT], Inputs]
+    evaluate: Callable[[SubjectScopeT], Evaluation]
+
+    def questions(self, scope: Scope) -> Iterator[Question]:
+        """Yield what is asked about each subject; one that is being deleted is none."""
+        asked: set[Subject] = set()
+        for resource in self.resources:
+            for obj in scope.snapshot[resource]:
+                subject = subject_of(resource, obj)
+                if obj.deleting or subject in asked or _goes(obj.namespace, scope.snapshot):
+                    continue
+                asked.add(subject)
+                yield Question(
+                    subject,
+                    ((obj,), *self._inputs(resource, obj, scope)),
+                    partial(self._answer, resource, obj, scope),
+                )
+
+    def _answer(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Evaluation:
+        return self.evaluate(self.scope(resource, obj, scope))
+
+    def _inputs(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Inputs:
+        """Return what the answer rests on; where that fails, what is never the same again.
+
+        So the subject is asked about in each pass, and what fails then leaves only it open.
+        """
+        try:
+            return self.inputs(self.scope(resource, obj, scope))
+        except Exception:  # noqa: BLE001  # the question derives the same, and tells where it fails
+            return ((object(),),)
+
+
+def all_asked(asks: Asks, scope: Scope) -> Iterable[Evaluation]:
+    """Yield the answers to all questions, asked from nothing."""
+    return (question.ask() for question in asks.questions(scope))
+
+
+def _goes(namespace: str, snapshot: Snapshot) -> bool:
+    """Tell whether a namespace is being deleted, and its subjects with it."""
+    known = snapshot[NAMESPACES].get("", namespace)
+    return known is not None and known.deleting

@@ -1,0 +1,168 @@
+"""The reasons of KAITO's production stack: its shared parts, and its InferenceSets."""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, ready_row
+from reporter.catalogue.runtime import rows_of
+from reporter.model.reason import Reason
+from reporter.model.subject import Layer
+from reporter.stacks.kaito.resources import INFERENCESET_KIND, INFERENCESETS, WORKSPACES
+
+CLUSTER_KAITO: Final = "clusterKaitoControllerNotReady"
+CLUSTER_NODE_PROVISIONER: Final = "clusterNodeProvisionerNotReady"
+CLUSTER_KEDA: Final = "clusterKedaNotReady"
+CLUSTER_KEDA_SCALER: Final = "clusterKedaKaitoScalerNotReady"
+MODEL_SCALING: Final = "inferencesetScalingMisconfigured"
+MODEL_INFRA: Final = "inferencesetInfraProvisioningFailed"
+MODEL_PODS: Final = "inferencesetModelPodsNotReady"
+MODEL_ROUTE: Final = "inferencesetRouteNotReady"
+MODEL_EPP: Final = "inferencesetEPPNotReady"
+MODEL_NODE_PRESSURE: Final = "inferencesetNodeUnderPressure"
+MODEL_READY: Final = "inferencesetReady"
+
+CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
+    Reason(
+        name=CLUSTER_KAITO,
+        layer=Layer.CLUSTER,
+        summary="The KAITO workspace controller, which runs the models, is not available.",
+        trigger=f"The kaito-workspace Deployment {SHARED_TRIGGER}",
+        silent=SHARED_SILENT,
+        action="Look at the Deployment that the message names, its pods and their logs. While it "
+        "is down, conditions of Workspaces are frozen and not to be trusted.",
+        reads=(r.DEPLOYMENTS,),
+    ),
+    Reason(
+        name=CLUSTER_NODE_PROVISIONER,
+        layer=Layer.CLUSTER,
+        summary="The node provisioner, which creates GPU nodes, is not available.",
+        trigger=f"The Deployment named by --node-provisioner-name {SHARED_TRIGGER}",
+        silent=f"{SHARED_SILENT} No provisioner configured.",
+        action="Look at the Deployment that the message names, its pods and their logs.",
+        reads=(r.DEPLOYMENTS,),
+    ),
+    Reason(
+        name=CLUSTER_KEDA,
+        layer=Layer.CLUSTER,
+        summary="KEDA, which scales the models, is not available.",
+        trigger=f"keda-operator or keda-operator-metrics-apiserver {SHARED_TRIGGER}",
+        silent=SHARED_SILENT,
+        action="Look at the Deployment that the message names, its pods and their logs.",
+        reads=(r.DEPLOYMENTS,),
+    ),
+    Reason(
+        name=CLUSTER_KEDA_SCALER,
+        layer=Layer.CLUSTER,
+        summary="The KAITO scaler of KEDA is not available, or KEDA rejects its ScaledObjects.",
+        trigger=f"The keda-kaito-scaler Deployment {SHARED_TRIGGER} Or a ScaledObject that the "
+        "scaler made has Ready=False.",
+        silent=f"{SHARED_SILENT} ScaledObjects that are paused, inactive or in fallback.",
+        action="Look at the object that the message names: kubectl describe it.",
+        reads=(r.DEPLOYMENTS, r.SCALEDOBJECTS),
+        also_reads=((r.SCALEDOBJECTS, (INFERENCESETS, r.NAMESPACES)),),
+    ),
+)
+
+REASONS: Final[tuple[Reason, ...]] = (
+    Reason(
+        name=MODEL_SCALING,
+        layer=Layer.DEPLOYMENT,
+        of=INFERENCESET_KIND,
+        summary="The scaling settings of the InferenceSet can never work.",
+        trigger='Scaling is on (scaledobject.kaito.sh/auto-provision: "true") and: maximum below '
+        "minimum or below spec.replicas, a value the scaler refuses, a threshold of 0 or less.",
+        silent="Scaling off. The scaler being absent is told by clusterKedaKaitoScalerNotReady.",
+        action="Correct the scaledobject.kaito.sh/ annotations of the InferenceSet.",
+        reads=(INFERENCESETS,),
+        grace_note="Fires at once: it is static.",
+    ),
+    Reason(
+        name=MODEL_INFRA,
+        layer=Layer.DEPLOYMENT,
+        of=INFERENCESET_KIND,
+        summary="The nodes for the model cannot be provisioned.",
+        trigger="A Workspace's NodeClaimReady is False with a cloud error, or stays in a boot "
+        "state for longer than the budget, or its nodes stay without device plugin.",
+        silent="Boot states within the budget.",
+        action="Read the reason: quota and capacity errors are settled with the cloud provider, "
+        "by another instance type or another region.",
+        reads=(INFERENCESETS, WORKSPACES),
+        grace_seconds=180,
+        grace_note="SKUNotAvailable fires at once. Boot states have --node-boot-budget-seconds.",
+    ),
+    Reason(
+        name=MODEL_PODS,
+        layer=Layer.DEPLOYMENT,
+        of=INFERENCESET_KIND,
+        summary="Replicas of the model do not run, or run without becoming Ready.",
+        trigger="A model pod's container waits or ended in an error, the pod is unschedulable, "
+        "evicted or on a dead node, start-up takes longer than its budget, a replica has no pod, "
+        "or a Workspace's InferenceReady is False with a cause.",
+        silent="Pods that start within their budget, past crashes of a pod that is Ready again.",
+        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",
+        reads=(INFERENCESETS, WORKSPACES, r.PODS, r.NODES),
+        grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff, failed "
+        "benchmarks, invalid specs and streaming configuration. Start-up has "
+        "--model-startup-budget-seconds or the start-up probe's own budget.",
+    ),
+    Reason(
+        name=MODEL_ROUTE,
+        layer=Layer.DEPLOYMENT,
+        of=INFERENCESET_KIND,
+        summary="Requests for the model do not reach its pool.",
+        trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
+        "its Gateway is gone, it has no parents, or the pool selects no pod.",
+        silent="Unknown conditions, a young route, entries of other controllers.",
+        action="kubectl -n <namespace> describe httproute <name>; its parents name the cause.",
+        reads=(
+            INFERENCESETS,
+            WORKSPACES,
+            r.HTTPROUTES,
+            r.INFERENCEPOOLS,
+            r.GATEWAYS,
+            r.DEPLOYMENTS,
+            r.PODS,
+        ),
+    ),
+    Reason(
+        name=MODEL_EPP,
+        layer=Layer.DEPLOYMENT,
+        of=INFERENCESET_KIND,
+        summary="The endpoint picker of the model is not available.",
+        trigger="Deployment <inferenceset>-inferencepool-epp is missing, scaled to zero, or has "
+        "fewer ready replicas than wanted.",
+        silent="An InferenceSet without InferencePool and HTTPRoute that was not made by the chart.",
+        action="Look at the Deployment that the message names, its pods and their logs.",
+        reads=(
+            INFERENCESETS,
+            WORKSPACES,
+            r.DEPLOYMENTS,
+            r.PODS,
+            r.INFERENCEPOOLS,
+            r.HTTPROUTES,
+        ),
+    ),
+    Reason(
+        name=MODEL_NODE_PRESSURE,
+        layer=Layer.DEPLOYMENT,
+        of=INFERENCESET_KIND,
+        summary="A node of the model is short of disk, memory or processes.",
+        trigger="DiskPressure, MemoryPressure or PIDPressure of a node that runs the model, or a "
+        "Workspace that says so of a node that cannot be read.",
+        action="kubectl describe node <node>; free the resource before the kubelet evicts pods.",
+        reads=(INFERENCESETS, WORKSPACES, r.PODS, r.NODES),
+        chain=False,
+        grace_seconds=30,
+        blocks_ready=False,
+    ),
+    *rows_of(INFERENCESET_KIND, reads=(INFERENCESETS, r.PODS)),
+    ready_row(
+        MODEL_READY,
+        "A model serves: all wanted replicas are ready and requests reach them.",
+        of=INFERENCESET_KIND,
+        trigger="Every wanted replica is ready, the endpoint picker is available and the route is "
+        "accepted, where the model has them.",
+        reads=(INFERENCESETS, WORKSPACES, r.PODS, r.DEPLOYMENTS),
+    ),
+)
+"""Of InferenceSets, in the order of the priority chain."""

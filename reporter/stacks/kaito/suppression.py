@@ -1,0 +1,34 @@
+"""What hides reasons of InferenceSets, and why that is no mere correlation."""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.suppression import missing_kind
+from reporter.model.suppression import SuppressionRow
+from reporter.stacks.kaito import reasons as k
+from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    SuppressionRow(
+        k.CLUSTER_KAITO,
+        (k.MODEL_INFRA, k.MODEL_PODS),
+        "KAITO writes the conditions of Workspaces",
+    ),
+    SuppressionRow(
+        k.CLUSTER_KAITO,
+        (k.MODEL_NODE_PRESSURE,),
+        "KAITO writes the text of NodesReady; pressure read from the node itself is not suppressed",
+    ),
+    SuppressionRow(
+        k.CLUSTER_NODE_PROVISIONER,
+        (k.MODEL_INFRA,),
+        "without a provisioner, no progress is no evidence of a failure",
+    ),
+    missing_kind(INFERENCESETS, *(each.name for each in k.REASONS if not each.says_ready)),
+    missing_kind(
+        r.GATEWAYS, k.MODEL_ROUTE, why="no route can have a parent while no Gateway can exist"
+    ),
+    missing_kind(r.HTTPROUTES, k.MODEL_ROUTE),
+    missing_kind(r.INFERENCEPOOLS, k.MODEL_ROUTE),
+    missing_kind(WORKSPACES, k.MODEL_INFRA, k.MODEL_PODS, k.MODEL_NODE_PRESSURE),
+)

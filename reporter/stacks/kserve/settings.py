@@ -1,0 +1,20 @@
+"""The settings of KServe."""
+
+from reporter.setting_types import DeploymentName, Namespaces
+from reporter.settings import EvaluationSettings
+
+
+class KserveSettings(EvaluationSettings):
+    """Where KServe and Knative Serving may be."""
+
+    kserve_namespace: Namespaces = ("kserve",)
+    """Namespaces where the KServe controller may be."""
+
+    kserve_deployment: DeploymentName = "kserve-controller-manager"
+    """Deployment of the KServe controller. Empty: not probed."""
+
+    knative_namespace: Namespaces = ("knative-serving",)
+    """Namespaces where Knative Serving may be."""
+
+    knative_deployment: DeploymentName = "controller"
+    """Deployment of the Knative controller, which makes revisions. Empty: not probed."""

@@ -1,0 +1,22 @@
+"""What hides reasons of InferenceServices, and why that is no mere correlation."""
+
+from typing import Final
+
+from reporter.catalogue.suppression import missing_kind, seen_on_objects
+from reporter.model.suppression import SuppressionRow
+from reporter.stacks.kserve import reasons as i
+from reporter.stacks.kserve.resources import INFERENCESERVICES
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    SuppressionRow(
+        i.CLUSTER_KSERVE,
+        i.NEEDS_KSERVE,
+        "the KServe controller writes the status of InferenceServices and makes what they need",
+    ),
+    SuppressionRow(
+        i.CLUSTER_KNATIVE,
+        i.NEEDS_KNATIVE,
+        "the Knative controller makes revisions and moves traffic",
+    ),
+    missing_kind(INFERENCESERVICES, *seen_on_objects(i.REASONS)),
+)

@@ -1,0 +1,46 @@
+"""The settings of Kthena."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import model_validator
+
+from reporter.setting_types import DeploymentName, Namespaces, SettingError, StackMode, YamlSwitch
+from reporter.settings import DaemonSettings, EvaluationSettings
+from reporter.stacks.kthena.resources import STACK
+
+
+class ModelServingStatus(StrEnum):
+    """How much of the status of ModelServings is ours to write."""
+
+    OFF = "off"
+    ROLES = "roles"
+    FULL = "full"
+
+
+class KthenaSettings(EvaluationSettings):
+    """Where the Kthena controller may be."""
+
+    kthena_namespace: Namespaces = ("kthena-system",)
+    """Namespaces where the Kthena controller may be."""
+
+    kthena_deployment: DeploymentName = "kthena-controller-manager"
+    """Deployment of the Kthena controller. Empty: not probed."""
+
+
+class KthenaDaemonSettings(DaemonSettings):
+    """What the daemon writes to ModelServings and beside them."""
+
+    modelserving_status: Annotated[ModelServingStatus, YamlSwitch] = ModelServingStatus.OFF
+    """What is written of the status of ModelServings: off, roles (roleStatuses only), or full."""
+
+    role_events: bool = False
+    """Tell changes of the roles of a ModelServing as Events on it, in its namespace."""
+
+    @model_validator(mode="after")
+    def _modelservings_are_looked_at(self) -> Self:
+        writes = self.role_events or self.modelserving_status is not ModelServingStatus.OFF
+        if writes and self.stack(STACK) is StackMode.OFF:
+            wanted = "role-events" if self.role_events else "modelserving-status"
+            raise SettingError("stacks", f"kthena=auto or kthena=on, as --{wanted} needs it")
+        return self

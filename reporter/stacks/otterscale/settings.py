@@ -1,0 +1,43 @@
+"""The settings of OtterScale."""
+
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_settings import NoDecode
+
+from reporter.setting_types import Allowed, DeploymentName, Namespaces, words_of
+from reporter.settings import EvaluationSettings
+from reporter.stacks.otterscale.operator_flags import FLAGS, Given, given_of
+
+
+def _flags_fit(flags: dict[str, str]) -> dict[str, str]:
+    given_of(flags)
+    return flags
+
+
+OperatorFlags = Annotated[
+    dict[str, str],
+    NoDecode,
+    BeforeValidator(words_of),
+    AfterValidator(_flags_fit),
+    Allowed(f"FLAG=VALUE, comma-separated, with {', '.join(FLAGS)}"),
+]
+
+
+class OtterscaleSettings(EvaluationSettings):
+    """Where OtterScale's model operator may be, and how it is set up."""
+
+    otterscale_namespace: Namespaces = ("otterscale-system",)
+    """Namespaces where OtterScale's model operator may be."""
+
+    otterscale_deployment: DeploymentName = "model-operator-controller-manager"
+    """Deployment of OtterScale's model operator. Empty: not probed."""
+
+    otterscale_operator_flags: OperatorFlags = {}  # noqa: RUF012  # pydantic copies it
+    """Flags that OtterScale's model operator runs with: drift from them is told too."""
+
+    @cached_property
+    def operator_given(self) -> Given:
+        """The settings of OtterScale's operator that are given, by field."""
+        return given_of(self.otterscale_operator_flags)

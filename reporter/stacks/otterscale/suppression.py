@@ -1,0 +1,21 @@
+"""What hides reasons of ModelServices, and why that is no mere correlation."""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.suppression import missing_kind, seen_on_objects
+from reporter.model.suppression import SuppressionRow
+from reporter.stacks.otterscale.reasons import CLUSTER_OTTERSCALE, NEEDS_OPERATOR, REASONS, ROUTE
+from reporter.stacks.otterscale.resources import MODELSERVICES
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    SuppressionRow(
+        CLUSTER_OTTERSCALE,
+        NEEDS_OPERATOR,
+        "the model operator makes the objects of ModelServices and writes their status",
+    ),
+    missing_kind(MODELSERVICES, *seen_on_objects(REASONS)),
+    missing_kind(r.GATEWAYS, ROUTE, why="no route can have a parent while no Gateway can exist"),
+    missing_kind(r.HTTPROUTES, ROUTE),
+    missing_kind(r.INFERENCEPOOLS, ROUTE),
+)

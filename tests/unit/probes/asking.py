@@ -1,0 +1,52 @@
+"""Probes as tests ask them: of a snapshot, with settings and samples."""
+
+from reporter.metrics.looks.samples import NONE
+from reporter.probes.cluster.scope import ComponentScope
+from reporter.probes.harness import Namespaces
+from reporter.probes.parts import joined
+from reporter.probes.scope import NamespaceScope, Scope
+from reporter.probes.subjects import all_asked
+from reporter.stacks.kaito.probes import PROBES as KAITO
+from reporter.stacks.kserve.probes import PROBES as KSERVE
+from reporter.stacks.kthena.probes import PROBES as KTHENA
+from reporter.stacks.otterscale.probes import PROBES as OTTERSCALE
+
+
+def scope(snapshot, settings, samples=NONE):
+    """What a probe of the cluster is given."""
+    return Scope(snapshot=snapshot, settings=settings, samples=samples)
+
+
+def namespace_scope(snapshot, settings, namespace):
+    """What a probe of a workload namespace is given."""
+    return NamespaceScope(snapshot=snapshot, settings=settings, namespace=namespace)
+
+
+def component_scope(snapshot, settings, component):
+    """What the probe of a shared Deployment is given."""
+    return ComponentScope(snapshot=snapshot, settings=settings, component=component)
+
+
+def evaluate_harness(snapshot, settings):
+    """All that is said of workload namespaces."""
+    return joined(all_asked(Namespaces(), scope(snapshot, settings)))
+
+
+def evaluate_inferencesets(snapshot, settings, samples=NONE):
+    """All that is said of InferenceSets."""
+    return joined(all_asked(KAITO.subjects, scope(snapshot, settings, samples)))
+
+
+def evaluate_modelservings(snapshot, settings, samples=NONE):
+    """All that is said of ModelServings."""
+    return joined(all_asked(KTHENA.subjects, scope(snapshot, settings, samples)))
+
+
+def evaluate_modelservices(snapshot, settings, samples=NONE):
+    """All that is said of ModelServices."""
+    return joined(all_asked(OTTERSCALE.subjects, scope(snapshot, settings, samples)))
+
+
+def evaluate_inferenceservices(snapshot, settings, samples=NONE):
+    """All that is said of InferenceServices."""
+    return joined(all_asked(KSERVE.subjects, scope(snapshot, settings, samples)))
