@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
         observed_for=_duration(arguments.observed_for),
         from_dump=bool(arguments.sources),
     )
-    _print(report, look, settings, arguments.output)
+    _print(report, look, settings, output=arguments.output)
     fires = any(each.disposition is Disposition.FIRING for each in report.findings)
     return SOMETHING_FIRES if fires else NOTHING_FIRES
 
@@ -140,7 +140,7 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> L
         now=now,
         about=about,
         notes=(*dump.notes, *unserved_notes(snapshot, settings.catalogue)),
-        samples=read_saved(pages, targets, now, settings),
+        samples=read_saved(pages, targets, now, settings=settings),
     )
 
 
@@ -215,7 +215,7 @@ def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
     )
 
 
-def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -> None:
+def _print(report: Report, look: Look, settings: ProgramSettings, *, output: str) -> None:
     if output == "json":
         _write_utf8(report_json(report, settings).decode())
     elif output == "html":

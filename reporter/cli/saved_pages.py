@@ -61,6 +61,7 @@ def read_saved(
     pages: Sequence[SavedPage],
     targets: Iterable[Target],
     now: datetime,
+    *,
     settings: EvaluationSettings,
 ) -> Samples:
     """Return what the pages say up to a moment, judged as those of a daemon.

@@ -63,6 +63,7 @@ class Passes:
         source: Source,
         lately: Callable[[], Lately],
         now: Callable[[], Instant],
+        *,
         settings: DaemonSettings,
         instance: str,
         due: asyncio.Event,
@@ -113,10 +114,10 @@ class Passes:
             snapshot,
             self._before,
             self._lately(),
-            self._now(),
-            self._settings,
-            self._instance,
-            self._samples(snapshot),
+            now=self._now(),
+            settings=self._settings,
+            instance=self._instance,
+            samples=self._samples(snapshot),
             leading=self._leading(),
         )
         if self._pauses() != pauses:

@@ -30,8 +30,8 @@ async def run_scraper(
     client: KubeClient,
     cluster: LiveCluster,
     settings: DaemonSettings,
-    tell: Tell,
     *,
+    tell: Tell,
     observer: Observer,
     pauses: Callable[[], int],
 ) -> None:

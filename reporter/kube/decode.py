@@ -71,7 +71,7 @@ def decode_page(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
     except _MALFORMED:
         return _decode_each(resource, body)
     results = [check_object(resource, item) for item in page.items or ()]
-    return _page(resource, page.kind, page.metadata, results)
+    return _page(resource, page.kind, page.metadata, results=results)
 
 
 def _decode_each(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
@@ -81,7 +81,7 @@ def _decode_each(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
         except RecursionError:
             page = _split(body)
     results = [decode_object(resource, raw) for raw in page.items or ()]
-    return _page(resource, page.kind, page.metadata, results)
+    return _page(resource, page.kind, page.metadata, results=results)
 
 
 def _members(document: bytes) -> dict[bytes, bytes]:
@@ -103,6 +103,7 @@ def _page(
     resource: Resource[ObjectT],
     kind: str,
     metadata: _ListMetadata,
+    *,
     results: list[ObjectT | SkippedObject],
 ) -> Page[ObjectT]:
     # Any JSON object decodes as an empty page; taken for one it would empty the store.

@@ -63,7 +63,7 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault |
         pods,
         ending,
         daemonset.namespace,
-        snapshot,
+        snapshot=snapshot,
         down=down,
         ready=status.number_ready,
         wanted=wanted,

@@ -19,7 +19,7 @@ _Place: TypeAlias = tuple[Resource[KubeObject], KubeObject]
 
 
 def owning_subject(
-    resource: Resource[KubeObject], obj: KubeObject, kind: SubjectKind, snapshot: Snapshot
+    resource: Resource[KubeObject], obj: KubeObject, kind: SubjectKind, *, snapshot: Snapshot
 ) -> Subject | None:
     """Return the subject of a kind that an object is, or that owns it; None if there is none.
 

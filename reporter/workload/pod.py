@@ -281,13 +281,13 @@ def _container_fault(
         return
     place = f"{kind} {_name(status.name)}"
     if state.waiting is not None and state.waiting.reason in _WAITING:
-        yield _waiting(place, status, state.waiting, state.waiting.reason, began)
+        yield _waiting(place, status, state.waiting, reason=state.waiting.reason, began=began)
     elif state.terminated is not None and _is_error(state.terminated):
         yield _terminated(place, state.terminated)
 
 
 def _waiting(
-    place: str, status: ContainerStatus, waiting: Waiting, reason: str, began: datetime | None
+    place: str, status: ContainerStatus, waiting: Waiting, *, reason: str, began: datetime | None
 ) -> PodFault:
     exempt = reason in _EXEMPT_WAITING
     # The kubelet's text for a crash loop holds the current back-off, a running value.

@@ -61,7 +61,7 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
         pods,
         ending,
         statefulset.namespace,
-        snapshot,
+        snapshot=snapshot,
         down=down,
         ready=status.ready_replicas,
         wanted=statefulset.wanted,

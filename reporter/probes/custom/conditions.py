@@ -89,7 +89,9 @@ class _Scope:
                 name = obj.metadata.label(rule.subject_label)
                 return Subject(self._subject_kind, obj.namespace, name) if name else None
             case _:
-                return owning_subject(self.resource, obj, self._subject_kind, self.snapshot)
+                return owning_subject(
+                    self.resource, obj, self._subject_kind, snapshot=self.snapshot
+                )
 
     def finding(self, obj: KubeObject, condition: Condition, subject: Subject) -> Finding:
         """Return the finding about an object that fails."""

@@ -70,6 +70,7 @@ def plan_events(
     report: Report,
     records: Iterable[Record],
     settings: EvaluationSettings,
+    *,
     instance: str,
     confirmed: Callable[[str], bool] = lambda _reason: True,
 ) -> Plan:
@@ -96,7 +97,7 @@ def plan_events(
             body = finding_event(finding, report.now, instance)
             writes.append(Write(Purpose.FIRE, name, body, since=finding.since))
             continue
-        purpose, wait = _due(finding, record, report.now, interval)
+        purpose, wait = _due(finding, record, report.now, interval=interval)
         if wait > timedelta(0):
             waits.append(wait)
         else:
@@ -109,7 +110,7 @@ def plan_events(
         if finding.disposition is Disposition.MUTED
     }
     for record in by_name.values():
-        writes += _close_or_mark(record, told, kept, muted)
+        writes += _close_or_mark(record, told, kept, muted=muted)
     for ready in told_ready(report, settings):
         name = ready_name(ready)
         if name not in by_name and confirmed(ready.reason):
@@ -134,7 +135,7 @@ def _going_on(report: Report) -> Iterable[tuple[str, ResolvedFinding]]:
 
 
 def _due(
-    finding: ResolvedFinding, record: Record, now: datetime, interval: timedelta
+    finding: ResolvedFinding, record: Record, now: datetime, *, interval: timedelta
 ) -> tuple[Purpose, timedelta]:
     """Return why an Event on record is written next, and how long until then."""
     if record.state is not RecordState.FIRING:
@@ -155,6 +156,7 @@ def _close_or_mark(
     record: Record,
     told: Mapping[str, ResolvedFinding],
     kept: Mapping[str, ResolvedFinding],
+    *,
     muted: Collection[str],
 ) -> list[Write]:
     """Return what brings an Event that is not told to its state.

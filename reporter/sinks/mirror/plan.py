@@ -104,6 +104,7 @@ def plan_mirrors(
     records: Iterable[Record],
     applied: Mapping[str, Applied],
     snapshot: Snapshot,
+    *,
     catalogue: Catalogue,
     now: Instant,
 ) -> MirrorPlan:

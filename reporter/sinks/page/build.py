@@ -46,7 +46,7 @@ def page_view(report: Report, about: About, history: History) -> PageView:
         notices=_findings(branches, is_notice, report.catalogue),
         others=_by_state(_findings(branches, _is_quiet, report.catalogue)),
         layers=layers,
-        strip=strip_of(report.now, history, finding_id, report.catalogue),
+        strip=strip_of(report.now, history, finding_id, catalogue=report.catalogue),
         unknown=tuple((each.resource, clean(each.cause)) for each in sorted(report.unknown)),
         skipped=tuple(
             (

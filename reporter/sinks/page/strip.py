@@ -23,6 +23,7 @@ def strip_of(
     now: datetime,
     history: History,
     id_of: Callable[[FindingKey], str],
+    *,
     catalogue: Catalogue,
 ) -> Strip:
     """Return the hour that ends `now`: what goes on, then what ended last, then what is muted."""

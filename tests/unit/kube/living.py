@@ -15,7 +15,7 @@ from reporter.snapshot.snapshot import Snapshot
 QUICK = Timing(backoff=0.01)
 
 
-def definition(plural: str, kind: str, group: str = "kaito.sh", version: str = "v1beta1"):
+def definition(plural: str, kind: str, group: str = "kaito.sh", *, version: str = "v1beta1"):
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -38,7 +38,7 @@ def definition(plural: str, kind: str, group: str = "kaito.sh", version: str = "
     }
 
 
-def obj(kind: str, name: str, namespace: str = "", api: str = "v1", **parts: object):
+def obj(kind: str, name: str, namespace: str = "", *, api: str = "v1", **parts: object):
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **parts}
 

@@ -20,7 +20,7 @@ def moment(text):
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def condition(type_, status, since, reason="", message=""):
+def condition(type_, status, since, *, reason="", message=""):
     return {
         "type": type_, "status": status, "reason": reason, "message": message,
         "lastTransitionTime": since,
@@ -61,11 +61,14 @@ def make_pod(
     **status,
 ):
     """A pod that was never Ready and whose container runs, unless told otherwise."""
-    conditions = [condition("PodScheduled", scheduled[0], *scheduled[1:])]
+    is_so, since, reason, message = scheduled
+    conditions = [condition("PodScheduled", is_so, since, reason=reason, message=message)]
     if initialized:
         conditions.append(condition("Initialized", initialized, initialized_since))
     if ready:
-        conditions.append(condition("Ready", ready, ready_since, "ContainersNotReady", "not yet"))
+        conditions.append(
+            condition("Ready", ready, ready_since, reason="ContainersNotReady", message="not yet")
+        )
     metadata = {"name": "qwen-0", "namespace": "models", "creationTimestamp": CREATED}
     if deleted:
         metadata["deletionTimestamp"] = deleted
@@ -85,7 +88,11 @@ def make_pod(
 
 
 def node(name="gpu-1", ready="True"):
-    conditions = [condition("Ready", ready, LATER, "KubeletNotReady", "container runtime is down")]
+    conditions = [
+        condition(
+            "Ready", ready, LATER, reason="KubeletNotReady", message="container runtime is down"
+        )
+    ]
     return msgspec.convert({"metadata": {"name": name}, "status": {"conditions": conditions}}, Node)
 
 
@@ -223,7 +230,9 @@ def test_a_pod_that_no_scheduler_took_up_is_not_said_to_run():
 def test_a_readiness_gate_is_named():
     """All containers are ready then, so nothing else says what the pod waits for."""
     gate = 'corresponding condition of pod readiness gate "x/y" does not exist.'
-    conditions = [condition("Ready", "False", CREATED, "ReadinessGatesNotReady", gate)]
+    conditions = [
+        condition("Ready", "False", CREATED, reason="ReadinessGatesNotReady", message=gate)
+    ]
     pod = make_pod(containers=[container(ready=True)], conditions=conditions)
     assert gate in judge(pod).detail
 
