@@ -205,8 +205,7 @@ async def _show_changes(view: _View) -> None:
 
     screen = Screen(sys.stdout, sys.stderr)
     due = asyncio.Event()
-    async with watched_cluster(view.settings) as cluster:
-        cluster.on_change(due.set)
+    async with watched_cluster(view.settings, due.set) as cluster:
         while True:
             due.clear()
             snapshot = cluster.snapshot()

@@ -61,28 +61,42 @@ class Passes:
     def __init__(
         self,
         source: Source,
-        lately: Callable[[], Lately],
-        now: Callable[[], Instant],
         *,
         settings: DaemonSettings,
         instance: str,
+        now: Callable[[], Instant],
         due: asyncio.Event,
         pauses: Callable[[], int],
+        leading: Callable[[], bool],
+        lately: Callable[[], Lately],
+        samples: Callable[[Snapshot], Samples],
         publish: Callable[[Pass], None],
-        samples: Callable[[Snapshot], Samples] = nothing_scraped,
-        leading: Callable[[], bool] = lambda: True,
     ) -> None:
+        """Make them.
+
+        Args:
+            source: where snapshots come from.
+            settings: of the daemon.
+            instance: which replica this is.
+            now: the API server's time.
+            due: asks for a pass.
+            pauses: how often the process has paused.
+            leading: whether this replica writes.
+            lately: what was written lately.
+            samples: what was scraped.
+            publish: is given each result.
+        """
         self._source = source
-        self._lately = lately
-        self._now = now
         self._settings = settings
         self._instance = instance
-        self._pauses = pauses
-        self._publish = publish
-        self._samples = samples
-        self._leading = leading
-        self._before = Before()
+        self._now = now
         self._due = due
+        self._pauses = pauses
+        self._leading = leading
+        self._lately = lately
+        self._samples = samples
+        self._publish = publish
+        self._before = Before()
         self._log = structlog.get_logger("passes")
 
     async def run(self) -> None:

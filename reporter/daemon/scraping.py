@@ -32,6 +32,7 @@ async def run_scraper(
     settings: DaemonSettings,
     *,
     tell: Tell,
+    targets_due: asyncio.Event,
     observer: Observer,
     pauses: Callable[[], int],
 ) -> None:
@@ -42,6 +43,7 @@ async def run_scraper(
         cluster: where the pods are from.
         settings: whether, how, how often and within what limits.
         tell: is given what came of each scrape.
+        targets_due: set when the pods to scrape may be other ones.
         observer: is told of everything, for metrics.
         pauses: how often the process has paused.
 
@@ -57,10 +59,10 @@ async def run_scraper(
                 tell,
                 period=settings.scrape_period,
                 concurrency=_concurrency(settings),
+                targets_due=targets_due,
                 observer=observer,
                 pauses=pauses,
             )
-            cluster.on_change(scraper.targets_changed)
             await scraper.run()
 
 

@@ -2,7 +2,7 @@
 
 import ipaddress
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
@@ -10,11 +10,11 @@ from typing import Final, Self
 from aiohttp import web
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
 
 from reporter.errors import UsageError
 from reporter.metrics.looks.scrape import PodName
 from reporter.setting_types import bind_address
-from reporter.sinks.metrics import Metrics
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -81,20 +81,19 @@ class Pages:
 class Servers:
     """Listens until closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, before_close: Callable[[], None] = lambda: None) -> None:
+        """Make one; `before_close` is called before it closes, such as to end streams."""
+        self._before_close = before_close
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._before_close()
         await self._stack.aclose()
 
-    def before_close(self, act: Callable[[], None]) -> None:
-        """Do this before what listens by now is closed, such as to end streams."""
-        self._stack.callback(act)
-
-    async def listen(self, address: Address | None, routes: dict[str, Handler]) -> int | None:
+    async def listen(self, address: Address | None, routes: Mapping[str, Handler]) -> int | None:
         """Serve GET `routes` and return the port.
 
         Raises:
@@ -135,11 +134,11 @@ def _cause(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def metrics_routes(metrics: Metrics) -> dict[str, Handler]:
+def metrics_routes(metrics: Collector) -> dict[str, Handler]:
     """Return the routes of the metrics listener."""
 
     async def serve(_request: web.Request) -> web.StreamResponse:
-        body = generate_latest(metrics.registry)
+        body = generate_latest(metrics)
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     return {"/metrics": serve}

@@ -40,13 +40,6 @@ class Cluster(Protocol):
         """How far the API server's clock is ahead of ours."""
 
 
-class Lease(Protocol):
-    """What is asked of the elector."""
-
-    def fence_left(self) -> float:
-        """Return the seconds for which this replica may still start requests."""
-
-
 class Queue(Protocol):
     """What is asked of a writer."""
 
@@ -94,31 +87,44 @@ class Silence:
 
 
 class DaemonState:
-    """The newest pass, who leads, and whether all is well."""
+    """The newest pass, who leads, and whether all is well.
 
-    def __init__(self, cluster: Cluster, lease: Lease | None, settings: DaemonSettings) -> None:
-        self._cluster = cluster
-        self._lease = lease
+    Args:
+        settings: of the daemon.
+        cluster: the watches.
+        writers: the queues.
+        leading: whether this replica writes.
+        judged: what is known of a pod that is scraped.
+
+    """
+
+    def __init__(
+        self,
+        settings: DaemonSettings,
+        cluster: Cluster,
+        writers: Writing,
+        *,
+        leading: Callable[[], bool],
+        judged: Callable[[PodName], Judged | None],
+    ) -> None:
         self._settings = settings
+        self._cluster = cluster
+        self._writers = writers
+        self._leading = leading
+        self._judged = judged
         self._longest = max(LEAST_SECONDS, SLOW_PASSES * float(settings.resync_seconds))
         self._started = boot_seconds()
         self._last: float | None = None
         self._report: Report | None = None
-        self.writers: Writing | None = None
-        self.judged: Callable[[PodName], Judged | None] = lambda _: None
 
     def passed(self, done: Pass) -> None:
         """Note a pass."""
         self._report = done.report
         self._last = boot_seconds()
 
-    def may_write(self) -> bool:
-        """Tell whether a request may start: there is no lease, or it still has time left."""
-        return self._lease is None or self._lease.fence_left() > 0
-
     def leading(self) -> bool:
         """Tell whether this replica writes."""
-        return self.may_write()
+        return self._leading()
 
     def report(self) -> Report | None:
         """Return the newest report."""
@@ -144,19 +150,19 @@ class DaemonState:
 
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""
-        return self.writers.events.waiting if self.writers else 0
+        return self._writers.events.waiting
 
     def statuses_waiting(self) -> int:
         """Return how many statuses of ModelServings wait to be written."""
-        return self.writers.statuses.waiting if self.writers else 0
+        return self._writers.statuses.waiting
 
     def mirrors_waiting(self) -> int:
         """Return how many mirrors wait to be written."""
-        return self.writers.mirrors.waiting if self.writers else 0
+        return self._writers.mirrors.waiting
 
     def mirrors_refusing(self) -> int:
         """Return how many namespaces refuse mirrors."""
-        return self.writers.mirrors.refusing if self.writers else 0
+        return self._writers.mirrors.refusing
 
     def clock_offset_seconds(self) -> float:
         """Return how far the API server's clock is ahead of ours."""
@@ -175,12 +181,12 @@ class DaemonState:
 
     def pod_json(self, pod: PodName) -> bytes | None:
         """Return what was scraped from a pod as JSON, None if nothing was."""
-        judged = self.judged(pod)
+        judged = self._judged(pod)
         return pod_json(pod_view(judged, self._settings)) if judged else None
 
     def pod_text(self, pod: PodName) -> str | None:
         """Return what was scraped from a pod as text, None if nothing was."""
-        judged = self.judged(pod)
+        judged = self._judged(pod)
         return pod_text(judged, real_now().wall, self._settings) if judged else None
 
     def unhealthy(self) -> str | None:

@@ -74,9 +74,19 @@ class LiveCluster:
         client: KubeClient,
         settings: EvaluationSettings,
         *,
+        on_change: Callable[[], None] = lambda: None,
         timing: Timing | None = None,
         discovery_seconds: float = 30.0,
     ) -> None:
+        """Make it.
+
+        Args:
+            client: makes the requests.
+            settings: which resources are read, and where.
+            on_change: called whenever a snapshot would differ, besides setting `changed`.
+            timing: intervals of the informers.
+            discovery_seconds: time between two questions which kinds are served.
+        """
         self._client = client
         self._settings = settings
         self._declared = frozenset(
@@ -84,7 +94,7 @@ class LiveCluster:
         ) - {*CLUSTER_WIDE}
         self._timing = timing or Timing()
         self._started = real_now()
-        self._callbacks: list[Callable[[], None]] = []
+        self._on_change = on_change
         self._places_due = asyncio.Event()
         self._unserved: frozenset[Unserved] = frozenset()
         self._tables: dict[Resource[KubeObject], tuple[object, Table[KubeObject]]] = {}
@@ -110,10 +120,6 @@ class LiveCluster:
                 self._places_due.clear()
                 self._informers.want(self._wanted(), tasks)
                 await self._places_due.wait()
-
-    def on_change(self, callback: Callable[[], None]) -> None:
-        """Call `callback` whenever a snapshot would differ, beside setting `changed`."""
-        self._callbacks.append(callback)
 
     def _changed(self, resource: Resource[KubeObject]) -> None:
         if resource in _PLACES_FOLLOW:
@@ -142,8 +148,7 @@ class LiveCluster:
 
     def _notify(self) -> None:
         self.changed.set()
-        for callback in self._callbacks:
-            callback()
+        self._on_change()
 
     def _wanted(self) -> set[AnyPlace]:
         events: AnyPlace = Place(

@@ -80,7 +80,7 @@ class Live(Protocol):
 
 
 class Metrics:
-    """All metrics of the daemon, in a registry of their own."""
+    """What the daemon counts, in a registry of its own."""
 
     def __init__(
         self,
@@ -142,10 +142,6 @@ class Metrics:
         )
         self.scrapes = ScrapeMetrics(self.registry)
 
-    def attach(self, live: Live) -> None:
-        """Serve what is read at collection time from a running daemon."""
-        self.registry.register(_LiveCollector(live))
-
     def status_written(self, method: str, outcome: str) -> None:
         """Count a write of the status of a ModelServing."""
         self._statuses.labels(method, outcome).inc()
@@ -176,14 +172,16 @@ class Metrics:
         self._delay.observe(max((self._now() - since).total_seconds(), 0.0))
 
 
-class _LiveCollector(Collector):
-    def __init__(self, live: Live) -> None:
+class LiveMetrics(Collector):
+    """All metrics of a running daemon: what was counted, and what is asked when they are collected."""
+
+    def __init__(self, counted: Metrics, live: Live) -> None:
+        self._counted = counted
         self._live = live
 
-    def describe(self) -> Iterable[Metric]:
-        return ()
-
     def collect(self) -> Iterator[Metric]:
+        """Yield each metric."""
+        yield from self._counted.registry.collect()
         live = self._live
         yield _gauge("leader", "1 while this replica holds the lease.", float(live.leading()))
         yield _gauge("events_waiting", "Events that wait to be written.", live.events_waiting())

@@ -132,6 +132,7 @@ async def _with_hanging(settings: DaemonSettings) -> tuple[float, float]:
             tell,
             period=settings.scrape_period,
             concurrency=settings.scrape_concurrency,
+            targets_due=asyncio.Event(),
             observer=_Unobserved(),
         )
         running = asyncio.create_task(scraper.run())

@@ -46,11 +46,10 @@ class Served:
     async def start(self) -> "Served":
         address = Address("report-bind-address", "127.0.0.1", self.port)
         pages = Pages(lambda: None, lambda: None)
-        self._servers = Servers()
+        self._servers = Servers(before_close=self.page.close)
         await self._servers.listen(
             address, with_page(report_routes(pages, address), self.page, address)
         )
-        self._servers.before_close(self.page.close)
         return self
 
     async def stop(self) -> None:

@@ -384,14 +384,13 @@ class Served:
         self.page = LivePage(lambda: True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
-        self._servers = Servers()
+        self._servers = Servers(before_close=self.page.close)
 
     async def start(self):
         address = Address("report-bind-address", "127.0.0.1", self.port)
         pages = Pages(lambda: b"{}", lambda: "the text")
         routes = report_routes(pages, address)
         await self._servers.listen(address, page_routes.with_page(routes, self.page, address))
-        self._servers.before_close(self.page.close)
         return self
 
     async def stop(self):

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from lab.sandbox import Fault
 from lab.sandbox.access import Rule
-from reporter.daemon import heartbeat, main
+from reporter.daemon import heartbeat, wiring
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.sinks.events import writer
@@ -318,7 +318,7 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     """After 120 s without an answer: findings are stale, Events are not refreshed, no recovery."""
     timing = Timing(backoff=0.05, unknown_after=1.0)
     quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
-    monkeypatch.setattr(main, "LiveCluster", quick)
+    monkeypatch.setattr(wiring, "LiveCluster", quick)
     replica = await inside().start()
     await stage.all_ready()
     stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
@@ -345,7 +345,7 @@ async def test_kind_that_stays_out_of_reach_silences_nothing_that_is_seen_elsewh
     """A conversion webhook that is broken for hours: the API server is well, the kind is not."""
     timing = Timing(backoff=0.05, unknown_after=1.0)
     quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
-    monkeypatch.setattr(main, "LiveCluster", quick)
+    monkeypatch.setattr(wiring, "LiveCluster", quick)
     await inside().start()
     await stage.all_ready()
     stage.sandbox.faults.add(Fault(action="error", code=500, resources=("nodes",)))

@@ -78,6 +78,7 @@ class Scraper:
         *,
         period: float,
         concurrency: int,
+        targets_due: asyncio.Event,
         observer: Observer,
         pauses: Callable[[], int] = lambda: 0,
         now: Now = real_now,
@@ -90,6 +91,7 @@ class Scraper:
             tell: is given each result, with the target as it was when the scrape began.
             period: seconds from one scrape of a pod to the next.
             concurrency: how many pods are scraped at once, at least 2.
+            targets_due: set by whoever knows that the targets may be other ones.
             observer: told of everything.
             pauses: how often the process has paused; what a pause fell into says nothing of a pod.
             now: the clock.
@@ -106,13 +108,9 @@ class Scraper:
         self._others = Semaphore(max(1, concurrency - suspects))
         self._followed: dict[tuple[str, str, str], _Followed] = {}
         self._schedule = Schedule[_Followed](period)
-        self._changed = asyncio.Event()
+        self._targets_due = targets_due
         self._planned = asyncio.Event()
         self._log = structlog.get_logger("scraper")
-
-    def targets_changed(self) -> None:
-        """Seek the targets anew, soon."""
-        self._changed.set()
 
     async def run(self) -> None:
         """Scrape until cancelled; nothing is under way any more when this has ended."""
@@ -122,7 +120,7 @@ class Scraper:
 
     async def _follow(self) -> None:
         while True:
-            self._changed.clear()
+            self._targets_due.clear()
             try:
                 targets = await self._find()
             except Exception:  # noqa: BLE001  # logged; the targets stay as they were
@@ -131,7 +129,7 @@ class Scraper:
             if targets is not None:
                 self._set(targets)
             await asyncio.sleep(FOLLOW_SECONDS)
-            await self._changed.wait()
+            await self._targets_due.wait()
 
     def _set(self, targets: Iterable[Target]) -> None:
         wanted = {(each.namespace, each.name, each.uid): each for each in targets}

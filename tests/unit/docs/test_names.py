@@ -15,7 +15,7 @@ from reporter.cli.main import COMMANDS, LABORATORY, main
 from reporter.cli.parser import CONFIG_VARIABLE
 from reporter.model.report import Report
 from reporter.model.subject import Layer, SubjectKind
-from reporter.sinks.metrics import Metrics
+from reporter.sinks.metrics import LiveMetrics, Metrics
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 
 OF_OTHERS = {
@@ -119,9 +119,7 @@ class Idle:
 
 
 def test_metrics():
-    metrics = Metrics("0", "0")
-    metrics.attach(Idle())
-    text = generate_latest(metrics.registry).decode()
+    text = generate_latest(LiveMetrics(Metrics("0", "0"), Idle())).decode()
     exported = set(re.findall(r"^(?:# TYPE )?(status_reporter_\w+)", text, re.MULTILINE))
     rule = (CHART / "templates" / "prometheusrule.yaml").read_text()
     in_rule = [("PrometheusRule", name) for name in re.findall(r"\bstatus_reporter_\w+", rule)]

@@ -54,9 +54,12 @@ async def living(
 ) -> AsyncIterator[LiveCluster]:
     """Watch the sandbox; the names of resources that are asked for are added to `asked`."""
     sandbox.write_kubeconfig(tmp_path / "config")
-    async with await connect(kubeconfig=tmp_path / "config") as client:
+
+    def observe(_verb: str, resource: str, _code: str) -> None:
         if asked is not None:
-            client.observe(lambda verb, resource, code: asked.add(resource))
+            asked.add(resource)
+
+    async with await connect(kubeconfig=tmp_path / "config", observer=observe) as client:
         cluster = LiveCluster(
             client, settings or EvaluationSettings(), timing=timing, discovery_seconds=0.1
         )

@@ -227,8 +227,7 @@ async def test_requests_are_counted(client_for):
             request.transport.abort()
         return status(403, "Forbidden")
 
-    async with client_for(handler) as client:
-        client.observe(lambda *args: seen.append(args))
+    async with client_for(handler, lambda *args: seen.append(args)) as client:
         for params in ({}, {"cut": "1"}):
             with pytest.raises(KubeError):
                 await get(client, params=params)

@@ -133,6 +133,7 @@ async def test_none_delays_another():
             note,
             period=2.0,
             concurrency=8,
+            targets_due=asyncio.Event(),
             observer=ScrapeMetrics(registry),
         )
         running = asyncio.create_task(scraper.run())
