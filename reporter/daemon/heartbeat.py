@@ -34,10 +34,10 @@ class Heartbeat:
     def pauses(self) -> int:
         """Return how many pauses there were, one that has ended just now included."""
         now = self._seconds()
-        silence, self._last = now - self._last, now
-        if silence > PAUSE_SECONDS:
+        stood_still, self._last = now - self._last, now
+        if stood_still > PAUSE_SECONDS:
             self._pauses += 1
-            self._log.warning("process_paused", seconds=round(silence, 1))
+            self._log.warning("process_paused", seconds=round(stood_still, 1))
             self._paused()
         return self._pauses
 

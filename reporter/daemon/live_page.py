@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.daemon.state import Silence
+from reporter.daemon.state import LostWatches
 from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report
@@ -42,15 +42,17 @@ class LivePage:
 
     Args:
         leading: whether this replica writes.
-        silence: what was lost with its connection, None where nothing is.
+        lost_watches: the watches that have lost their connection, None where none has.
 
     """
 
     def __init__(
-        self, leading: Callable[[], bool], silence: Callable[[], Silence | None] = lambda: None
+        self,
+        leading: Callable[[], bool],
+        lost_watches: Callable[[], LostWatches | None] = lambda: None,
     ) -> None:
         self._leading = leading
-        self._silence = silence
+        self._lost_watches = lost_watches
         self._process = secrets.token_hex(_TOKEN_BYTES)
         self._count = 0
         self._state: _State | None = None
@@ -81,12 +83,12 @@ class LivePage:
 
     def _lost(self, before: _State | None, now: datetime) -> Lost | None:
         """Return what is lost; its time is the same as long as the loss goes on."""
-        silence = self._silence()
-        if silence is None:
+        lost = self._lost_watches()
+        if lost is None:
             return None
         known = before.lost if before else None
-        since = known.since if known else now - timedelta(seconds=silence.seconds)
-        return Lost(since, silence.resources)
+        since = known.since if known else now - timedelta(seconds=lost.seconds)
+        return Lost(since, lost.resources)
 
     @property
     def version(self) -> str | None:

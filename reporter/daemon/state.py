@@ -73,12 +73,12 @@ class Writing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """What was lost with its connection.
+class LostWatches:
+    """Watches that have lost their connection.
 
     Attributes:
-        seconds: since something came of it last.
-        resources: what is lost; empty where all is.
+        seconds: since one of them heard something last.
+        resources: what they read; empty where all are lost.
 
     """
 
@@ -134,8 +134,8 @@ class DaemonState:
         """Return the health of each watch."""
         return self._cluster.health()
 
-    def silence(self) -> Silence | None:
-        """Return which kinds may be old, as their connection is lost and nothing came since.
+    def lost_watches(self) -> LostWatches | None:
+        """Return which kinds may be old, as their watch lost its connection and nothing came since.
 
         None where each that is served is confirmed. What is lost for long is unknown instead.
         """
@@ -146,7 +146,7 @@ class DaemonState:
         # What came last shows best when the connection was still there: a quiet kind is rarely heard.
         seconds = min(each.age_seconds or 0.0 for each in lost)
         names = tuple(sorted(each.resource for each in lost))
-        return Silence(seconds, () if len(lost) == len(served) else names)
+        return LostWatches(seconds, () if len(lost) == len(served) else names)
 
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""

@@ -87,7 +87,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     writers = Writers(client, cluster, metrics, gate.may_write, due.set)
     store = SampleStore(settings, timedelta(seconds=settings.scrape_period), due.set)
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
-    page = LivePage(leading, state.silence)
+    page = LivePage(leading, state.lost_watches)
     publisher = Publisher(state=state, page=page, metrics=metrics, gate=gate, writers=writers)
     passes = Passes(
         cluster,

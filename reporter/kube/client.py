@@ -198,7 +198,7 @@ class KubeClient:
             path: absolute path, quoted.
             resource: the plural, for the observer.
             params: query parameters, `watch=true` among them.
-            idle_seconds: silence after which the connection counts as lost.
+            idle_seconds: time without a byte after which the connection counts as lost.
 
         Raises:
             KubeError: as `request` does.

@@ -23,7 +23,7 @@ from reporter.model.text import clean, cut
 _TEXT_BYTES: Final = 300
 _LONGEST_RETRY_AFTER: Final = 120.0
 """A longer one is not believed: priority and fairness asks for 32 s at most, and a proxy's page for
-maintenance must not silence us for an hour after the API server is back."""
+maintenance must not keep us from asking for an hour after the API server is back."""
 
 
 class KubeError(Exception):

@@ -45,7 +45,8 @@ class Timing:
 
     Attributes:
         unknown_after: how long a lost connection may last before the resource is unknown.
-        idle: silence after which a watch counts as dead; bookmarks come about once a minute.
+        idle: time without a frame after which a watch counts as dead; bookmarks come about once a
+            minute.
         watch: the shortest and longest time after which the server is to end a watch.
         list: limit of one page's request.
         page: objects in a page.
@@ -117,7 +118,7 @@ class Counters:
 
 
 class _Idle(ConnectionFailed):
-    """A watch was silent for so long that its connection may be dead."""
+    """Nothing came of a watch for so long that its connection may be dead."""
 
 
 class Informer(Generic[ObjectT]):

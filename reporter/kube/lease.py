@@ -33,7 +33,7 @@ class LeaseTimes:
     """Periods in seconds: `duration` > `renew_deadline` > 1.2 x `retry`, as in client-go.
 
     Attributes:
-        duration: how long others wait for a leader that went silent.
+        duration: how long others wait for a leader that no longer renews.
         renew_deadline: how long after its last renewal a leader still starts requests.
         retry: time between two tries, and the longest that one request may take.
 

@@ -40,7 +40,7 @@ class LineStream:
         """Yield each line without its end; a clean end of the stream ends the iteration.
 
         Raises:
-            ConnectionFailed: the stream was cut, or silent for too long.
+            ConnectionFailed: the stream was cut, or nothing came for too long.
             AnswerTooLarge: a line exceeds the limit; what follows cannot be read.
 
         """

@@ -8,7 +8,7 @@ import pytest
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.page_routes import with_page
 from reporter.daemon.server import Address, Pages, Servers, report_routes
-from reporter.daemon.state import Silence
+from reporter.daemon.state import LostWatches
 from tests.browser.chromium import launch_options
 from tests.daemon.conftest import (  # noqa: F401 - fixtures
     _impatient,
@@ -38,8 +38,8 @@ class Served:
     """The report listener with reports of a test."""
 
     def __init__(self) -> None:
-        self.silence: Silence | None = None
-        self.page = LivePage(lambda: True, lambda: self.silence)
+        self.lost_watches: LostWatches | None = None
+        self.page = LivePage(lambda: True, lambda: self.lost_watches)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
 

@@ -12,7 +12,7 @@ from lab.sandbox import Fault
 from reporter.daemon import page_routes
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import Address, Pages, Servers, report_routes
-from reporter.daemon.state import Silence
+from reporter.daemon.state import LostWatches
 from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.sinks.page.assets import POLICY
@@ -313,8 +313,9 @@ async def test_what_else_the_page_says_makes_another_version(serve, changes):
 
 async def test_what_is_out_of_reach_makes_another_version_once():
     """An open page says it without being asked, and is not loaded anew while it lasts."""
-    silences = iter((None, Silence(3.0), Silence(4.5), Silence(5.0, ("pods",)), None))
-    page = LivePage(lambda: True, lambda: next(silences))
+    losses = (None, LostWatches(3.0), LostWatches(4.5), LostWatches(5.0, ("pods",)), None)
+    told = iter(losses)
+    page = LivePage(lambda: True, lambda: next(told))
     versions = []
     for second in range(5):
         page.passed(later(second))

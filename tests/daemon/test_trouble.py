@@ -256,7 +256,7 @@ async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, i
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN, KAITO])
 
 
-async def test_right_that_was_never_granted_silences_nothing_that_is_seen_elsewhere(stage, inside):
+async def test_right_that_was_never_granted_hides_nothing_that_is_seen_elsewhere(stage, inside):
     """What only the causes of a fault are read from is unknown: the fault begins, and it ends."""
     stage.sandbox.access.deny(Rule(resources=("deployments",), verbs=("list", "watch")))
     replica = await inside().start()
@@ -339,7 +339,7 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
 
 
-async def test_kind_that_stays_out_of_reach_silences_nothing_that_is_seen_elsewhere(
+async def test_kind_that_stays_out_of_reach_hides_nothing_that_is_seen_elsewhere(
     stage, inside, monkeypatch
 ):
     """A conversion webhook that is broken for hours: the API server is well, the kind is not."""

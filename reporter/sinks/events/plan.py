@@ -142,7 +142,7 @@ def _due(
         return Purpose.FIRE, timedelta(0)
     age = now - (record.event.last_timestamp or record.written)
     if age < -REWRITE_INTERVAL:
-        age = REFRESH_LONGEST  # a clock has been set since: to wait for that time would be silence
+        age = REFRESH_LONGEST  # a clock was set since; to wait until it is that late again could take years
     labels: Mapping[str, str] = record.event.metadata.labels or {}
     changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != primary_flag(
         finding
