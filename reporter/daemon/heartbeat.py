@@ -9,7 +9,7 @@ import structlog
 from reporter.kube.clock import boot_seconds
 
 PAUSE_SECONDS: Final = 5.0
-"""A process that did not run for longer than this trusts nothing it knows (design 3)."""
+"""A process that did not run for longer than this trusts nothing it knows."""
 
 _BEAT_SECONDS: Final = 1.0
 

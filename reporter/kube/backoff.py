@@ -1,4 +1,4 @@
-"""Waiting longer after each failure, as client-go's reflector does (API sheet 3.4)."""
+"""Waiting longer after each failure, as client-go's reflector does (client-go, tools/cache/reflector.go)."""
 
 import random
 from collections.abc import Callable

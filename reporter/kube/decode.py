@@ -1,6 +1,6 @@
 """List pages and watch frames become typed structs; a malformed object is skipped by name.
 
-Nothing here keeps the bytes of an answer alive (API sheet, section 4).
+Nothing here keeps the bytes of an answer alive.
 """
 
 from dataclasses import dataclass
@@ -163,7 +163,8 @@ def decode_frame(resource: Resource[ObjectT], line: bytes) -> Frame[ObjectT]:
     """Decode one line of a watch.
 
     Raises:
-        ApiStatusError: the frame is an ERROR, such as 410 for an expired version (API sheet 3.4).
+        ApiStatusError: the frame is an ERROR. That a version is too old comes so too: as code 410
+            in a frame of an answer 200.
         NotJson: the line is no watch frame.
 
     """

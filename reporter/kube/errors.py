@@ -60,7 +60,7 @@ class ApiStatusError(KubeError):
         retry_after: seconds that the server asked to wait; None if it did not.
         details: causes that the Status object names.
         is_status_object: False for plain-text answers: `404 page not found` of a group that is
-            not served, and 429 of priority and fairness (API sheet 3.4, 3.7).
+            not served, and 429 of API priority and fairness.
 
     """
 

@@ -70,8 +70,8 @@ class Place(Generic[ObjectT]):
         resource: the resource.
         version: API version, one that the cluster serves.
         namespace: restricts it to one namespace; empty for all.
-        name: restricts it to one object; RBAC grants list and watch by name only with this
-            selector (API sheet 6.2).
+        name: restricts it to one object. RBAC rules with `resourceNames` grant list and watch only with
+            this selector (Kubernetes documentation, "Using RBAC Authorization").
 
     """
 
@@ -305,7 +305,8 @@ class Informer(Generic[ObjectT]):
     async def _watch(self) -> float:
         """Watch until the server ends it; return the seconds to wait before the next one."""
         seconds = self._chance.randint(*self._timing.watch)
-        # Events have no periodic bookmarks (API sheet 3.2): only the end shows them alive.
+        # The API server keeps no watch cache for Events, which is what sends bookmarks: only the
+        # end of such a watch shows that it was alive.
         bookmarks = self.place.resource.plural != "events"
         idle = self._timing.idle if bookmarks else seconds + 30.0
         parameters = {

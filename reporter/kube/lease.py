@@ -242,7 +242,7 @@ class Elector:
         return self._seconds() < record.changed_at + lasts
 
     async def _create(self) -> bool:
-        # By PUT, which RBAC can grant for this one name only (API sheet 6.2).
+        # By PUT: RBAC cannot grant a create by POST for one name only, as the request has none.
         now = rfc3339_micro(self._now().wall)
         document: dict[str, object] = {
             "apiVersion": f"{_GROUP}/v1",

@@ -33,7 +33,7 @@ from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, S
 from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
-"""A kind that is not listed by then counts as declared unknown for `/readyz` (contract)."""
+"""A kind that is not listed by then counts as declared unknown for `/readyz`."""
 
 _PLACES_FOLLOW: Final = (NAMESPACES, DEPLOYMENTS)
 """Changes of these may change where ConfigMaps are read."""

@@ -1,4 +1,4 @@
-"""The report as JSON, in the shape of the contract (`check -o json`)."""
+"""The report as JSON (`check -o json`, and `/api/v1/report` of a daemon)."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def report_json(
 
 
 def report_document(report: Report, settings: EvaluationSettings) -> Document:
-    """Return the report in the shape of the contract."""
+    """Return the report as a document."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Report",

@@ -1,4 +1,4 @@
-"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot (contract, "Dump")."""
+"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -17,7 +17,7 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 
 class Served(StrEnum):
-    """What is known of a resource (design section 3)."""
+    """What is known of a resource: it is served, the cluster does not have it, or nobody can tell."""
 
     SERVED = "served"
     ABSENT = "absent"
@@ -144,8 +144,7 @@ class Snapshot:
     def absence_known(self, resource: Resource[KubeObject], namespace: str = "") -> bool:
         """Tell whether an object that is not here does not exist.
 
-        Probes ask this before they conclude anything from absence (contract, "Absence needs a
-        look"). For a cluster-scoped resource `namespace` is empty. A namespace that does not exist
+        Probes ask this before they conclude anything from absence. For a cluster-scoped resource `namespace` is empty. A namespace that does not exist
         holds nothing. Where an object was skipped as malformed, it may be the one that is sought.
         """
         state = self.state(resource)

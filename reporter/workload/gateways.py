@@ -1,4 +1,4 @@
-"""The Gateways of a workload namespace and their data planes (sheet, 7.1)."""
+"""The Gateways of a workload namespace and their data planes."""
 
 from typing import Final
 

@@ -10,7 +10,7 @@ from reporter.model.subject import Subject, SubjectKind
 from reporter.snapshot.snapshot import Snapshot
 
 CREATED_BY: Final = "inferenceset.kaito.sh/created-by"
-"""Label of an InferenceSet's Workspaces and of their pods (KAITO sheet 4.5)."""
+"""Label of an InferenceSet's Workspaces and of their pods (KAITO, pkg/utils/consts/consts.go)."""
 
 _GENERATIONS: Final = 5
 """How far up owners are followed: pod, StatefulSet, Workspace, InferenceSet, and one to spare."""

@@ -1,4 +1,4 @@
-"""What is wrong with a pod, judged from its own status and its node (design 3 and 5.2).
+"""What is wrong with a pod, judged from its own status and its node.
 
 There is no clock here: what may legitimately last for a while is a fault with a `budget`, and the
 resolution decides from `transition` when it is used up.
@@ -91,7 +91,7 @@ class PodFault:
 
     @property
     def of_containers(self) -> bool:
-        """Whether it ends only when the pod is Ready or gone (design 5.6).
+        """Whether it ends only when the pod is Ready or gone.
 
         A container that crashed and runs again has not recovered. A pod that was unschedulable,
         or whose node was lost, has once that is over.
@@ -109,7 +109,7 @@ def counts(pod: Pod) -> bool:
     """Tell whether the pod stands for a replica.
 
     A terminating pod counts as not there, and one in a terminal phase, such as the leftover of an
-    eviction, is not one (design 3).
+    eviction, is not one.
     """
     return not pod.deleting and pod.status.phase not in _TERMINAL_PHASES
 

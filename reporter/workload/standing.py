@@ -1,4 +1,4 @@
-"""What is common to judging Deployments, StatefulSets and DaemonSets (design section 4).
+"""What is common to judging Deployments, StatefulSets and DaemonSets.
 
 Replicas are judged, not only pods: a quota that refuses pods leaves none that could be not Ready.
 """

@@ -102,7 +102,7 @@ async def test_metrics_tell_what_the_report_tells(stage, inside):
 
 
 async def test_report_is_that_of_check_with_version_and_leading(stage, inside):
-    """The page of scripts has the contract's members, the page of people is text."""
+    """The page of scripts has the members that are documented, the page of people is text."""
     replica = await (await inside().start()).ready()
     stage.scale_kaito(0)
     await stage.told(KAITO)

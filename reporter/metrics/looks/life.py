@@ -1,4 +1,4 @@
-"""Whether an engine began anew between two looks (section 3.2 of the vLLM sheet)."""
+"""Whether an engine began again between two looks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

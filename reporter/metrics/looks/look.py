@@ -10,7 +10,7 @@ from reporter.model.instant import Instant
 
 
 class Counter(IntEnum):
-    """What only rises in the life of a process (section 1.3 of the vLLM sheet)."""
+    """What only rises in the life of a process (vLLM, vllm/v1/metrics/loggers.py)."""
 
     PROMPT_TOKENS = auto()
     GENERATED_TOKENS = auto()

@@ -23,7 +23,7 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
     return Look(
         at=scrape.at,
         target=target,
-        # A router has the names of engines and is none (section 1.10 of the sheet).
+        # The router of vLLM's production-stack serves the engines' metric names and is none.
         vllm=page.vllm and not page.router,
         process_started=page.process_start,
         speed=page.download_speed,
@@ -84,7 +84,7 @@ def _pod(page: p.Page) -> EngineLook:
 
 
 def _awake(states: Mapping[str, float | None]) -> bool | None:
-    """A page without the state counts as awake; a pause leaves all states 0 (sheet 1.2)."""
+    """A page without the state counts as awake; a pause leaves all states 0."""
     return None if not states else bool(states.get(_AWAKE))
 
 

@@ -1,4 +1,8 @@
-"""The wanted families, and by which sample names each is known (sections 1.2 to 1.6)."""
+"""The wanted families, and by which sample names each is known.
+
+The names are those of vLLM (vllm/v1/metrics/loggers.py), former names of its V0 engine among them,
+and of KAITO's server.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -130,7 +134,7 @@ _INFERENCE_HANDLERS: Final = (
 
 
 def is_inference(handler: str) -> bool:
-    """Tell whether requests to a handler count: the paths of section 3.3 and what is below."""
+    """Tell whether requests to a handler count: those of the API for models, and what is below."""
     return f"{handler}/".startswith(_INFERENCE_HANDLERS)
 
 
@@ -166,7 +170,7 @@ PREFIX: Final = b"vllm:"
 ENGINE: Final = b"engine"
 BOUND: Final = b"le"
 SERVER: Final = b"server"
-"""Label that a router's families have (1.10)."""
+"""Label that a router's families have."""
 
 KEPT_LABELS: Final = frozenset(
     {ENGINE, BOUND, SERVER, *(name for each in FAMILIES for names in each.labels for name in names)}

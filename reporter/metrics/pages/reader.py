@@ -1,4 +1,4 @@
-"""The selective reader: a page to the samples of wanted names (section 5.4 of the vLLM sheet).
+"""The selective reader: a page to the samples of wanted names.
 
 Most lines of a page are of families that nobody asked for. One regular expression goes over the
 page, passes those by their name before it comes to their labels, and cuts the wanted ones in three.

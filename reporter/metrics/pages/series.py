@@ -36,7 +36,7 @@ def counter(points: Points, created: Points) -> Counter | None:
 
 
 def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | None:
-    """Return a histogram; None where its buckets are not in order (5.5) or there are none."""
+    """Return a histogram; None where its buckets are not in order or there are none."""
     parts: dict[bytes, dict[float, float]] = {}
     for labels, count in buckets:
         bound = _bound(labels.kept.get(BOUND, b""))

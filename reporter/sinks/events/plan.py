@@ -77,7 +77,7 @@ def plan_events(
     """Compare the report with the Events on record.
 
     Of a reason that is not `confirmed`, nothing is said that would claim to be seen now: it
-    waits, and is derived anew from what the cluster says then (design section 3).
+    waits, and is derived again from what the cluster says then.
     """
     by_name = {record.event.name: record for record in records}
     told = {
