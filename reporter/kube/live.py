@@ -1,4 +1,30 @@
-"""The live cluster: informers for everything that is read, and snapshots of what they hold."""
+"""The live cluster: informers for everything that is read, and snapshots of what they hold.
+
+The hard part is to say what it means that nothing is there. A kind without objects may be empty,
+or not installed, or not readable, or not read yet, and only in the first two cases may a probe
+conclude anything. So a resource has one of three states, and each rests on a question that only one
+side can answer:
+
+- **served**: discovery lists it, and an informer has listed it.
+- **absent**: discovery answered and does not list it. There are no objects, so what was told of
+  them ends. What is read only for a stack without subjects counts as absent too.
+- **unknown**: RBAC refuses it, or there was no answer for 120 s, or it is served only in versions
+  that are not read. It is neither healthy nor a fault: what was told stays, marked stale.
+
+A 404 on a list does not make a kind absent. An API server that starts answers so for every custom
+kind until it has read the definitions, and behind a load balancer another server may know more. So
+a 404 only has discovery asked at once, and that something is gone is believed the second time
+(`discovery.py`). Discovery is polled, not derived from a watch of CustomResourceDefinitions: it also
+knows the kinds of aggregated API servers, and everybody may read it.
+
+Which places are watched follows from three things, and is derived again when one of them changes:
+what discovery lists, the stacks that are switched on or have subjects, and, for the ConfigMaps of
+Istio, the namespaces and the Deployments that exist. While discovery is away, what is watched stays.
+
+The `DynamicClient` of kubernetes_asyncio 36.1.0 also finds out what is served. It is not used: a
+503 for one API version counts as a version without resources (dynamic/discovery.py), which is
+absent where it should be unknown.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
