@@ -193,7 +193,7 @@ def evaluate_look(
     """
     snapshot = _awaiting_nothing(look.snapshot)
     evaluation = evaluate(snapshot, settings, look.samples)
-    # Discovery answers everybody: who may read nothing else is not told that nothing fires.
+    # Discovery answers everybody. Somebody who may read nothing else must not read "nothing fires".
     blind = not from_dump and not reads_anything(snapshot)
     if blind or not is_judged(evaluation, snapshot, settings):
         raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=from_dump))
@@ -204,9 +204,9 @@ def evaluate_look(
 
 
 def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot after which none comes: what could not be read is unknown, not awaited.
+    """Return a snapshot that is the last one: what could not be read is unknown, not awaited.
 
-    Else no fault would fire that has anything to do with it, and it would look as if none did.
+    Otherwise no fault that depends on it would fire, and it would look as if there were none.
     """
     return replace(
         snapshot,
@@ -231,7 +231,7 @@ def _print(report: Report, look: Look, settings: ProgramSettings, *, output: str
 
 
 def _write_utf8(text: str) -> None:
-    """Write what says of itself that it is UTF-8, whatever the locale is."""
+    """Write a format that declares itself to be UTF-8, whatever the locale is."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     sys.stdout.write(text)

@@ -60,7 +60,7 @@ async def _require_answer(client: KubeClient) -> None:
     except (ConnectionFailed, NotJson, Unauthorized) as error:
         raise KubeError(f"{client.server}: {error}") from None
     except KubeError:
-        # It is there; what it lets us read is seen by and by.
+        # It is there; the watches will show what it lets us read.
         return
 
 

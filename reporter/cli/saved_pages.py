@@ -1,4 +1,4 @@
-"""Pages that somebody saved beside a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
+"""Pages that somebody saved with a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
 
 import re
 from collections import defaultdict

@@ -17,8 +17,8 @@ _BEAT_SECONDS: Final = 1.0
 class Heartbeat:
     """Tells how often the process has paused.
 
-    Whoever is about to use what was known before asks `pauses` first: after a pause the event
-    loop wakes everybody at once, in no useful order.
+    Before old knowledge is used, `pauses` must be asked: after a pause the event loop wakes all
+    tasks at once, in no useful order.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ class _State:
 class LivePage:
     """The newest report as a page.
 
-    A pass costs it a comparison and no drawing: that is done in a thread, when somebody asks, and
+    A pass costs it only a comparison. The page is drawn in a thread, when somebody asks for it, and
     once for each report.
 
     Args:
@@ -132,7 +132,7 @@ class LivePage:
         if state is None:
             return None
         async with self._drawing:
-            # Whoever waited for the lock finds what the one before has drawn.
+            # While this one waited for the lock, another one may have drawn the page.
             state = self._state or state
             if self._drawn is None or self._drawn[0] is not state:
                 self._drawn = await asyncio.to_thread(_draw, state)

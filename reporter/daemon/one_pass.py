@@ -159,7 +159,7 @@ def run_pass(
 
 
 def _records_confirmed(snapshot: Snapshot) -> bool:
-    """Tell whether an Event that is not on record is not there."""
+    """Tell whether an Event that is not on record certainly does not exist."""
     return snapshot.known(EVENTS) and snapshot.state(EVENTS).confirmed
 
 

@@ -84,7 +84,7 @@ def _concurrency(settings: DaemonSettings) -> int:
 
 
 class Finder:
-    """Seeks targets among the pods of a cluster, if these have changed."""
+    """Finds targets among the pods of a cluster, if these have changed."""
 
     def __init__(self, cluster: LiveCluster, settings: EvaluationSettings) -> None:
         self._cluster = cluster
@@ -92,7 +92,7 @@ class Finder:
         self._sought: object = _NOT_SOUGHT
 
     async def find(self) -> tuple[Target, ...] | None:
-        """Return the targets; None where they are those of the last time, or unknown."""
+        """Return the targets; None if they are the same as the last time, or unknown."""
         snapshot = self._cluster.snapshot()
         pods = snapshot.tables.get(PODS)
         if pods is self._sought:

@@ -122,7 +122,7 @@ class Servers:
 
 
 async def _lock_down(_request: web.Request, response: web.StreamResponse) -> None:
-    """Say of every answer, a refusal too, that it is not kept, not guessed at, and no page."""
+    """Forbid caching, type sniffing and framing of every answer, refusals included."""
     for name, value in _LOCKED_DOWN.items():
         response.headers.setdefault(name, value)
 

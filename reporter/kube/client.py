@@ -66,7 +66,7 @@ class Response:
         """Decode the body.
 
         Raises:
-            NotJson: it is something else.
+            NotJson: it does not fit the type.
 
         """
         with mapped("reading an answer"):
@@ -219,7 +219,7 @@ class KubeClient:
         """Send a GET that the API server hands on to a pod, and give the answer as it is.
 
         It may be the pod's and then deserves no trust: nothing is decompressed, its Date is not
-        our server's clock, and whoever reads it bounds size and time, and maps what that raises.
+        our server's clock, and the reader must bound size and time, and map what that raises.
 
         Args:
             path: absolute path, quoted.
@@ -320,7 +320,7 @@ class _Call:
 
 
 async def _require_authorized(answer: aiohttp.ClientResponse) -> None:
-    """Raise for a 401 of the API server; one of the pod is none of our credentials' business."""
+    """Raise for a 401 of the API server; a 401 of the pod does not concern our credentials."""
     if answer.status == HTTPStatus.UNAUTHORIZED:
         refusal = status_error(answer.status, await _read(answer, _REFUSAL_BYTES))
         if refusal.is_status_object:

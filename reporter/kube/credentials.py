@@ -22,7 +22,7 @@ _LOAD_SECONDS: Final = 30.0
 """An exec plugin that hangs must not hang us."""
 
 _REFRESH_SECONDS: Final = 60.0
-"""How often tokens are looked at anew, as the library does in cluster."""
+"""How often tokens are read again, as the library does in a cluster."""
 
 _RELOAD_SECONDS: Final = 10.0
 """Least time between two complete reloads, so that a 401 that lasts starts no storm of plugins."""
@@ -92,7 +92,7 @@ class Kubeconfig:
 
 
 class Credentials:
-    """The present configuration; refreshes tokens beside the requests that use them."""
+    """The present configuration; refreshes tokens while requests go on."""
 
     def __init__(self, source: Source, configuration: "Configuration") -> None:
         self._source = source
@@ -181,7 +181,7 @@ async def _load(source: Source) -> "Configuration":
 
 def _said(error: BaseException) -> str:
     if isinstance(error, (AssertionError, AttributeError, LookupError, TypeError)):
-        # What the library trips over has no words of its own.
+        # What the library raises then has no message.
         return "it is not well-formed; a context must name a cluster and a user of the file"
     return cut(clean(str(error)), 300) or type(error).__name__
 

@@ -23,7 +23,7 @@ that there was a first list.
 
 `Watch` of kubernetes_asyncio 36.1.0 (watch/watch.py) is not used. It never looks at the HTTP
 status, so the text page 404 of a kind that is not served comes out as an event, and the next watch
-is opened at once, for ever. It never waits between two tries. After a 410 it asks once more with
+is opened at once, forever. It never waits between two tries. After a 410 it asks once more with
 the same version and then raises; it never lists. And an object that lacks a required field makes a
 typed list fail as a whole, where here that one object is skipped.
 """
@@ -240,7 +240,7 @@ class Informer(Generic[ObjectT]):
         return ResourceState(Served.SERVED, confirmed=False)
 
     def unconfirm(self) -> None:
-        """Trust nothing until it was listed anew, at once: the process has paused."""
+        """Trust nothing until it is listed again, at once: the process has paused."""
         self._pauses += 1
         self._relist = True
         self._lose()
@@ -428,7 +428,7 @@ class Informer(Generic[ObjectT]):
                 self._relist = True
                 self._lose()
                 if isinstance(error, NotFound):
-                    # Whether the resource is gone is for discovery to say.
+                    # Only discovery can say whether the resource is gone.
                     self._on_missing()
         asked = error.retry_after if isinstance(error, ApiStatusError) else None
         wait = self._backoff.next(asked or 0.0)

@@ -241,7 +241,7 @@ class Elector:
         record = self._record
         if record is None or record.holder != self._identity or not self.is_leader():
             return False
-        # What is wrong with this, the complete way finds out.
+        # If this fails, the complete way finds out why.
         with suppress(KubeError):
             return await self._put(record)
         return False
@@ -252,7 +252,7 @@ class Elector:
         except NotFound as error:
             if not error.is_status_object:
                 raise
-            # Somebody has deleted it, which does not keep its holder from writing.
+            # Somebody has deleted the Lease, but its holder may still write.
             return not self._held_by_another() and await self._create()
         record = self._observe(response)
         return not self._held_by_another() and await self._put(record)

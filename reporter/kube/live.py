@@ -111,7 +111,7 @@ class LiveCluster:
             settings: which resources are read, and where.
             on_change: called whenever a snapshot would differ, besides setting `changed`.
             timing: intervals of the informers.
-            discovery_seconds: time between two questions which kinds are served.
+            discovery_seconds: time between two polls of discovery.
         """
         self._client = client
         self._settings = settings
@@ -220,7 +220,7 @@ class LiveCluster:
     def _follows_discovery(self, resource: Resource[KubeObject]) -> bool:
         """Tell whether a resource is watched only while discovery lists it in a version of ours.
 
-        That of a declaration is as its author wrote it, also where the kind is built in.
+        A declared resource is watched in the version that its author wrote, even if the kind is built in.
         """
         return resource.custom or resource in self._declared
 
@@ -248,8 +248,8 @@ class LiveCluster:
     def _istio_namespaces(self) -> Iterable[str]:
         """Return the candidates that exist, or all where namespaces cannot be read.
 
-        RBAC often grants ConfigMaps by a Role in the namespace that exists; to ask elsewhere
-        would make the resource unknown for nothing.
+        RBAC often grants ConfigMaps by a Role in the namespace that exists; asking elsewhere
+        would make the resource unknown without need.
         """
         candidates = self._settings.istio_namespace
         for informer in self._informers.of(NAMESPACES):
@@ -260,14 +260,14 @@ class LiveCluster:
         return ()
 
     def unconfirm_all(self) -> None:
-        """Trust nothing until it was read anew: the process has paused."""
+        """Trust nothing until it is read again: the process has paused."""
         self._discoverer.unconfirm()
         for informer in self._informers:
             informer.unconfirm()
         self._notify()
 
     def list_anew(self, resource: Resource[KubeObject]) -> None:
-        """Trust nothing that is known of a resource until it was listed anew."""
+        """Trust nothing that is known of a resource until it is listed again."""
         for informer in self._informers.of(resource):
             informer.unconfirm()
 

@@ -156,7 +156,7 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
 
 
 def children(raw: bytes) -> list[bytes]:
-    """Split a JSON list into its entries, or an object into keys and values by turns.
+    """Split a JSON list into its entries, or an object into alternating keys and values.
 
     For documents that are nested too deeply for a decoder: one such object must not hide its
     neighbours. Slow, and wrong for invalid JSON.

@@ -58,7 +58,7 @@ def load_dump(
     Args:
         sources: where the documents are.
         complete: the dump holds all objects of the cluster, so what is not there does not exist.
-        resources: what is read of it, as a catalogue lists it, beside what is read by place.
+        resources: what is read of it, as a catalogue lists it, besides what is read by place.
 
     Raises:
         DumpError: a source cannot be opened, or there is no usable document in any.
@@ -265,7 +265,7 @@ class _Loader:
     def _is_read(self, resource: Resource[KubeObject]) -> bool:
         """Tell whether there is a use for a resource, as a live reporter finds by discovery.
 
-        What is read for a stack beside KAITO is of no use without its subjects.
+        What is read for a stack other than KAITO is of no use without its subjects.
         """
         stack = resource.stack
         if stack is None or stack is Stack.KAITO or resource in self._looked_at:

@@ -50,8 +50,8 @@ class ResourceState:
     def awaited(self) -> bool:
         """Whether an answer is waited for before a verdict rests on this.
 
-        A refusal is an answer, and so is a kind that alone cannot be reached: whoever waited for
-        more would never say anything again.
+        A refusal is an answer, and so is one kind that cannot be reached while others can: waiting
+        for more would mean never to say anything again.
         """
         refused = self.served is Served.UNKNOWN and self.cause not in (NOT_LISTED, UNREACHABLE)
         return not (self.confirmed or refused or self.lasting)

@@ -20,7 +20,7 @@ _GRACE_PERIOD_SECONDS: Final = 30
 """The API's default of `spec.terminationGracePeriodSeconds`."""
 
 _LONGEST: Final = timedelta(days=10 * 365)
-"""Longer budgets and grace periods, which the API takes, are typing errors of their authors."""
+"""The API accepts longer budgets and grace periods, but those are typing errors."""
 
 _ZERO_YEAR: Final = 1970
 """Times that are not set are of this year or of year 1, before which there is none."""
@@ -385,7 +385,7 @@ def _start(pod: Pod) -> datetime | None:
     """Return when the start that the budget is for began, None if only its creation is known.
 
     It is the start of the main container. A restart gives no new budget, or a container that its
-    start-up probe kills time and again would never be told: then it is the time the init containers
+    start-up probe kills again and again would never be told: then it is the time the init containers
     had done their work. A pod without a running container counts from being scheduled.
     """
     waiting = [each for each in pod.status.container_statuses or () if not each.ready]

@@ -148,7 +148,7 @@ async def test_a_restart_does_not_empty_the_last_hour(stage, inside):
 
 
 async def test_the_version_stays_while_nothing_changes(stage, inside):
-    """A browser loads the page anew only for what it does not show yet; its time goes on."""
+    """A browser loads the page again only for what it does not show yet; its time goes on."""
     replica = await (await inside().start()).ready()
     await stage.all_ready()
     await replica.passes(2)
@@ -312,7 +312,7 @@ async def test_what_else_the_page_says_makes_another_version(serve, changes):
 
 
 async def test_what_is_out_of_reach_makes_another_version_once():
-    """An open page says it without being asked, and is not loaded anew while it lasts."""
+    """An open page says it without being asked, and is not loaded again while it lasts."""
     losses = (None, LostWatches(3.0), LostWatches(4.5), LostWatches(5.0, ("pods",)), None)
     told = iter(losses)
     page = LivePage(lambda: True, lambda: next(told))

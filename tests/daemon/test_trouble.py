@@ -163,7 +163,7 @@ async def test_api_server_that_restarts_is_found_again(stage, inside):
 
 
 async def test_fault_repaired_while_the_event_could_not_be_written_is_never_told(stage, inside):
-    """Writes that wait are derived anew from what the cluster says when it can be read again."""
+    """Writes that wait are derived again from what the cluster says when it can be read again."""
     replica = await inside().start()
     await stage.all_ready()
     writes = ("create", "patch")
@@ -376,7 +376,7 @@ async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monke
     async def listed_anew() -> bool:
         return await replica.metric("lists", resource="deployments.apps") > lists
 
-    await until(listed_anew, "it is listed anew")
+    await until(listed_anew, "it is listed again")
     await replica.passes(3)
     assert KAITO not in await replica.dispositions()
     assert told_once(stage)

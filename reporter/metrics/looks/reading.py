@@ -1,4 +1,4 @@
-"""From a page to a look: of all that a page tells, what the rules read."""
+"""From a page to a look: the part of a page that the rules read."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -95,7 +95,7 @@ def _count(counter: p.Counter | None) -> Count | None:
 def _sum(counters: Iterable[p.Counter | None]) -> Count | None:
     """Return the sum, None where one of them is no number.
 
-    The sum of their beginnings changes when one of them begins anew, which is all it is for.
+    The sum of their beginnings changes when one of them starts again, and that is its only use.
     """
     known = tuple(counters)
     if not known or None in known:

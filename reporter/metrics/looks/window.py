@@ -58,13 +58,13 @@ class Window:
         return (max(values[:third]), min(values[-third:])) if third else None
 
     def last_third(self) -> "Window":
-        """Return the newest part of it: what is not going on any more is no fault."""
+        """Return the newest part of it: what has stopped is no fault."""
         return Window(self.span / 3, self.looks[-max(2, len(self.looks) // 3 + 1) :])
 
     def increase(self, counter: Counter) -> float | None:
         """Return by how much a counter rose, None where no two looks can be compared.
 
-        The steps are summed, so that a series that began anew costs one step.
+        The steps are summed, so that a series that started again costs one step.
         """
         steps = [
             step

@@ -2,7 +2,7 @@
 
 Most lines of a page are of families that nobody asked for. One regular expression goes over the
 page, passes those by their name before it comes to their labels, and cuts the wanted ones in three.
-What it cannot cut, and all that looks odd, goes through the scanner of lines, whose word holds.
+Lines that it cannot cut, or that look odd, go through the scanner of lines, which decides.
 Of a line passed by, only the name is checked; a page without a wanted sample is checked in full.
 """
 

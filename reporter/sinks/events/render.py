@@ -93,7 +93,7 @@ def finding_event(finding: ResolvedFinding, now: datetime, instance: str) -> Doc
 
 
 def ready_event(ready: ReadySubject, now: datetime, instance: str) -> Document:
-    """Return the Event that says a subject is ready; it is over with being said."""
+    """Return the Event that says a subject is ready; its state is `over`, as it marks a moment."""
     labels = {
         "layer": ready.layer,
         "reason": ready.reason,

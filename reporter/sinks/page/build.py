@@ -102,8 +102,8 @@ def _verdict(report: Report, *, blind: bool) -> str:
 def _marks(layers: Iterable[LayerView], *, blind: bool) -> Counter[Mark]:
     """Return how many findings are in which state, and how many subjects ready or without verdict.
 
-    What cannot be read is without verdict too, though there is no number of that: a page without
-    a fault looks well only where all is known and something is ready.
+    What cannot be read is without verdict too, but cannot be counted: a page without a fault looks
+    well only if everything is known and something is ready.
     """
     marks: Counter[Mark] = Counter()
     for layer in layers:

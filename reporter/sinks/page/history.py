@@ -77,7 +77,7 @@ class History:
                 key = finding.key
                 before = self.going_on.get(key)
                 if before is not None and before.began < finding.since:
-                    # It ended and began anew between two reports.
+                    # It ended and began again between two reports.
                     ended.append(replace(before, ended=finding.since))
                 going_on[key] = Episode(key=key, mark=mark_of(finding), began=finding.since)
         for key, episode in self.going_on.items():

@@ -195,7 +195,7 @@ async def test_what_is_sent(client_for):
 
 
 async def test_a_refused_token_is_read_again(client_for, tmp_path: Path, monkeypatch):
-    """After a 401 the token is loaded anew, once, and the request repeated."""
+    """After a 401 the token is loaded again, once, and the request repeated."""
     monkeypatch.setattr("reporter.kube.credentials._RELOAD_SECONDS", 0.0)
     token = tmp_path / "token"
     token.write_text("old")

@@ -32,7 +32,7 @@ HELPERS = {
     stack: [each for each in CLUSTER_WIDE if each.stack is stack and not each.subject_kind]
     for stack in Stack
 }
-"""What is read beside the subjects of a stack."""
+"""What is read besides the subjects of a stack."""
 
 
 def crd(resource: Resource[KubeObject]):
