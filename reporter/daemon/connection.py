@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter import __version__
-from reporter.daemon.clock import ServerClock
+from reporter.daemon.server_clock import ServerClock
 from reporter.kube.client import KubeClient, connect
 from reporter.kube.clock import real_now
 from reporter.kube.clock_offset import ClockOffset
-from reporter.sinks.metrics import Metrics
+from reporter.sinks.own_metrics import Metrics
 from reporter.version import commit
 
 

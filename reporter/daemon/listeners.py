@@ -9,8 +9,8 @@ import structlog
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.page_routes import with_page
 from reporter.daemon.server import (
-    Address,
     Handler,
+    ListenAddress,
     Pages,
     Probes,
     Servers,
@@ -20,7 +20,7 @@ from reporter.daemon.server import (
 )
 from reporter.daemon.state import DaemonState
 from reporter.settings import DaemonSettings
-from reporter.sinks.metrics import LiveMetrics, Metrics
+from reporter.sinks.own_metrics import LiveMetrics, Metrics
 
 
 @asynccontextmanager
@@ -33,9 +33,11 @@ async def listening(
         UsageError: an address cannot be used.
 
     """
-    report_address = Address.parse("report-bind-address", settings.report_bind_address)
-    metrics_address = Address.parse("metrics-bind-address", settings.metrics_bind_address)
-    health_address = Address.parse("health-probe-bind-address", settings.health_probe_bind_address)
+    report_address = ListenAddress.parse("report-bind-address", settings.report_bind_address)
+    metrics_address = ListenAddress.parse("metrics-bind-address", settings.metrics_bind_address)
+    health_address = ListenAddress.parse(
+        "health-probe-bind-address", settings.health_probe_bind_address
+    )
     pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
     probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
     async with Servers(before_close=page.close) as servers:
@@ -46,7 +48,9 @@ async def listening(
         yield
 
 
-async def _listen(servers: Servers, address: Address | None, routes: Mapping[str, Handler]) -> None:
+async def _listen(
+    servers: Servers, address: ListenAddress | None, routes: Mapping[str, Handler]
+) -> None:
     port = await servers.listen(address, routes)
     if address is not None and port is not None:
         # The port is the system's choice where the setting says 0.

@@ -15,8 +15,8 @@ from reporter.resolution.records import Record
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.history import History
-from reporter.sinks.page.view import About, Lost, PageView
+from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.view import Lost, PageView, ReportOrigin
 from reporter.version import version
 
 _TOKEN_BYTES: Final = 4
@@ -27,7 +27,7 @@ class _State:
     """All that the page is drawn from."""
 
     report: Report
-    history: History
+    history: EpisodeHistory
     records: Sequence[Record] | None
     leading: bool
     lost: Lost | None
@@ -65,7 +65,7 @@ class LivePage:
     def passed(self, report: Report, records: Sequence[Record] | None = None) -> None:
         """Note the report of a pass, and our Events on record, None where they are unknown."""
         before = self._state
-        history = (before.history if before else History()).after(report)
+        history = (before.history if before else EpisodeHistory()).after(report)
         leading = self._leading()
         lost = self._lost(before, report.now)
         self._passed = boot_seconds()
@@ -155,7 +155,7 @@ def _same(report: Report, other: Report) -> bool:
 
 
 def _draw(state: _State) -> tuple[_State, PageView, bytes]:
-    about = About(version=version(), leading=state.leading, live=True, lost=state.lost)
+    about = ReportOrigin(version=version(), leading=state.leading, live=True, lost=state.lost)
     history = state.history
     if state.records is not None:
         history = history.with_records(state.records, state.report.catalogue, state.report.now)

@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.server import Address, Handler, check_host
+from reporter.daemon.server import Handler, ListenAddress, check_host
 from reporter.sinks.page.assets import POLICY, TYPES, asset
 
 MOST_STREAMS: Final = 32
@@ -39,7 +39,7 @@ _STREAM_HEADERS: Final = {
 
 
 def with_page(
-    routes: Mapping[str, Handler], page: LivePage, address: Address | None
+    routes: Mapping[str, Handler], page: LivePage, address: ListenAddress | None
 ) -> dict[str, Handler]:
     """Return the routes of the report listener with the page.
 

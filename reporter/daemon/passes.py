@@ -47,7 +47,7 @@ BURST: Final = 3
 """Passes that may follow each other freely after quiet: churn is more changes than that."""
 
 
-class Source(Protocol):
+class SnapshotSource(Protocol):
     """Where snapshots come from."""
 
     def snapshot(self) -> Snapshot:
@@ -81,7 +81,7 @@ class Passes:
 
     def __init__(
         self,
-        source: Source,
+        source: SnapshotSource,
         *,
         settings: DaemonSettings,
         instance: str,

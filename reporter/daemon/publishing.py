@@ -8,7 +8,7 @@ from reporter.daemon.logs import ChangeLog
 from reporter.daemon.one_pass import Pass
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
-from reporter.sinks.metrics import Metrics
+from reporter.sinks.own_metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

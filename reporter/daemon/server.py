@@ -32,7 +32,7 @@ _NOT_SCRAPED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where the listener of a setting is; an empty host is every interface."""
 
     setting: str
@@ -44,7 +44,7 @@ class Address:
         return f"{host}:{self.port}"
 
     @classmethod
-    def parse(cls, setting: str, text: str) -> "Address | None":
+    def parse(cls, setting: str, text: str) -> "ListenAddress | None":
         """Read `:8080`, `127.0.0.1:8082` or `[::1]:8082`; `0` is None: do not listen.
 
         Raises:
@@ -93,7 +93,9 @@ class Servers:
         self._before_close()
         await self._stack.aclose()
 
-    async def listen(self, address: Address | None, routes: Mapping[str, Handler]) -> int | None:
+    async def listen(
+        self, address: ListenAddress | None, routes: Mapping[str, Handler]
+    ) -> int | None:
         """Serve GET `routes` and return the port.
 
         Raises:
@@ -159,7 +161,7 @@ def health_routes(probes: Probes) -> dict[str, Handler]:
     return {"/healthz": route(probes.unhealthy), "/readyz": route(probes.not_ready)}
 
 
-def report_routes(pages: Pages, address: Address | None) -> dict[str, Handler]:
+def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Handler]:
     """Return the routes of the report listener, which names the faults of all tenants.
 
     The Host header is checked so that a page in an operator's browser cannot read it through a
@@ -206,7 +208,7 @@ def _pod_of(request: web.Request) -> PodName:
     return request.match_info["namespace"], request.match_info["name"]
 
 
-def check_host(request: web.Request, address: Address | None) -> None:
+def check_host(request: web.Request, address: ListenAddress | None) -> None:
     """Refuse a request under a name that is not ours.
 
     Raises:

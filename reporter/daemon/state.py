@@ -11,10 +11,10 @@ from reporter.metrics.looks.samples import Judged
 from reporter.metrics.looks.scrape import PodName
 from reporter.model.report import Report
 from reporter.settings import DaemonSettings
-from reporter.sinks.metrics import WatchHealth
+from reporter.sinks.own_metrics import WatchHealth
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.sinks.report_json import report_json
-from reporter.sinks.text import report_text
+from reporter.sinks.report_text import report_text
 from reporter.snapshot.snapshot import Served
 from reporter.version import commit
 
@@ -56,7 +56,7 @@ class MirrorQueue(Queue, Protocol):
         """How many namespaces refused the last write there."""
 
 
-class Writing(Protocol):
+class WriteQueues(Protocol):
     """What is asked of the writers."""
 
     @property
@@ -102,7 +102,7 @@ class DaemonState:
         self,
         settings: DaemonSettings,
         cluster: Cluster,
-        writers: Writing,
+        writers: WriteQueues,
         *,
         leading: Callable[[], bool],
         judged: Callable[[PodName], Judged | None],

@@ -18,9 +18,9 @@ from reporter.daemon.gate import WriteGate
 from reporter.daemon.heartbeat import Heartbeat
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.passes import Passes, nothing_scraped
+from reporter.daemon.pod_scraping import run_scraper
 from reporter.daemon.publishing import Publisher
-from reporter.daemon.samples import SampleStore
-from reporter.daemon.scraping import run_scraper
+from reporter.daemon.sample_store import SampleStore
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
 from reporter.kube.client import KubeClient

@@ -34,7 +34,7 @@ class _Page(msgspec.Struct, Generic[ItemT], frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[ObjectT]):
+class ListPage(Generic[ObjectT]):
     """One page of a list.
 
     Attributes:
@@ -59,7 +59,7 @@ def _page_decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[_Page[ObjectT]]:
 _RAW_PAGE: Final = msgspec.json.Decoder(_Page[msgspec.Raw])
 
 
-def decode_page(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
+def decode_page(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
     """Decode a page of a list.
 
     Raises:
@@ -74,7 +74,7 @@ def decode_page(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
     return _page(resource, page.kind, page.metadata, results=results)
 
 
-def _decode_each(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
+def _decode_each(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
     with mapped(f"list {resource}"):
         try:
             page = _RAW_PAGE.decode(body)
@@ -105,11 +105,11 @@ def _page(
     metadata: _ListMetadata,
     *,
     results: list[ObjectT | SkippedObject],
-) -> Page[ObjectT]:
+) -> ListPage[ObjectT]:
     # Any JSON object decodes as an empty page; taken for one it would empty the store.
     if not kind.endswith("List") or not metadata.resource_version:
         raise NotJson(f"list {resource}: the answer is not a list with a resourceVersion")
-    return Page(
+    return ListPage(
         objects=tuple(each for each in results if not isinstance(each, SkippedObject)),
         skipped=tuple(each for each in results if isinstance(each, SkippedObject)),
         resource_version=metadata.resource_version,

@@ -7,7 +7,7 @@ import pytest
 
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.page_routes import with_page
-from reporter.daemon.server import Address, Pages, Servers, report_routes
+from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
 from reporter.daemon.state import LostWatches
 from tests.browser.chromium import launch_options
 from tests.daemon.conftest import (  # noqa: F401 - fixtures
@@ -44,7 +44,7 @@ class Served:
         self.url = f"http://127.0.0.1:{self.port}/"
 
     async def start(self) -> "Served":
-        address = Address("report-bind-address", "127.0.0.1", self.port)
+        address = ListenAddress("report-bind-address", "127.0.0.1", self.port)
         pages = Pages(lambda: None, lambda: None)
         self._servers = Servers(before_close=self.page.close)
         await self._servers.listen(

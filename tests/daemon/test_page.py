@@ -11,7 +11,7 @@ import pytest
 from lab.sandbox import Fault
 from reporter.daemon import page_routes
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.server import Address, Pages, Servers, report_routes
+from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
 from reporter.daemon.state import LostWatches
 from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
@@ -388,7 +388,7 @@ class Served:
         self._servers = Servers(before_close=self.page.close)
 
     async def start(self):
-        address = Address("report-bind-address", "127.0.0.1", self.port)
+        address = ListenAddress("report-bind-address", "127.0.0.1", self.port)
         pages = Pages(lambda: b"{}", lambda: "the text")
         routes = report_routes(pages, address)
         await self._servers.listen(address, page_routes.with_page(routes, self.page, address))

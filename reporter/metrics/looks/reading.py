@@ -88,11 +88,11 @@ def _awake(states: Mapping[str, float | None]) -> bool | None:
     return None if not states else bool(states.get(_AWAKE))
 
 
-def _count(counter: p.Counter | None) -> Count | None:
+def _count(counter: p.CounterValue | None) -> Count | None:
     return None if counter is None else Count(counter.value, counter.created)
 
 
-def _sum(counters: Iterable[p.Counter | None]) -> Count | None:
+def _sum(counters: Iterable[p.CounterValue | None]) -> Count | None:
     """Return the sum, None where one of them is no number.
 
     The sum of their beginnings changes when one of them starts again, and that is its only use.
@@ -105,7 +105,7 @@ def _sum(counters: Iterable[p.Counter | None]) -> Count | None:
     return Count(sum(each.value for each in present), sum(begun) if begun else None)
 
 
-def _total(counters: Iterable[p.Counter | None]) -> Count | None:
+def _total(counters: Iterable[p.CounterValue | None]) -> Count | None:
     """Return the sum of series of which each begins with its first request: that is no reset."""
     count = _sum(counters)
     return None if count is None else Count(count.value)

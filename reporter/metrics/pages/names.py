@@ -21,7 +21,7 @@ class Kind(Enum):
     """A histogram of which only the number of observations is needed; it serves as a counter."""
 
 
-class Part(Enum):
+class SamplePart(Enum):
     """What a sample is of its family."""
 
     VALUE = auto()
@@ -61,7 +61,7 @@ class Meaning:
     """
 
     family: Family
-    part: Part
+    part: SamplePart
     name: int
     rank: int
 
@@ -138,21 +138,21 @@ def is_inference(handler: str) -> bool:
     return f"{handler}/".startswith(_INFERENCE_HANDLERS)
 
 
-def _sample_names(family: Family, name: str) -> Iterator[tuple[str, Part]]:
+def _sample_names(family: Family, name: str) -> Iterator[tuple[str, SamplePart]]:
     """Yield the sample names that a family has by one of its names, the preferred one first."""
     match family.kind:
         case Kind.GAUGE:
-            yield name, Part.VALUE
+            yield name, SamplePart.VALUE
             return
         case Kind.COUNTER:
-            yield f"{name}_total", Part.VALUE
-            yield name, Part.VALUE
+            yield f"{name}_total", SamplePart.VALUE
+            yield name, SamplePart.VALUE
         case Kind.HISTOGRAM:
-            yield f"{name}_bucket", Part.BUCKET
-            yield f"{name}_sum", Part.SUM
+            yield f"{name}_bucket", SamplePart.BUCKET
+            yield f"{name}_sum", SamplePart.SUM
         case Kind.OBSERVATIONS:
-            yield f"{name}_count", Part.VALUE
-    yield f"{name}_created", Part.CREATED
+            yield f"{name}_count", SamplePart.VALUE
+    yield f"{name}_created", SamplePart.CREATED
 
 
 def _meanings() -> Iterator[tuple[bytes, Meaning]]:

@@ -13,7 +13,7 @@ class UnreadablePage(Exception):  # noqa: N818 - "unreadable page" says it
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class CounterValue:
     """A count since some moment.
 
     Attributes:
@@ -88,16 +88,16 @@ class Engine:
     kv_cache_usage: float | None = None
     sleep_state: Mapping[str, float | None] = field(default_factory=dict)
     healthy: float | None = None
-    prompt_tokens: Counter | None = None
-    generation_tokens: Counter | None = None
-    finished_requests: Mapping[str, Counter | None] = field(default_factory=dict)
-    preemptions: Counter | None = None
-    prefix_cache_queries: Counter | None = None
-    iterations: Counter | None = None
-    corrupted_requests: Counter | None = None
-    failed_transfers: Counter | None = None
-    failed_notifications: Counter | None = None
-    expired_requests: Counter | None = None
+    prompt_tokens: CounterValue | None = None
+    generation_tokens: CounterValue | None = None
+    finished_requests: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    preemptions: CounterValue | None = None
+    prefix_cache_queries: CounterValue | None = None
+    iterations: CounterValue | None = None
+    corrupted_requests: CounterValue | None = None
+    failed_transfers: CounterValue | None = None
+    failed_notifications: CounterValue | None = None
+    expired_requests: CounterValue | None = None
     time_to_first_token: Histogram | None = None
     inter_token_latency: Histogram | None = None
     e2e_request_latency: Histogram | None = None
@@ -147,9 +147,9 @@ class Page:
     router: bool = False
     engines: Mapping[str, Engine] = field(default_factory=dict)
     process_start: float | None = None
-    http_requests: Mapping[tuple[str, str], Counter | None] = field(default_factory=dict)
-    admission_rejections: Mapping[str, Counter | None] = field(default_factory=dict)
-    rate_limited: Counter | None = None
+    http_requests: Mapping[tuple[str, str], CounterValue | None] = field(default_factory=dict)
+    admission_rejections: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    rate_limited: CounterValue | None = None
     download_speed: float | None = None
     download_remaining: float | None = None
     reading: Reading = field(default_factory=Reading)

@@ -14,12 +14,12 @@ from reporter.model.subject import Subject
 from reporter.model.text import clean
 from reporter.sinks.action import action_of, describe_command
 from reporter.sinks.muted import mute_place, where_muted
-from reporter.sinks.page.history import History
+from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.layers import layers_of
 from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.strip import strip_of
 from reporter.sinks.page.tree import Branch, grow
-from reporter.sinks.page.view import About, Explanation, FindingView, LayerView, PageView
+from reporter.sinks.page.view import Explanation, FindingView, LayerView, PageView, ReportOrigin
 from reporter.sinks.verdict import is_cause, is_notice, verdict
 
 _RELATION: Final = {
@@ -29,7 +29,7 @@ _RELATION: Final = {
 }
 
 
-def page_view(report: Report, about: About, history: History) -> PageView:
+def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> PageView:
     """Return what the page shows of a report; the same input gives the same page."""
     branches = grow(report.findings, report.catalogue)
     ids = {each.key: finding_id(each.key) for each in report.findings}

@@ -15,7 +15,7 @@ from reporter.cli.main import COMMANDS, LABORATORY, main
 from reporter.cli.parser import CONFIG_VARIABLE
 from reporter.model.report import Report
 from reporter.model.subject import Layer, SubjectKind
-from reporter.sinks.metrics import LiveMetrics, Metrics
+from reporter.sinks.own_metrics import LiveMetrics, Metrics
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 
 OF_OTHERS = {

@@ -13,9 +13,9 @@ from reporter.metrics.looks.scrape import Failure
 from reporter.model.report import Disposition, Report, SkippedObject
 from reporter.model.subject import Layer
 from reporter.sinks.events.plan import Purpose
-from reporter.sinks.metrics import LiveMetrics, Metrics
 from reporter.sinks.mirror.plan import MirrorPurpose
-from reporter.sinks.scrape_metrics import OK
+from reporter.sinks.own_metrics import LiveMetrics, Metrics
+from reporter.sinks.own_scrape_metrics import OK
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kthena.statuses.plan import Method
 from tests.helm.dashboard import expressions

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from reporter.model.report import Disposition, Report
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.mirror.plan import MirrorPurpose
-from reporter.sinks.scrape_metrics import ScrapeMetrics
+from reporter.sinks.own_scrape_metrics import ScrapeMetrics
 
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _DELAY_BUCKETS: Final = (1, 2.5, 5, 15, 30, 60, 65, 75, 90, 120, 180, 300, 600, 900, 1800, 3600)
