@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that refuses with one line, and without guessing at cut-off flags."""
 
     def __init__(
-        self, command: str, description: str, epilog: str = "", arguments: str = "[FLAGS]"
+        self, command: str, description: str, epilog: str = "", *, arguments: str = "[FLAGS]"
     ) -> None:
         super().__init__(
             prog=f"{PROGRAM} {command}",

@@ -25,7 +25,7 @@ from reporter.resolution import Memory, OneLook, resolve
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.report_json import report_json
-from reporter.sinks.text import report_text
+from reporter.sinks.report_text import report_text
 from reporter.snapshot.declared import unserved_notes
 from reporter.snapshot.documents import DumpError, sources_of
 from reporter.snapshot.snapshot import Snapshot
@@ -39,7 +39,7 @@ _MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class CheckInput:
     """What is evaluated, when, and what the reader should know of it."""
 
     snapshot: Snapshot
@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
         observed_for=_duration(arguments.observed_for),
         from_dump=bool(arguments.sources),
     )
-    _print(report, look, settings, arguments.output)
+    _print(report, look, settings, output=arguments.output)
     fires = any(each.disposition is Disposition.FIRING for each in report.findings)
     return SOMETHING_FIRES if fires else NOTHING_FIRES
 
@@ -118,7 +118,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> Look:
+def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
     from reporter.cli.saved_pages import find_pages, read_saved
     from reporter.metrics.scraping.targets import find_targets
     from reporter.snapshot.dump import load_dump
@@ -133,12 +133,12 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> L
     now, about = _time_of_dump(arguments, max(times, default=None))
     snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
     targets = find_targets(snapshot, settings) or ()
-    return Look(
+    return CheckInput(
         snapshot=snapshot,
         now=now,
         about=about,
         notes=(*dump.notes, *unserved_notes(snapshot, settings.catalogue)),
-        samples=read_saved(pages, targets, now, settings),
+        samples=read_saved(pages, targets, now, settings=settings),
     )
 
 
@@ -153,7 +153,7 @@ def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tup
     return newest, "the newest time in the dump"
 
 
-def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> Look:
+def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
     from reporter.cli.cluster import read_cluster
     from reporter.daemon import logs
     from reporter.kube.errors import ConfigurationError, KubeError
@@ -168,7 +168,7 @@ def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -
     except KubeError as error:
         raise UsageError(str(error)) from None
     now = _moment(arguments.now) if arguments.now else datetime.now(UTC)
-    return Look(
+    return CheckInput(
         snapshot=snapshot,
         now=now,
         about="--now" if arguments.now else "the present",
@@ -177,7 +177,7 @@ def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -
 
 
 def evaluate_look(
-    look: Look,
+    look: CheckInput,
     settings: ProgramSettings,
     *,
     observed_for: timedelta | None = None,
@@ -191,7 +191,7 @@ def evaluate_look(
     """
     snapshot = _awaiting_nothing(look.snapshot)
     evaluation = evaluate(snapshot, settings, look.samples)
-    # Discovery answers everybody: who may read nothing else is not told that nothing fires.
+    # Discovery answers everybody. Somebody who may read nothing else must not read "nothing fires".
     blind = not from_dump and not reads_anything(snapshot)
     if blind or not is_judged(evaluation, snapshot, settings):
         raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=from_dump))
@@ -202,9 +202,9 @@ def evaluate_look(
 
 
 def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot after which none comes: what could not be read is unknown, not awaited.
+    """Return a snapshot that is the last one: what could not be read is unknown, not awaited.
 
-    Else no fault would fire that has anything to do with it, and it would look as if none did.
+    Otherwise no fault that depends on it would fire, and it would look as if there were none.
     """
     return replace(
         snapshot,
@@ -213,7 +213,7 @@ def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
     )
 
 
-def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -> None:
+def _print(report: Report, look: CheckInput, settings: ProgramSettings, *, output: str) -> None:
     if output == "json":
         _write_utf8(report_json(report, settings).decode())
     elif output == "html":
@@ -229,22 +229,22 @@ def _print(report: Report, look: Look, settings: ProgramSettings, output: str) -
 
 
 def _write_utf8(text: str) -> None:
-    """Write what says of itself that it is UTF-8, whatever the locale is."""
+    """Write a format that declares itself to be UTF-8, whatever the locale is."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     sys.stdout.write(text)
 
 
-def _page(report: Report, look: Look) -> str:
+def _page(report: Report, look: CheckInput) -> str:
     from reporter.catalogue.resources import EVENTS
     from reporter.resolution.records import records_of
     from reporter.sinks.page.build import page_view
     from reporter.sinks.page.document import page_html
-    from reporter.sinks.page.history import History
-    from reporter.sinks.page.view import About
+    from reporter.sinks.page.history import EpisodeHistory
+    from reporter.sinks.page.view import ReportOrigin
 
-    about = About(time=look.about, version=version(), notes=look.notes)
-    history = History.of(report)
+    about = ReportOrigin(time=look.about, version=version(), notes=look.notes)
+    history = EpisodeHistory.of(report)
     if look.snapshot.known(EVENTS):
         history = history.with_records(records_of(look.snapshot), report.catalogue, report.now)
     return page_html(page_view(report, about, history))

@@ -1,7 +1,7 @@
 """The live cluster, for commands that only look."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -15,8 +15,14 @@ _LISTED_SECONDS: Final = 30.0
 
 
 @asynccontextmanager
-async def watched_cluster(settings: ProgramSettings) -> AsyncIterator[LiveCluster]:
+async def watched_cluster(
+    settings: ProgramSettings, on_change: Callable[[], None] = lambda: None
+) -> AsyncIterator[LiveCluster]:
     """Watch the cluster; it is yielded once each kind is listed or declared unknown.
+
+    Args:
+        settings: the way to the cluster, and what is read of it.
+        on_change: called whenever a snapshot would differ.
 
     Raises:
         KubeError: there is no usable configuration, or nobody answers who lets us in.
@@ -24,7 +30,7 @@ async def watched_cluster(settings: ProgramSettings) -> AsyncIterator[LiveCluste
     """
     async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
         await _require_answer(client)
-        cluster = LiveCluster(client, settings)
+        cluster = LiveCluster(client, settings, on_change=on_change)
         watching = asyncio.create_task(cluster.run())
         listed = asyncio.create_task(cluster.wait_listed())
         try:
@@ -54,7 +60,7 @@ async def _require_answer(client: KubeClient) -> None:
     except (ConnectionFailed, NotJson, Unauthorized) as error:
         raise KubeError(f"{client.server}: {error}") from None
     except KubeError:
-        # It is there; what it lets us read is seen by and by.
+        # It is there; the watches will show what it lets us read.
         return
 
 

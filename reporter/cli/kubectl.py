@@ -15,7 +15,7 @@ from typing import Final
 
 from reporter.arguments import Parser
 from reporter.catalogue.resources import NAMESPACES
-from reporter.cli.check import NOTHING_FIRES, SOMETHING_FIRES, Look, evaluate_look
+from reporter.cli.check import NOTHING_FIRES, SOMETHING_FIRES, CheckInput, evaluate_look
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.main import exit_status
@@ -30,7 +30,7 @@ from reporter.sinks.events.render import events_of
 from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
-from reporter.sinks.text import report_text
+from reporter.sinks.report_text import report_text
 from reporter.snapshot.snapshot import Served, Snapshot
 
 PROGRAM: Final = "kubectl status-reporter"
@@ -61,7 +61,7 @@ class _View:
         """
         if self.namespace and _is_missing(self.namespace, snapshot):
             raise UsageError(f"there is no namespace {clean(self.namespace)}; see -n")
-        look = Look(snapshot=snapshot, now=datetime.now(UTC), about=_ABOUT)
+        look = CheckInput(snapshot=snapshot, now=datetime.now(UTC), about=_ABOUT)
         report = evaluate_look(look, self.settings)
         return in_namespace(report, self.namespace) if self.namespace else report
 
@@ -205,8 +205,7 @@ async def _show_changes(view: _View) -> None:
 
     screen = Screen(sys.stdout, sys.stderr)
     due = asyncio.Event()
-    async with watched_cluster(view.settings) as cluster:
-        cluster.on_change(due.set)
+    async with watched_cluster(view.settings, due.set) as cluster:
         while True:
             due.clear()
             snapshot = cluster.snapshot()

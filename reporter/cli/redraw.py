@@ -1,4 +1,4 @@
-"""A text that changes: redrawn in place on a terminal, printed anew elsewhere."""
+"""A text that changes: redrawn in place on a terminal, printed again elsewhere."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Pages that somebody saved beside a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
+"""Pages that somebody saved with a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
 
 import re
 from collections import defaultdict
@@ -61,6 +61,7 @@ def read_saved(
     pages: Sequence[SavedPage],
     targets: Iterable[Target],
     now: datetime,
+    *,
     settings: EvaluationSettings,
 ) -> Samples:
     """Return what the pages say up to a moment, judged as those of a daemon.

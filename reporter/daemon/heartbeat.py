@@ -9,7 +9,7 @@ import structlog
 from reporter.kube.clock import boot_seconds
 
 PAUSE_SECONDS: Final = 5.0
-"""A process that did not run for longer than this trusts nothing it knows (design 3)."""
+"""A process that did not run for longer than this trusts nothing it knows."""
 
 _BEAT_SECONDS: Final = 1.0
 
@@ -17,8 +17,8 @@ _BEAT_SECONDS: Final = 1.0
 class Heartbeat:
     """Tells how often the process has paused.
 
-    Whoever is about to use what was known before asks `pauses` first: after a pause the event
-    loop wakes everybody at once, in no useful order.
+    Before old knowledge is used, `pauses` must be asked: after a pause the event loop wakes all
+    tasks at once, in no useful order.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class Heartbeat:
     def pauses(self) -> int:
         """Return how many pauses there were, one that has ended just now included."""
         now = self._seconds()
-        silence, self._last = now - self._last, now
-        if silence > PAUSE_SECONDS:
+        stood_still, self._last = now - self._last, now
+        if stood_still > PAUSE_SECONDS:
             self._pauses += 1
-            self._log.warning("process_paused", seconds=round(silence, 1))
+            self._log.warning("process_paused", seconds=round(stood_still, 1))
             self._paused()
         return self._pauses
 

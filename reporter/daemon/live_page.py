@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.daemon.state import Silence
+from reporter.daemon.state import LostWatches
 from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report
@@ -15,8 +15,8 @@ from reporter.resolution.records import Record
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.history import History
-from reporter.sinks.page.view import About, Lost, PageView
+from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.view import Lost, PageView, ReportOrigin
 from reporter.version import version
 
 _TOKEN_BYTES: Final = 4
@@ -27,7 +27,7 @@ class _State:
     """All that the page is drawn from."""
 
     report: Report
-    history: History
+    history: EpisodeHistory
     records: Sequence[Record] | None
     leading: bool
     lost: Lost | None
@@ -37,20 +37,22 @@ class _State:
 class LivePage:
     """The newest report as a page.
 
-    A pass costs it a comparison and no drawing: that is done in a thread, when somebody asks, and
+    A pass costs it only a comparison. The page is drawn in a thread, when somebody asks for it, and
     once for each report.
 
     Args:
         leading: whether this replica writes.
-        silence: what was lost with its connection, None where nothing is.
+        lost_watches: the watches that have lost their connection, None where none has.
 
     """
 
     def __init__(
-        self, leading: Callable[[], bool], silence: Callable[[], Silence | None] = lambda: None
+        self,
+        leading: Callable[[], bool],
+        lost_watches: Callable[[], LostWatches | None] = lambda: None,
     ) -> None:
         self._leading = leading
-        self._silence = silence
+        self._lost_watches = lost_watches
         self._process = secrets.token_hex(_TOKEN_BYTES)
         self._count = 0
         self._state: _State | None = None
@@ -63,7 +65,7 @@ class LivePage:
     def passed(self, report: Report, records: Sequence[Record] | None = None) -> None:
         """Note the report of a pass, and our Events on record, None where they are unknown."""
         before = self._state
-        history = (before.history if before else History()).after(report)
+        history = (before.history if before else EpisodeHistory()).after(report)
         leading = self._leading()
         lost = self._lost(before, report.now)
         self._passed = boot_seconds()
@@ -81,12 +83,12 @@ class LivePage:
 
     def _lost(self, before: _State | None, now: datetime) -> Lost | None:
         """Return what is lost; its time is the same as long as the loss goes on."""
-        silence = self._silence()
-        if silence is None:
+        lost = self._lost_watches()
+        if lost is None:
             return None
         known = before.lost if before else None
-        since = known.since if known else now - timedelta(seconds=silence.seconds)
-        return Lost(since, silence.resources)
+        since = known.since if known else now - timedelta(seconds=lost.seconds)
+        return Lost(since, lost.resources)
 
     @property
     def version(self) -> str | None:
@@ -130,7 +132,7 @@ class LivePage:
         if state is None:
             return None
         async with self._drawing:
-            # Whoever waited for the lock finds what the one before has drawn.
+            # While this one waited for the lock, another one may have drawn the page.
             state = self._state or state
             if self._drawn is None or self._drawn[0] is not state:
                 self._drawn = await asyncio.to_thread(_draw, state)
@@ -153,7 +155,7 @@ def _same(report: Report, other: Report) -> bool:
 
 
 def _draw(state: _State) -> tuple[_State, PageView, bytes]:
-    about = About(version=version(), leading=state.leading, live=True, lost=state.lost)
+    about = ReportOrigin(version=version(), leading=state.leading, live=True, lost=state.lost)
     history = state.history
     if state.records is not None:
         history = history.with_records(state.records, state.report.catalogue, state.report.now)

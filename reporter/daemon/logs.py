@@ -125,7 +125,7 @@ def _told(finding: ResolvedFinding) -> tuple[object, ...]:
 
 
 def note_scrape(target: Target, scrape: Scrape) -> None:
-    """Log what came of a scrape, for whoever looks into one pod with `--log-level debug`."""
+    """Log the result of a scrape, for a look into one pod with `--log-level debug`."""
     structlog.get_logger("scraper").debug(
         "pod_scraped",
         namespace=target.namespace,

@@ -93,11 +93,11 @@ def run_pass(
     snapshot: Snapshot,
     before: Before,
     lately: Lately,
+    *,
     now: Instant,
     settings: DaemonSettings,
     instance: str,
     samples: Samples = NONE,
-    *,
     leading: bool = True,
 ) -> Pass:
     """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out.
@@ -131,10 +131,14 @@ def run_pass(
     plan = _NOTHING
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
         may_tell = _confirmed_in(snapshot, settings.catalogue)
-        plan = plan_events(resolution.report, records, settings, instance, may_tell)
+        plan = plan_events(
+            resolution.report, records, settings, instance=instance, confirmed=may_tell
+        )
     mirrors = None
     if settings.mirror_to_workload and leading and _records_confirmed(snapshot):
-        mirrors = plan_mirrors(records, lately.mirrors, snapshot, settings.catalogue, now)
+        mirrors = plan_mirrors(
+            records, lately.mirrors, snapshot, catalogue=settings.catalogue, now=now
+        )
     waits = (
         resolution.wake_in,
         plan.next_in,
@@ -155,7 +159,7 @@ def run_pass(
 
 
 def _records_confirmed(snapshot: Snapshot) -> bool:
-    """Tell whether an Event that is not on record is not there."""
+    """Tell whether an Event that is not on record certainly does not exist."""
     return snapshot.known(EVENTS) and snapshot.state(EVENTS).confirmed
 
 

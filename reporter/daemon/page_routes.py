@@ -9,14 +9,14 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.server import Address, Handler, check_host
+from reporter.daemon.server import Handler, ListenAddress, check_host
 from reporter.sinks.page.assets import POLICY, TYPES, asset
 
 MOST_STREAMS: Final = 32
 """Browsers that may wait for changes at a time; others ask again by themselves."""
 
 ALIVE_SECONDS: Final = 10.0
-"""How often a stream says that it still is one, and how old the newest report is."""
+"""How often a stream says that it is still alive, and how old the newest report is."""
 
 SLOW_SECONDS: Final = 10.0
 """A browser that takes nothing for so long is dropped."""
@@ -33,17 +33,17 @@ _HEADERS: Final = {
 _STREAM_HEADERS: Final = {
     **_HEADERS,
     "Content-Type": "text/event-stream",
-    # nginx would collect what is said until there is enough of it.
+    # nginx would collect the answer until its buffer is full.
     "X-Accel-Buffering": "no",
 }
 
 
 def with_page(
-    routes: Mapping[str, Handler], page: LivePage, address: Address | None
+    routes: Mapping[str, Handler], page: LivePage, address: ListenAddress | None
 ) -> dict[str, Handler]:
     """Return the routes of the report listener with the page.
 
-    `/` stays text for who does not ask for HTML by name, such as curl and `status-reporter status`.
+    `/` stays text for clients that do not ask for HTML, such as curl and `status-reporter status`.
     """
     as_text = routes["/"]
 

@@ -2,7 +2,7 @@
 
 import ipaddress
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
@@ -10,11 +10,11 @@ from typing import Final, Self
 from aiohttp import web
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
 
 from reporter.errors import UsageError
 from reporter.metrics.looks.scrape import PodName
 from reporter.setting_types import bind_address
-from reporter.sinks.metrics import Metrics
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -32,7 +32,7 @@ _NOT_SCRAPED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where the listener of a setting is; an empty host is every interface."""
 
     setting: str
@@ -44,7 +44,7 @@ class Address:
         return f"{host}:{self.port}"
 
     @classmethod
-    def parse(cls, setting: str, text: str) -> "Address | None":
+    def parse(cls, setting: str, text: str) -> "ListenAddress | None":
         """Read `:8080`, `127.0.0.1:8082` or `[::1]:8082`; `0` is None: do not listen.
 
         Raises:
@@ -81,20 +81,21 @@ class Pages:
 class Servers:
     """Listens until closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, before_close: Callable[[], None] = lambda: None) -> None:
+        """Make one; `before_close` is called before it closes, such as to end streams."""
+        self._before_close = before_close
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._before_close()
         await self._stack.aclose()
 
-    def before_close(self, act: Callable[[], None]) -> None:
-        """Do this before what listens by now is closed, such as to end streams."""
-        self._stack.callback(act)
-
-    async def listen(self, address: Address | None, routes: dict[str, Handler]) -> int | None:
+    async def listen(
+        self, address: ListenAddress | None, routes: Mapping[str, Handler]
+    ) -> int | None:
         """Serve GET `routes` and return the port.
 
         Raises:
@@ -123,7 +124,7 @@ class Servers:
 
 
 async def _lock_down(_request: web.Request, response: web.StreamResponse) -> None:
-    """Say of every answer, a refusal too, that it is not kept, not guessed at, and no page."""
+    """Forbid caching, type sniffing and framing of every answer, refusals included."""
     for name, value in _LOCKED_DOWN.items():
         response.headers.setdefault(name, value)
 
@@ -135,11 +136,11 @@ def _cause(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def metrics_routes(metrics: Metrics) -> dict[str, Handler]:
+def metrics_routes(metrics: Collector) -> dict[str, Handler]:
     """Return the routes of the metrics listener."""
 
     async def serve(_request: web.Request) -> web.StreamResponse:
-        body = generate_latest(metrics.registry)
+        body = generate_latest(metrics)
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     return {"/metrics": serve}
@@ -160,7 +161,7 @@ def health_routes(probes: Probes) -> dict[str, Handler]:
     return {"/healthz": route(probes.unhealthy), "/readyz": route(probes.not_ready)}
 
 
-def report_routes(pages: Pages, address: Address | None) -> dict[str, Handler]:
+def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Handler]:
     """Return the routes of the report listener, which names the faults of all tenants.
 
     The Host header is checked so that a page in an operator's browser cannot read it through a
@@ -207,7 +208,7 @@ def _pod_of(request: web.Request) -> PodName:
     return request.match_info["namespace"], request.match_info["name"]
 
 
-def check_host(request: web.Request, address: Address | None) -> None:
+def check_host(request: web.Request, address: ListenAddress | None) -> None:
     """Refuse a request under a name that is not ours.
 
     Raises:

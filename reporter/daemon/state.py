@@ -11,10 +11,10 @@ from reporter.metrics.looks.samples import Judged
 from reporter.metrics.looks.scrape import PodName
 from reporter.model.report import Report
 from reporter.settings import DaemonSettings
-from reporter.sinks.metrics import WatchHealth
+from reporter.sinks.own_metrics import WatchHealth
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.sinks.report_json import report_json
-from reporter.sinks.text import report_text
+from reporter.sinks.report_text import report_text
 from reporter.snapshot.snapshot import Served
 from reporter.version import commit
 
@@ -40,13 +40,6 @@ class Cluster(Protocol):
         """How far the API server's clock is ahead of ours."""
 
 
-class Lease(Protocol):
-    """What is asked of the elector."""
-
-    def fence_left(self) -> float:
-        """Return the seconds for which this replica may still start requests."""
-
-
 class Queue(Protocol):
     """What is asked of a writer."""
 
@@ -63,7 +56,7 @@ class MirrorQueue(Queue, Protocol):
         """How many namespaces refused the last write there."""
 
 
-class Writing(Protocol):
+class WriteQueues(Protocol):
     """What is asked of the writers."""
 
     @property
@@ -80,12 +73,12 @@ class Writing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """What was lost with its connection.
+class LostWatches:
+    """Watches that have lost their connection.
 
     Attributes:
-        seconds: since something came of it last.
-        resources: what is lost; empty where all is.
+        seconds: since one of them heard something last.
+        resources: what they read; empty where all are lost.
 
     """
 
@@ -94,31 +87,44 @@ class Silence:
 
 
 class DaemonState:
-    """The newest pass, who leads, and whether all is well."""
+    """The newest pass, who leads, and whether all is well.
 
-    def __init__(self, cluster: Cluster, lease: Lease | None, settings: DaemonSettings) -> None:
-        self._cluster = cluster
-        self._lease = lease
+    Args:
+        settings: of the daemon.
+        cluster: the watches.
+        writers: the queues.
+        leading: whether this replica writes.
+        judged: what is known of a pod that is scraped.
+
+    """
+
+    def __init__(
+        self,
+        settings: DaemonSettings,
+        cluster: Cluster,
+        writers: WriteQueues,
+        *,
+        leading: Callable[[], bool],
+        judged: Callable[[PodName], Judged | None],
+    ) -> None:
         self._settings = settings
+        self._cluster = cluster
+        self._writers = writers
+        self._leading = leading
+        self._judged = judged
         self._longest = max(LEAST_SECONDS, SLOW_PASSES * float(settings.resync_seconds))
         self._started = boot_seconds()
         self._last: float | None = None
         self._report: Report | None = None
-        self.writers: Writing | None = None
-        self.judged: Callable[[PodName], Judged | None] = lambda _: None
 
     def passed(self, done: Pass) -> None:
         """Note a pass."""
         self._report = done.report
         self._last = boot_seconds()
 
-    def may_write(self) -> bool:
-        """Tell whether a request may start: there is no lease, or it still has time left."""
-        return self._lease is None or self._lease.fence_left() > 0
-
     def leading(self) -> bool:
         """Tell whether this replica writes."""
-        return self.may_write()
+        return self._leading()
 
     def report(self) -> Report | None:
         """Return the newest report."""
@@ -128,8 +134,8 @@ class DaemonState:
         """Return the health of each watch."""
         return self._cluster.health()
 
-    def silence(self) -> Silence | None:
-        """Return which kinds may be old, as their connection is lost and nothing came since.
+    def lost_watches(self) -> LostWatches | None:
+        """Return which kinds may be old, as their watch lost its connection and nothing came since.
 
         None where each that is served is confirmed. What is lost for long is unknown instead.
         """
@@ -140,23 +146,23 @@ class DaemonState:
         # What came last shows best when the connection was still there: a quiet kind is rarely heard.
         seconds = min(each.age_seconds or 0.0 for each in lost)
         names = tuple(sorted(each.resource for each in lost))
-        return Silence(seconds, () if len(lost) == len(served) else names)
+        return LostWatches(seconds, () if len(lost) == len(served) else names)
 
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""
-        return self.writers.events.waiting if self.writers else 0
+        return self._writers.events.waiting
 
     def statuses_waiting(self) -> int:
         """Return how many statuses of ModelServings wait to be written."""
-        return self.writers.statuses.waiting if self.writers else 0
+        return self._writers.statuses.waiting
 
     def mirrors_waiting(self) -> int:
         """Return how many mirrors wait to be written."""
-        return self.writers.mirrors.waiting if self.writers else 0
+        return self._writers.mirrors.waiting
 
     def mirrors_refusing(self) -> int:
         """Return how many namespaces refuse mirrors."""
-        return self.writers.mirrors.refusing if self.writers else 0
+        return self._writers.mirrors.refusing
 
     def clock_offset_seconds(self) -> float:
         """Return how far the API server's clock is ahead of ours."""
@@ -175,12 +181,12 @@ class DaemonState:
 
     def pod_json(self, pod: PodName) -> bytes | None:
         """Return what was scraped from a pod as JSON, None if nothing was."""
-        judged = self.judged(pod)
+        judged = self._judged(pod)
         return pod_json(pod_view(judged, self._settings)) if judged else None
 
     def pod_text(self, pod: PodName) -> str | None:
         """Return what was scraped from a pod as text, None if nothing was."""
-        judged = self.judged(pod)
+        judged = self._judged(pod)
         return pod_text(judged, real_now().wall, self._settings) if judged else None
 
     def unhealthy(self) -> str | None:

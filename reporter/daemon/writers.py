@@ -12,8 +12,8 @@ from reporter.kube.mirrors import KubeMirrors
 from reporter.kube.writes import KubeEvents
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
-from reporter.sinks.metrics import Metrics
 from reporter.sinks.mirror.writer import MirrorWriter
+from reporter.sinks.own_metrics import Metrics
 from reporter.stacks.kthena.role_events.writer import RoleEventWriter
 from reporter.stacks.kthena.statuses.requests import KubeStatuses
 from reporter.stacks.kthena.statuses.writer import StatusWriter

@@ -1,4 +1,4 @@
-"""Waiting longer after each failure, as client-go's reflector does (API sheet 3.4)."""
+"""Waiting longer after each failure, as client-go's reflector does (client-go, tools/cache/reflector.go)."""
 
 import random
 from collections.abc import Callable
@@ -10,7 +10,7 @@ _RESET_SECONDS: Final = 120.0
 
 @dataclass(slots=True)
 class Backoff:
-    """0.8 s, doubled up to 30 s, plus up to as much again at random; anew after 2 min of quiet.
+    """0.8 s, doubled up to 30 s, plus up to as much again at random; it starts again after 2 min of quiet.
 
     Attributes:
         seconds: the present moment, on any steady clock.
@@ -28,7 +28,7 @@ class Backoff:
     _last: float = float("-inf")
 
     def reset(self) -> None:
-        """Begin anew: what failed before says nothing of what fails now."""
+        """Start again with the first delay: earlier failures say nothing about the next one."""
         self._failures = 0
 
     def next(self, at_least: float = 0.0) -> float:

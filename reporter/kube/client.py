@@ -1,18 +1,14 @@
 """Requests to the API server: bounded in time and size, authenticated, observed.
 
 kubernetes_asyncio supplies configuration, authentication and the HTTP session; its request
-methods are not used, as they never time out, follow redirects and parse error pages (API sheet,
-2.4 and 3.9).
+methods are not used: they never time out, as each request gets an empty `ClientTimeout`
+(kubernetes_asyncio 36.1.0, client/rest.py), they follow redirects, and they parse error pages.
 """
 
 import asyncio
-import statistics
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, Protocol, Self, TypeVar
@@ -24,7 +20,7 @@ import yarl
 
 from reporter import __version__
 from reporter.catalogue.resources import COMPONENT
-from reporter.kube.clock import boot_seconds
+from reporter.kube.clock_offset import ClockOffset
 from reporter.kube.credentials import Credentials, choose_source
 from reporter.kube.errors import (
     AnswerTooLarge,
@@ -44,18 +40,17 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 USER_AGENT: Final = f"{COMPONENT}/{__version__}"
 
 REQUEST_SECONDS: Final = 30.0
-"""Default limit of one request; the server itself gives up after 60 s (API sheet 3.7)."""
+"""Default limit of one request; the server itself gives up after 60 s (kube-apiserver, `--request-timeout`)."""
 
 _CONNECT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 8 * 2**20
 _REFUSAL_BYTES: Final = 2**16
-_CLOCK_SAMPLES: Final = 9
 
 
 class RequestObserver(Protocol):
     """Is told of each request, for metrics."""
 
-    def __call__(self, verb: str, resource: str, code: str) -> None:
+    def __call__(self, verb: str, resource: str, code: str, /) -> None:
         """Count one request; `code` is the HTTP status, or `error` where there was no answer."""
 
 
@@ -71,7 +66,7 @@ class Response:
         """Decode the body.
 
         Raises:
-            NotJson: it is something else.
+            NotJson: it does not fit the type.
 
         """
         with mapped("reading an answer"):
@@ -89,13 +84,19 @@ def api_path(group: str, version: str, *segments: str) -> str:
     return "/" + "/".join(quote(segment, safe="") for segment in (*root, *segments))
 
 
+def unobserved(_verb: str, _resource: str, _code: str) -> None:
+    """Observe requests that nobody counts."""
+
+
 class KubeClient:
     """The one connection to the API server. Made by `connect`; close it with `aclose`."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(
+        self, credentials: Credentials, observer: RequestObserver, clock_offset: ClockOffset
+    ) -> None:
         self._credentials = credentials
-        self._observer: RequestObserver | None = None
-        self._server_clock: deque[float] = deque(maxlen=_CLOCK_SAMPLES)
+        self._observer = observer
+        self._clock_offset = clock_offset
         self._sessions: dict[bool, Session] = {}
         self._identity = tls_identity(credentials.configuration)
 
@@ -126,10 +127,6 @@ class KubeClient:
         for lease in (False, True):
             self._session(lease=lease)
 
-    def observe(self, observer: RequestObserver) -> None:
-        """Tell `observer` of each request from now on."""
-        self._observer = observer
-
     @property
     def server(self) -> str:
         """The API server's address, without credentials."""
@@ -138,14 +135,8 @@ class KubeClient:
 
     @property
     def clock_offset_seconds(self) -> float:
-        """How far the API server's clock is ahead of ours; the median of the last answers.
-
-        A Date header counts whole seconds, so this is right to about half a second. The server's
-        clock is measured against one that is never set: when ours is, that is known at once.
-        """
-        if not self._server_clock:
-            return 0.0
-        return statistics.median(self._server_clock) + boot_seconds() - time.time()
+        """How far the API server's clock is ahead of ours."""
+        return self._clock_offset.seconds()
 
     async def request(
         self,
@@ -207,7 +198,7 @@ class KubeClient:
             path: absolute path, quoted.
             resource: the plural, for the observer.
             params: query parameters, `watch=true` among them.
-            idle_seconds: silence after which the connection counts as lost.
+            idle_seconds: time without a byte after which the connection counts as lost.
 
         Raises:
             KubeError: as `request` does.
@@ -228,7 +219,7 @@ class KubeClient:
         """Send a GET that the API server hands on to a pod, and give the answer as it is.
 
         It may be the pod's and then deserves no trust: nothing is decompressed, its Date is not
-        our server's clock, and whoever reads it bounds size and time, and maps what that raises.
+        our server's clock, and the reader must bound size and time, and map what that raises.
 
         Args:
             path: absolute path, quoted.
@@ -263,12 +254,11 @@ class KubeClient:
                 if call.of_pod:
                     await _require_authorized(answer)
                 else:
-                    self._note_clock(answer)
+                    self._clock_offset.note(answer.headers.get("Date", ""))
                     await _require_success(answer)
                 return answer
         finally:
-            if self._observer is not None:
-                self._observer(call.verb, call.resource, code)
+            self._observer(call.verb, call.resource, code)
 
     async def _send(self, call: "_Call") -> "aiohttp.client._RequestContextManager":
         session = self._session(lease=call.lease)
@@ -313,15 +303,6 @@ class KubeClient:
             await self._close_sessions()
         return True
 
-    def _note_clock(self, answer: aiohttp.ClientResponse) -> None:
-        received = boot_seconds()
-        try:
-            date = parsedate_to_datetime(answer.headers["Date"]).timestamp()
-        except (KeyError, ValueError):
-            return
-        # The header is cut to whole seconds, so the middle of that second is the best guess.
-        self._server_clock.append(date + 0.5 - received)
-
 
 @dataclass(frozen=True, slots=True)
 class _Call:
@@ -339,7 +320,7 @@ class _Call:
 
 
 async def _require_authorized(answer: aiohttp.ClientResponse) -> None:
-    """Raise for a 401 of the API server; one of the pod is none of our credentials' business."""
+    """Raise for a 401 of the API server; a 401 of the pod does not concern our credentials."""
     if answer.status == HTTPStatus.UNAUTHORIZED:
         refusal = status_error(answer.status, await _read(answer, _REFUSAL_BYTES))
         if refusal.is_status_object:
@@ -371,18 +352,27 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
     return bytes(parts)
 
 
-async def connect(*, kubeconfig: Path | None = None, context: str | None = None) -> KubeClient:
+async def connect(
+    *,
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+    observer: RequestObserver = unobserved,
+    clock_offset: ClockOffset | None = None,
+) -> KubeClient:
     """Load the configuration of the cluster and return a client for it; sends no request.
 
     Args:
         kubeconfig: `--kubeconfig`; by default KUBECONFIG, our pod's service account, or
             ~/.kube/config, in this order.
         context: `--context`; by default the current one.
+        observer: is told of each request.
+        clock_offset: is told what the server's clock says.
 
     Raises:
         ConfigurationError: there is none, or it is invalid.
 
     """
-    client = KubeClient(await Credentials.load(choose_source(kubeconfig, context)))
+    credentials = await Credentials.load(choose_source(kubeconfig, context))
+    client = KubeClient(credentials, observer, clock_offset or ClockOffset())
     client.prepare()
     return client

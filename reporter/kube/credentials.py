@@ -22,7 +22,7 @@ _LOAD_SECONDS: Final = 30.0
 """An exec plugin that hangs must not hang us."""
 
 _REFRESH_SECONDS: Final = 60.0
-"""How often tokens are looked at anew, as the library does in cluster."""
+"""How often tokens are read again, as the library does in a cluster."""
 
 _RELOAD_SECONDS: Final = 10.0
 """Least time between two complete reloads, so that a 401 that lasts starts no storm of plugins."""
@@ -30,7 +30,7 @@ _RELOAD_SECONDS: Final = 10.0
 log = structlog.get_logger(__name__)
 
 
-class Source(Protocol):
+class CredentialSource(Protocol):
     """One way to learn about the API server."""
 
     async def load(self) -> "Configuration":
@@ -92,9 +92,9 @@ class Kubeconfig:
 
 
 class Credentials:
-    """The present configuration; refreshes tokens beside the requests that use them."""
+    """The present configuration; refreshes tokens while requests go on."""
 
-    def __init__(self, source: Source, configuration: "Configuration") -> None:
+    def __init__(self, source: CredentialSource, configuration: "Configuration") -> None:
         self._source = source
         self.configuration = configuration
         self._loaded_at = self._refreshed_at = boot_seconds()
@@ -102,7 +102,7 @@ class Credentials:
         self._reloading = asyncio.Lock()
 
     @classmethod
-    async def load(cls, source: Source) -> "Credentials":
+    async def load(cls, source: CredentialSource) -> "Credentials":
         """Load for the first time.
 
         Raises:
@@ -164,7 +164,7 @@ class Credentials:
             await asyncio.wait([task])
 
 
-async def _load(source: Source) -> "Configuration":
+async def _load(source: CredentialSource) -> "Configuration":
     try:
         async with asyncio.timeout(_LOAD_SECONDS):
             return await source.load()
@@ -181,7 +181,7 @@ async def _load(source: Source) -> "Configuration":
 
 def _said(error: BaseException) -> str:
     if isinstance(error, (AssertionError, AttributeError, LookupError, TypeError)):
-        # What the library trips over has no words of its own.
+        # What the library raises then has no message.
         return "it is not well-formed; a context must name a cluster and a user of the file"
     return cut(clean(str(error)), 300) or type(error).__name__
 
@@ -196,7 +196,7 @@ def choose_source(
     *,
     home: Path | None = None,
     service_account: Path = _SERVICE_ACCOUNT,
-) -> Source:
+) -> CredentialSource:
     """Choose --kubeconfig, KUBECONFIG, our pod's service account, or ~/.kube/config.
 
     Raises:

@@ -1,6 +1,6 @@
 """List pages and watch frames become typed structs; a malformed object is skipped by name.
 
-Nothing here keeps the bytes of an answer alive (API sheet, section 4).
+Nothing here keeps the bytes of an answer alive.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class _Page(msgspec.Struct, Generic[ItemT], frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[ObjectT]):
+class ListPage(Generic[ObjectT]):
     """One page of a list.
 
     Attributes:
@@ -59,7 +59,7 @@ def _page_decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[_Page[ObjectT]]:
 _RAW_PAGE: Final = msgspec.json.Decoder(_Page[msgspec.Raw])
 
 
-def decode_page(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
+def decode_page(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
     """Decode a page of a list.
 
     Raises:
@@ -71,17 +71,17 @@ def decode_page(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
     except _MALFORMED:
         return _decode_each(resource, body)
     results = [check_object(resource, item) for item in page.items or ()]
-    return _page(resource, page.kind, page.metadata, results)
+    return _page(resource, page.kind, page.metadata, results=results)
 
 
-def _decode_each(resource: Resource[ObjectT], body: bytes) -> Page[ObjectT]:
+def _decode_each(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
     with mapped(f"list {resource}"):
         try:
             page = _RAW_PAGE.decode(body)
         except RecursionError:
             page = _split(body)
     results = [decode_object(resource, raw) for raw in page.items or ()]
-    return _page(resource, page.kind, page.metadata, results)
+    return _page(resource, page.kind, page.metadata, results=results)
 
 
 def _members(document: bytes) -> dict[bytes, bytes]:
@@ -103,12 +103,13 @@ def _page(
     resource: Resource[ObjectT],
     kind: str,
     metadata: _ListMetadata,
+    *,
     results: list[ObjectT | SkippedObject],
-) -> Page[ObjectT]:
+) -> ListPage[ObjectT]:
     # Any JSON object decodes as an empty page; taken for one it would empty the store.
     if not kind.endswith("List") or not metadata.resource_version:
         raise NotJson(f"list {resource}: the answer is not a list with a resourceVersion")
-    return Page(
+    return ListPage(
         objects=tuple(each for each in results if not isinstance(each, SkippedObject)),
         skipped=tuple(each for each in results if isinstance(each, SkippedObject)),
         resource_version=metadata.resource_version,
@@ -162,7 +163,8 @@ def decode_frame(resource: Resource[ObjectT], line: bytes) -> Frame[ObjectT]:
     """Decode one line of a watch.
 
     Raises:
-        ApiStatusError: the frame is an ERROR, such as 410 for an expired version (API sheet 3.4).
+        ApiStatusError: the frame is an ERROR. That a version is too old comes so too: as code 410
+            in a frame of an answer 200.
         NotJson: the line is no watch frame.
 
     """

@@ -1,4 +1,8 @@
-"""Which resources the cluster serves, and in which versions (API sheet 3.10 and 6.3)."""
+"""Which resources the cluster serves, and in which versions.
+
+One request answers it where the API server speaks aggregated discovery (Kubernetes 1.30, and 1.26 as
+v2beta1); older ones are asked for each version of each group.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping

@@ -23,7 +23,7 @@ from reporter.model.text import clean, cut
 _TEXT_BYTES: Final = 300
 _LONGEST_RETRY_AFTER: Final = 120.0
 """A longer one is not believed: priority and fairness asks for 32 s at most, and a proxy's page for
-maintenance must not silence us for an hour after the API server is back."""
+maintenance must not keep us from asking for an hour after the API server is back."""
 
 
 class KubeError(Exception):
@@ -60,7 +60,7 @@ class ApiStatusError(KubeError):
         retry_after: seconds that the server asked to wait; None if it did not.
         details: causes that the Status object names.
         is_status_object: False for plain-text answers: `404 page not found` of a group that is
-            not served, and 429 of priority and fairness (API sheet 3.4, 3.7).
+            not served, and 429 of API priority and fairness.
 
     """
 

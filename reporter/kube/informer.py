@@ -1,4 +1,32 @@
-"""One resource, listed and then watched: a local copy that knows how far it can be trusted."""
+"""One resource, listed and then watched: a local copy that knows how far it can be trusted.
+
+A pass asks the API server for nothing, so it needs a copy of what it reads, and it must know when
+that copy may be old: a verdict on old data is a false one. A list gives a consistent state and its
+version; a watch from that version gives what changed since, until one side ends it. This is what
+can go wrong, and what is done about it:
+
+- **The version is too old.** Between the pages of a list the answer is 410; in a watch it is an
+  ERROR frame with code 410 in an answer 200. Only a new list helps.
+- **A quiet kind.** Its version grows old although nothing is wrong. Bookmarks renew it, about once
+  a minute, but nobody promises them, and a watch of Events has none: the API server keeps no watch
+  cache of them (Kubernetes, pkg/kubeapiserver/default_storage_factory_builder.go).
+- **A connection that dies without a word.** HTTP/1.1 has no ping. So the server is asked to end
+  each watch after 5 to 10 min, TCP keep-alive is on (`stream.py`), and a watch that brings nothing
+  for 2 min is listed again. That is no loss yet: the list tells whether the server is there.
+- **A connection that was lost.** The copy is unconfirmed until a new list. It is not enough to take
+  the watch up again: the copy is old until what was missed has arrived, and nothing says when.
+- **A proxy that ends every watch at once.** A watch shorter than a second counts as a failure.
+
+client-go's reflector (tools/cache/reflector.go) is the same loop, with the same back-off and watches
+of the same length. It does not say how far its store can be trusted now: `HasSynced` tells only
+that there was a first list.
+
+`Watch` of kubernetes_asyncio 36.1.0 (watch/watch.py) is not used. It never looks at the HTTP
+status, so the text page 404 of a kind that is not served comes out as an event, and the next watch
+is opened at once, forever. It never waits between two tries. After a 410 it asks once more with
+the same version and then raises; it never lists. And an object that lacks a required field makes a
+typed list fail as a whole, where here that one object is skipped.
+"""
 
 import asyncio
 import random
@@ -45,7 +73,8 @@ class Timing:
 
     Attributes:
         unknown_after: how long a lost connection may last before the resource is unknown.
-        idle: silence after which a watch counts as dead; bookmarks come about once a minute.
+        idle: time without a frame after which a watch counts as dead; bookmarks come about once a
+            minute.
         watch: the shortest and longest time after which the server is to end a watch.
         list: limit of one page's request.
         page: objects in a page.
@@ -69,8 +98,8 @@ class Place(Generic[ObjectT]):
         resource: the resource.
         version: API version, one that the cluster serves.
         namespace: restricts it to one namespace; empty for all.
-        name: restricts it to one object; RBAC grants list and watch by name only with this
-            selector (API sheet 6.2).
+        name: restricts it to one object. RBAC rules with `resourceNames` grant list and watch only with
+            this selector (Kubernetes documentation, "Using RBAC Authorization").
 
     """
 
@@ -117,7 +146,7 @@ class Counters:
 
 
 class _Idle(ConnectionFailed):
-    """A watch was silent for so long that its connection may be dead."""
+    """Nothing came of a watch for so long that its connection may be dead."""
 
 
 class Informer(Generic[ObjectT]):
@@ -211,7 +240,7 @@ class Informer(Generic[ObjectT]):
         return ResourceState(Served.SERVED, confirmed=False)
 
     def unconfirm(self) -> None:
-        """Trust nothing until it was listed anew, at once: the process has paused."""
+        """Trust nothing until it is listed again, at once: the process has paused."""
         self._pauses += 1
         self._relist = True
         self._lose()
@@ -304,7 +333,8 @@ class Informer(Generic[ObjectT]):
     async def _watch(self) -> float:
         """Watch until the server ends it; return the seconds to wait before the next one."""
         seconds = self._chance.randint(*self._timing.watch)
-        # Events have no periodic bookmarks (API sheet 3.2): only the end shows them alive.
+        # The API server keeps no watch cache for Events, which is what sends bookmarks: only the
+        # end of such a watch shows that it was alive.
         bookmarks = self.place.resource.plural != "events"
         idle = self._timing.idle if bookmarks else seconds + 30.0
         parameters = {
@@ -398,7 +428,7 @@ class Informer(Generic[ObjectT]):
                 self._relist = True
                 self._lose()
                 if isinstance(error, NotFound):
-                    # Whether the resource is gone is for discovery to say.
+                    # Only discovery can say whether the resource is gone.
                     self._on_missing()
         asked = error.retry_after if isinstance(error, ApiStatusError) else None
         wait = self._backoff.next(asked or 0.0)

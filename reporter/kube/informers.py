@@ -1,4 +1,4 @@
-"""The running informers: each in a task of its own, started again should it ever crash."""
+"""The running informers: each in a task of its own, started again if it crashes."""
 
 import asyncio
 import random
@@ -77,7 +77,7 @@ class Informers:
             try:
                 await informer.run()
             except Exception:
-                # A defect of ours must not take the other kinds down, nor stay unseen.
+                # A bug in one informer must not stop the others, and must be seen.
                 log.exception("informer_crashed", resource=str(informer.place.resource))
                 informer.unconfirm()
                 await asyncio.sleep(backoff.next())

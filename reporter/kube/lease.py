@@ -1,7 +1,31 @@
-"""Leader election on a Lease: client-go's algorithm with a fence (API sheet, section 2).
+"""Leader election on a Lease: client-go's algorithm with a fence.
 
-Expiry is judged by how long the record has not changed here, never by the times written in it, so
-clocks may differ. All intervals are measured on a clock that counts suspend.
+Two replicas that write at the same time would tell one incident twice. The API server enforces
+nothing: a Lease is an object like others, and whoever may update it can take it. So the replicas
+follow an algorithm, that of client-go (tools/leaderelection/leaderelection.go):
+
+- The holder renews every 2 s. Who is not the holder takes the Lease once its record has not
+  *changed* for the duration that stands in it. The times in the record are never compared with a
+  clock, so clocks may differ.
+- A holder that could not renew for the renew deadline, which is shorter, stops leading. Both write
+  with the version that they have read, so of two that try at once one gets a conflict.
+- A candidate that has just started waits for the whole duration, unless the holder released the
+  Lease when it ended. The wait between two tries has jitter, so that candidates are not in step.
+
+**The fence.** client-go says of itself that it does not guarantee a single leader: a process that
+stood still wakes up and writes before it notices that its lease is over. Kubernetes has no token
+that a write could be refused by. So every write here asks `fence_left` right before it starts; that
+is counted from the moment *before* the last renewal was sent, so it is up before another replica
+may take the Lease, unless its clock runs faster by more than the lease is longer. What is sent at the very last moment is made harmless elsewhere: names
+of Events follow from what they tell, and updates name the version that they change.
+
+**The clock** counts suspend (`CLOCK_BOOTTIME`). Python's `time.monotonic` stands still while a
+virtual machine is suspended, and its fence would still be open after that.
+
+`leaderelection` of kubernetes_asyncio 36.1.0 is not used. Its `run` has no `finally`, and its
+lock catches only `ApiException`: a dropped connection ends the election while the leader's task
+goes on. Requests have no time limit, so one that hangs outlives the lease. It measures with
+`time.time`, compares with its own duration instead of the record's, and never releases the Lease.
 """
 
 import asyncio
@@ -33,7 +57,7 @@ class LeaseTimes:
     """Periods in seconds: `duration` > `renew_deadline` > 1.2 x `retry`, as in client-go.
 
     Attributes:
-        duration: how long others wait for a leader that went silent.
+        duration: how long others wait for a leader that no longer renews.
         renew_deadline: how long after its last renewal a leader still starts requests.
         retry: time between two tries, and the longest that one request may take.
 
@@ -217,7 +241,7 @@ class Elector:
         record = self._record
         if record is None or record.holder != self._identity or not self.is_leader():
             return False
-        # What is wrong with this, the complete way finds out.
+        # If this fails, the complete way finds out why.
         with suppress(KubeError):
             return await self._put(record)
         return False
@@ -228,7 +252,7 @@ class Elector:
         except NotFound as error:
             if not error.is_status_object:
                 raise
-            # Somebody has deleted it, which does not keep its holder from writing.
+            # Somebody has deleted the Lease, but its holder may still write.
             return not self._held_by_another() and await self._create()
         record = self._observe(response)
         return not self._held_by_another() and await self._put(record)
@@ -242,7 +266,7 @@ class Elector:
         return self._seconds() < record.changed_at + lasts
 
     async def _create(self) -> bool:
-        # By PUT, which RBAC can grant for this one name only (API sheet 6.2).
+        # By PUT: RBAC cannot grant a create by POST for one name only, as the request has none.
         now = rfc3339_micro(self._now().wall)
         document: dict[str, object] = {
             "apiVersion": f"{_GROUP}/v1",

@@ -1,4 +1,30 @@
-"""The live cluster: informers for everything that is read, and snapshots of what they hold."""
+"""The live cluster: informers for everything that is read, and snapshots of what they hold.
+
+The hard part is to say what it means that nothing is there. A kind without objects may be empty,
+or not installed, or not readable, or not read yet, and only in the first two cases may a probe
+conclude anything. So a resource has one of three states, and each rests on a question that only one
+side can answer:
+
+- **served**: discovery lists it, and an informer has listed it.
+- **absent**: discovery answered and does not list it. There are no objects, so what was told of
+  them ends. What is read only for a stack without subjects counts as absent too.
+- **unknown**: RBAC refuses it, or there was no answer for 120 s, or it is served only in versions
+  that are not read. It is neither healthy nor a fault: what was told stays, marked stale.
+
+A 404 on a list does not make a kind absent. An API server that starts answers so for every custom
+kind until it has read the definitions, and behind a load balancer another server may know more. So
+a 404 only has discovery asked at once, and that something is gone is believed the second time
+(`discovery.py`). Discovery is polled, not derived from a watch of CustomResourceDefinitions: it also
+knows the kinds of aggregated API servers, and everybody may read it.
+
+Which places are watched follows from three things, and is derived again when one of them changes:
+what discovery lists, the stacks that are switched on or have subjects, and, for the ConfigMaps of
+Istio, the namespaces and the Deployments that exist. While discovery is away, what is watched stays.
+
+The `DynamicClient` of kubernetes_asyncio 36.1.0 also finds out what is served. It is not used: a
+503 for one API version counts as a version without resources (dynamic/discovery.py), which is
+absent where it should be unknown.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +57,7 @@ from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, S
 from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
-"""A kind that is not listed by then counts as declared unknown for `/readyz` (contract)."""
+"""A kind that is not listed by then counts as declared unknown for `/readyz`."""
 
 _PLACES_FOLLOW: Final = (NAMESPACES, DEPLOYMENTS)
 """Changes of these may change where ConfigMaps are read."""
@@ -72,9 +98,19 @@ class LiveCluster:
         client: KubeClient,
         settings: EvaluationSettings,
         *,
+        on_change: Callable[[], None] = lambda: None,
         timing: Timing | None = None,
         discovery_seconds: float = 30.0,
     ) -> None:
+        """Make it.
+
+        Args:
+            client: makes the requests.
+            settings: which resources are read, and where.
+            on_change: called whenever a snapshot would differ, besides setting `changed`.
+            timing: intervals of the informers.
+            discovery_seconds: time between two polls of discovery.
+        """
         self._client = client
         self._settings = settings
         self._declared = frozenset(
@@ -82,7 +118,7 @@ class LiveCluster:
         ) - {*settings.built_in().resources}
         self._timing = timing or Timing()
         self._started = real_now()
-        self._callbacks: list[Callable[[], None]] = []
+        self._on_change = on_change
         self._places_due = asyncio.Event()
         self._unserved: frozenset[Unserved] = frozenset()
         self._tables: dict[Resource[KubeObject], tuple[object, Table[KubeObject]]] = {}
@@ -108,10 +144,6 @@ class LiveCluster:
                 self._places_due.clear()
                 self._informers.want(self._wanted(), tasks)
                 await self._places_due.wait()
-
-    def on_change(self, callback: Callable[[], None]) -> None:
-        """Call `callback` whenever a snapshot would differ, beside setting `changed`."""
-        self._callbacks.append(callback)
 
     def _changed(self, resource: Resource[KubeObject]) -> None:
         if resource in _PLACES_FOLLOW:
@@ -140,8 +172,7 @@ class LiveCluster:
 
     def _notify(self) -> None:
         self.changed.set()
-        for callback in self._callbacks:
-            callback()
+        self._on_change()
 
     def _wanted(self) -> set[AnyPlace]:
         events: AnyPlace = Place(
@@ -188,7 +219,7 @@ class LiveCluster:
     def _follows_discovery(self, resource: Resource[KubeObject]) -> bool:
         """Tell whether a resource is watched only while discovery lists it in a version of ours.
 
-        That of a declaration is as its author wrote it, also where the kind is built in.
+        A declared resource is watched in the version that its author wrote, even if the kind is built in.
         """
         return resource.custom or resource in self._declared
 
@@ -216,8 +247,8 @@ class LiveCluster:
     def _istio_namespaces(self) -> Iterable[str]:
         """Return the candidates that exist, or all where namespaces cannot be read.
 
-        RBAC often grants ConfigMaps by a Role in the namespace that exists; to ask elsewhere
-        would make the resource unknown for nothing.
+        RBAC often grants ConfigMaps by a Role in the namespace that exists; asking elsewhere
+        would make the resource unknown without need.
         """
         candidates = self._settings.istio_namespace
         for informer in self._informers.of(NAMESPACES):
@@ -228,14 +259,14 @@ class LiveCluster:
         return ()
 
     def unconfirm_all(self) -> None:
-        """Trust nothing until it was read anew: the process has paused."""
+        """Trust nothing until it is read again: the process has paused."""
         self._discoverer.unconfirm()
         for informer in self._informers:
             informer.unconfirm()
         self._notify()
 
     def list_anew(self, resource: Resource[KubeObject]) -> None:
-        """Trust nothing that is known of a resource until it was listed anew."""
+        """Trust nothing that is known of a resource until it is listed again."""
         for informer in self._informers.of(resource):
             informer.unconfirm()
 

@@ -75,7 +75,7 @@ def _environment_proxy(host: str) -> str | None:
 
 
 def tls_identity(configuration: "Configuration") -> tuple[object, ...]:
-    """Return what the TLS context was made of; it is made anew when that changes."""
+    """Return what the TLS context was made of; it is made again when that changes."""
     files = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
     return (configuration.host, configuration.verify_ssl, *map(_file_identity, files))
 

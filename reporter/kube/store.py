@@ -19,8 +19,8 @@ SKIPPED: Final = 1000
 class Store(Generic[ObjectT]):
     """The objects by namespace and name; counts its changes.
 
-    Nodes, leases of controllers and counters keep many objects changing in fields that nobody
-    reads. Such a change is none, unless `versions_matter`: unless the objects are to be written.
+    Many objects change all the time in fields that nobody reads, such as the heartbeats of Nodes.
+    Such a change does not count, unless `versions_matter`, because the objects are to be written.
     """
 
     def __init__(self, *, versions_matter: bool = False) -> None:

@@ -10,10 +10,10 @@ import aiohttp
 from reporter.kube.errors import AnswerTooLarge, mapped
 
 FRAME_BYTES: Final = 8 * 2**20
-"""Longest watch frame that is read; etcd's objects have at most 1.5 MiB (API sheet 3.9)."""
+"""Longest watch frame that is read; etcd takes requests of at most 1.5 MiB (`--max-request-bytes`)."""
 
 _KEEP_ALIVE: Final = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""A vanished peer is noticed after a minute; aiohttp sets none of this (API sheet 3.7)."""
+"""A vanished peer is noticed after a minute; aiohttp sets none of this."""
 
 
 def keep_alive(response: aiohttp.ClientResponse) -> None:
@@ -40,7 +40,7 @@ class LineStream:
         """Yield each line without its end; a clean end of the stream ends the iteration.
 
         Raises:
-            ConnectionFailed: the stream was cut, or silent for too long.
+            ConnectionFailed: the stream was cut, or nothing came for too long.
             AnswerTooLarge: a line exceeds the limit; what follows cannot be read.
 
         """

@@ -1,4 +1,4 @@
-"""How long ago, the way kubectl writes it (section 1.7 of the Kubernetes API sheet)."""
+"""How long ago, the way kubectl writes it (k8s.io/apimachinery, pkg/util/duration)."""
 
 from datetime import timedelta
 from typing import Final

@@ -1,4 +1,7 @@
-"""Events as `kubectl get events` prints them (section 1.7 of the Kubernetes API sheet)."""
+"""Events as `kubectl get events` prints them.
+
+The API server makes that table: Kubernetes, pkg/printers/internalversion/printers.go.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime

@@ -13,12 +13,12 @@ from reporter.model.text import clean
 from reporter.settings import EvaluationSettings
 from reporter.sinks.age import age
 
-View: TypeAlias = Mapping[str, object]
+PodView: TypeAlias = Mapping[str, object]
 
 _GAUGES: Final = ("running", "waiting", "capacity", "deferred", "kv_usage", "awake", "healthy")
 
 
-def pod_view(judged: Judged, settings: EvaluationSettings) -> View:
+def pod_view(judged: Judged, settings: EvaluationSettings) -> PodView:
     """Return what is known of a pod, for JSON."""
     look = judged.history.newest
     verdict = judged.verdict
@@ -39,7 +39,7 @@ def pod_view(judged: Judged, settings: EvaluationSettings) -> View:
     }
 
 
-def pod_json(view: View) -> bytes:
+def pod_json(view: PodView) -> bytes:
     """Return a view as JSON."""
     return json.dumps(view, indent=2).encode() + b"\n"
 

@@ -1,4 +1,4 @@
-"""The report as JSON, in the shape of the contract (`check -o json`)."""
+"""The report as JSON (`check -o json`, and `/api/v1/report` of a daemon)."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from reporter.model.subject import ObjectRef
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import events_of
 
-Document: TypeAlias = dict[str, object]
+ReportDocument: TypeAlias = dict[str, object]
 
 API_VERSION = "status-reporter/v1"
 
@@ -34,8 +34,8 @@ def report_json(
     return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def report_document(report: Report, settings: EvaluationSettings) -> Document:
-    """Return the report in the shape of the contract."""
+def report_document(report: Report, settings: EvaluationSettings) -> ReportDocument:
+    """Return the report as a document."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Report",
@@ -66,7 +66,7 @@ def report_document(report: Report, settings: EvaluationSettings) -> Document:
     }
 
 
-def _finding(finding: ResolvedFinding) -> Document:
+def _finding(finding: ResolvedFinding) -> ReportDocument:
     more = len(finding.mutes) - MUTES_LISTED
     return {
         "reason": finding.reason,
@@ -87,18 +87,18 @@ def _finding(finding: ResolvedFinding) -> Document:
     }
 
 
-def _mute(mute: Mute) -> Document:
+def _mute(mute: Mute) -> ReportDocument:
     until = rfc3339(mute.until) if mute.until else None
     return {"object": _reference(mute.object), "until": until}
 
 
-def _derived(derived: Derived) -> Document:
+def _derived(derived: Derived) -> ReportDocument:
     ref = derived.object
     place = {"namespace": ref.namespace, "name": ref.name}
     return {"kind": ref.kind, **place, "status": derived.status}
 
 
-def _reference(ref: ObjectRef) -> Document:
+def _reference(ref: ObjectRef) -> ReportDocument:
     place = {"namespace": ref.namespace} if ref.namespace else {}
     return {"apiVersion": ref.api_version, "kind": ref.kind, **place, "name": ref.name}
 

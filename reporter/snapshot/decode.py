@@ -108,7 +108,7 @@ def check_object(resource: Resource[ObjectT], obj: ObjectT) -> ObjectT | Skipped
     fault = _name_fault(resource, obj)
     if fault is None:
         return obj
-    return skipped(resource, obj.namespace, obj.name, fault)
+    return skipped(resource, obj.namespace, obj.name, cause=fault)
 
 
 def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str | None:
@@ -122,7 +122,9 @@ def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str | None:
     return None
 
 
-def skipped(resource: Resource[KubeObject], namespace: str, name: str, cause: str) -> SkippedObject:
+def skipped(
+    resource: Resource[KubeObject], namespace: str, name: str, *, cause: str
+) -> SkippedObject:
     """Return the record of a skipped object, with names fit to be shown."""
     return SkippedObject(str(resource), _shown(namespace), _shown(name), cause)
 
@@ -154,7 +156,7 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
 
 
 def children(raw: bytes) -> list[bytes]:
-    """Split a JSON list into its entries, or an object into keys and values by turns.
+    """Split a JSON list into its entries, or an object into alternating keys and values.
 
     For documents that are nested too deeply for a decoder: one such object must not hide its
     neighbours. Slow, and wrong for invalid JSON.

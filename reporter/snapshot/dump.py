@@ -1,4 +1,4 @@
-"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot (contract, "Dump")."""
+"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ class _Loader:
         """Record a text that could not be parsed."""
         self.skipped.append(SkippedObject(source, "", "", cause))
 
-    def take(self, value: object, source: str, kind: str = "", api_version: str = "") -> None:
+    def take(self, value: object, source: str, kind: str = "", *, api_version: str = "") -> None:
         """Take a document, or an item of a list of `kind`, which need not repeat its kind."""
         if not isinstance(value, dict):
             self.skip_text(source, "a document is not a Kubernetes object")
@@ -140,11 +140,13 @@ class _Loader:
             ):
                 item_kind = found_kind.removesuffix("List")
                 self._look_at(group, item_kind)
-                self._take_items(value, source, item_kind, found_version)
+                self._take_items(value, source, item_kind, api_version=found_version)
             case _:
-                self._take_object(value, source, group, version, found_kind)
+                self._take_object(value, source, group, version=version, kind=found_kind)
 
-    def _take_items(self, value: Json, source: str, kind: str = "", api_version: str = "") -> None:
+    def _take_items(
+        self, value: Json, source: str, kind: str = "", *, api_version: str = ""
+    ) -> None:
         items = value.get("items")
         if items is None:
             items = []
@@ -152,7 +154,7 @@ class _Loader:
             self.skip_text(source, "items of a list is not a list")
             return
         for item in items:
-            self.take(item, source, kind, api_version)
+            self.take(item, source, kind, api_version=api_version)
 
     def _look_at(self, group: str, kind: str) -> None:
         if (group, kind) == (CRD_GROUP, CRD_KIND):
@@ -160,7 +162,9 @@ class _Loader:
         else:
             self._looked_at.update(self.wanted.of_kind(group, kind))
 
-    def _take_object(self, value: Json, source: str, group: str, version: str, kind: str) -> None:
+    def _take_object(
+        self, value: Json, source: str, group: str, *, version: str, kind: str
+    ) -> None:
         self._note_time(value)
         metadata = value.get("metadata")
         meta: Json = metadata if isinstance(metadata, dict) else {}
@@ -180,9 +184,11 @@ class _Loader:
                 cause = f"version {clean(version)} of {resource.kind} is not known"
                 self._skip(resource, meta, cause)
                 continue
-            self._keep(resource, version, value, source)
+            self._keep(resource, version, value, source=source)
 
-    def _keep(self, resource: Resource[KubeObject], version: str, value: Json, source: str) -> None:
+    def _keep(
+        self, resource: Resource[KubeObject], version: str, value: Json, *, source: str
+    ) -> None:
         try:
             raw = msgspec.json.encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -210,12 +216,12 @@ class _Loader:
         objects[key] = newer
         if newer.revision < 0 or newer.revision != older.revision:
             cause = "it is in the dump more than once; the newest copy counts"
-            self.skipped.append(skipped(resource, *key, cause))
+            self.skipped.append(skipped(resource, *key, cause=cause))
 
     def _skip(self, resource: Resource[KubeObject], meta: Json, cause: str) -> None:
         names = (meta.get("namespace"), meta.get("name"))
         namespace, name = (each if isinstance(each, str) else "" for each in names)
-        self.skipped.append(skipped(resource, namespace, name, cut(cause, _CAUSE_BYTES)))
+        self.skipped.append(skipped(resource, namespace, name, cause=cut(cause, _CAUSE_BYTES)))
 
     def _note_time(self, value: Json) -> None:
         newest = newest_time(value)

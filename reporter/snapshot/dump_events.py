@@ -17,7 +17,7 @@ _NAMES: Final = {
 def core_event(event: Mapping[str, object]) -> Mapping[str, object]:
     """Return an Event of events.k8s.io/v1 with the field names of core/v1.
 
-    Both are views of one stored object (section 1.1 of the Kubernetes API sheet), so nothing is
-    computed.
+    Both are views of one stored object (Kubernetes, pkg/apis/events/v1/conversion.go), so
+    nothing is computed.
     """
     return {_NAMES.get(key, key): value for key, value in event.items()}

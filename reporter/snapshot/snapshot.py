@@ -17,7 +17,7 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 
 class Served(StrEnum):
-    """What is known of a resource (design section 3)."""
+    """What is known of a resource: it is served, the cluster does not have it, or nobody can tell."""
 
     SERVED = "served"
     ABSENT = "absent"
@@ -50,8 +50,8 @@ class ResourceState:
     def awaited(self) -> bool:
         """Whether an answer is waited for before a verdict rests on this.
 
-        A refusal is an answer, and so is a kind that alone cannot be reached: whoever waited for
-        more would never say anything again.
+        A refusal is an answer, and so is one kind that cannot be reached while others can: waiting
+        for more would mean never to say anything again.
         """
         refused = self.served is Served.UNKNOWN and self.cause not in (NOT_LISTED, UNREACHABLE)
         return not (self.confirmed or refused or self.lasting)
@@ -144,8 +144,7 @@ class Snapshot:
     def absence_known(self, resource: Resource[KubeObject], namespace: str = "") -> bool:
         """Tell whether an object that is not here does not exist.
 
-        Probes ask this before they conclude anything from absence (contract, "Absence needs a
-        look"). For a cluster-scoped resource `namespace` is empty. A namespace that does not exist
+        Probes ask this before they conclude anything from absence. For a cluster-scoped resource `namespace` is empty. A namespace that does not exist
         holds nothing. Where an object was skipped as malformed, it may be the one that is sought.
         """
         state = self.state(resource)

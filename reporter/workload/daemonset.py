@@ -63,7 +63,7 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault |
         pods,
         ending,
         daemonset.namespace,
-        snapshot,
+        snapshot=snapshot,
         down=down,
         ready=status.number_ready,
         wanted=wanted,
@@ -95,7 +95,7 @@ def _has_available(daemonset: DaemonSet) -> bool:
 def _is_rolling_out(daemonset: DaemonSet) -> bool:
     """Tell whether old pods are being replaced, so that a missing one explains itself.
 
-    A pod that is not updated because it is not there is none of them: its node may be new.
+    A pod that is missing is not an old one: its node may be new.
     """
     status, strategy = daemonset.status, daemonset.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":

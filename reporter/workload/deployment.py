@@ -1,4 +1,4 @@
-"""Whether a shared Deployment is down or degraded, and why (design section 4)."""
+"""Whether a shared Deployment is down or degraded, and why."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The Gateways of a workload namespace and their data planes (sheet, 7.1)."""
+"""The Gateways of a workload namespace and their data planes."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _OWNER: Final = "modelharness"
 def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]:
     """Return the Gateways of a workload namespace that are not being deleted, by name.
 
-    These are the ones that the harness owns, so that somebody's own Gateway beside them is left
+    These are the ones that the harness owns, so that somebody's own Gateway next to them is left
     alone. Where none carries the owner's label the namespace was set up by hand, and all count.
     """
     there = tuple(each for each in snapshot[GATEWAYS].in_namespace(namespace) if not each.deleting)

@@ -1,4 +1,4 @@
-"""What is wrong with a pod, judged from its own status and its node (design 3 and 5.2).
+"""What is wrong with a pod, judged from its own status and its node.
 
 There is no clock here: what may legitimately last for a while is a fault with a `budget`, and the
 resolution decides from `transition` when it is used up.
@@ -20,7 +20,7 @@ _GRACE_PERIOD_SECONDS: Final = 30
 """The API's default of `spec.terminationGracePeriodSeconds`."""
 
 _LONGEST: Final = timedelta(days=10 * 365)
-"""Longer budgets and grace periods, which the API takes, are typing errors of their authors."""
+"""The API accepts longer budgets and grace periods, but those are typing errors."""
 
 _ZERO_YEAR: Final = 1970
 """Times that are not set are of this year or of year 1, before which there is none."""
@@ -91,7 +91,7 @@ class PodFault:
 
     @property
     def of_containers(self) -> bool:
-        """Whether it ends only when the pod is Ready or gone (design 5.6).
+        """Whether it ends only when the pod is Ready or gone.
 
         A container that crashed and runs again has not recovered. A pod that was unschedulable,
         or whose node was lost, has once that is over.
@@ -109,7 +109,7 @@ def counts(pod: Pod) -> bool:
     """Tell whether the pod stands for a replica.
 
     A terminating pod counts as not there, and one in a terminal phase, such as the leftover of an
-    eviction, is not one (design 3).
+    eviction, is not one.
     """
     return not pod.deleting and pod.status.phase not in _TERMINAL_PHASES
 
@@ -281,13 +281,13 @@ def _container_fault(
         return
     place = f"{kind} {_name(status.name)}"
     if state.waiting is not None and state.waiting.reason in _WAITING:
-        yield _waiting(place, status, state.waiting, state.waiting.reason, began)
+        yield _waiting(place, status, state.waiting, reason=state.waiting.reason, began=began)
     elif state.terminated is not None and _is_error(state.terminated):
         yield _terminated(place, state.terminated)
 
 
 def _waiting(
-    place: str, status: ContainerStatus, waiting: Waiting, reason: str, began: datetime | None
+    place: str, status: ContainerStatus, waiting: Waiting, *, reason: str, began: datetime | None
 ) -> PodFault:
     exempt = reason in _EXEMPT_WAITING
     # The kubelet's text for a crash loop holds the current back-off, a running value.
@@ -385,7 +385,7 @@ def _start(pod: Pod) -> datetime | None:
     """Return when the start that the budget is for began, None if only its creation is known.
 
     It is the start of the main container. A restart gives no new budget, or a container that its
-    start-up probe kills time and again would never be told: then it is the time the init containers
+    start-up probe kills again and again would never be told: then it is the time the init containers
     had done their work. A pod without a running container counts from being scheduled.
     """
     waiting = [each for each in pod.status.container_statuses or () if not each.ready]

@@ -1,4 +1,4 @@
-"""What is common to judging Deployments, StatefulSets and DaemonSets (design section 4).
+"""What is common to judging Deployments, StatefulSets and DaemonSets.
 
 Replicas are judged, not only pods: a quota that refuses pods leaves none that could be not Ready.
 """
@@ -136,7 +136,7 @@ def rollout_step(
 ) -> Step:
     """Return the last step of a rollout: a pod was made, or an old one was asked to end.
 
-    That a pod became Ready is none by itself: one that crashes time and again does so each time.
+    That a pod becomes Ready is not a step: one that crashes again and again does so each time.
     While there is no pod of the new revision, the newest one is as old as the rollout before.
 
     Args:
@@ -184,8 +184,8 @@ def fault_of(
     pods: Sequence[Pod],
     ending: Sequence[Pod],
     namespace: str,
-    snapshot: Snapshot,
     *,
+    snapshot: Snapshot,
     down: bool,
     ready: int,
     wanted: int,
@@ -226,7 +226,7 @@ def fault_of(
 
 
 def _cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> tuple[str, str]:
-    """Return what keeps a replica from being made anew: in a few words and as text."""
+    """Return what keeps a replica from being replaced: in a few words and as text."""
     if lost_with_node(ending, snapshot):
         return cause_in_pods(ending, ending[0].namespace, snapshot)
     return "terminating", f"pod {ending[0].name} is terminating"

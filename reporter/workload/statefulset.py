@@ -38,7 +38,7 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
 
     While one replica is available, a rollout may take its time from one step to the next, and a pod
     that starts for the first time, or ends before that, may take as long. What stands still is
-    told: the controller waits for ever for a pod that does not become Ready. A status that
+    told: the controller waits forever for a pod that does not become Ready. A status that
     describes an older spec says nothing of replicas that are missing.
     """
     if statefulset.wanted == 0:
@@ -61,7 +61,7 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
         pods,
         ending,
         statefulset.namespace,
-        snapshot,
+        snapshot=snapshot,
         down=down,
         ready=status.ready_replicas,
         wanted=statefulset.wanted,

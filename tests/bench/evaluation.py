@@ -146,12 +146,26 @@ def _whole_and_parts(
     objects: Objects, served: Discovery
 ) -> tuple[float, tuple[float, float, float]]:
     now = clock()
-    first = run_pass(snapshot_of(objects, served), Before(), Lately(), now(), _SETTINGS, "bench")
+    first = run_pass(
+        snapshot_of(objects, served),
+        Before(),
+        Lately(),
+        now=now(),
+        settings=_SETTINGS,
+        instance="bench",
+    )
     memory = first.after.memory
     before = Before(memory)
 
     def full() -> None:
-        run_pass(snapshot_of(objects, served), before, Lately(), now(), _SETTINGS, "bench")
+        run_pass(
+            snapshot_of(objects, served),
+            before,
+            Lately(),
+            now=now(),
+            settings=_SETTINGS,
+            instance="bench",
+        )
 
     snapshot = snapshot_of(objects, served)
     evaluation = evaluate(replace(snapshot), _SETTINGS)
@@ -163,7 +177,7 @@ def _whole_and_parts(
         # A snapshot is new in each pass, its tables are not.
         median(lambda: evaluate(replace(snapshot), _SETTINGS)),
         median(lambda: resolve(evaluation, snapshot, memory, now(), _SETTINGS)),
-        median(lambda: plan_events(resolution.report, records, _SETTINGS, "bench")),
+        median(lambda: plan_events(resolution.report, records, _SETTINGS, instance="bench")),
     )
     return median(full), parts
 
@@ -172,7 +186,7 @@ def _one_change(objects: Objects, served: Discovery) -> float:
     """Return the time of a pass after one pod changed; its table is sorted and indexed anew."""
     now = clock()
     snapshot = snapshot_of(objects, served)
-    last = run_pass(snapshot, Before(), Lately(), now(), _SETTINGS, "bench")
+    last = run_pass(snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench")
     pods = iter(objects[PODS].items())
 
     def changed() -> None:
@@ -180,7 +194,7 @@ def _one_change(objects: Objects, served: Discovery) -> float:
         metadata = msgspec.structs.replace(pod.metadata, generation=pod.metadata.generation + 1)
         table = Table(objects[PODS] | {key: msgspec.structs.replace(pod, metadata=metadata)})
         after = replace(snapshot, tables={**snapshot.tables, PODS: table})
-        run_pass(after, last.after, Lately(), now(), _SETTINGS, "bench")
+        run_pass(after, last.after, Lately(), now=now(), settings=_SETTINGS, instance="bench")
 
     return median(changed)
 
@@ -193,11 +207,18 @@ def _broken(objects: Objects, served: Discovery) -> tuple[float, int]:
         for resource, found in objects.items()
     }
     snapshot = snapshot_of(broken, served)
-    first = run_pass(snapshot, Before(), Lately(), now(), _SETTINGS, "bench")
+    first = run_pass(snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench")
     firing = sum(each.disposition is Disposition.FIRING for each in first.report.findings)
 
     def again() -> None:
-        run_pass(replace(snapshot), Before(first.after.memory), Lately(), now(), _SETTINGS, "bench")
+        run_pass(
+            replace(snapshot),
+            Before(first.after.memory),
+            Lately(),
+            now=now(),
+            settings=_SETTINGS,
+            instance="bench",
+        )
 
     return median(again), firing
 

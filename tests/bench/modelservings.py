@@ -135,7 +135,9 @@ def _passes() -> tuple[float, float, float, int]:
 
     def first() -> Pass:
         snapshot = snapshot_of(objects, served)
-        return run_pass(snapshot, Before(), Lately(), now(), _SETTINGS, "bench")
+        return run_pass(
+            snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench"
+        )
 
     made = first()
     planned = made.statuses.writes if made.statuses else ()
@@ -146,7 +148,9 @@ def _passes() -> tuple[float, float, float, int]:
         if isinstance(each, ModelServing)
     }
     snapshot = snapshot_of(objects, served)
-    settled = run_pass(snapshot, Before(), Lately(), now(), _SETTINGS, "bench")
+    settled = run_pass(
+        snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench"
+    )
     if settled.statuses is None or settled.statuses.writes:
         raise BenchError("a status that was written as planned is not what the next pass wants")
     one_change = _one_change(objects, snapshot, settled)
@@ -174,7 +178,9 @@ def _one_change(objects: Objects, snapshot: Snapshot, last: Pass) -> float:
         metadata = msgspec.structs.replace(pod.metadata, deletion_timestamp=datetime.now(UTC))
         table = Table(objects[PODS] | {key: msgspec.structs.replace(pod, metadata=metadata)})
         after = replace(snapshot, tables={**snapshot.tables, PODS: table})
-        made = run_pass(after, last.after, Lately(), now(), _SETTINGS, "bench")
+        made = run_pass(
+            after, last.after, Lately(), now=now(), settings=_SETTINGS, instance="bench"
+        )
         if made.statuses is None or len(made.statuses.writes) != 1:
             raise BenchError("one changed pod does not make one write")
 

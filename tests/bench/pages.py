@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client.parser import text_string_to_metric_families
 
 from reporter.metrics.pages.names import KEPT_LABELS, WANTED
-from reporter.metrics.pages.reader import PageReader, Samples
+from reporter.metrics.pages.reader import PageReader, PageSamples
 from reporter.metrics.pages.reading import read_page
 
 PAGE: Final = Path(__file__).parents[1] / "data" / "pages" / "vllm-v1-metrics.txt"
@@ -96,7 +96,7 @@ def _seconds(call: Callable[[], object], times: int) -> float:
     return (time.process_time() - began) / times
 
 
-def _equal(found: Samples[str], text: str) -> bool:
+def _equal(found: PageSamples[str], text: str) -> bool:
     kept = {name.decode() for name in KEPT_LABELS}
     expected = [
         (each.name, sorted((k, v) for k, v in each.labels.items() if k in kept), float(each.value))

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from reporter.daemon.samples import SampleStore
+from reporter.daemon.sample_store import SampleStore
 from reporter.metrics.looks.scrape import Scrape
 from reporter.metrics.looks.target import Target
 from reporter.metrics.pages.reading import read_page
@@ -133,6 +133,7 @@ async def _with_hanging(settings: FullDaemonSettings) -> tuple[float, float]:
             tell,
             period=settings.scrape_period,
             concurrency=settings.scrape_concurrency,
+            targets_due=asyncio.Event(),
             observer=_Unobserved(),
         )
         running = asyncio.create_task(scraper.run())

@@ -13,7 +13,7 @@ from playwright.async_api import expect
 
 from reporter.cli import check
 from reporter.daemon import page_routes
-from reporter.daemon.state import Silence
+from reporter.daemon.state import LostWatches
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
@@ -118,14 +118,14 @@ async def test_a_cluster_that_is_out_of_reach_is_said_without_reload(served, bro
     server = await served(report(ready_ones=[CLUSTER]))
     page = await opened(browser, server.url)
     await expect(page.locator("#live")).to_contain_text("The last look was")
-    server.silence = Silence(35.0)
+    server.lost_watches = LostWatches(35.0)
     server.page.passed(later(60, ready_ones=[CLUSTER]))
     await expect(page.locator("#rest")).to_contain_text("2026-11-20T12:00:25Z")
     await expect(page.locator("#live")).to_have_text(
         "Live, but the reporter cannot reach the API server."
     )
     await expect(page.locator("#said")).to_have_text("Nothing fires, but not everything is known.")
-    server.silence = None
+    server.lost_watches = None
     server.page.passed(later(70, ready_ones=[CLUSTER]))
     await expect(page.locator("#rest")).to_contain_text("As of 2026-11-20T12:01:10Z")
     await expect(page.locator("#live")).to_contain_text("The last look was 12:01:10")
@@ -170,8 +170,8 @@ async def test_many_tabs_do_not_starve_each_other(served, browser):
     await expect(page.locator("#live")).to_contain_text("Live.")
 
 
-async def test_silence_is_not_taken_for_calm(served, browser, monkeypatch):
-    """A connection that died without a word is said to be lost, and made anew."""
+async def test_a_lost_connection_is_not_taken_for_calm(served, browser, monkeypatch):
+    """A connection that died without a word is said to be lost, and made again."""
     monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 3600.0)
     server = await served(report())
     page = await browser.new_page()

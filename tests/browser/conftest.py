@@ -7,8 +7,8 @@ import pytest
 
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.page_routes import with_page
-from reporter.daemon.server import Address, Pages, Servers, report_routes
-from reporter.daemon.state import Silence
+from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
+from reporter.daemon.state import LostWatches
 from tests.browser.chromium import launch_options
 from tests.daemon.conftest import (  # noqa: F401 - fixtures
     _impatient,
@@ -38,19 +38,18 @@ class Served:
     """The report listener with reports of a test."""
 
     def __init__(self) -> None:
-        self.silence: Silence | None = None
-        self.page = LivePage(lambda: True, lambda: self.silence)
+        self.lost_watches: LostWatches | None = None
+        self.page = LivePage(lambda: True, lambda: self.lost_watches)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
 
     async def start(self) -> "Served":
-        address = Address("report-bind-address", "127.0.0.1", self.port)
+        address = ListenAddress("report-bind-address", "127.0.0.1", self.port)
         pages = Pages(lambda: None, lambda: None)
-        self._servers = Servers()
+        self._servers = Servers(before_close=self.page.close)
         await self._servers.listen(
             address, with_page(report_routes(pages, address), self.page, address)
         )
-        self._servers.before_close(self.page.close)
         return self
 
     async def stop(self) -> None:

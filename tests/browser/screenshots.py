@@ -15,8 +15,8 @@ from lab.demo.story import Step
 from reporter.cli import check
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.history import History
-from reporter.sinks.page.view import About
+from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.view import ReportOrigin
 from tests.browser.chromium import launch_options
 from tests.browser.opened import opened
 from tests.unit.sinks.page.reports import large
@@ -46,7 +46,7 @@ def broken() -> str:
 def thousand() -> str:
     """Return the page of a large cluster."""
     report = large(1000, 30)
-    return page_html(page_view(report, About(), History.of(report)))
+    return page_html(page_view(report, ReportOrigin(), EpisodeHistory.of(report)))
 
 
 FILES: Mapping[str, Callable[[], str]] = {"broken": broken, "large": thousand}

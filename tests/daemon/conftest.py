@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.daemon import main, passes, writers
+from reporter.daemon import passes, wiring, writers
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents
@@ -28,7 +28,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "SHORTEST_SECONDS", 0.2)
     monkeypatch.setattr(writers, "KubeEvents", functools.partial(KubeEvents, seconds=1.0))
     quick = functools.partial(LiveCluster, timing=Timing(backoff=0.05), discovery_seconds=0.5)
-    monkeypatch.setattr(main, "LiveCluster", quick)
+    monkeypatch.setattr(wiring, "LiveCluster", quick)
 
 
 @pytest.fixture(name="stage")

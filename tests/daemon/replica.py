@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import aiohttp
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from reporter.daemon import main
-from reporter.kube.client import connect
+from reporter.daemon.connection import connected
 from reporter.stacks.settings import FullDaemonSettings
 
 PATIENCE_SECONDS = 40.0
@@ -208,13 +207,8 @@ class Inside(Replica):
             settings = settings.model_copy(update={"resync_seconds": 0.3})
         if settings.scrape_interval_seconds == 1:
             settings = settings.model_copy(update={"scrape_interval_seconds": 0.25})
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("POD_NAME", self.name)
-            client = await connect(kubeconfig=self.kubeconfig)
-            serving = main.serve(client, settings, self._stop)
-            async with client:
-                # The name is read before anything is awaited.
-                await serving
+        async with connected(kubeconfig=self.kubeconfig) as connection:
+            await main.serve(connection, settings, self._stop, instance=self.name)
 
     async def stop(self) -> None:
         """Stop as SIGTERM does, and let what went wrong in it be seen."""

@@ -28,7 +28,7 @@ async def test_a_declaration_that_is_taken_back_is_over(stage, inside):
     await without.stop()
 
     again = await inside("replica-c", custom_components=[STORE]).start()
-    await until(lambda: len(stage.events(KEY)) == 2, "it is told anew")
+    await until(lambda: len(stage.events(KEY)) == 2, "it is told again")
     await again.passes()
     assert len(stage.events(KEY, state="firing")) == 1
 

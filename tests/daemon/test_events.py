@@ -1,4 +1,4 @@
-"""The life of an Event: written, repeated, changed, closed, expired, and written anew."""
+"""The life of an Event: written, repeated, changed, closed, expired, and written again."""
 
 import time
 from datetime import timedelta

@@ -110,7 +110,7 @@ async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, progr
         found = await leader.dispositions()
         return found.get(BBR) == "firing" and KAITO not in found
 
-    await until(judges_again, "it has read the cluster anew")
+    await until(judges_again, "it has read the cluster again")
     assert await leader.writes() == written
     assert not await leader.leads()
     assert await standby.leads()

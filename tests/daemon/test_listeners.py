@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -101,7 +102,7 @@ async def test_metrics_tell_what_the_report_tells(stage, inside):
 
 
 async def test_report_is_that_of_check_with_version_and_leading(stage, inside):
-    """The page of scripts has the contract's members, the page of people is text."""
+    """The page of scripts has the members that are documented, the page of people is text."""
     replica = await (await inside().start()).ready()
     stage.scale_kaito(0)
     await stage.told(KAITO)
@@ -184,10 +185,21 @@ class FakePass:
     report = object()
 
 
+def state_of(cluster, **settings):
+    """Return the state of a daemon that leads, scrapes nothing and writes nothing."""
+    return DaemonState(
+        FullDaemonSettings(**settings),
+        cluster,
+        SimpleNamespace(),
+        leading=lambda: True,
+        judged=lambda _: None,
+    )
+
+
 @pytest.mark.parametrize(("resync", "longest"), [(1, 60.0), (20, 60.0), (60, 180.0)])
 def test_health_fails_when_passes_stay_out(seconds, resync, longest):
     """No pass for max(60 s, 3 resyncs) makes the kubelet restart the process."""
-    state = DaemonState(FakeCluster(), None, FullDaemonSettings(resync_seconds=resync))
+    state = state_of(FakeCluster(), resync_seconds=resync)
     state.passed(FakePass())
     seconds[0] += longest
     assert state.unhealthy() is None
@@ -199,7 +211,7 @@ def test_health_fails_when_passes_stay_out(seconds, resync, longest):
 
 def test_first_pass_has_five_minutes(seconds):
     """A large cluster takes a while to be listed; that is no reason to start over."""
-    state = DaemonState(FakeCluster(), None, FullDaemonSettings())
+    state = state_of(FakeCluster())
     seconds[0] += 300.0
     assert state.unhealthy() is None
     seconds[0] += 1.0
@@ -209,7 +221,7 @@ def test_first_pass_has_five_minutes(seconds):
 def test_readiness_needs_lists_and_a_pass(seconds):
     """A replica is ready once it has listed and judged."""
     cluster = FakeCluster()
-    state = DaemonState(cluster, None, FullDaemonSettings())
+    state = state_of(cluster)
     assert state.not_ready() == "no pass has ended yet"
     state.passed(FakePass())
     assert state.not_ready() is None

@@ -74,7 +74,7 @@ async def test_status_follows_a_scale_up_and_a_lost_pod_and_then_rests(stage, se
     stage.sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE)
     await until(lambda: roles_of(stage) == running(0, 1, 2), "all roles of three groups run")
     serving.kthena.lose_pod(f"{NAME}-1-prefill-0-1")
-    await until(lambda: serving.at_rest, "the lost pod is made anew")
+    await until(lambda: serving.at_rest, "the lost pod is made again")
     lost = [state for role, state in serving.kthena.history if role.group == f"{NAME}-1"]
     assert lost[-4:] == ["Creating", "Deleting", "Creating", "Running"]
     counters = ("replicas", "currentReplicas", "updatedReplicas", "availableReplicas")

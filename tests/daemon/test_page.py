@@ -11,8 +11,8 @@ import pytest
 from lab.sandbox import Fault
 from reporter.daemon import page_routes
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.server import Address, Pages, Servers, report_routes
-from reporter.daemon.state import Silence
+from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
+from reporter.daemon.state import LostWatches
 from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.sinks.page.assets import POLICY
@@ -148,7 +148,7 @@ async def test_a_restart_does_not_empty_the_last_hour(stage, inside):
 
 
 async def test_the_version_stays_while_nothing_changes(stage, inside):
-    """A browser loads the page anew only for what it does not show yet; its time goes on."""
+    """A browser loads the page again only for what it does not show yet; its time goes on."""
     replica = await (await inside().start()).ready()
     await stage.all_ready()
     await replica.passes(2)
@@ -312,9 +312,10 @@ async def test_what_else_the_page_says_makes_another_version(serve, changes):
 
 
 async def test_what_is_out_of_reach_makes_another_version_once():
-    """An open page says it without being asked, and is not loaded anew while it lasts."""
-    silences = iter((None, Silence(3.0), Silence(4.5), Silence(5.0, ("pods",)), None))
-    page = LivePage(lambda: True, lambda: next(silences))
+    """An open page says it without being asked, and is not loaded again while it lasts."""
+    losses = (None, LostWatches(3.0), LostWatches(4.5), LostWatches(5.0, ("pods",)), None)
+    told = iter(losses)
+    page = LivePage(lambda: True, lambda: next(told))
     versions = []
     for second in range(5):
         page.passed(later(second))
@@ -384,14 +385,13 @@ class Served:
         self.page = LivePage(lambda: True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
-        self._servers = Servers()
+        self._servers = Servers(before_close=self.page.close)
 
     async def start(self):
-        address = Address("report-bind-address", "127.0.0.1", self.port)
+        address = ListenAddress("report-bind-address", "127.0.0.1", self.port)
         pages = Pages(lambda: b"{}", lambda: "the text")
         routes = report_routes(pages, address)
         await self._servers.listen(address, page_routes.with_page(routes, self.page, address))
-        self._servers.before_close(self.page.close)
         return self
 
     async def stop(self):

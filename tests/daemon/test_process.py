@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reporter.daemon.clock import ServerClock
 from reporter.daemon.heartbeat import Heartbeat
+from reporter.daemon.server_clock import ServerClock
 from reporter.model.instant import Instant
 from tests.daemon.replica import PATIENT_LEASE, free_port, until
 from tests.daemon.stage import KAITO, Stage
@@ -165,12 +165,12 @@ async def scale(stage, replicas: int) -> None:
     assert await process.wait() == 0
 
 
-@pytest.mark.parametrize(("silence", "pauses"), [(4.9, 0), (5.1, 1)])
-def test_pause_counts_from_five_seconds(silence, pauses):
+@pytest.mark.parametrize(("stood_still", "pauses"), [(4.9, 0), (5.1, 1)])
+def test_pause_counts_from_five_seconds(stood_still, pauses):
     """Whoever asks first after a pause finds it, and what follows from it happens once."""
     seconds, told = [100.0], []
     heartbeat = Heartbeat(lambda: told.append("paused"), lambda: seconds[0])
-    seconds[0] += silence
+    seconds[0] += stood_still
     assert heartbeat.pauses() == pauses
     seconds[0] += 1.0
     assert heartbeat.pauses() == pauses

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from lab.sandbox import Fault
 from lab.sandbox.access import Rule
-from reporter.daemon import heartbeat, main
+from reporter.daemon import heartbeat, wiring
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.sinks.events import writer
@@ -163,7 +163,7 @@ async def test_api_server_that_restarts_is_found_again(stage, inside):
 
 
 async def test_fault_repaired_while_the_event_could_not_be_written_is_never_told(stage, inside):
-    """Writes that wait are derived anew from what the cluster says when it can be read again."""
+    """Writes that wait are derived again from what the cluster says when it can be read again."""
     replica = await inside().start()
     await stage.all_ready()
     writes = ("create", "patch")
@@ -256,7 +256,7 @@ async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, i
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN, KAITO])
 
 
-async def test_right_that_was_never_granted_silences_nothing_that_is_seen_elsewhere(stage, inside):
+async def test_right_that_was_never_granted_hides_nothing_that_is_seen_elsewhere(stage, inside):
     """What only the causes of a fault are read from is unknown: the fault begins, and it ends."""
     stage.sandbox.access.deny(Rule(resources=("deployments",), verbs=("list", "watch")))
     replica = await inside().start()
@@ -318,7 +318,7 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     """After 120 s without an answer: findings are stale, Events are not refreshed, no recovery."""
     timing = Timing(backoff=0.05, unknown_after=1.0)
     quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
-    monkeypatch.setattr(main, "LiveCluster", quick)
+    monkeypatch.setattr(wiring, "LiveCluster", quick)
     replica = await inside().start()
     await stage.all_ready()
     stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
@@ -339,13 +339,13 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
 
 
-async def test_kind_that_stays_out_of_reach_silences_nothing_that_is_seen_elsewhere(
+async def test_kind_that_stays_out_of_reach_hides_nothing_that_is_seen_elsewhere(
     stage, inside, monkeypatch
 ):
     """A conversion webhook that is broken for hours: the API server is well, the kind is not."""
     timing = Timing(backoff=0.05, unknown_after=1.0)
     quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
-    monkeypatch.setattr(main, "LiveCluster", quick)
+    monkeypatch.setattr(wiring, "LiveCluster", quick)
     await inside().start()
     await stage.all_ready()
     stage.sandbox.faults.add(Fault(action="error", code=500, resources=("nodes",)))
@@ -376,7 +376,7 @@ async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monke
     async def listed_anew() -> bool:
         return await replica.metric("lists", resource="deployments.apps") > lists
 
-    await until(listed_anew, "it is listed anew")
+    await until(listed_anew, "it is listed again")
     await replica.passes(3)
     assert KAITO not in await replica.dispositions()
     assert told_once(stage)

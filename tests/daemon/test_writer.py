@@ -108,7 +108,7 @@ async def test_refreshes_are_five_a_second_and_others_are_not_held_up():
 
 
 async def test_a_new_plan_replaces_what_waits():
-    """What was not written is derived anew, or is not wanted any more."""
+    """What was not written is derived again, or is not wanted any more."""
     async with writing() as at:
         at.api.seconds = 1.0
         at.writer.offer(plan(write("a"), write("b")))

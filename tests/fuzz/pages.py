@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from reporter.metrics.pages.limits import PageLimits
-from reporter.metrics.pages.page import Counter, Engine, Histogram, Page, UnreadablePage
+from reporter.metrics.pages.page import CounterValue, Engine, Histogram, Page, UnreadablePage
 from reporter.metrics.pages.reading import read_page
 
 _SAMPLES: Final = Path(__file__).parents[1] / "data" / "pages"
@@ -108,7 +108,7 @@ def _check_gauges(*gauges: float | None) -> None:
     assert all(each is None or math.isfinite(each) for each in gauges), gauges
 
 
-def _check_counters(*counters: Counter | None) -> None:
+def _check_counters(*counters: CounterValue | None) -> None:
     for each in counters:
         if each is not None:
             assert 0 <= each.value < math.inf, each

@@ -10,7 +10,7 @@ from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
 from reporter.model.reason import EventType
 from reporter.setting_types import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
-from reporter.sinks.scrape_metrics import OK
+from reporter.sinks.own_scrape_metrics import OK
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import render
 

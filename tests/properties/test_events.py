@@ -46,7 +46,7 @@ class Writer:
 
     def write(self, report, snapshot, now) -> None:
         """Do what is planned."""
-        plan = plan_events(report, records_of(snapshot), self.settings, "test")
+        plan = plan_events(report, records_of(snapshot), self.settings, instance="test")
         self.store.write(plan, now)
 
     def firing(self) -> set[str]:

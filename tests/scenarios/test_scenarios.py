@@ -85,7 +85,7 @@ class Run:
         if 0 <= self.leader < len(self.replicas):
             report = self.replicas[self.leader].report
             records = records_of(snapshot)
-            self.world.write(plan_events(report, records, self.settings, "test"), self.now)
+            self.world.write(plan_events(report, records, self.settings, instance="test"), self.now)
 
     @property
     def report(self):

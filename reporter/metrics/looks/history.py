@@ -13,7 +13,7 @@ from reporter.model.instant import Instant
 
 GAP_PERIODS: Final = 2.5
 """More scrape periods than this between two pages are a hole in the window: one scrape may fail,
-and half a period may go by until the next has its turn; two in a row may not (sheet 3.1)."""
+and half a period may go by until the next has its turn; two in a row may not."""
 
 MOST_LOOKS: Final = 1000
 """A bound for memory; the settings are refused if a window needs more."""
@@ -38,7 +38,7 @@ class History:
         """Return the history with one more look, and without those that no window reaches.
 
         The newest look at or before the left edge of the longest window stays: without it no
-        window would ever be covered (sheet 3.1).
+        window would ever be covered.
         """
         looks, answered = self.looks, self.answered
         if looks and looks[-1].target.uid != look.target.uid:

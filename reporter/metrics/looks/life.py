@@ -1,4 +1,4 @@
-"""Whether an engine began anew between two looks (section 3.2 of the vLLM sheet)."""
+"""Whether an engine started again between two looks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _TELLING: Final = (Counter.GENERATED_TOKENS, Counter.PROMPT_TOKENS)
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What began anew since the page before.
+    """What started again since the page before.
 
     Attributes:
         restarts: how often, as far as it can be told.
@@ -24,7 +24,7 @@ class Renewal:
 
 
 def renewal(before: Look, after: Look) -> Renewal:
-    """Return what began anew between two pages of vLLM, from the strongest evidence.
+    """Return what started again between two pages of vLLM, from the strongest evidence.
 
     A process that is the same as before outweighs the containers: another one of the pod, such as
     a mesh proxy, may have restarted.
@@ -44,12 +44,12 @@ def renewal(before: Look, after: Look) -> Renewal:
 
 
 def restarts(looks: Sequence[Look]) -> int:
-    """Count how often the engines of a pod began anew after the first look."""
+    """Count how often the engines of a pod started again after the first look."""
     return sum(look.restarts for look in looks[1:])
 
 
 def since_restart(pages: Sequence[Look], engine: str | None = None) -> tuple[Look, ...]:
-    """Return the pages since the last time that an engine began anew, or any if none is named."""
+    """Return the pages since an engine started again for the last time; any engine if none is named."""
     for n in range(len(pages) - 1, 0, -1):
         renewed = pages[n].renewed
         if renewed if engine is None else engine in renewed:

@@ -10,7 +10,7 @@ from reporter.model.instant import Instant
 
 
 class Counter(IntEnum):
-    """What only rises in the life of a process (section 1.3 of the vLLM sheet)."""
+    """What only rises in the life of a process (vLLM, vllm/v1/metrics/loggers.py)."""
 
     PROMPT_TOKENS = auto()
     GENERATED_TOKENS = auto()
@@ -37,7 +37,7 @@ class Latency(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A counter's value, and when its series began; the latter only ever compared with itself."""
+    """A counter's value, and when its series began, which is compared only with itself."""
 
     value: float
     created: float | None = None
@@ -63,7 +63,7 @@ class EngineLook:
         deferred: of these, those put off for another cause.
         kv_usage: share of the KV cache in use, 0 to 1.
         awake: whether it takes requests; None where it does not tell, which counts as yes.
-        healthy: what it says of itself.
+        healthy: what the engine reports about itself.
 
     """
 
@@ -93,7 +93,7 @@ class Look:
         remaining: seconds it will take; -1 is unknown, 0 nothing.
         engines: by their number, as text.
         pod: counters of the pod as a whole.
-        restarts: how often engines began anew since the page before; the history tells.
+        restarts: how often engines started again since the page before; the history sets it.
         renewed: the engines that did.
 
     """

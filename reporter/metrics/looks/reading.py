@@ -1,4 +1,4 @@
-"""From a page to a look: of all that a page tells, what the rules read."""
+"""From a page to a look: the part of a page that the rules read."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -23,7 +23,7 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
     return Look(
         at=scrape.at,
         target=target,
-        # A router has the names of engines and is none (section 1.10 of the sheet).
+        # The router of vLLM's production-stack serves the engines' metric names and is none.
         vllm=page.vllm and not page.router,
         process_started=page.process_start,
         speed=page.download_speed,
@@ -84,18 +84,18 @@ def _pod(page: p.Page) -> EngineLook:
 
 
 def _awake(states: Mapping[str, float | None]) -> bool | None:
-    """A page without the state counts as awake; a pause leaves all states 0 (sheet 1.2)."""
+    """A page without the state counts as awake; a pause leaves all states 0."""
     return None if not states else bool(states.get(_AWAKE))
 
 
-def _count(counter: p.Counter | None) -> Count | None:
+def _count(counter: p.CounterValue | None) -> Count | None:
     return None if counter is None else Count(counter.value, counter.created)
 
 
-def _sum(counters: Iterable[p.Counter | None]) -> Count | None:
+def _sum(counters: Iterable[p.CounterValue | None]) -> Count | None:
     """Return the sum, None where one of them is no number.
 
-    The sum of their beginnings changes when one of them begins anew, which is all it is for.
+    The sum of their beginnings changes when one of them starts again, and that is its only use.
     """
     known = tuple(counters)
     if not known or None in known:
@@ -105,7 +105,7 @@ def _sum(counters: Iterable[p.Counter | None]) -> Count | None:
     return Count(sum(each.value for each in present), sum(begun) if begun else None)
 
 
-def _total(counters: Iterable[p.Counter | None]) -> Count | None:
+def _total(counters: Iterable[p.CounterValue | None]) -> Count | None:
     """Return the sum of series of which each begins with its first request: that is no reset."""
     count = _sum(counters)
     return None if count is None else Count(count.value)

@@ -1,4 +1,4 @@
-"""What the probes are given of the pods' metrics, beside the snapshot."""
+"""What the probes know of the pods' metrics, besides the snapshot."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -9,7 +9,7 @@ from reporter.model.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class ContainerRun:
-    """One life of a container: another one begins when either number changes (vLLM sheet, 3.2)."""
+    """One life of a container: another one begins when either number changes."""
 
     name: str
     restarts: int

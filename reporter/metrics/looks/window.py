@@ -58,13 +58,13 @@ class Window:
         return (max(values[:third]), min(values[-third:])) if third else None
 
     def last_third(self) -> "Window":
-        """Return the newest part of it: what is not going on any more is no fault."""
+        """Return the newest part of it: what has stopped is no fault."""
         return Window(self.span / 3, self.looks[-max(2, len(self.looks) // 3 + 1) :])
 
     def increase(self, counter: Counter) -> float | None:
         """Return by how much a counter rose, None where no two looks can be compared.
 
-        The steps are summed, so that a series that began anew costs one step (sheet 3.2).
+        The steps are summed, so that a series that started again costs one step.
         """
         steps = [
             step
@@ -74,9 +74,10 @@ class Window:
         return sum(steps) if steps else None
 
     def frozen(self) -> bool:
-        """Tell whether nothing moved that moves while an engine makes steps (rule 3 of the sheet).
+        """Tell whether nothing moved that moves while an engine makes steps.
 
-        What is not on a page is no evidence.
+        One sign is not enough: a long prompt that is processed in chunks yields no token for a
+        while and moves only the use of the KV cache. What is not on a page is no evidence.
         """
         return all(
             len({sign for sign in signs if sign is not None}) <= 1 for signs in self._signs()

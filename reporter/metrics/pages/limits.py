@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageLimits:
-    """Caps (section 4.1 of the vLLM sheet); real pages stay far below each.
+    """Most that is read of a page; real pages stay far below each.
 
     A page with more lines, wanted series or engines than this is unreadable: what was left of it
     would look like a page on which something is missing. A line over the other caps is dropped.

@@ -1,4 +1,7 @@
-"""One line of the Prometheus text format, or of OpenMetrics (section 5.1 of the vLLM sheet)."""
+"""One line of the Prometheus text format, or of OpenMetrics.
+
+See "Exposition formats" in the Prometheus documentation.
+"""
 
 import re
 from typing import Final, NamedTuple

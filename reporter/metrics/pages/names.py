@@ -1,4 +1,8 @@
-"""The wanted families, and by which sample names each is known (sections 1.2 to 1.6)."""
+"""The wanted families, and by which sample names each is known.
+
+The names are those of vLLM (vllm/v1/metrics/loggers.py), former names of its V0 engine among them,
+and of KAITO's server.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +21,7 @@ class Kind(Enum):
     """A histogram of which only the number of observations is needed; it serves as a counter."""
 
 
-class Part(Enum):
+class SamplePart(Enum):
     """What a sample is of its family."""
 
     VALUE = auto()
@@ -57,7 +61,7 @@ class Meaning:
     """
 
     family: Family
-    part: Part
+    part: SamplePart
     name: int
     rank: int
 
@@ -130,25 +134,25 @@ _INFERENCE_HANDLERS: Final = (
 
 
 def is_inference(handler: str) -> bool:
-    """Tell whether requests to a handler count: the paths of section 3.3 and what is below."""
+    """Tell whether requests to a handler count: those of the API for models, and what is below."""
     return f"{handler}/".startswith(_INFERENCE_HANDLERS)
 
 
-def _sample_names(family: Family, name: str) -> Iterator[tuple[str, Part]]:
+def _sample_names(family: Family, name: str) -> Iterator[tuple[str, SamplePart]]:
     """Yield the sample names that a family has by one of its names, the preferred one first."""
     match family.kind:
         case Kind.GAUGE:
-            yield name, Part.VALUE
+            yield name, SamplePart.VALUE
             return
         case Kind.COUNTER:
-            yield f"{name}_total", Part.VALUE
-            yield name, Part.VALUE
+            yield f"{name}_total", SamplePart.VALUE
+            yield name, SamplePart.VALUE
         case Kind.HISTOGRAM:
-            yield f"{name}_bucket", Part.BUCKET
-            yield f"{name}_sum", Part.SUM
+            yield f"{name}_bucket", SamplePart.BUCKET
+            yield f"{name}_sum", SamplePart.SUM
         case Kind.OBSERVATIONS:
-            yield f"{name}_count", Part.VALUE
-    yield f"{name}_created", Part.CREATED
+            yield f"{name}_count", SamplePart.VALUE
+    yield f"{name}_created", SamplePart.CREATED
 
 
 def _meanings() -> Iterator[tuple[bytes, Meaning]]:
@@ -166,7 +170,7 @@ PREFIX: Final = b"vllm:"
 ENGINE: Final = b"engine"
 BOUND: Final = b"le"
 SERVER: Final = b"server"
-"""Label that a router's families have (1.10)."""
+"""Label that a router's families have."""
 
 KEPT_LABELS: Final = frozenset(
     {ENGINE, BOUND, SERVER, *(name for each in FAMILIES for names in each.labels for name in names)}

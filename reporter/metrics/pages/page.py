@@ -1,7 +1,7 @@
 """What one page of metrics tells of the engines of a pod and of the pod itself.
 
 What the page does not have, or has as NaN, as infinite or as a negative count, is None or not
-there, never 0. Sections are those of the vLLM sheet.
+there, never 0.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ class UnreadablePage(Exception):  # noqa: N818 - "unreadable page" says it
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class CounterValue:
     """A count since some moment.
 
     Attributes:
         value: finite, not negative.
         created: when the count began, in the epoch seconds of the pod; to be compared with that
-            of an earlier page only (3.2). None where the producer does not tell (1.7).
+            of an earlier page only. None where the producer does not tell.
 
     """
 
@@ -52,32 +52,32 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """One engine, of which a pod may run several (1.8).
+    """One engine, of which a pod may run several.
 
     Gauges are those of the engine's last step and may be old. A mapping is empty where the page
     does not have the family; a value in it is None where it is no number.
 
     Attributes:
         name: data-parallel rank; "0" where the page has no `engine` label.
-        running: requests in the batch (1.2).
-        waiting: requests in the queue (1.2).
-        waiting_by_reason: the same by `reason`; only `capacity` is congestion (1.2).
-        kv_cache_usage: share of the KV cache in use, 0 to 1 (1.2).
-        sleep_state: 1 for the state it is in, else 0; all 0 while paused (1.2).
-        healthy: 1 or 0; only with fault tolerance (1.2).
-        prompt_tokens: tokens of prompts whose prefill has ended (1.3).
-        generation_tokens: tokens generated (1.3).
-        finished_requests: requests by `finished_reason`, failed ones among them (1.3).
-        preemptions: requests put out of the batch to free KV blocks (1.3).
-        prefix_cache_queries: tokens looked up in the prefix cache (1.3).
-        iterations: steps that produced output (1.4).
-        corrupted_requests: requests with NaN in their logits; only if asked for (1.3).
-        failed_transfers: KV transfers that failed; only with NIXL, like the next two (1.3).
+        running: requests in the batch.
+        waiting: requests in the queue.
+        waiting_by_reason: the same by `reason`; only `capacity` is congestion.
+        kv_cache_usage: share of the KV cache in use, 0 to 1.
+        sleep_state: 1 for the state it is in, else 0; all 0 while paused.
+        healthy: 1 or 0; only with fault tolerance.
+        prompt_tokens: tokens of prompts whose prefill has ended.
+        generation_tokens: tokens generated.
+        finished_requests: requests by `finished_reason`, failed ones among them.
+        preemptions: requests put out of the batch to free KV blocks.
+        prefix_cache_queries: tokens looked up in the prefix cache.
+        iterations: steps that produced output.
+        corrupted_requests: requests with NaN in their logits; only if asked for.
+        failed_transfers: KV transfers that failed; only with NIXL, like the next two.
         failed_notifications: notices of such transfers that failed.
         expired_requests: requests whose KV nobody fetched in time.
-        time_to_first_token: seconds (1.4).
-        inter_token_latency: seconds (1.4).
-        e2e_request_latency: seconds (1.4).
+        time_to_first_token: seconds.
+        inter_token_latency: seconds.
+        e2e_request_latency: seconds.
 
     """
 
@@ -88,16 +88,16 @@ class Engine:
     kv_cache_usage: float | None = None
     sleep_state: Mapping[str, float | None] = field(default_factory=dict)
     healthy: float | None = None
-    prompt_tokens: Counter | None = None
-    generation_tokens: Counter | None = None
-    finished_requests: Mapping[str, Counter | None] = field(default_factory=dict)
-    preemptions: Counter | None = None
-    prefix_cache_queries: Counter | None = None
-    iterations: Counter | None = None
-    corrupted_requests: Counter | None = None
-    failed_transfers: Counter | None = None
-    failed_notifications: Counter | None = None
-    expired_requests: Counter | None = None
+    prompt_tokens: CounterValue | None = None
+    generation_tokens: CounterValue | None = None
+    finished_requests: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    preemptions: CounterValue | None = None
+    prefix_cache_queries: CounterValue | None = None
+    iterations: CounterValue | None = None
+    corrupted_requests: CounterValue | None = None
+    failed_transfers: CounterValue | None = None
+    failed_notifications: CounterValue | None = None
+    expired_requests: CounterValue | None = None
     time_to_first_token: Histogram | None = None
     inter_token_latency: Histogram | None = None
     e2e_request_latency: Histogram | None = None
@@ -128,18 +128,17 @@ class Page:
     """One page.
 
     Attributes:
-        vllm: whether it has any sample whose name begins with `vllm:` (3.4, row 2).
-        router: its `vllm:` samples are about several servers: a router's page, not an engine's
-            (1.10).
+        vllm: whether it has any sample whose name begins with `vllm:`.
+        router: its `vllm:` samples are about several servers: a router's page, not an engine's.
         engines: by name.
         process_start: start of the process that serves the page, in the epoch seconds of the pod;
-            to be compared with that of an earlier page only (1.5, 3.2).
+            to be compared with that of an earlier page only.
         http_requests: requests to the inference handlers, by `handler` and `status`, which is a
-            class such as `5xx` (1.5, 3.3).
-        admission_rejections: requests refused with 503, by `reason` (1.3).
-        rate_limited: requests that KAITO's guard refused with 429 (1.5).
-        download_speed: of the weights, bytes a second (2.5).
-        download_remaining: seconds; -1 is unknown, 0 does not prove that it has ended (2.5).
+            class such as `5xx`.
+        admission_rejections: requests refused with 503, by `reason`.
+        rate_limited: requests that KAITO's guard refused with 429.
+        download_speed: of the weights, bytes a second.
+        download_remaining: seconds; -1 is unknown, 0 does not prove that it has ended.
         reading: how it was read.
 
     """
@@ -148,9 +147,9 @@ class Page:
     router: bool = False
     engines: Mapping[str, Engine] = field(default_factory=dict)
     process_start: float | None = None
-    http_requests: Mapping[tuple[str, str], Counter | None] = field(default_factory=dict)
-    admission_rejections: Mapping[str, Counter | None] = field(default_factory=dict)
-    rate_limited: Counter | None = None
+    http_requests: Mapping[tuple[str, str], CounterValue | None] = field(default_factory=dict)
+    admission_rejections: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    rate_limited: CounterValue | None = None
     download_speed: float | None = None
     download_remaining: float | None = None
     reading: Reading = field(default_factory=Reading)

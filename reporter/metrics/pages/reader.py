@@ -1,8 +1,8 @@
-"""The selective reader: a page to the samples of wanted names (section 5.4 of the vLLM sheet).
+"""The selective reader: a page to the samples of wanted names.
 
 Most lines of a page are of families that nobody asked for. One regular expression goes over the
 page, passes those by their name before it comes to their labels, and cuts the wanted ones in three.
-What it cannot cut, and all that looks odd, goes through the scanner of lines, whose word holds.
+Lines that it cannot cut, or that look odd, go through the scanner of lines, which decides.
 Of a line passed by, only the name is checked; a page without a wanted sample is checked in full.
 """
 
@@ -32,7 +32,7 @@ _LONGEST_REMEMBERED: Final = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class SeriesLabels:
     """Labels of a series.
 
     Attributes:
@@ -47,11 +47,11 @@ class Labels:
     identity: bytes = b""
 
 
-_NO_LABELS: Final = Labels({})
+_NO_LABELS: Final = SeriesLabels({})
 
 
 @dataclass(slots=True)
-class Samples(Generic[Wanted]):
+class PageSamples(Generic[Wanted]):
     """What was read.
 
     Attributes:
@@ -62,7 +62,7 @@ class Samples(Generic[Wanted]):
 
     """
 
-    samples: list[tuple[Wanted, Labels, float]] = field(default_factory=list)
+    samples: list[tuple[Wanted, SeriesLabels, float]] = field(default_factory=list)
     lines: int = 0
     bad: int = 0
     oversized: int = 0
@@ -100,14 +100,14 @@ class PageReader(Generic[Wanted]):
         ).findall
         self._remembered = lru_cache(_REMEMBERED)(self._labels)
 
-    def read(self, body: bytes) -> Samples[Wanted]:
+    def read(self, body: bytes) -> PageSamples[Wanted]:
         """Return the samples of a page whose name is wanted, in the page's order.
 
         Raises:
             UnreadablePage: it is no page of metrics, or too much of it is not.
 
         """
-        found: Samples[Wanted] = Samples()
+        found: PageSamples[Wanted] = PageSamples()
         page = self._checked(body, found)
         samples, most = found.samples, self._limits.series
         wanted, remembered = self._wanted, self._remembered
@@ -131,7 +131,7 @@ class PageReader(Generic[Wanted]):
             raise UnreadablePage("too many lines are not of the format")
         return found
 
-    def _checked(self, body: bytes, found: Samples[Wanted]) -> bytes:
+    def _checked(self, body: bytes, found: PageSamples[Wanted]) -> bytes:
         """Return a page without lines over the limit."""
         limits = self._limits
         if not body or body.isspace():
@@ -154,7 +154,7 @@ class PageReader(Generic[Wanted]):
         first = page if end < 0 else page[:end]
         return chain(self._expression(b"\n" + first), self._expression(page))
 
-    def _labels(self, text: bytes) -> Labels | None:
+    def _labels(self, text: bytes) -> SeriesLabels | None:
         """Return the labels that a text consists of, None where the scanner of lines must say."""
         try:
             labels, end = scan_labels(text + b"}", 0, self._limits)
@@ -162,14 +162,14 @@ class PageReader(Generic[Wanted]):
             return None
         return self._made(labels) if end == len(text) + 1 else None
 
-    def _made(self, labels: Mapping[bytes, bytes]) -> Labels:
-        return Labels(
+    def _made(self, labels: Mapping[bytes, bytes]) -> SeriesLabels:
+        return SeriesLabels(
             kept={name: value for name, value in labels.items() if name in self._keep},
             others=_joined(item for item in labels.items() if item[0] not in self._keep),
             identity=_joined(labels.items()),
         )
 
-    def _scan(self, line: bytes, found: Samples[Wanted]) -> None:
+    def _scan(self, line: bytes, found: PageSamples[Wanted]) -> None:
         """Read a line that is not as most producers write it."""
         line = line.lstrip(b" \t\r")
         if not line or line.startswith((b"#", b"{")):
@@ -185,7 +185,7 @@ class PageReader(Generic[Wanted]):
                 labels = self._made(sample.labels) if sample.labels else _NO_LABELS
                 found.samples.append((self._wanted[sample.name], labels, sample.value))
 
-    def _check_in_full(self, page: bytes, found: Samples[Wanted]) -> None:
+    def _check_in_full(self, page: bytes, found: PageSamples[Wanted]) -> None:
         """Check all lines, where no sample says that this is a page of metrics."""
         found.bad = 0
         first_bad = b""

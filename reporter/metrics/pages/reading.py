@@ -8,7 +8,7 @@ from reporter.metrics.pages import names
 from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
 from reporter.metrics.pages.names import Meaning
 from reporter.metrics.pages.page import Engine, Page, Reading, UnreadablePage
-from reporter.metrics.pages.reader import PageReader, Samples, has_name_with
+from reporter.metrics.pages.reader import PageReader, PageSamples, has_name_with
 from reporter.metrics.pages.told import POD, EngineTold, Extra, Told
 
 Value = TypeVar("Value")
@@ -83,7 +83,7 @@ def _text(label: bytes) -> str:
     return label.decode(errors="replace")
 
 
-def _reading(found: Samples[Meaning], told: Told) -> Reading:
+def _reading(found: PageSamples[Meaning], told: Told) -> Reading:
     return Reading(
         lines=found.lines,
         kept=len(found.samples),

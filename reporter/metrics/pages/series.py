@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 from reporter.metrics.pages.line import is_value
 from reporter.metrics.pages.names import BOUND
-from reporter.metrics.pages.page import Counter, Histogram
-from reporter.metrics.pages.reader import Labels
+from reporter.metrics.pages.page import CounterValue, Histogram
+from reporter.metrics.pages.reader import SeriesLabels
 
-Points: TypeAlias = Sequence[tuple[Labels, float]]
+Points: TypeAlias = Sequence[tuple[SeriesLabels, float]]
 """Labels and values, in the page's order."""
 
 _LONGEST_BOUND: Final = 32
@@ -27,16 +27,16 @@ def gauge(points: Points) -> float | None:
     return max(values) if values and all(map(math.isfinite, values)) else None
 
 
-def counter(points: Points, created: Points) -> Counter | None:
+def counter(points: Points, created: Points) -> CounterValue | None:
     """Return a counter; None where a part is negative or no finite number."""
     values = _distinct(points)
     if not values or not all(map(_is_count, values)):
         return None
-    return Counter(sum(values), gauge(created))
+    return CounterValue(sum(values), gauge(created))
 
 
 def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | None:
-    """Return a histogram; None where its buckets are not in order (5.5) or there are none."""
+    """Return a histogram; None where its buckets are not in order or there are none."""
     parts: dict[bytes, dict[float, float]] = {}
     for labels, count in buckets:
         bound = _bound(labels.kept.get(BOUND, b""))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 from reporter.metrics.pages import series
-from reporter.metrics.pages.names import ENGINE, Family, Meaning, Part
-from reporter.metrics.pages.page import Counter, Histogram
-from reporter.metrics.pages.reader import Labels
+from reporter.metrics.pages.names import ENGINE, Family, Meaning, SamplePart
+from reporter.metrics.pages.page import CounterValue, Histogram
+from reporter.metrics.pages.reader import SeriesLabels
 from reporter.metrics.pages.series import Points
 
 Value = TypeVar("Value")
@@ -20,14 +20,14 @@ POD: Final = b""
 """Stands in the place of the engine where a family is about the pod."""
 
 _DEFAULT_ENGINE: Final = b"0"
-_MEASURED: Final = (Part.VALUE, Part.BUCKET)
+_MEASURED: Final = (SamplePart.VALUE, SamplePart.BUCKET)
 
 
 class Told:
     """What a page tells. Of several names of a family, the first that an engine has holds."""
 
-    def __init__(self, samples: Iterable[tuple[Meaning, Labels, float]]) -> None:
-        parts: defaultdict[tuple[Meaning, bytes, Extra], list[tuple[Labels, float]]]
+    def __init__(self, samples: Iterable[tuple[Meaning, SeriesLabels, float]]) -> None:
+        parts: defaultdict[tuple[Meaning, bytes, Extra], list[tuple[SeriesLabels, float]]]
         parts = defaultdict(list)
         for meaning, labels, value in samples:
             family = meaning.family
@@ -87,11 +87,11 @@ class EngineTold:
         """Return a gauge by its labels."""
         return self._each(family, lambda told: series.gauge(told.points))
 
-    def counter(self, family: Family) -> Counter | None:
+    def counter(self, family: Family) -> CounterValue | None:
         """Return a counter that has one series."""
         return self.counters(family).get(())
 
-    def counters(self, family: Family) -> dict[Extra, Counter | None]:
+    def counters(self, family: Family) -> dict[Extra, CounterValue | None]:
         """Return a counter by its labels."""
         return self._each(family, lambda told: series.counter(told.points, told.created))
 
@@ -107,7 +107,7 @@ class EngineTold:
         return {extra: value(each) for extra, each in told.items()} if told else {}
 
 
-def _extra(family: Family, labels: Labels) -> Extra:
+def _extra(family: Family, labels: SeriesLabels) -> Extra:
     return tuple([_first(labels.kept, names) for names in family.labels])
 
 
@@ -136,7 +136,7 @@ def _chosen(parts: Mapping[tuple[Meaning, bytes, Extra], Points]) -> Chosen:
     for meaning, engine, extra, points in beside:
         key = meaning.family, engine
         if key in best and best[key].name == meaning.name and extra in chosen[key]:
-            if meaning.part is Part.SUM:
+            if meaning.part is SamplePart.SUM:
                 chosen[key][extra].sums = points
             else:
                 chosen[key][extra].created = points

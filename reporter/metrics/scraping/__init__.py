@@ -1,1 +1,1 @@
-"""Asks the pods that serve models for their metrics pages; the only place that does so (design 8)."""
+"""Asks the pods that serve models for their metrics pages; the only place that does so."""

@@ -17,13 +17,13 @@ HEADERS: Final = {
     "Accept": "text/plain;version=0.0.4, */*;q=0.1",
     "Accept-Encoding": "identity",
 }
-"""Asks builds that negotiate for the simple format (vLLM sheet, 4.1)."""
+"""Asks builds that negotiate for the simple format."""
 
 _CONTENT_TYPES: Final = frozenset({"", "text/plain", "application/openmetrics-text"})
 """Formats that are read; vLLM always names one, its predecessor on KAITO's port may not."""
 
 _LARGE_BYTES: Final = 2**20
-"""A page of 16 engines has 0.7 MB (vLLM sheet, 2.1)."""
+"""More than a page of 16 engines has, which is about 0.7 MB."""
 
 _LARGE_AT_ONCE: Final = 2
 

@@ -12,7 +12,7 @@ from reporter.metrics.scraping.answer import HEADERS, AnswerReader, FetchLimits
 from reporter.metrics.scraping.failures import mapped
 
 CONNECT_SECONDS: Final = 2.0
-"""A pod's address answers at once or not at all (vLLM sheet, 4.1)."""
+"""A pod's address answers at once or not at all."""
 
 _READ_BYTES: Final = 2**16
 

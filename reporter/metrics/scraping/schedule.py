@@ -1,4 +1,21 @@
-"""When each pod's turn is: once in a period, spread over it by the pod's uid."""
+"""When each pod's turn is: once in a period, spread over it by the pod's uid.
+
+Rules judge windows, so each pod needs looks at regular times. A thousand pods that are asked at the
+same moment would be a thousand connections, and a page costs milliseconds to read, which the event
+loop does not have at once.
+
+The place of a pod in the period is a hash of its uid. It needs no memory and stays the same when
+other pods come and go, so the time between two looks is always the period. Prometheus spreads its
+targets in the same way, by a hash of a target's labels and URL (scrape/target.go, `offset`).
+
+What does not work: to start a timer for each pod when it is found puts all pods of a rollout, and
+after a restart all pods, in one moment. To wait for a period after each scrape lets slow pods
+drift through it. To make up for missed turns sends them all at once after a pause of the process;
+here a turn that is missed is left out.
+
+Two looks at one pod never overlap: whether the last scrape still runs is for the scraper to say
+(`scraper.py`), which then leaves the turn out too.
+"""
 
 import hashlib
 import heapq

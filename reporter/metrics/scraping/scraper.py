@@ -21,7 +21,7 @@ _STEP_SECONDS: Final = 0.01
 """Turns that come closer together than this are taken at once."""
 
 FOLLOW_SECONDS: Final = 1.0
-"""Targets are sought at most this often under churn."""
+"""Targets are looked for at most this often under churn."""
 
 PATIENCE_SECONDS: Final = 1.0
 """After this a scrape gives its slot to another pod that waits for one."""
@@ -60,12 +60,12 @@ class Scraper:
     """Scrapes while `run` runs.
 
     A pod has one turn in each period and is never asked twice at once: if its last scrape is still
-    under way, or waits for a slot, the turn is left out. So a pod that refuses is asked no more
-    often than one that answers.
+    under way, or waits for a slot, the turn is left out. So a pod that refuses is asked as
+    often as one that answers.
 
-    Slots bound how many are scraped at once. What hangs would hold one for the whole timeout, so it
-    loses it to whoever waits, after a second, and is asked again, with all its time, in a few slots
-    that are kept for such pods; there it stays until it answers. With 1,000 pods, 32 slots and
+    Slots bound how many are scraped at once. A pod that hangs would hold one for the whole timeout.
+    So after a second it loses it to a pod that waits, and is asked again, with all its time, in a
+    few slots that are kept for such pods; there it stays until it answers. With 1,000 pods, 32 slots and
     15 s, of which 50 hang for 5 s: they share 8 slots, a scrape of each about every 30 s, and the
     other 950, of 50 ms, need 48 of the 360 slot-seconds that 24 slots have in a period.
     """
@@ -78,6 +78,7 @@ class Scraper:
         *,
         period: float,
         concurrency: int,
+        targets_due: asyncio.Event,
         observer: Observer,
         pauses: Callable[[], int] = lambda: 0,
         now: Now = real_now,
@@ -86,10 +87,11 @@ class Scraper:
 
         Args:
             scrape: scrapes one pod, and ends within a time limit of its own.
-            find: seeks the targets; None leaves them as they are.
+            find: finds the targets; None leaves them as they are.
             tell: is given each result, with the target as it was when the scrape began.
             period: seconds from one scrape of a pod to the next.
             concurrency: how many pods are scraped at once, at least 2.
+            targets_due: set when the targets may have changed.
             observer: told of everything.
             pauses: how often the process has paused; what a pause fell into says nothing of a pod.
             now: the clock.
@@ -106,13 +108,9 @@ class Scraper:
         self._others = Semaphore(max(1, concurrency - suspects))
         self._followed: dict[tuple[str, str, str], _Followed] = {}
         self._schedule = Schedule[_Followed](period)
-        self._changed = asyncio.Event()
+        self._targets_due = targets_due
         self._planned = asyncio.Event()
         self._log = structlog.get_logger("scraper")
-
-    def targets_changed(self) -> None:
-        """Seek the targets anew, soon."""
-        self._changed.set()
 
     async def run(self) -> None:
         """Scrape until cancelled; nothing is under way any more when this has ended."""
@@ -122,7 +120,7 @@ class Scraper:
 
     async def _follow(self) -> None:
         while True:
-            self._changed.clear()
+            self._targets_due.clear()
             try:
                 targets = await self._find()
             except Exception:  # noqa: BLE001  # logged; the targets stay as they were
@@ -131,7 +129,7 @@ class Scraper:
             if targets is not None:
                 self._set(targets)
             await asyncio.sleep(FOLLOW_SECONDS)
-            await self._changed.wait()
+            await self._targets_due.wait()
 
     def _set(self, targets: Iterable[Target]) -> None:
         wanted = {(each.namespace, each.name, each.uid): each for each in targets}

@@ -1,1 +1,1 @@
-"""The report as core/v1 Events in kube-system (design section 6)."""
+"""The report as core/v1 Events in kube-system."""

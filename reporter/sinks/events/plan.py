@@ -1,4 +1,26 @@
-"""What has to be written so that our Events say what the report says. Pure."""
+"""Deduplication of Events: what has to be written so that they say what the report says. Pure.
+
+This is the place where Events are deduplicated. Every pass finds the same faults again; if each
+pass told them, an outage of an hour would be hundreds of Events. So the report is compared with the
+Events on record, and only the difference is written. One episode of one finding is one Event:
+
+- **Its name is its identity** (`naming.py`): it follows from reason, subject, involved object and
+  the start of the episode. The same fault in the next pass, in another replica, or after a restart
+  has the same name, and a fault that comes back after it was over is a new Event.
+- **On record and unchanged**: nothing is written, except a refresh of count and time now and then,
+  because the API server deletes Events after an hour (kube-apiserver, `--event-ttl`).
+- **On record with another message**: one update, at most every 10 s.
+- **On record and no longer in the report**: closed, once. Muted or not to be judged now: marked.
+- **Not on record**: created. Writes whose echo the watch has not brought yet count as on record
+  (`written.py`), so that a pass right after a write does not repeat it.
+
+The record is the cluster, not memory: a new leader goes on where the last one stopped.
+
+client-go deduplicates too (tools/record/events_cache.go), but in memory and by message: after a
+restart it begins again, and a message with another number in it is another Event. After 25 Events
+about one object it lets one through every five minutes and drops the others, whether they say
+something new or not. And it cannot close an Event, which would seem to go on until it expires.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -70,13 +92,14 @@ def plan_events(
     report: Report,
     records: Iterable[Record],
     settings: EvaluationSettings,
+    *,
     instance: str,
     confirmed: Callable[[str], bool] = lambda _reason: True,
 ) -> Plan:
     """Compare the report with the Events on record.
 
     Of a reason that is not `confirmed`, nothing is said that would claim to be seen now: it
-    waits, and is derived anew from what the cluster says then (design section 3).
+    waits, and is derived again from what the cluster says then.
     """
     by_name = {record.event.name: record for record in records}
     told = {
@@ -91,25 +114,20 @@ def plan_events(
     for name, finding in told.items():
         if not confirmed(finding.reason):
             continue
-        record = by_name.get(name)
-        if record is None:
-            body = finding_event(finding, report.now, instance)
-            writes.append(Write(Purpose.FIRE, name, body, since=finding.since))
-            continue
-        purpose, wait = _due(finding, record, report.now, interval)
-        if wait > timedelta(0):
-            waits.append(wait)
+        next_ = _deduplicate(
+            finding, by_name.get(name), report.now, instance=instance, interval=interval
+        )
+        if isinstance(next_, Write):
+            writes.append(next_)
         else:
-            count = (record.event.count or 1) + 1
-            patch = repeat_patch(finding, count, report.now, unmute=record.muted)
-            writes.append(_patch(purpose, record, patch))
+            waits.append(next_)
     muted = {
         event_name(finding.key, finding.since)
         for finding in report.findings
         if finding.disposition is Disposition.MUTED
     }
     for record in by_name.values():
-        writes += _close_or_mark(record, told, kept, muted)
+        writes += _close_or_mark(record, told, kept, muted=muted)
     for ready in told_ready(report, settings):
         name = ready_name(ready)
         if name not in by_name and confirmed(ready.reason):
@@ -117,6 +135,29 @@ def plan_events(
             writes.append(Write(Purpose.READY, name, body))
     writes.sort(key=lambda write: _order(write, by_name.get(write.name), report.catalogue))
     return Plan(tuple(writes), min(waits, default=None))
+
+
+def _deduplicate(
+    finding: ResolvedFinding,
+    record: Record | None,
+    now: datetime,
+    *,
+    instance: str,
+    interval: timedelta,
+) -> Write | timedelta:
+    """Return the write that the Event of an episode needs, or the time until one is due.
+
+    An episode that is on record is not told a second time.
+    """
+    if record is None:
+        name = event_name(finding.key, finding.since)
+        body = finding_event(finding, now, instance)
+        return Write(Purpose.FIRE, name, body, since=finding.since)
+    purpose, wait = _due(finding, record, now, interval=interval)
+    if wait > timedelta(0):
+        return wait
+    count = (record.event.count or 1) + 1
+    return _patch(purpose, record, repeat_patch(finding, count, now, unmute=record.muted))
 
 
 def refresh_interval(count: int, settings: EvaluationSettings) -> timedelta:
@@ -134,14 +175,14 @@ def _going_on(report: Report) -> Iterable[tuple[str, ResolvedFinding]]:
 
 
 def _due(
-    finding: ResolvedFinding, record: Record, now: datetime, interval: timedelta
+    finding: ResolvedFinding, record: Record, now: datetime, *, interval: timedelta
 ) -> tuple[Purpose, timedelta]:
     """Return why an Event on record is written next, and how long until then."""
     if record.state is not RecordState.FIRING:
         return Purpose.FIRE, timedelta(0)
     age = now - (record.event.last_timestamp or record.written)
     if age < -REWRITE_INTERVAL:
-        age = REFRESH_LONGEST  # a clock has been set since: to wait for that time would be silence
+        age = REFRESH_LONGEST  # a clock was set since; to wait until it is that late again could take years
     labels: Mapping[str, str] = record.event.metadata.labels or {}
     changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != primary_flag(
         finding
@@ -155,6 +196,7 @@ def _close_or_mark(
     record: Record,
     told: Mapping[str, ResolvedFinding],
     kept: Mapping[str, ResolvedFinding],
+    *,
     muted: Collection[str],
 ) -> list[Write]:
     """Return what brings an Event that is not told to its state.

@@ -1,4 +1,9 @@
-"""One Event of the report as an API object (sections 1.2 and 1.9 of the API sheet)."""
+"""One Event of the report as an API object.
+
+An Event about an object elsewhere may lie in kube-system only with `eventTime`, and then its
+message, action, reason and reporter are bounded (Kubernetes, pkg/apis/core/validation/events.go).
+It also has `count` and `lastTimestamp`, which every client prints.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -88,7 +93,7 @@ def finding_event(finding: ResolvedFinding, now: datetime, instance: str) -> Doc
 
 
 def ready_event(ready: ReadySubject, now: datetime, instance: str) -> Document:
-    """Return the Event that says a subject is ready; it is over with being said."""
+    """Return the Event that says a subject is ready; its state is `over`, as it marks a moment."""
     labels = {
         "layer": ready.layer,
         "reason": ready.reason,

@@ -22,7 +22,7 @@ NEWS: Final = timedelta(seconds=60)
 
 
 EXPIRED: Final = timedelta(hours=2)
-"""A mirror that was not written for so long is gone by itself, or nobody lets us close it."""
+"""A mirror that was not written for this long has expired, or we are not allowed to close it."""
 
 
 class MirrorPurpose(IntEnum):
@@ -41,7 +41,7 @@ class MirrorPurpose(IntEnum):
     """We do not know whether an earlier leader wrote it so."""
 
     REFRESH = 4
-    """Time and count are old, and the API server would forget it."""
+    """Time and count are old, and the API server would delete it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Applied:
     Attributes:
         mirror: what was written.
         at: when that was planned, on the boot clock.
-        sure: whether the API server said so; where the answer was lost, either may be there.
+        sure: whether the API server confirmed it; if the answer was lost, it may or may not be there.
 
     """
 
@@ -104,6 +104,7 @@ def plan_mirrors(
     records: Iterable[Record],
     applied: Mapping[str, Applied],
     snapshot: Snapshot,
+    *,
     catalogue: Catalogue,
     now: Instant,
 ) -> MirrorPlan:

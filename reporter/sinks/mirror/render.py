@@ -31,7 +31,7 @@ class Mirror:
     """One mirror as it should be.
 
     Attributes:
-        name: its own, which no Event that it is a mirror of has.
+        name: its own, different from that of our Event.
         of: name of our Event in kube-system.
         object: what it is told about; its namespace is the mirror's.
         related: the object at fault.
@@ -66,7 +66,7 @@ class Mirror:
 
     @property
     def told(self) -> bool:
-        """Whether it is to be there; one that is over need only be marked so where it is."""
+        """Whether it should exist; one that is over is only marked so, if it exists."""
         return self.live or self.marks
 
     def says_as(self, other: "Mirror") -> bool:
@@ -114,7 +114,7 @@ def mirror_name(of: str, uid: str) -> str:
     """Return the name of the mirror of an Event on the object with this uid.
 
     It has the readable parts of the Event's, and another hash: the workload may be in kube-system
-    too. An object that is made anew has a mirror of its own.
+    too. An object that is created again has a mirror of its own.
     """
     digest = hashlib.sha256(json.dumps(["mirror", of, uid]).encode()).hexdigest()
     return f"{of.rpartition('.')[0]}.{digest[:_HASH_DIGITS]}"

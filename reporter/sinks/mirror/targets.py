@@ -15,7 +15,7 @@ def target_of(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> Objec
 
     An Event about a model is mirrored on the model, one about a namespace on the object at fault
     if that is in the namespace. A namespace that goes takes no new Events. A Ready that is older
-    than the model was said of another one of its name.
+    than the model is about an earlier model of that name.
     """
     subject = record.key.subject
     if subject.kind == CLUSTER_KIND or _goes(subject.namespace, snapshot):

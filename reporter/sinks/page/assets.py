@@ -1,4 +1,4 @@
-"""The files beside the page, and what a browser may load."""
+"""The files of the page, and what a browser may load."""
 
 from base64 import b64encode
 from functools import cache

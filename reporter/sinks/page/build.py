@@ -14,12 +14,12 @@ from reporter.model.subject import Subject
 from reporter.model.text import clean
 from reporter.sinks.action import action_of, describe_command
 from reporter.sinks.muted import mute_place, where_muted
-from reporter.sinks.page.history import History
+from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.layers import layers_of
 from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.strip import strip_of
 from reporter.sinks.page.tree import Branch, grow
-from reporter.sinks.page.view import About, Explanation, FindingView, LayerView, PageView
+from reporter.sinks.page.view import Explanation, FindingView, LayerView, PageView, ReportOrigin
 from reporter.sinks.verdict import is_cause, is_notice, verdict
 
 _RELATION: Final = {
@@ -29,7 +29,7 @@ _RELATION: Final = {
 }
 
 
-def page_view(report: Report, about: About, history: History) -> PageView:
+def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> PageView:
     """Return what the page shows of a report; the same input gives the same page."""
     branches = grow(report.findings, report.catalogue)
     ids = {each.key: finding_id(each.key) for each in report.findings}
@@ -46,7 +46,7 @@ def page_view(report: Report, about: About, history: History) -> PageView:
         notices=_findings(branches, is_notice, report.catalogue),
         others=_by_state(_findings(branches, _is_quiet, report.catalogue)),
         layers=layers,
-        strip=strip_of(report.now, history, finding_id, report.catalogue),
+        strip=strip_of(report.now, history, finding_id, catalogue=report.catalogue),
         unknown=tuple((each.resource, clean(each.cause)) for each in sorted(report.unknown)),
         skipped=tuple(
             (
@@ -102,8 +102,8 @@ def _verdict(report: Report, *, blind: bool) -> str:
 def _marks(layers: Iterable[LayerView], *, blind: bool) -> Counter[Mark]:
     """Return how many findings are in which state, and how many subjects ready or without verdict.
 
-    What cannot be read is without verdict too, though there is no number of that: a page without
-    a fault looks well only where all is known and something is ready.
+    What cannot be read is without verdict too, but cannot be counted: a page without a fault looks
+    well only if everything is known and something is ready.
     """
     marks: Counter[Mark] = Counter()
     for layer in layers:

@@ -26,7 +26,7 @@ _GOES_ON: Final = frozenset({Disposition.FIRING, Disposition.CLEARING, Dispositi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class SeenEpisode:
     """The time that a finding fired, or would have if it were not muted.
 
     Attributes:
@@ -46,7 +46,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class EpisodeHistory:
     """The episodes that go on, and those that ended within `KEPT`.
 
     Attributes:
@@ -59,31 +59,31 @@ class History:
     """
 
     counts_from: datetime | None = None
-    going_on: Mapping[FindingKey, Episode] = field(default_factory=dict)
-    over: tuple[Episode, ...] = ()
+    going_on: Mapping[FindingKey, SeenEpisode] = field(default_factory=dict)
+    over: tuple[SeenEpisode, ...] = ()
     recorded: bool = False
 
     @classmethod
-    def of(cls, report: Report) -> "History":
+    def of(cls, report: Report) -> "EpisodeHistory":
         """Return what one report tells, where there was none before it and none will follow."""
         return replace(cls().after(report), counts_from=None)
 
-    def after(self, report: Report) -> "History":
+    def after(self, report: Report) -> "EpisodeHistory":
         """Return the history that includes a report, which is newer than all before."""
-        going_on: dict[FindingKey, Episode] = {}
-        ended: list[Episode] = []
+        going_on: dict[FindingKey, SeenEpisode] = {}
+        ended: list[SeenEpisode] = []
         for finding in report.findings:
             if finding.disposition in _GOES_ON:
                 key = finding.key
                 before = self.going_on.get(key)
                 if before is not None and before.began < finding.since:
-                    # It ended and began anew between two reports.
+                    # It ended and began again between two reports.
                     ended.append(replace(before, ended=finding.since))
-                going_on[key] = Episode(key=key, mark=mark_of(finding), began=finding.since)
+                going_on[key] = SeenEpisode(key=key, mark=mark_of(finding), began=finding.since)
         for key, episode in self.going_on.items():
             if key not in going_on:
                 ended.append(replace(episode, ended=report.now))
-        return History(
+        return EpisodeHistory(
             self.counts_from or report.now,
             going_on,
             _kept((*self.over, *ended), report.now),
@@ -92,13 +92,13 @@ class History:
 
     def with_records(
         self, records: Iterable[Record], catalogue: Catalogue, now: datetime
-    ) -> "History":
+    ) -> "EpisodeHistory":
         """Return the history with what our Events tell of episodes that no report here told of.
 
         An Event that says that a fault goes on, of which the report knows nothing, was left behind
         by a reporter that ended: the fault is over all the same.
         """
-        known: dict[FindingKey, list[Episode]] = defaultdict(list)
+        known: dict[FindingKey, list[SeenEpisode]] = defaultdict(list)
         for each in (*self.going_on.values(), *self.over):
             known[each.key].append(each)
         told = (
@@ -111,14 +111,14 @@ class History:
         return replace(self, over=_kept(over, now), recorded=True)
 
 
-def _is_same(recorded: Episode, seen: Episode, now: datetime) -> bool:
+def _is_same(recorded: SeenEpisode, seen: SeenEpisode, now: datetime) -> bool:
     """Tell whether an Event is about an episode that was seen here: replicas date it a little apart."""
     return seen.began - _APART <= (recorded.ended or now) and recorded.began - _APART <= (
         seen.ended or now
     )
 
 
-def _kept(over: Iterable[Episode], now: datetime) -> tuple[Episode, ...]:
+def _kept(over: Iterable[SeenEpisode], now: datetime) -> tuple[SeenEpisode, ...]:
     oldest = now - KEPT
     return tuple(each for each in over if each.ended is not None and each.ended > oldest)[-MOST:]
 
@@ -131,8 +131,8 @@ def _lasts(record: Record, catalogue: Catalogue) -> bool:
     return record.event.type == EventType.WARNING
 
 
-def _episode(record: Record, now: datetime) -> Episode:
-    return Episode(
+def _episode(record: Record, now: datetime) -> SeenEpisode:
+    return SeenEpisode(
         key=record.key,
         mark=FIRING if record.event.type == EventType.WARNING else NOTICE,
         began=record.since,

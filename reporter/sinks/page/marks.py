@@ -14,7 +14,7 @@ class Mark:
 
     Attributes:
         name: of its shape in the style sheet and of its symbol.
-        word: what stands beside the shape.
+        word: the text next to the shape.
         rank: the smaller, the more it asks for attention.
 
     """

@@ -9,7 +9,7 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.text import clean
 from reporter.sinks.age import age
-from reporter.sinks.page.history import KEPT, Episode, History
+from reporter.sinks.page.history import KEPT, EpisodeHistory, SeenEpisode
 from reporter.sinks.page.marks import MUTED
 from reporter.sinks.page.view import Span, Strip, StripRow
 
@@ -21,12 +21,13 @@ _SPANS_TOLD: Final = 5
 
 def strip_of(
     now: datetime,
-    history: History,
+    history: EpisodeHistory,
     id_of: Callable[[FindingKey], str],
+    *,
     catalogue: Catalogue,
 ) -> Strip:
     """Return the hour that ends `now`: what goes on, then what ended last, then what is muted."""
-    by_finding: dict[str, list[Episode]] = defaultdict(list)
+    by_finding: dict[str, list[SeenEpisode]] = defaultdict(list)
     for episode in (*history.over, *history.going_on.values()):
         by_finding[id_of(episode.key)].append(episode)
     ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now, catalogue))
@@ -36,18 +37,18 @@ def strip_of(
 
 
 def _order(
-    episode: Episode, now: datetime, catalogue: Catalogue
+    episode: SeenEpisode, now: datetime, catalogue: Catalogue
 ) -> tuple[bool, bool, float, int, object]:
     over = episode.ended is not None
     ago = (now - episode.ended).total_seconds() if episode.ended else 0.0
     return _is_muted(episode), over, ago, catalogue.rank(episode.key.reason), episode.key
 
 
-def _is_muted(episode: Episode) -> bool:
+def _is_muted(episode: SeenEpisode) -> bool:
     return episode.ended is None and episode.mark is MUTED
 
 
-def _row(id_: str, episodes: Sequence[Episode], now: datetime) -> StripRow:
+def _row(id_: str, episodes: Sequence[SeenEpisode], now: datetime) -> StripRow:
     newest = episodes[-1]
     told = [_told(each, now) for each in episodes[-_SPANS_TOLD:]]
     if len(episodes) > _SPANS_TOLD:
@@ -62,7 +63,7 @@ def _row(id_: str, episodes: Sequence[Episode], now: datetime) -> StripRow:
     )
 
 
-def _span(episode: Episode, now: datetime) -> Span:
+def _span(episode: SeenEpisode, now: datetime) -> Span:
     left = now - KEPT
     hour = int(KEPT.total_seconds())
 
@@ -72,7 +73,7 @@ def _span(episode: Episode, now: datetime) -> Span:
     return Span(seconds(episode.began), seconds(episode.ended or now), episode.ended is None)
 
 
-def _told(episode: Episode, now: datetime) -> str:
+def _told(episode: SeenEpisode, now: datetime) -> str:
     began = episode.began.astimezone(UTC)
     form = "%H:%M:%S" if now - began < KEPT * 12 else "%Y-%m-%d %H:%M"
     if episode.ended is None:

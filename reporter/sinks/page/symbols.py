@@ -1,4 +1,4 @@
-"""The shapes of the states, as SVG symbols: each is told from the others without its colour."""
+"""The shapes of the states, as SVG symbols: each can be told from the others without its colour."""
 
 from typing import Final
 
@@ -35,6 +35,6 @@ SYMBOLS: Final = Markup(
 
 
 def shape(mark: Mark) -> Markup:
-    """Return the shape of a state; its word has to stand beside it."""
+    """Return the shape of a state; its word has to be next to it."""
     use = element("use", href=f"#s-{mark.name}")
     return element("svg", use, class_=f"shape is-{mark.name}", aria_hidden="true")

@@ -21,7 +21,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ReportOrigin:
     """Where a report is from.
 
     Attributes:
@@ -188,7 +188,7 @@ class PageView:
     """
 
     at: datetime
-    about: About
+    about: ReportOrigin
     verdict: str
     mark: Mark
     rest: str

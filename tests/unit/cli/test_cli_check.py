@@ -267,7 +267,7 @@ def test_what_is_not_listed_in_time_is_unknown_and_delays_nothing(broken):
     partly = replace(dump, states={**dump.states, DEPLOYMENTS: late})
     found = {}
     for name, snapshot in (("whole", dump), ("partly", partly)):
-        look = check.Look(snapshot=snapshot, now=parse_rfc3339(NOW), about="")
+        look = check.CheckInput(snapshot=snapshot, now=parse_rfc3339(NOW), about="")
         report = check.evaluate_look(look, settings, from_dump=True)
         found[name] = {each.reason for each in report.findings if each.disposition == "firing"}
         unknown = {each.resource for each in report.unknown}

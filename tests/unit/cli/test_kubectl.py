@@ -211,7 +211,7 @@ def test_watch_tells_each_change_until_it_is_interrupted(own):
         assert process.stderr.read() == b""
 
 
-def test_watch_does_not_take_silence_for_health(bin_, tmp_path):
+def test_watch_does_not_take_a_lost_connection_for_health(bin_, tmp_path):
     """While the API server is away what was seen stands, and that it may be old is said, not printed."""
     with served(EXAMPLES / "broken-stack", tmp_path) as (server, kubeconfig):
         plugin = Plugin(bin_, kubeconfig, tmp_path)

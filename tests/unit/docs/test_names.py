@@ -13,7 +13,7 @@ from reporter.cli.configure import FullProgramSettings, variable_of
 from reporter.cli.main import known_commands, main
 from reporter.model.report import Report
 from reporter.model.subject import NAMESPACE_KIND, Layer
-from reporter.sinks.metrics import Metrics
+from reporter.sinks.own_metrics import LiveMetrics, Metrics
 from reporter.stacks import BUILT_IN
 from tests.tables import BY_NAME
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
@@ -117,9 +117,7 @@ class Idle:
 
 
 def test_metrics():
-    metrics = Metrics("0", "0")
-    metrics.attach(Idle())
-    text = generate_latest(metrics.registry).decode()
+    text = generate_latest(LiveMetrics(Metrics("0", "0"), Idle())).decode()
     exported = set(re.findall(r"^(?:# TYPE )?(status_reporter_\w+)", text, re.MULTILINE))
     rule = (CHART / "templates" / "prometheusrule.yaml").read_text()
     in_rule = [("PrometheusRule", name) for name in re.findall(r"\bstatus_reporter_\w+", rule)]

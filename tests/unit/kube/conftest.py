@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.sandbox import Sandbox
-from reporter.kube.client import KubeClient, connect
+from reporter.kube.client import KubeClient, RequestObserver, connect, unobserved
 from tests.unit.kube.scripted import Handler, kubeconfig, serving
 
 
@@ -16,10 +16,12 @@ def client_for(tmp_path: Path):
     """Open a client for a handler: `async with client_for(handler) as client`."""
 
     @asynccontextmanager
-    async def open_client(handler: Handler, **user: object) -> AsyncIterator[KubeClient]:
+    async def open_client(
+        handler: Handler, observer: RequestObserver = unobserved, **user: object
+    ) -> AsyncIterator[KubeClient]:
         async with serving(handler) as server:
             path = kubeconfig(tmp_path / "config", server, user or None)
-            async with await connect(kubeconfig=path) as client:
+            async with await connect(kubeconfig=path, observer=observer) as client:
                 yield client
 
     return open_client

@@ -15,7 +15,7 @@ from reporter.stacks.settings import FullEvaluationSettings
 QUICK = Timing(backoff=0.01)
 
 
-def definition(plural: str, kind: str, group: str = "kaito.sh", version: str = "v1beta1"):
+def definition(plural: str, kind: str, group: str = "kaito.sh", *, version: str = "v1beta1"):
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -38,7 +38,7 @@ def definition(plural: str, kind: str, group: str = "kaito.sh", version: str = "
     }
 
 
-def obj(kind: str, name: str, namespace: str = "", api: str = "v1", **parts: object):
+def obj(kind: str, name: str, namespace: str = "", *, api: str = "v1", **parts: object):
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **parts}
 
@@ -54,9 +54,12 @@ async def living(
 ) -> AsyncIterator[LiveCluster]:
     """Watch the sandbox; the names of resources that are asked for are added to `asked`."""
     sandbox.write_kubeconfig(tmp_path / "config")
-    async with await connect(kubeconfig=tmp_path / "config") as client:
+
+    def observe(_verb: str, resource: str, _code: str) -> None:
         if asked is not None:
-            client.observe(lambda verb, resource, code: asked.add(resource))
+            asked.add(resource)
+
+    async with await connect(kubeconfig=tmp_path / "config", observer=observe) as client:
         cluster = LiveCluster(
             client, settings or FullEvaluationSettings(), timing=timing, discovery_seconds=0.1
         )

@@ -195,7 +195,7 @@ async def test_what_is_sent(client_for):
 
 
 async def test_a_refused_token_is_read_again(client_for, tmp_path: Path, monkeypatch):
-    """After a 401 the token is loaded anew, once, and the request repeated."""
+    """After a 401 the token is loaded again, once, and the request repeated."""
     monkeypatch.setattr("reporter.kube.credentials._RELOAD_SECONDS", 0.0)
     token = tmp_path / "token"
     token.write_text("old")
@@ -227,8 +227,7 @@ async def test_requests_are_counted(client_for):
             request.transport.abort()
         return status(403, "Forbidden")
 
-    async with client_for(handler) as client:
-        client.observe(lambda *args: seen.append(args))
+    async with client_for(handler, lambda *args: seen.append(args)) as client:
         for params in ({}, {"cut": "1"}):
             with pytest.raises(KubeError):
                 await get(client, params=params)

@@ -134,7 +134,7 @@ async def test_a_plugin_that_hangs_is_given_up(monkeypatch):
 
 
 async def test_a_plugin_is_run_again_when_its_token_is_refused(tmp_path: Path, monkeypatch):
-    """The token of a plugin is used until the server refuses it, and then asked for anew."""
+    """The token of a plugin is used until the server refuses it, and then asked for again."""
     monkeypatch.setattr("reporter.kube.credentials._RELOAD_SECONDS", 0.0)
     seen = []
 

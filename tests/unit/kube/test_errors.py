@@ -111,7 +111,7 @@ def test_messages_are_short_and_one_line():
 
 
 def test_backoff_doubles_with_jitter_and_forgets():
-    """0.8 s doubled to 30 s, up to twice that with jitter; anew after two quiet minutes."""
+    """0.8 s doubled to 30 s, up to twice that with jitter; again after two quiet minutes."""
 
     class Least:
         def random(self) -> float:

@@ -335,7 +335,7 @@ async def test_a_pause_during_back_off_tries_at_once():
 
 
 async def test_a_silent_watch_is_checked_without_alarm():
-    """Silence makes a new list, at once; that a quiet kind is quiet unconfirms nothing."""
+    """A watch that nothing comes of is listed again at once; a quiet kind stays confirmed."""
     api = Collection()
     async with informing(api, Timing(idle=120)) as informer:
         await asyncio.sleep(120)

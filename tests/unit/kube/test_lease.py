@@ -97,6 +97,7 @@ async def electing(
     api: LeaseApi,
     identity: str,
     times: LeaseTimes | None = None,
+    *,
     chance: random.Random = LONGEST,
 ):
     elector = Elector(api, identity=identity, now=virtual_now, times=times, chance=chance)

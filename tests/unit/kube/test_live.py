@@ -51,7 +51,7 @@ async def test_custom_kinds_come_and_go(sandbox: Sandbox, tmp_path: Path):
     async with living(sandbox, tmp_path) as cluster:
         sandbox.create(definition("workspaces", "Workspace"))
         await until(cluster, lambda found: found.state(WORKSPACES).served is Served.SERVED)
-        sandbox.load([obj("Workspace", "w", "n", "kaito.sh/v1beta1")])
+        sandbox.load([obj("Workspace", "w", "n", api="kaito.sh/v1beta1")])
         await until(cluster, lambda found: len(found[WORKSPACES]) == 1)
         sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", "workspaces.kaito.sh")
         gone = await until(cluster, lambda found: found.state(WORKSPACES).served is Served.ABSENT)
@@ -72,7 +72,7 @@ async def test_the_version_that_is_served_is_used(sandbox: Sandbox, tmp_path: Pa
     sandbox.create(definition("workspaces", "Workspace", version="v1alpha1"))
     sandbox.create(definition("apikeys", "APIKey", version="v9"))
     async with living(sandbox, tmp_path) as cluster:
-        sandbox.load([obj("Namespace", "n"), obj("Workspace", "w", "n", "kaito.sh/v1alpha1")])
+        sandbox.load([obj("Namespace", "n"), obj("Workspace", "w", "n", api="kaito.sh/v1alpha1")])
         snapshot = await until(cluster, lambda found: len(found[WORKSPACES]) == 1)
         states = {str(resource): state for resource, state in snapshot.states.items()}
         assert states["apikeys.kaito.sh"].served is Served.UNKNOWN
@@ -111,7 +111,7 @@ async def test_istio_configmaps_are_read_by_name_where_istio_is(sandbox: Sandbox
     async with living(sandbox, tmp_path) as cluster:
         snapshot = await until(cluster, lambda found: len(found[CONFIGMAPS]) == 1)
         assert snapshot.state(CONFIGMAPS).confirmed
-        sandbox.load([obj("Deployment", "istiod-canary", "istio-system", "apps/v1")])
+        sandbox.load([obj("Deployment", "istiod-canary", "istio-system", api="apps/v1")])
         snapshot = await until(cluster, lambda found: len(found[CONFIGMAPS]) == 2)
         assert snapshot[CONFIGMAPS].get("istio-system", "istio-canary").data.mesh == "b"
         sandbox.load([obj("Namespace", "aks-istio-system")])
@@ -203,8 +203,8 @@ async def test_malformed_objects_are_named(sandbox: Sandbox, tmp_path: Path):
     sandbox.load(
         [
             obj("Namespace", "n"),
-            obj("Deployment", "bad", "n", "apps/v1", status={"conditions": {"a": 1}}),
-            obj("Deployment", "good", "n", "apps/v1"),
+            obj("Deployment", "bad", "n", api="apps/v1", status={"conditions": {"a": 1}}),
+            obj("Deployment", "good", "n", api="apps/v1"),
         ]
     )
     async with living(sandbox, tmp_path) as cluster:

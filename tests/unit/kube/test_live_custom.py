@@ -28,7 +28,7 @@ def settings_of(**rules) -> FullEvaluationSettings:
 
 
 def widgets(version: str = "v1"):
-    return definition("widgets", "Widget", "example.com", version)
+    return definition("widgets", "Widget", "example.com", version=version)
 
 
 WIDGETS = settings_of(clusterWidgetNotReady={"condition": WIDGET | {"type": "Ready"}})
@@ -44,7 +44,7 @@ async def test_a_declared_kind_comes_and_goes(sandbox: Sandbox, tmp_path: Path):
         sandbox.create(widgets())
         await until(cluster, lambda found: found.state(resource).served is Served.SERVED)
         failing = {"conditions": [{"type": "Ready", "status": "False", "reason": "Down"}]}
-        sandbox.load([obj("Widget", "w", "n", "example.com/v1", status=failing)])
+        sandbox.load([obj("Widget", "w", "n", api="example.com/v1", status=failing)])
         snapshot = await until(cluster, lambda found: len(found[resource]) == 1)
         (finding,) = evaluate(snapshot, WIDGETS).findings[-1:]
         assert finding.message == "Widget n/w: Ready is False, Down"

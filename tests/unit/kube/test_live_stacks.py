@@ -28,11 +28,11 @@ HELPERS = {
     stack: [each for each in CLUSTER_WIDE if each.stack == stack and not each.subject_kind]
     for stack in Stack
 }
-"""What is read beside the subjects of a stack."""
+"""What is read besides the subjects of a stack."""
 
 
 def crd(resource: Resource[KubeObject]):
-    return definition(resource.plural, resource.kind, resource.group, resource.versions[0])
+    return definition(resource.plural, resource.kind, resource.group, version=resource.versions[0])
 
 
 def serve(sandbox: Sandbox, *resources: Resource[KubeObject]) -> None:
@@ -42,7 +42,7 @@ def serve(sandbox: Sandbox, *resources: Resource[KubeObject]) -> None:
 
 def labelled(resource: Resource[KubeObject], name: str, **parts: object):
     """An object that the resource's label selector matches."""
-    made = obj(resource.kind, name, "n", resource.api_version(), **parts)
+    made = obj(resource.kind, name, "n", api=resource.api_version(), **parts)
     if resource.label_selector:
         key, _, value = resource.label_selector.partition("=")
         made["metadata"]["labels"] = {key: value or "x"}
@@ -154,7 +154,7 @@ async def test_only_objects_with_the_label_are_read(
     """What others made of the same kind is none of ours, and may be very much."""
     serve(sandbox, *{*subjects_of(resource.stack)[:1], *([resource] if resource.custom else [])})
     parts = PARTS.get(resource.kind, {})
-    others = obj(resource.kind, "others", "n", resource.api_version(), **parts)
+    others = obj(resource.kind, "others", "n", api=resource.api_version(), **parts)
     sandbox.load([obj("Namespace", "n"), labelled(resource, "ours", **parts), others])
     settings = OTTERSCALE_ON if resource.wide else None
     async with living(sandbox, tmp_path, settings) as cluster:

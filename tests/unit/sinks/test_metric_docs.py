@@ -12,9 +12,9 @@ from reporter.metrics.looks.scrape import Failure
 from reporter.model.report import Disposition, Report, SkippedObject
 from reporter.model.subject import Layer
 from reporter.sinks.events.plan import Purpose
-from reporter.sinks.metrics import Metrics
 from reporter.sinks.mirror.plan import MirrorPurpose
-from reporter.sinks.scrape_metrics import OK
+from reporter.sinks.own_metrics import LiveMetrics, Metrics
+from reporter.sinks.own_scrape_metrics import OK
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.statuses.plan import Method
@@ -64,7 +64,6 @@ class Busy:
 
 def metrics(now=lambda: NOW):
     made = Metrics("1", "abc", now)
-    made.attach(Busy())
     made.requested("list", "pods", "200")
     made.event_written(Purpose.FIRE, "written")
     made.status_written(Method.APPLY, "written")
@@ -76,7 +75,9 @@ def metrics(now=lambda: NOW):
 def families(made):
     """Return type and labels of each metric, by the name that the page gives it."""
     found = {}
-    for family in text_string_to_metric_families(generate_latest(made.registry).decode()):
+    for family in text_string_to_metric_families(
+        generate_latest(LiveMetrics(made, Busy())).decode()
+    ):
         if family.name.endswith("_created"):
             continue
         name = family.name + ("_total" if family.type == "counter" else "")
@@ -176,7 +177,7 @@ def test_a_delay_runs_from_the_start_of_the_episode():
     made = metrics()
     for seconds in (62, 1000, -5):
         made.episode_told(NOW - timedelta(seconds=seconds))
-    text = generate_latest(made.registry).decode()
+    text = generate_latest(LiveMetrics(made, Busy())).decode()
     assert "status_reporter_event_delay_seconds_sum 1062.0" in text
     assert 'status_reporter_event_delay_seconds_bucket{le="60.0"} 1.0' in text
     assert 'status_reporter_event_delay_seconds_bucket{le="65.0"} 2.0' in text

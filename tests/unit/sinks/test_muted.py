@@ -14,10 +14,10 @@ from reporter.sinks.junit import report_junit
 from reporter.sinks.muted import where_muted
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.history import History
-from reporter.sinks.page.view import About
+from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_json import MUTES_LISTED, report_json
-from reporter.sinks.text import report_text
+from reporter.sinks.report_text import report_text
 from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, report
 
 SPACE = ObjectRef("v1", "Namespace", "", "chat")
@@ -38,7 +38,7 @@ def shown(*findings):
 
 
 def page(of):
-    return page_html(page_view(of, About(), History.of(of)))
+    return page_html(page_view(of, ReportOrigin(), EpisodeHistory.of(of)))
 
 
 @pytest.mark.parametrize(

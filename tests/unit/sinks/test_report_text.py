@@ -13,9 +13,9 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.history import History
-from reporter.sinks.page.view import About
-from reporter.sinks.text import report_text
+from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.view import ReportOrigin
+from reporter.sinks.report_text import report_text
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
@@ -181,7 +181,7 @@ def test_subjects_without_a_verdict_are_counted_and_named():
         *(f"    inferenceset/team/m{number:02}" for number in range(10)),
         "    and 2 more; the page lists all",
     ]
-    assert page_view(found, About(), History.of(found)).rest == "12 no verdict"
+    assert page_view(found, ReportOrigin(), EpisodeHistory.of(found)).rest == "12 no verdict"
 
 
 def test_long_messages_are_wrapped():

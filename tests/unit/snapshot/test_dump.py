@@ -11,18 +11,18 @@ from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import WORKSPACES
 
 
-def obj(api_version, kind, name, namespace="", **rest):
+def obj(api_version, kind, name, *, namespace="", **rest):
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     metadata |= rest.pop("metadata", {})
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
 
 
 def deployment(name="d", namespace="n", **rest):
-    return obj("apps/v1", "Deployment", name, namespace, **rest)
+    return obj("apps/v1", "Deployment", name, namespace=namespace, **rest)
 
 
 def workspace(name="w", namespace="n", version="v1beta1", **rest):
-    return obj(f"kaito.sh/{version}", "Workspace", name, namespace, **rest)
+    return obj(f"kaito.sh/{version}", "Workspace", name, namespace=namespace, **rest)
 
 
 def crd(name, **rest):
@@ -85,14 +85,19 @@ def test_lists_and_single_documents(load, document):
         ([deployment()], False, "n", True),
         ([deployment()], False, "other", False),
         ([deployment()], True, "other", True),
-        ([obj("v1", "Pod", "p", "n")], False, "n", False),
-        ([obj("v1", "Pod", "p", "n")], True, "n", True),
-        ([obj("apps/v1", "StatefulSet", "s", "other"), deployment()], False, "other", True),
+        ([obj("v1", "Pod", "p", namespace="n")], False, "n", False),
+        ([obj("v1", "Pod", "p", namespace="n")], True, "n", True),
+        (
+            [obj("apps/v1", "StatefulSet", "s", namespace="other"), deployment()],
+            False,
+            "other",
+            True,
+        ),
         ([obj("v1", "Namespace", "other"), deployment()], False, "other", False),
         (
             [
                 {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []},
-                obj("v1", "Pod", "p", "n"),
+                obj("v1", "Pod", "p", namespace="n"),
             ],
             False,
             "n",
@@ -101,14 +106,17 @@ def test_lists_and_single_documents(load, document):
         (
             [
                 {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": None},
-                obj("v1", "Pod", "p", "n"),
+                obj("v1", "Pod", "p", namespace="n"),
             ],
             False,
             "n",
             True,
         ),
         (
-            [{"apiVersion": "v1", "kind": "List", "items": []}, obj("v1", "Pod", "p", "n")],
+            [
+                {"apiVersion": "v1", "kind": "List", "items": []},
+                obj("v1", "Pod", "p", namespace="n"),
+            ],
             False,
             "n",
             False,
@@ -235,10 +243,13 @@ def test_a_status_marks_its_resource_unknown(load, reason, kind, cause, permissi
 
 def test_a_status_of_the_core_group_and_of_success(load):
     """Core resources have no group, and a success says nothing."""
-    pods = load(obj("v1", "Pod", "p", "n"), forbidden("", "pods")).snapshot
+    pods = load(obj("v1", "Pod", "p", namespace="n"), forbidden("", "pods")).snapshot
     assert pods.state(r.PODS).cause == "forbidden"
     fine = {"apiVersion": "v1", "kind": "Status", "status": "Success"}
-    assert load(obj("v1", "Pod", "p", "n"), fine).snapshot.state(r.PODS).served is Served.SERVED
+    assert (
+        load(obj("v1", "Pod", "p", namespace="n"), fine).snapshot.state(r.PODS).served
+        is Served.SERVED
+    )
 
 
 def test_a_status_without_details_is_counted(load):
@@ -263,7 +274,7 @@ def test_an_unknown_version_is_skipped(load):
 
 def event(api_version="v1", **rest):
     labels = {"labels": {"status-reporter.io/reason": "clusterReady"}}
-    return obj(api_version, "Event", "e", "kube-system", metadata=labels, **rest)
+    return obj(api_version, "Event", "e", namespace="kube-system", metadata=labels, **rest)
 
 
 def test_our_events_are_read_in_both_views(load):
@@ -283,9 +294,9 @@ def test_our_events_are_read_in_both_views(load):
 def test_other_events_and_configmaps_are_a_look_but_not_read(load):
     """Only what a live reporter reads is read, so that others' oddities are not counted."""
     dump = load(
-        obj("v1", "Event", "e", "n", involvedObject=5),
-        obj("v1", "ConfigMap", "settings", "n", data=5),
-        obj("v1", "ConfigMap", "istio-canary", "istio-system", data={"mesh": "a: 1"}),
+        obj("v1", "Event", "e", namespace="n", involvedObject=5),
+        obj("v1", "ConfigMap", "settings", namespace="n", data=5),
+        obj("v1", "ConfigMap", "istio-canary", namespace="istio-system", data={"mesh": "a: 1"}),
     )
     assert names(dump, r.EVENTS) == []
     assert names(dump, r.CONFIGMAPS) == ["istio-canary"]
@@ -343,17 +354,21 @@ def test_the_preferred_version_of_one_object_counts(load):
         ),
         (
             obj(
-                "v1", "Event", "e", "n", series={"lastObservedTime": "2026-11-20T13:00:00.5+02:00"}
+                "v1",
+                "Event",
+                "e",
+                namespace="n",
+                series={"lastObservedTime": "2026-11-20T13:00:00.5+02:00"},
             ),
             11,
         ),
-        (obj("v1", "Event", "e", "n", eventTime="2026-11-20T12:00:00.000000Z"), 12),
+        (obj("v1", "Event", "e", namespace="n", eventTime="2026-11-20T12:00:00.000000Z"), 12),
         (
             obj(
                 "v1",
                 "Pod",
                 "p",
-                "n",
+                namespace="n",
                 status={
                     "containerStatuses": [
                         {
@@ -370,7 +385,7 @@ def test_the_preferred_version_of_one_object_counts(load):
                 "apps/v1",
                 "StatefulSet",
                 "s",
-                "n",
+                namespace="n",
                 status={"x": {"startTime": "2026-11-20T08:00:00Z"}},
             ),
             8,
@@ -427,8 +442,16 @@ def test_malformed_documents_are_skipped_with_a_cause(load, document, cause):
         deployment(status=None),
         deployment(spec={"replicas": None}),
         deployment(status={"conditions": None}),
-        obj("v1", "Pod", "p", "n", status={"containerStatuses": None, "conditions": None}),
-        obj("gateway.networking.k8s.io/v1", "Gateway", "g", "n", status={"listeners": None}),
+        obj(
+            "v1", "Pod", "p", namespace="n", status={"containerStatuses": None, "conditions": None}
+        ),
+        obj(
+            "gateway.networking.k8s.io/v1",
+            "Gateway",
+            "g",
+            namespace="n",
+            status={"listeners": None},
+        ),
         {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": 5, "resources": 5},
         {"apiVersion": "v1", "kind": "APIResourceList", "resources": [5, {"name": 5}]},
         crd(5, spec={"versions": 5}, status={"conditions": [5]}),

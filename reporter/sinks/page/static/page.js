@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND;
 const AGAIN = 1 * SECOND;
 const WITHOUT_STREAM = 15 * SECOND;
 // The daemon says each 10 s that it is there.
-const SILENCE = 35 * SECOND;
+const OVERDUE = 35 * SECOND;
 const UNSTREAMED = "Not live, as no stream was given: this page renews itself every 15 s.";
 const LOST = "The connection is lost: what you see may be old. Trying again.";
 
@@ -157,10 +157,10 @@ function leave() {
 }
 
 // A connection may die without a word, and a proxy may hold back what is said.
-function expectNews(within, silence = LOST) {
+function expectNews(within, message = LOST) {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    if (silence) tell(silence);
+    if (message) tell(message);
     outdated = true;
     catchUp();
     listen();
@@ -172,9 +172,9 @@ function listen() {
   // A browser has six connections to a server for all of its tabs: one that nobody sees holds none.
   if (document.hidden) return;
   stream = new EventSource("live");
-  expectNews(SILENCE);
+  expectNews(OVERDUE);
   stream.addEventListener("report", (event) => {
-    expectNews(SILENCE);
+    expectNews(OVERDUE);
     const { version, now, age, lost } = JSON.parse(event.data);
     wanted = version;
     ahead = Date.parse(now) + age * SECOND - Date.now();

@@ -83,7 +83,7 @@ steps = st.tuples(st.sampled_from(["grow", "reset", "lost", "begun"]), st.floats
 
 @given(st.lists(steps, min_size=2, max_size=30))
 def test_an_increase_is_what_was_seen_to_grow(changes):
-    """Neither negative nor inflated, whatever began anew in between."""
+    """Neither negative nor inflated, whatever began again in between."""
     value, created, grown, comparable, told = 0.0, 1.0, 0.0, False, False
     looks = []
     for what, amount in changes:

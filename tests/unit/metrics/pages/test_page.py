@@ -1,4 +1,4 @@
-"""What a page tells: the samples, and what may be different about them (section 6 of the sheet)."""
+"""What a page tells: the samples, and what may be different about them."""
 
 import math
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from reporter.metrics.pages.limits import PageLimits
-from reporter.metrics.pages.page import Counter, Histogram, Page, Reading, UnreadablePage
+from reporter.metrics.pages.page import CounterValue, Histogram, Page, Reading, UnreadablePage
 from reporter.metrics.pages.reading import read_page
 from tests.unit.metrics.pages.reading import DOWNLOAD, PADDING, RUST, VLLM, page
 
@@ -14,7 +14,7 @@ REPORTED = frozenset({"stop", "length", "abort", "error", "repetition"})
 
 
 def test_vllm_sample():
-    """Two engines, one saturated, as the sheet describes them."""
+    """Two engines, one saturated, told apart."""
     told = read_page(VLLM)
     assert (told.vllm, told.router, list(told.engines)) == (True, False, ["0", "1"])
     busy, normal = told.engines["0"], told.engines["1"]
@@ -22,16 +22,16 @@ def test_vllm_sample():
     assert busy.waiting_by_reason == {"capacity": 13, "deferred": 1}
     assert busy.sleep_state == {"awake": 1, "weights_offloaded": 0, "discard_all": 0}
     assert busy.healthy == 1
-    assert busy.preemptions == Counter(110, 1786499942.31861)
-    assert busy.iterations == Counter(61331, 1786499942.31945)
-    assert busy.failed_transfers == Counter(2, 1786499942.31783)
+    assert busy.preemptions == CounterValue(110, 1786499942.31861)
+    assert busy.iterations == CounterValue(61331, 1786499942.31945)
+    assert busy.failed_transfers == CounterValue(2, 1786499942.31783)
     assert busy.finished_requests.keys() == REPORTED
-    assert busy.finished_requests["error"] == Counter(7, 1786499942.31912)
+    assert busy.finished_requests["error"] == CounterValue(7, 1786499942.31912)
     assert (normal.running, normal.waiting, normal.kv_cache_usage) == (9, 0, 0.20610247553252733)
-    assert normal.finished_requests["error"] == Counter(5, 1786499942.31927)
+    assert normal.finished_requests["error"] == CounterValue(5, 1786499942.31927)
     assert told.process_start == 1.78649980642e9
     assert told.rate_limited is told.download_speed is told.download_remaining is None
-    assert told.admission_rejections["max_num_queued_reqs"] == Counter(6, 1786499942.32047)
+    assert told.admission_rejections["max_num_queued_reqs"] == CounterValue(6, 1786499942.32047)
     assert told.http_requests.keys() == {
         ("/v1/chat/completions", "2xx"),
         ("/v1/chat/completions", "4xx"),
@@ -39,7 +39,7 @@ def test_vllm_sample():
         ("/v1/completions", "2xx"),
         ("/v1/responses/{response_id}", "4xx"),
     }
-    assert told.http_requests["/v1/chat/completions", "5xx"] == Counter(9, 1786499958.90021)
+    assert told.http_requests["/v1/chat/completions", "5xx"] == CounterValue(9, 1786499958.90021)
     assert told.reading == Reading(lines=1502, kept=235)
 
 
@@ -59,8 +59,8 @@ def test_rust_sample():
     told, python = read_page(RUST), read_page(VLLM)
     assert list(told.engines) == ["1"]
     rust, same = told.engines["1"], python.engines["1"]
-    assert rust.generation_tokens == Counter(same.generation_tokens.value)
-    assert rust.iterations == Counter(same.iterations.value)
+    assert rust.generation_tokens == CounterValue(same.generation_tokens.value)
+    assert rust.iterations == CounterValue(same.iterations.value)
     assert rust.e2e_request_latency.counts == same.e2e_request_latency.counts
     assert rust.e2e_request_latency.bounds == same.e2e_request_latency.bounds
     assert rust.finished_requests.keys() == REPORTED - {"abort"}
@@ -75,7 +75,7 @@ def test_download_sample():
     told = read_page(DOWNLOAD)
     assert (told.vllm, told.engines) == (False, {})
     assert (told.download_speed, told.download_remaining) == (1.84530944e07, 871.6120438)
-    assert told.rate_limited == Counter(0, 1.7870004128841e9)
+    assert told.rate_limited == CounterValue(0, 1.7870004128841e9)
     assert told.process_start == 1.78700039807e9
 
 
@@ -225,20 +225,20 @@ def test_gauge(samples, gauge):
 @pytest.mark.parametrize(
     ("samples", "counter"),
     [
-        (["_total{} 3"], Counter(3)),
-        (["_total{} 0"], Counter(0)),
+        (["_total{} 3"], CounterValue(3)),
+        (["_total{} 0"], CounterValue(0)),
         (["_total{} -1"], None),
         (["_total{} NaN"], None),
         (["_total{} Inf"], None),
-        (["_total{} 3", "_total{} 5"], Counter(3)),
-        (['_total{pid="7"} 3', '_total{pid="8"} 5'], Counter(8)),
-        (['_total{model_name="a"} 3', '_total{model_name="b"} 5'], Counter(8)),
+        (["_total{} 3", "_total{} 5"], CounterValue(3)),
+        (['_total{pid="7"} 3', '_total{pid="8"} 5'], CounterValue(8)),
+        (['_total{model_name="a"} 3', '_total{model_name="b"} 5'], CounterValue(8)),
         (['_total{pid="7"} 3', '_total{pid="8"} NaN'], None),
-        (["_total{} 3", "_created{} 17"], Counter(3, 17)),
-        (["_created{} 17", "_total{} 3"], Counter(3, 17)),
-        (["_total{} 3", "_created{} NaN"], Counter(3)),
-        (["{} 3", "_created{} 17"], Counter(3, 17)),
-        (["{} 9", "_total{} 3"], Counter(3)),
+        (["_total{} 3", "_created{} 17"], CounterValue(3, 17)),
+        (["_created{} 17", "_total{} 3"], CounterValue(3, 17)),
+        (["_total{} 3", "_created{} NaN"], CounterValue(3)),
+        (["{} 3", "_created{} 17"], CounterValue(3, 17)),
+        (["{} 9", "_total{} 3"], CounterValue(3)),
         (["_created{} 17"], None),
     ],
 )
@@ -254,7 +254,7 @@ def test_created_of_another_name():
         "vllm:gpu_prefix_cache_queries_total 9",
         "vllm:gpu_prefix_cache_queries_created 17",
     )
-    assert told.engines["0"].prefix_cache_queries == Counter(3)
+    assert told.engines["0"].prefix_cache_queries == CounterValue(3)
 
 
 def test_parts_of_a_count():
@@ -266,8 +266,8 @@ def test_parts_of_a_count():
         'http_requests_total{handler="/score",method="POST",status="4xx"} 2',
         'http_requests_total{handler="/scores",method="POST",status="4xx"} 9',
     )
-    assert told.engines["0"].finished_requests == {"stop": Counter(7)}
-    assert told.http_requests == {("/score", "4xx"): Counter(3)}
+    assert told.engines["0"].finished_requests == {"stop": CounterValue(7)}
+    assert told.http_requests == {("/score", "4xx"): CounterValue(3)}
     assert told.reading.duplicates == 0
 
 
@@ -277,7 +277,7 @@ def test_unknown_part():
         'vllm:request_success_total{finished_reason="stop"} 3',
         'vllm:request_success_total{finished_reason="error"} NaN',
     )
-    assert told.engines["0"].finished_requests == {"stop": Counter(3), "error": None}
+    assert told.engines["0"].finished_requests == {"stop": CounterValue(3), "error": None}
 
 
 def latency(*samples: str):

@@ -1,7 +1,7 @@
 """When the daemon seeks its targets, and when it spares itself the work."""
 
 from reporter.catalogue.resources import PODS
-from reporter.daemon.scraping import Finder
+from reporter.daemon.pod_scraping import Finder
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.metrics.scraping.test_targets import model_pod

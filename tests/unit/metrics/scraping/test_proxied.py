@@ -199,7 +199,6 @@ async def test_requests_are_counted(client_for):
     async def handler(request: web.Request) -> web.Response:
         return web.Response(body=PAGE, content_type="text/plain")
 
-    async with client_for(handler) as client:
-        client.observe(lambda *request: counted.append(request))
+    async with client_for(handler, lambda *request: counted.append(request)) as client:
         await fetched(client)
     assert counted == [("get", "pods/proxy", "200")]

@@ -16,7 +16,7 @@ class Pod:
 PODS = [Pod(f"6f1c-{number}") for number in range(1000)]
 
 
-def turns(schedule, until, step=0.1, start=0.0):
+def turns(schedule, until, step=0.1, *, start=0.0):
     """Walk the clock, and return when each pod had its turns."""
     found = {}
     for tick in range(round((until - start) / step) + 1):

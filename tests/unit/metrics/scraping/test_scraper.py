@@ -41,6 +41,7 @@ class World:
         self.pauses = 0
         self.stopped = 0.0
         self.broken_tell = False
+        self.targets_due = asyncio.Event()
 
     async def scrape(self, target):
         name = target.name
@@ -100,6 +101,7 @@ async def scraping(world: World, concurrency: int = 32):
         world.tell,
         period=PERIOD,
         concurrency=concurrency,
+        targets_due=world.targets_due,
         observer=world,
         pauses=lambda: world.pauses,
         now=world.now,
@@ -213,10 +215,10 @@ async def test_targets_come_and_go():
     """A new one is scraped within a period; one that is gone is not, not even to the end."""
     world = World("stays", "goes")
     world.hang(["goes"])
-    async with scraping(world) as scraper:
+    async with scraping(world):
         await world.first["goes"].wait()
         world.targets = [target("stays"), target("comes")]
-        scraper.targets_changed()
+        world.targets_due.set()
         await asyncio.sleep(1.1)
         assert world.under_way["goes"] == 0
         assert world.number == 2
@@ -232,11 +234,11 @@ async def test_another_uid_is_another_pod():
     """The scrape of the one before ends, untold; its name does not keep it alive."""
     world = World("pod-0")
     world.hang(["pod-0"])
-    async with scraping(world) as scraper:
+    async with scraping(world):
         await world.first["pod-0"].wait()
         world.targets = [target("pod-0", uid="another")]
         world.delay["pod-0"] = 0.05
-        scraper.targets_changed()
+        world.targets_due.set()
         await asyncio.sleep(PERIOD + 1.2)
     assert [failure for _, _, failure in world.told] == [None]
 
@@ -246,10 +248,10 @@ async def test_the_target_is_as_fresh_as_the_snapshot():
     world = World("pod-0")
     seen = []
     world.tell = lambda target, scrape: seen.append(target.ready)
-    async with scraping(world) as scraper:
+    async with scraping(world):
         await asyncio.sleep(PERIOD + 0.2)
         world.targets = [replace(world.targets[0], ready=True)]
-        scraper.targets_changed()
+        world.targets_due.set()
         await asyncio.sleep(PERIOD)
     assert seen == [False, True]
 
@@ -264,9 +266,9 @@ async def test_changes_are_followed_once_a_second():
         return world.targets
 
     world.find = find
-    async with scraping(world) as scraper:
+    async with scraping(world):
         for _ in range(100):
-            scraper.targets_changed()
+            world.targets_due.set()
             await asyncio.sleep(0.1)
     assert 9 <= len(asked) <= 11
 
@@ -277,14 +279,14 @@ async def test_targets_that_cannot_be_found_stay():
     async with scraping(world) as scraper:
         await asyncio.sleep(PERIOD + 0.2)
         world.targets = None
-        scraper.targets_changed()
+        world.targets_due.set()
         await asyncio.sleep(PERIOD)
 
         async def unknown():
             return None
 
         scraper._find = unknown
-        scraper.targets_changed()
+        world.targets_due.set()
         await asyncio.sleep(PERIOD)
     assert len(world.began["pod-0"]) == 3
     assert world.number == 1

@@ -14,7 +14,7 @@ from reporter.metrics.scraping.answer import FetchLimits
 from reporter.metrics.scraping.attempt import Attempts
 from reporter.metrics.scraping.direct import DirectFetch, Endpoint
 from reporter.metrics.scraping.scraper import Scraper
-from reporter.sinks.scrape_metrics import ScrapeMetrics
+from reporter.sinks.own_scrape_metrics import ScrapeMetrics
 from tests.unit.metrics.scraping.servers import target
 
 DEADLINE_SECONDS = 60.0
@@ -133,6 +133,7 @@ async def test_none_delays_another():
             note,
             period=2.0,
             concurrency=8,
+            targets_due=asyncio.Event(),
             observer=ScrapeMetrics(registry),
         )
         running = asyncio.create_task(scraper.run())

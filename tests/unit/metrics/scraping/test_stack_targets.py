@@ -1,4 +1,4 @@
-"""Which pods of the stacks beside KAITO are scraped, and where."""
+"""Which pods of the stacks other than KAITO are scraped, and where."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.unit.probes.building import DELETING, SINCE, SINCE_AT, pod, snapshot_
 
 
 def stack_pod(row, *patches, port_name="metrics"):
-    """A running pod of a stack beside KAITO, with a sidecar before the container that serves."""
+    """A running pod of a stack other than KAITO, with a sidecar before the container that serves."""
     ports = [{"name": "grpc", "containerPort": 9000}, {"name": port_name, "containerPort": 8123}]
     container = {
         "name": row.container,

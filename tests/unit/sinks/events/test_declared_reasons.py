@@ -69,7 +69,9 @@ def on_record(state: str) -> Snapshot:
 
 def test_a_declared_reason_is_told_like_a_built_in_one():
     """The layer, the subject and the object are on its Event."""
-    (write,) = plan_events(report(DECLARING.catalogue, finding()), (), DECLARING, "a").writes
+    (write,) = plan_events(
+        report(DECLARING.catalogue, finding()), (), DECLARING, instance="a"
+    ).writes
     assert (write.purpose, write.body["reason"]) == (Purpose.FIRE, STORE["reason"])
     labels = write.body["metadata"]["labels"]
     assert labels["status-reporter.io/layer"] == "cluster"
@@ -81,7 +83,7 @@ def test_the_event_of_a_reason_that_is_in_no_catalogue_is_closed(state):
     """It is still ours; whoever reads it is told that nobody looks any more."""
     records = records_of(on_record(state))
     assert [each.key.reason for each in records] == [STORE["reason"]]
-    (write,) = plan_events(report(BUILT_IN), records, PLAIN, "a").writes
+    (write,) = plan_events(report(BUILT_IN), records, PLAIN, instance="a").writes
     assert (write.purpose, write.resource_version) == (Purpose.CLOSE, "7")
     assert write.body["metadata"]["labels"]["status-reporter.io/state"] == "over"
 
@@ -89,7 +91,7 @@ def test_the_event_of_a_reason_that_is_in_no_catalogue_is_closed(state):
 def test_an_event_that_is_over_stays_as_it_is():
     """Once closed, it is left to expire."""
     records = records_of(on_record("over"))
-    assert plan_events(report(BUILT_IN), records, PLAIN, "a").writes == ()
+    assert plan_events(report(BUILT_IN), records, PLAIN, instance="a").writes == ()
 
 
 @pytest.mark.parametrize(("settings", "goes_on"), [(DECLARING, True), (PLAIN, False)])

@@ -117,13 +117,15 @@ CLEARING = finding(Disposition.CLEARING)
 )
 def test_writes_follow_the_report(now, records, purposes):
     """Each disposition brings exactly the write it needs."""
-    plan = plan_events(report(*now), records, SETTINGS, "pod")
+    plan = plan_events(report(*now), records, SETTINGS, instance="pod")
     assert [write.purpose for write in plan.writes] == purposes
 
 
 def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
     """One request: count, lastTimestamp, and the precondition."""
-    (write,) = plan_events(report(finding()), [written(61, count=4)], SETTINGS, "pod").writes
+    (write,) = plan_events(
+        report(finding()), [written(61, count=4)], SETTINGS, instance="pod"
+    ).writes
     assert write.resource_version == "7"
     assert write.body["count"] == 5
     assert write.body["lastTimestamp"] == "2026-11-20T12:00:00Z"
@@ -135,7 +137,7 @@ def test_the_object_at_fault_is_replaced_as_a_whole():
     node = ObjectRef("v1", "Node", "", "gpu-1")
     before = finding_event(finding(related=pod), NOW - timedelta(seconds=20), "pod")
     now = finding(related=node, message="the node is gone")
-    (write,) = plan_events(report(now), [stored(before)], SETTINGS, "pod").writes
+    (write,) = plan_events(report(now), [stored(before)], SETTINGS, instance="pod").writes
     assert merge_patch(before, write.body)["related"] == {
         "apiVersion": "v1", "kind": "Node", "name": "gpu-1"
     }  # fmt: skip
@@ -145,39 +147,46 @@ def test_after_a_clock_was_set_back_one_write_is_enough():
     """The time of the last write counts then, not that of the creation, which never changes."""
     body = finding_event(finding(), NOW + timedelta(hours=1), "pod")
     again = stored({**body, "lastTimestamp": rfc3339(NOW - timedelta(seconds=20))})
-    assert plan_events(report(finding()), [again], SETTINGS, "pod").writes == ()
+    assert plan_events(report(finding()), [again], SETTINGS, instance="pod").writes == ()
 
 
 def test_closing_changes_the_label_only():
     """Consumers of last seen do not take the end for a repetition."""
-    (write,) = plan_events(report(), [written(5)], SETTINGS, "pod").writes
+    (write,) = plan_events(report(), [written(5)], SETTINGS, instance="pod").writes
     assert write.body == {"metadata": {"labels": {"status-reporter.io/state": "over"}}}
 
 
 def test_what_is_over_goes_before_what_is_ready_before_what_fires():
     """The order in which an operator has to read it."""
     other = finding(subject=Subject(INFERENCESET_KIND, "chat", "other"))
-    plan = plan_events(report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, "pod")
+    plan = plan_events(
+        report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, instance="pod"
+    )
     assert [write.purpose for write in plan.writes] == [Purpose.CLOSE, Purpose.READY, Purpose.FIRE]
 
 
 def test_ready_is_written_once():
     """Neither again when it is on record, nor when it is not due."""
     on_record = stored(ready_event(ready(due=True), NOW, "pod"), state="over")
-    assert plan_events(report(ready=(ready(due=True),)), [on_record], SETTINGS, "pod").writes == ()
-    assert plan_events(report(ready=(ready(due=False),)), [], SETTINGS, "pod").writes == ()
+    assert (
+        plan_events(report(ready=(ready(due=True),)), [on_record], SETTINGS, instance="pod").writes
+        == ()
+    )
+    assert plan_events(report(ready=(ready(due=False),)), [], SETTINGS, instance="pod").writes == ()
 
 
 def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
     """The report still shows them."""
     settings = FullEvaluationSettings(disable_reasons=(MODEL_EPP, MODEL_READY))
-    plan = plan_events(report(finding(), ready=(ready(due=True),)), [written(5)], settings, "pod")
+    plan = plan_events(
+        report(finding(), ready=(ready(due=True),)), [written(5)], settings, instance="pod"
+    )
     assert [write.purpose for write in plan.writes] == [Purpose.CLOSE]
 
 
 def test_a_deferred_change_is_due_when_its_interval_ends():
     """No resync has to pass for it."""
-    plan = plan_events(report(finding(message="x")), [written(4)], SETTINGS, "pod")
+    plan = plan_events(report(finding(message="x")), [written(4)], SETTINGS, instance="pod")
     assert plan.next_in == timedelta(seconds=6)
 
 
@@ -197,7 +206,7 @@ def test_the_event_that_waits_longest_is_refreshed_first():
         stored(finding_event(each, NOW - timedelta(seconds=age), "pod"))
         for each, age in zip(many, ages, strict=True)
     ]
-    plan = plan_events(report(*many), records, SETTINGS, "pod")
+    plan = plan_events(report(*many), records, SETTINGS, instance="pod")
     names = [record.event.name for record in records]
     assert [names.index(write.name) for write in plan.writes] == [1, 3, 2, 4, 0]
 
@@ -220,6 +229,8 @@ def test_our_own_writes_count_before_the_watch_brings_them(seen, before, expecte
 
 def test_only_a_new_event_tells_the_start_of_its_episode():
     """What fires again in the same episode had been told when it began."""
-    (new,) = plan_events(report(finding()), [], SETTINGS, "pod").writes
-    (again,) = plan_events(report(finding()), [written(5, state="over")], SETTINGS, "pod").writes
+    (new,) = plan_events(report(finding()), [], SETTINGS, instance="pod").writes
+    (again,) = plan_events(
+        report(finding()), [written(5, state="over")], SETTINGS, instance="pod"
+    ).writes
     assert (new.since, again.since) == (finding().since, None)

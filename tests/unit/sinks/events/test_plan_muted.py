@@ -23,7 +23,7 @@ def on_record(state, *, marked):
 
 def patched(record, *findings):
     """State and note that are written; nothing where nothing is."""
-    writes = plan_events(report(*findings), [record], SETTINGS, "pod").writes
+    writes = plan_events(report(*findings), [record], SETTINGS, instance="pod").writes
     metadata = [each.body["metadata"] for each in writes]
     return [
         (each["labels"][STATE_LABEL], each.get("annotations", {}).get(MUTED_ANNOTATION, "as it is"))
@@ -54,7 +54,7 @@ def test_event_on_record(state, marked, disposition, writes):
 
 
 def test_a_muted_finding_has_no_event():
-    assert plan_events(report(finding(MUTED)), [], SETTINGS, "pod").writes == ()
+    assert plan_events(report(finding(MUTED)), [], SETTINGS, instance="pod").writes == ()
 
 
 def test_the_note_is_believed_of_an_event_that_is_over_only():

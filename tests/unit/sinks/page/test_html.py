@@ -14,11 +14,11 @@ from reporter.sinks.page.assets import POLICY, TYPES, asset
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import LISTED, page_html
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.history import History
+from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.marks import ALL
 from reporter.sinks.page.markup import Markup, breakable, element
 from reporter.sinks.page.symbols import SYMBOLS
-from reporter.sinks.page.view import About, Lost
+from reporter.sinks.page.view import Lost, ReportOrigin
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, large, model, report
 
 VOID = {"link", "meta", "input", "wbr", "br"}
@@ -58,8 +58,8 @@ class Tree(HTMLParser):
 
 def page(*findings, live=True, query="", **changes):
     found = report(*findings, **changes)
-    about = About(version="1.2.3", leading=True, live=live)
-    shown = filtered(page_view(found, about, History.of(found)), query)
+    about = ReportOrigin(version="1.2.3", leading=True, live=live)
+    shown = filtered(page_view(found, about, EpisodeHistory.of(found)), query)
     return page_html(shown, version="v-1")
 
 
@@ -136,7 +136,9 @@ def test_nothing_is_loaded_from_elsewhere(live):
 def test_a_replica_says_only_of_itself_who_writes(leading):
     """Who does not lead cannot know whether another one does: the API server may be away."""
     found = report()
-    text = Tree(page_html(page_view(found, About(leading=leading), History.of(found)))).text
+    text = Tree(
+        page_html(page_view(found, ReportOrigin(leading=leading), EpisodeHistory.of(found)))
+    ).text
     assert ("This replica leads and writes Events." in text) is (leading is True)
     assert ("This replica does not lead: it writes no Events." in text) is (leading is False)
 
@@ -160,7 +162,7 @@ def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere():
 def test_ids_are_unique_and_every_link_within_the_page_leads_somewhere():
     """One click from a subject to its finding, and from that to its reason."""
     found = large(200, 150)
-    tree = Tree(page_html(page_view(found, About(), History.of(found))))
+    tree = Tree(page_html(page_view(found, ReportOrigin(), EpisodeHistory.of(found))))
     ids = tree.ids()
     assert len(ids) == len(set(ids))
     targets = {
@@ -184,7 +186,7 @@ def test_every_state_has_a_shape():
 def test_a_thousand_subjects_stay_small(faulty):
     """The page of a large cluster is no burden, whatever is wrong with it."""
     found = large(1000, faulty)
-    html = page_html(page_view(found, About(), History.of(found)))
+    html = page_html(page_view(found, ReportOrigin(), EpisodeHistory.of(found)))
     assert len(html.encode()) < (MOST_BYTES if faulty == 1000 else MOST_BYTES / 10)
     text = Tree(html).text
     assert all(f"model-{number:04}" in text for number in range(997))
@@ -235,8 +237,8 @@ def test_long_lists_end_with_how_many_more_there_are(part, entry, more, rest):
 def test_a_lost_connection_is_said_first_with_how_old_the_rest_is(fires):
     """Not the time of the report, which goes on while nothing new is read."""
     found = report(*([finding(KAITO)] if fires else []))
-    about = About(live=True, lost=Lost(NOW - timedelta(seconds=35)))
-    text = Tree(page_html(page_view(found, about, History.of(found)))).text
+    about = ReportOrigin(live=True, lost=Lost(NOW - timedelta(seconds=35)))
+    text = Tree(page_html(page_view(found, about, EpisodeHistory.of(found)))).text
     said = (
         "out of reach: what has changed since 2026-11-20T11:59:25Z (35s ago) may be missing here."
     )
@@ -252,8 +254,8 @@ def test_a_lost_connection_is_said_first_with_how_old_the_rest_is(fires):
 def test_where_some_kinds_are_lost_they_are_named(resources, named):
     """A webhook that is down is no API server that is away."""
     found = report()
-    about = About(live=True, lost=Lost(NOW - timedelta(seconds=35), resources))
-    text = Tree(page_html(page_view(found, about, History.of(found)))).text
+    about = ReportOrigin(live=True, lost=Lost(NOW - timedelta(seconds=35), resources))
+    text = Tree(page_html(page_view(found, about, EpisodeHistory.of(found)))).text
     assert f"The connection is lost for {named} what has changed of them since" in text
     assert "As of 2026-11-20T12:00:00Z." in text
 

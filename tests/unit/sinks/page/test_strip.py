@@ -11,9 +11,9 @@ from reporter.resolution.records import records_of
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.page import history as history_module
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.history import History
+from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.strip import ROWS
-from reporter.sinks.page.view import About
+from reporter.sinks.page.view import ReportOrigin
 from tests.unit.resolution.building import snapshot
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, model, ready
 
@@ -27,14 +27,14 @@ def at(seconds):
 
 
 def after(*reports):
-    history = History()
+    history = EpisodeHistory()
     for each in reports:
         history = history.after(each)
     return history
 
 
 def strip(*reports):
-    return page_view(reports[-1], About(), after(*reports)).strip
+    return page_view(reports[-1], ReportOrigin(), after(*reports)).strip
 
 
 def kaito(disposition=FIRING, since=0):
@@ -118,7 +118,7 @@ def test_bars_lie_within_the_hour():
 def test_it_says_since_when_it_counts():
     """What had ended before the first report cannot be known; one look knows of no end at all."""
     assert strip(later(60), later(90)).counts_from == at(60)
-    assert History.of(later(60, kaito())).counts_from is None
+    assert EpisodeHistory.of(later(60, kaito())).counts_from is None
 
 
 def test_what_goes_on_comes_before_what_is_over():
@@ -144,7 +144,7 @@ def test_the_history_is_bounded(monkeypatch):
     history = after(later(0, *many), later(10, *many[50:]), later(20))
     assert len(history.over) == 40
     assert {each.key.subject.name for each in history.over} == {f"m{n:03}" for n in range(60, 100)}
-    shown = page_view(later(20), About(), history).strip
+    shown = page_view(later(20), ReportOrigin(), history).strip
     assert (len(shown.rows), shown.more) == (ROWS, 40 - ROWS)
 
 
@@ -161,7 +161,7 @@ def restarted(events, *reports):
     found = records_of(snapshot(events=events))
     now = reports[-1]
     history = after(*reports).with_records(found, now.catalogue, now.now)
-    return page_view(now, About(), history).strip
+    return page_view(now, ReportOrigin(), history).strip
 
 
 @pytest.mark.parametrize(

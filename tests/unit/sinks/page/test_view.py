@@ -16,8 +16,8 @@ from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.sinks.page import tree
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.history import History
-from reporter.sinks.page.view import About, Lost
+from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.view import Lost, ReportOrigin
 from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from tests.unit.sinks.page.reports import (
     EPP,
@@ -40,7 +40,7 @@ STALLED, SLOW = "inferencesetWeightDownloadStalled", "inferencesetWeightDownload
 
 def view(*findings, **changes):
     found = report(*findings, **changes)
-    return page_view(found, About(), History.of(found))
+    return page_view(found, ReportOrigin(), EpisodeHistory.of(found))
 
 
 def outline(findings):
@@ -256,7 +256,9 @@ def test_the_verdict_is_one_sentence(changes, verdict, mark, rest):
 def test_what_was_read_before_the_connection_was_lost_is_not_said_to_be_well():
     """The report says nothing of it yet: for 120 s it stands as it was."""
     found = report(ready_ones=[CLUSTER])
-    shown = page_view(found, About(lost=Lost(NOW - timedelta(seconds=35))), History.of(found))
+    shown = page_view(
+        found, ReportOrigin(lost=Lost(NOW - timedelta(seconds=35))), EpisodeHistory.of(found)
+    )
     assert shown.verdict == "Nothing fires, but not everything is known"
     assert shown.mark.name == "unknown"
 

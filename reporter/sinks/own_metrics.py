@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from reporter.model.report import Disposition, Report
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.mirror.plan import MirrorPurpose
-from reporter.sinks.scrape_metrics import ScrapeMetrics
+from reporter.sinks.own_scrape_metrics import ScrapeMetrics
 
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _DELAY_BUCKETS: Final = (1, 2.5, 5, 15, 30, 60, 65, 75, 90, 120, 180, 300, 600, 900, 1800, 3600)
@@ -80,7 +80,7 @@ class Live(Protocol):
 
 
 class Metrics:
-    """All metrics of the daemon, in a registry of their own."""
+    """What the daemon counts, in a registry of its own."""
 
     def __init__(
         self,
@@ -142,10 +142,6 @@ class Metrics:
         )
         self.scrapes = ScrapeMetrics(self.registry)
 
-    def attach(self, live: Live) -> None:
-        """Serve what is read at collection time from a running daemon."""
-        self.registry.register(_LiveCollector(live))
-
     def status_written(self, method: str, outcome: str) -> None:
         """Count a write of the status of a ModelServing."""
         self._statuses.labels(method, outcome).inc()
@@ -176,14 +172,16 @@ class Metrics:
         self._delay.observe(max((self._now() - since).total_seconds(), 0.0))
 
 
-class _LiveCollector(Collector):
-    def __init__(self, live: Live) -> None:
+class LiveMetrics(Collector):
+    """All metrics of a running daemon: what was counted, and what is asked when they are collected."""
+
+    def __init__(self, counted: Metrics, live: Live) -> None:
+        self._counted = counted
         self._live = live
 
-    def describe(self) -> Iterable[Metric]:
-        return ()
-
     def collect(self) -> Iterator[Metric]:
+        """Yield each metric."""
+        yield from self._counted.registry.collect()
         live = self._live
         yield _gauge("leader", "1 while this replica holds the lease.", float(live.leading()))
         yield _gauge("events_waiting", "Events that wait to be written.", live.events_waiting())

@@ -30,8 +30,9 @@ async def run_scraper(
     client: KubeClient,
     cluster: LiveCluster,
     settings: DaemonSettings,
-    tell: Tell,
     *,
+    tell: Tell,
+    targets_due: asyncio.Event,
     observer: Observer,
     pauses: Callable[[], int],
 ) -> None:
@@ -42,6 +43,7 @@ async def run_scraper(
         cluster: where the pods are from.
         settings: whether, how, how often and within what limits.
         tell: is given what came of each scrape.
+        targets_due: set when the pods to scrape may be other ones.
         observer: is told of everything, for metrics.
         pauses: how often the process has paused.
 
@@ -57,10 +59,10 @@ async def run_scraper(
                 tell,
                 period=settings.scrape_period,
                 concurrency=_concurrency(settings),
+                targets_due=targets_due,
                 observer=observer,
                 pauses=pauses,
             )
-            cluster.on_change(scraper.targets_changed)
             await scraper.run()
 
 
@@ -82,7 +84,7 @@ def _concurrency(settings: DaemonSettings) -> int:
 
 
 class Finder:
-    """Seeks targets among the pods of a cluster, if these have changed."""
+    """Finds targets among the pods of a cluster, if these have changed."""
 
     def __init__(self, cluster: LiveCluster, settings: EvaluationSettings) -> None:
         self._cluster = cluster
@@ -90,7 +92,7 @@ class Finder:
         self._sought: object = _NOT_SOUGHT
 
     async def find(self) -> tuple[Target, ...] | None:
-        """Return the targets; None where they are those of the last time, or unknown."""
+        """Return the targets; None if they are the same as the last time, or unknown."""
         snapshot = self._cluster.snapshot()
         pods = snapshot.tables.get(PODS)
         if pods is self._sought:

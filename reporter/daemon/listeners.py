@@ -1,0 +1,59 @@
+"""What the daemon serves, and where."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import structlog
+
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.page_routes import with_page
+from reporter.daemon.server import (
+    Handler,
+    ListenAddress,
+    Pages,
+    Probes,
+    Servers,
+    health_routes,
+    metrics_routes,
+    report_routes,
+)
+from reporter.daemon.state import DaemonState
+from reporter.settings import DaemonSettings
+from reporter.sinks.own_metrics import LiveMetrics, Metrics
+
+
+@asynccontextmanager
+async def listening(
+    settings: DaemonSettings, metrics: Metrics, state: DaemonState, *, page: LivePage
+) -> AsyncIterator[None]:
+    """Serve metrics, health, the report and the page while entered.
+
+    Raises:
+        UsageError: an address cannot be used.
+
+    """
+    report_address = ListenAddress.parse("report-bind-address", settings.report_bind_address)
+    metrics_address = ListenAddress.parse("metrics-bind-address", settings.metrics_bind_address)
+    health_address = ListenAddress.parse(
+        "health-probe-bind-address", settings.health_probe_bind_address
+    )
+    pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
+    probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
+    async with Servers(before_close=page.close) as servers:
+        await _listen(servers, metrics_address, metrics_routes(LiveMetrics(metrics, state)))
+        await _listen(servers, health_address, health_routes(probes))
+        routes = with_page(report_routes(pages, report_address), page, report_address)
+        await _listen(servers, report_address, routes)
+        yield
+
+
+async def _listen(
+    servers: Servers, address: ListenAddress | None, routes: Mapping[str, Handler]
+) -> None:
+    port = await servers.listen(address, routes)
+    if address is not None and port is not None:
+        # The port is the system's choice where the setting says 0.
+        structlog.get_logger("daemon").info(
+            "listening", setting=address.setting, address=str(replace(address, port=port))
+        )

@@ -1,0 +1,35 @@
+"""Where the result of a pass goes."""
+
+from dataclasses import dataclass, field
+
+from reporter.daemon.gate import WriteGate
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.logs import ChangeLog
+from reporter.daemon.one_pass import Pass
+from reporter.daemon.state import DaemonState
+from reporter.daemon.writers import Writers
+from reporter.sinks.own_metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    """Hands the result of each pass to everything that shows it, and to the writers."""
+
+    state: DaemonState
+    page: LivePage
+    metrics: Metrics
+    gate: WriteGate
+    writers: Writers
+    changes: ChangeLog = field(default_factory=ChangeLog)
+
+    def publish(self, done: Pass) -> None:
+        """Show a pass, and have written what it planned."""
+        self.state.passed(done)
+        self.page.passed(done.report, done.records)
+        self.metrics.passed(done.seconds, done.report.now.timestamp())
+        self.changes.note(done.report)
+        if self.gate.outdated:
+            # A plan replaces only what it speaks of; nothing else from before a pause may stay.
+            self.writers.drop()
+        self.gate.planned()
+        self.writers.offer(done)

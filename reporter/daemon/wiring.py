@@ -1,0 +1,161 @@
+"""The parts of the daemon, and what is wired to what.
+
+Each part is given to its constructor what it needs, so it is made of parts that exist already.
+Where two parts need each other, a value stands between them: `due` asks for a pass, `targets_due`
+for a search for pods to scrape, and from the count of pauses the writers learn that their plan is
+old.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from reporter.daemon import logs
+from reporter.daemon.connection import Connection
+from reporter.daemon.gate import WriteGate
+from reporter.daemon.heartbeat import Heartbeat
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.passes import Passes, nothing_scraped
+from reporter.daemon.pod_scraping import run_scraper
+from reporter.daemon.publishing import Publisher
+from reporter.daemon.sample_store import SampleStore
+from reporter.daemon.state import DaemonState
+from reporter.daemon.writers import Writers
+from reporter.kube.client import KubeClient
+from reporter.kube.lease import Elector, LeaseTimes
+from reporter.kube.live import LiveCluster
+from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.target import Target
+from reporter.setting_types import ScrapeVia
+from reporter.settings import DaemonSettings
+
+Work = Callable[[], Coroutine[object, object, None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """What reads the cluster, and what is woken by it.
+
+    Attributes:
+        due: set by whoever asks for a pass.
+        targets_due: set when the pods to scrape may be other ones.
+        cluster: the watches.
+        heartbeat: notices pauses of the process.
+
+    """
+
+    due: asyncio.Event
+    targets_due: asyncio.Event
+    cluster: LiveCluster
+    heartbeat: Heartbeat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """All that runs, and what the listeners ask.
+
+    Attributes:
+        watching: reads the cluster.
+        elector: takes part in the election; None where this replica always leads.
+        writers: write to the API server.
+        scrape: scrapes pods until cancelled.
+        passes: evaluate the cluster.
+        state: what the listeners tell.
+        page: the page for browsers.
+
+    """
+
+    watching: Watching
+    elector: Elector | None
+    writers: Writers
+    scrape: Work
+    passes: Passes
+    state: DaemonState
+    page: LivePage
+
+
+def build(connection: Connection, settings: DaemonSettings, *, instance: str) -> Parts:
+    """Make all parts; nothing runs yet, and no request is made."""
+    client, metrics = connection.client, connection.metrics
+    watching = _watching(client, settings)
+    due, cluster, pauses = watching.due, watching.cluster, watching.heartbeat.pauses
+    elector = _elector(client, settings, instance) if settings.leader_elect else None
+    leading = elector.is_leader if elector is not None else _always
+    gate = WriteGate(leading, pauses)
+    writers = Writers(client, cluster, metrics, gate.may_write, due.set)
+    store = SampleStore(settings, timedelta(seconds=settings.scrape_period), due.set)
+    state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
+    page = LivePage(leading, state.lost_watches)
+    publisher = Publisher(state=state, page=page, metrics=metrics, gate=gate, writers=writers)
+    passes = Passes(
+        cluster,
+        settings=settings,
+        instance=instance,
+        now=connection.clock.now,
+        due=due,
+        pauses=pauses,
+        leading=leading,
+        lately=writers.lately,
+        samples=nothing_scraped if settings.scrape_via is ScrapeVia.OFF else store.samples,
+        publish=publisher.publish,
+    )
+    return Parts(
+        watching=watching,
+        elector=elector,
+        writers=writers,
+        scrape=_scraping(connection, settings, watching, store=store),
+        passes=passes,
+        state=state,
+        page=page,
+    )
+
+
+def _watching(client: KubeClient, settings: DaemonSettings) -> Watching:
+    due, targets_due = asyncio.Event(), asyncio.Event()
+
+    def changed() -> None:
+        due.set()
+        targets_due.set()
+
+    cluster = LiveCluster(client, settings, on_change=changed)
+
+    def paused() -> None:
+        cluster.unconfirm_all()
+        due.set()
+
+    return Watching(due=due, targets_due=targets_due, cluster=cluster, heartbeat=Heartbeat(paused))
+
+
+def _elector(client: KubeClient, settings: DaemonSettings, instance: str) -> Elector:
+    times = LeaseTimes(
+        duration=settings.lease_duration_seconds,
+        renew_deadline=settings.renew_deadline_seconds,
+        retry=settings.retry_period_seconds,
+    )
+    return Elector(client, name=settings.leader_election_id, identity=instance, times=times)
+
+
+def _always() -> bool:
+    """Lead, as there is no election."""
+    return True
+
+
+def _scraping(
+    connection: Connection, settings: DaemonSettings, watching: Watching, *, store: SampleStore
+) -> Work:
+    def scraped(target: Target, scrape: Scrape) -> None:
+        logs.note_scrape(target, scrape)
+        store.scraped(target, scrape)
+
+    return partial(
+        run_scraper,
+        connection.client,
+        watching.cluster,
+        settings,
+        tell=scraped,
+        targets_due=watching.targets_due,
+        observer=connection.metrics.scrapes,
+        pauses=watching.heartbeat.pauses,
+    )
