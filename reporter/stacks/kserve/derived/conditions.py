@@ -1,4 +1,4 @@
-"""Conditions as Knative's condition set keeps them (KServe sheet 1.4).
+"""Conditions as Knative's condition set keeps them (github.com/knative/pkg, apis/condition_set.go).
 
 Ready follows PredictorReady and IngressReady and nothing else: the other conditions are there for
 information, so that a transformer can be down while Ready is True.
@@ -36,8 +36,8 @@ class ConditionManager:
     """The conditions of one pass, from those that are stored.
 
     There is no clock: a condition that differs from the stored one in status, reason, message or
-    severity has no lastTransitionTime, which says that the pass changed it. One that was changed and
-    changed back in the pass keeps the stored time.
+    severity has no lastTransitionTime, which says that the pass changed it. One that was changed
+    and changed back in the pass keeps the stored time.
     """
 
     def __init__(self, stored: Iterable[KnativeCondition] = ()) -> None:
@@ -63,7 +63,7 @@ class ConditionManager:
             self.mark(type_, condition.status, condition.reason or "", condition.message or "")
 
     def mark(self, type_: str, status: str, reason: str = "", message: str = "") -> None:
-        """Write a condition, and let Ready follow; a status that is none is not written."""
+        """Write a condition, and let Ready follow; an invalid status is not written."""
         if status not in (TRUE, FALSE, UNKNOWN):
             return
         self._set(type_, status, reason, message)
@@ -138,7 +138,7 @@ class ConditionManager:
 def aggregate(conditions: ConditionManager, components: Iterable[Component]) -> None:
     """Write RoutesReady and LatestDeploymentReady: the last bad component wins.
 
-    So a component that is Unknown hides one before it that is False (KServe sheet 1.4).
+    So a component that is Unknown hides one before it that is False.
     """
     walked = tuple(components)
     for type_, parts in (

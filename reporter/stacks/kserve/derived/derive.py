@@ -72,7 +72,7 @@ class Derivation:
 
 
 def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
-    """Return the status that an InferenceService should have (KServe sheet, sections 1 and 2).
+    """Return the status that an InferenceService should have.
 
     While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
     second time, that is the stored one. `thawed` asks what the objects of a frozen one say; KServe

@@ -126,7 +126,7 @@ def predictor_pods(
     service: KnativeService | None,
     snapshot: Snapshot,
 ) -> tuple[Pod, ...]:
-    """Return the pods that the model status is read from (KServe sheet 1.5), by name.
+    """Return the pods that the model status is read from, by name.
 
     In Knative mode those of the latest created revision, also while an older one serves.
     """

@@ -20,7 +20,7 @@ _CHILDREN: Final[tuple[Resource[KubeObject], ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Facts:
-    """A ModelServing and the objects that carry its name as a label (Kthena sheet 5.3).
+    """A ModelServing and the objects that carry its name as a label.
 
     Attributes:
         modelserving: the object, with the status on record.

@@ -1,8 +1,34 @@
-"""Who owns the status of a ModelServing: whether to write it, and when to stand back (design 9).
+"""Who owns the status of a ModelServing: whether to write it, and when to stand back.
 
-Versions are compared for equality only. What is remembered of an object is what this process wrote
-of it; after a restart or a change of the leader nothing is remembered, so that a status that is not
-as wanted is written once and one that is as wanted is not touched.
+The problem: Kthena's controller replaces the whole status by PUT, from a Go type that does not know
+`roleStatuses` (github.com/volcano-sh/kthena, pkg/apis/workload/v1alpha1/model_serving_types.go,
+v1.0.0). Each of its writes erases ours. If we wrote again each time, two writers could go on for
+ever.
+
+What Kubernetes offers does not tell a fight. The resource version as a precondition finds only a
+write between our read and our write. Server-side apply reports conflicts among those who apply; a
+PUT that leaves a field out removes it without a conflict, and with it our entry in `managedFields`,
+so that nothing in the object says we ever owned the field. An API server whose CRD lacks the field
+drops it without an error.
+
+The choice: remember what this process wrote of each object, as digests of our share, and compare
+each look with that. What is there and is neither our last write nor what we saw before is somebody
+else's change. Two of them within a resync are a fight: we stand back for a resync, and twice as
+long after each further change, up to ten minutes. A field that was dropped is left out of writes
+and tried again with the same back-off.
+
+What fails, and why the memory has the fields that it has:
+
+* To judge a snapshot that is older than our own write. It looks like a foreign change, so a pass
+  waits until the watch brings the write back (`Act.WAIT`).
+* To expect the answer to a write before the watch. The watch may be quicker, so digests of planned
+  writes are kept until they are answered.
+* To order resource versions. They are opaque, so they are compared for equality only.
+* To write until the stored status equals the wanted one. The API server may complete what it
+  stores; the same wish is not written again.
+
+After a restart or a change of the leader nothing is remembered. Then a status that is not as wanted
+is written once, and one that is as wanted is not touched.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +50,7 @@ from reporter.stacks.kthena.derived.share import digest, our_share, status_docum
 from reporter.stacks.kthena.objects import ModelServingStatus
 
 TWICE: Final = 2
-"""Changes of others within a resync that end our writing for a while."""
+"""How many foreign changes within a resync are a fight, which ends our writing for a while."""
 
 BEHIND: Final = timedelta(minutes=2)
 """How long the watch may take to bring our own write back."""
@@ -88,7 +114,7 @@ class Judged:
 
 
 NOTHING: Final = Judged()
-"""Of a pass that does not write: a standby forgets, for the leader's writes are not its own."""
+"""Of a pass that does not write. A standby forgets: the leader's writes are not its own."""
 
 
 def judge_all(
@@ -100,7 +126,7 @@ def judge_all(
     whole: bool,
     resync: timedelta,
 ) -> Judged:
-    """Judge all objects; what is not claimed any more is forgotten."""
+    """Judge all objects; an object that is not claimed any more is forgotten."""
     kept: dict[str, Ownership] = {}
     verdicts: dict[str, Verdict] = {}
     troubles: dict[str, tuple[Trouble, ...]] = {}
@@ -186,7 +212,7 @@ def _heard(known: Ownership, answer: Answer | None, now: Instant, resync: timede
     known = replace(
         known, ours=answer.stored, asked=answer.asked, seen=answer.stored, wrote=now.boot
     )
-    # That it was tried again proves nothing yet; later writes of ours are no news of others.
+    # A first try after standing back proves nothing yet; our later writes say nothing of others.
     is_retry = known.contest.level and known.stirred < known.contest.until
     return replace(known, stirred=now.boot) if is_retry else known
 
@@ -231,9 +257,9 @@ def _looked_at(
     manager = claim.manager or known.manager
     known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)
     if now.boot < known.contest.until:
-        return known  # Nobody contests what we do not write.
+        return known  # While we stand back there is nothing to contest.
     recent = (*(each for each in known.changes if now.boot - each <= resync), now.boot)
-    # Who has been fought already needs no second change after we tried again.
+    # After a fight a single foreign change is enough.
     if len(recent) < TWICE and not known.contest.level:
         return replace(known, changes=recent)
     return replace(known, changes=(), contest=known.contest.raised(now, resync))

@@ -1,4 +1,7 @@
-"""The states of all groups and instances, from what can be seen from outside."""
+"""The states of all groups and instances, from what can be seen from outside.
+
+`groups` and `instances` have the tables, and say what is hard about them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,10 +109,12 @@ def _judge(look: _Look, roles: Roles) -> Judged:
 
 
 def _own_or_spec(look: _Look, by_spec: Judged, age: _Age) -> tuple[Judged, Roles]:
-    """Judge an outdated group by the roles of its own revision (S11, W9).
+    """Judge an outdated group by the roles of its own revision.
 
-    Role replicas are no part of a revision and the controller scales old groups by the spec, so
-    one that has no roles but the spec's and is complete by the spec is complete, too.
+    Kthena judges it by the new spec, so a group that partition protects could never be Running
+    again once the spec has other roles. Role replicas are no part of a revision and the controller
+    scales old groups by the spec. So a group that has only roles of the spec and is complete by the
+    spec is complete, too.
     """
     spec = look.modelserving.roles
     own = look.revisions.kept.get(age.revision)

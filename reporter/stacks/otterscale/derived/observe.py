@@ -1,4 +1,9 @@
-"""The status that a ModelService should have (OtterScale sheet 4.1, 4.2)."""
+"""The status that a ModelService should have, by the rules of OtterScale's operator.
+
+They are in github.com/otterscale/model-operator, internal/modelservice/status.go (April 2026). The
+operator looks at the two serving Deployments only: not at pods, the endpoint picker, the pool or
+the route.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -58,7 +63,7 @@ def _counts(deployment: Deployment | None) -> _Counts:
 
 
 def _judged(*, found: bool, wanted: int, ready: int) -> tuple[str, str, str]:
-    """Return phase, reason and message; the roles count together (OtterScale sheet 4.1)."""
+    """Return phase, reason and message; roles count together, so one can hide what another lacks."""
     if not found:
         return PENDING, "DeploymentNotFound", "Decode Deployment has not been created yet"
     if ready == 0 and wanted > 0:

@@ -1,4 +1,4 @@
-"""The endpoint picker: Deployment, Service, ServiceAccount, Secret (OtterScale sheet 2.5, 2.7)."""
+"""The endpoint picker: Deployment, Service, ServiceAccount, Secret."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The configuration of the endpoint picker: its ConfigMap and checksum (OtterScale sheet 2.6).
+"""The configuration of the endpoint picker: its ConfigMap and checksum.
 
 The text is written from tables. Its bytes matter: the operator puts a checksum of them into the
 pod template of the endpoint picker.

@@ -1,4 +1,4 @@
-"""Init containers of the serving pods: the model, and the routing proxy (OtterScale sheet 2.3)."""
+"""Init containers of the serving pods: the model, and the routing proxy."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What tells Prometheus to scrape: PodMonitors and ServiceMonitor (OtterScale sheet 2.11)."""
+"""What tells Prometheus to scrape: PodMonitors and ServiceMonitor."""
 
 from typing import Final
 
@@ -41,7 +41,7 @@ def service_monitor(service: ModelService, operator: OperatorSettings) -> Manife
     """Return the ServiceMonitor of the endpoint picker."""
     endpoint: Json = {"port": METRICS_PORT_NAME, "interval": "30s"}
     if operator.metrics_endpoint_auth:
-        # On GKE this Secret is never made (OtterScale sheet 2.8).
+        # With the provider gke the operator names this Secret here and never makes it.
         token = {"name": names.epp_secret(service.name), "key": "token"}
         endpoint["authorization"] = {"credentials": token}
     spec = {

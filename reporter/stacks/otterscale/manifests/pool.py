@@ -1,4 +1,4 @@
-"""The InferencePool, by default or as the resource says (OtterScale sheet 2.9)."""
+"""The InferencePool, by default or as the resource says."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What the endpoint picker may do (OtterScale sheet 2.8)."""
+"""What the endpoint picker may do."""
 
 from typing import Final
 

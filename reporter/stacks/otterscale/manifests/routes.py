@@ -1,6 +1,4 @@
-"""The HTTPRoute, by default or as the resource says, and the DestinationRule
-(OtterScale sheet 2.10).
-"""
+"""The HTTPRoute, by default or as the resource says, and the DestinationRule."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The Deployments that serve the model, decode and prefill (OtterScale sheet 2.3)."""
+"""The Deployments that serve the model, decode and prefill."""
 
 import re
 from typing import Final
@@ -37,7 +37,7 @@ def prefill_deployment(service: ModelService, operator: OperatorSettings, role: 
 
 
 def listen_port(service: ModelService, role: str) -> int:
-    """Return the port where vLLM listens in the pods of a role (OtterScale sheet 2.4)."""
+    """Return the port where vLLM listens in the pods of a role: behind the proxy if there is one."""
     proxied = role == names.DECODE and service.spec.routing_proxy is not None
     return service.target_port if proxied else service.engine_port
 

@@ -1,4 +1,4 @@
-"""All objects of a ModelService: which should exist, which are deleted (OtterScale sheet 2.2)."""
+"""All objects of a ModelService: which should exist, and which the operator deletes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def unwanted(service: ModelService, operator: OperatorSettings) -> tuple[Unwante
 
 
 def _judged(service: ModelService, operator: OperatorSettings) -> Iterator[Manifest | Unwanted]:
-    """Yield the rows of the sheet's table: each is created, or else deleted."""
+    """Yield each object in the operator's order: it is created, or else deleted."""
     yield serving.decode_deployment(service, operator)
     yield _prefill(service, operator)
     yield epp.service_account(service, operator)
@@ -96,7 +96,7 @@ def _no_metrics_auth(service: ModelService, operator: OperatorSettings) -> str:
 
 
 def _former_pool(service: ModelService) -> Unwanted:
-    # The name that pools once had. It may be the name of another ModelService (sheet 3.3).
+    # The name that pools once had. Another ModelService may have that name, and loses its pool.
     name = names.epp(service.name)
     return _beside(service, pool.API_VERSION, pool.KIND, name, "in every pass, a former name")
 
