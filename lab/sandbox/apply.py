@@ -1,4 +1,33 @@
-"""Who owns which field: server-side apply, and the bookkeeping for every other write."""
+"""Who owns which field: server-side apply, and the bookkeeping for every other write.
+
+The problem: the reporter's own writes rest on ownership. Two writers of one status, a PUT that
+erases what was applied, a conflict that names a manager: a server that treats apply as a merge
+patch shows none of it.
+
+What exists: the algorithm is the Go library sigs.k8s.io/structured-merge-diff, and there is no port
+of it to Python. kmock 0.8 merges and keeps no managedFields. A real kube-apiserver needs etcd and
+two large programs, so the end-to-end tests have one, and `demo` and unit tests cannot.
+
+The choice: ownership as sets of paths. `fieldsets` turns an object into the paths of its leaves,
+keyed as FieldsV1 keys them; `listtypes` says which lists are maps, sets or atomic. Then the rules
+of the Kubernetes documentation ("Server-Side Apply") are unions and differences:
+
+* A write that is no apply owns what it changed, and takes it from everybody else (`track_update`).
+* An apply merges, and conflicts with others that own what would change. What it applied before,
+  does not apply now and nobody else owns is removed (`apply`).
+
+What fails:
+
+* To remove a map when its owner leaves it out: others may own something in it, so every prefix of
+  an owned path stays.
+* To call it a conflict when another manager owns a field: with an equal value both own it.
+* To renew the time of an entry each time: an apply that changes nothing must give no new resource
+  version, so an entry is kept as it is while its paths are the same.
+* To append new items to a list of maps: the order of the configuration counts, and other items stay
+  where they were (`_merge_items`).
+
+Held to recorded answers of kube-apiserver in tests/api_behaviour.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -20,7 +49,7 @@ from lab.sandbox.objects import JSON, Object, copy_json, meta
 
 
 def track_update(new: Object, old: Object | None, writer: Manager, walker: TypeWalker) -> None:
-    """Set managedFields of `new` after a write that is no apply."""
+    """Set managedFields of `new` after a write other than an apply."""
     given = meta(new).get("managedFields")
     # Leaving the list out keeps it; writing an empty one resets it.
     managers = read_managers(new if given is not None or old is None else old)
@@ -42,7 +71,7 @@ def apply(
     *,
     force: bool,
 ) -> Object:
-    """What a server-side apply makes of the live object.
+    """Return what a server-side apply makes of the live object.
 
     Raises:
         ApiError: 409 when another manager owns a field that would get another value.
@@ -58,8 +87,8 @@ def apply(
     before = leaves(live, walker)
     merged: Object = _merge(live, config, walker, "")
     changed, _ = _compare(before, leaves(merged, walker))
-    # What this manager applied before, does not apply any more, and nobody else owns, goes.
-    # A map or list stays as long as anything in it does.
+    # Remove what this manager applied before, does not apply now, and nobody else owns.
+    # A map or list stays as long as anything in it stays.
     needed = {path[:end] for path in _all_paths(others, wanted) for end in range(1, len(path) + 1)}
     dropped = (mine.paths if mine else frozenset()) - needed
     if dropped:

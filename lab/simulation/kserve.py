@@ -1,9 +1,10 @@
 """KServe's and Knative's controllers in Knative mode, as a pure function of what there is.
 
-One InferenceService at a time. Each plan is what one pass of every controller would do; applied until
-it is empty it comes to rest, in two passes where the real ones need two (KServe sheet 2.5, example 5).
-Autoscaling is played as far as it matters: a revision has one pod while it is the newest or in the
-route; with `minReplicas: 0` none once it was ready.
+One InferenceService at a time. Each plan is what one pass of every controller would do. Plans are
+applied until one is empty. A rollback takes two passes, as in a cluster: the route is split over
+one revision first, and goes to the older revision then. Autoscaling is played as far as it matters:
+a revision has one pod while it is the newest or in the route; with `minReplicas: 0` it has none
+once it was ready.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,8 @@
-"""The status that KServe's controller writes in Knative mode (KServe sheet, sections 1 and 2).
+"""The status that KServe's controller writes in Knative mode.
 
-Written from the sheet a second time, apart from what the reporter derives, so that each can be held
-against the other.
+The rules are those of github.com/kserve/kserve,
+pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0. They are written here a second time,
+apart from what the reporter derives, so that tests can compare the two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -97,7 +98,7 @@ def _propagated(before: Object, service: Object) -> Object:
 def rolled(
     history: tuple[str, str], created: str, ready: str, traffic: Sequence[Object]
 ) -> tuple[str, str]:
-    """Return the latest and the previous rolled-out revision after a pass (KServe sheet 2.3)."""
+    """Return the latest and the previous rolled-out revision after a pass."""
     rolled_out, previous = history
     whole = sum(each.get("percent", 0) for each in traffic if each["revisionName"] == ready)
     for each in traffic:

@@ -1,4 +1,8 @@
-"""The objects that Kthena's controller makes for a ModelServing (Kthena sheet, section 2)."""
+"""The objects that Kthena's controller makes for a ModelServing.
+
+Names, labels, owners and environment are those of github.com/volcano-sh/kthena,
+pkg/model-serving-controller, v1.0.0.
+"""
 
 import hashlib
 import json
@@ -17,7 +21,7 @@ ROLE_ID: Final = f"{_PREFIX}/role-id"
 ENTRY: Final = f"{_PREFIX}/entry"
 REVISION: Final = f"{_PREFIX}/revision"
 ROLE_HASH: Final = f"{_PREFIX}/role-template-hash"
-"""Labels of section 2.1."""
+"""Labels of pods, Services, PodGroups and ControllerRevisions."""
 
 VOLCANO: Final = "volcano"
 PODGROUP_VERSION: Final = "scheduling.volcano.sh/v1beta1"
@@ -38,8 +42,8 @@ def roles_of(modelserving: Object) -> list[Object]:
 def revision_of(roles: Sequence[Object]) -> str:
     """Return a text that is the same for roles that differ in their numbers of replicas only.
 
-    Upstream's is another one: the hash of a Go struct's dump, which nobody else can compute (2.4).
-    Length and letters are as there.
+    Kthena's is another one: a hash of how Go prints its structs, which nobody else can compute.
+    Letters are the same, and so is the greatest length.
     """
     return _hash([_blanked(role) for role in roles])
 

@@ -1,6 +1,9 @@
 """The whole status as Kthena's controller writes it: without roleStatuses, which it does not know.
 
-Sections 4.2 and 4.3 of the Kthena sheet; its memory of earlier conditions is left out.
+The rules are `UpdateModelServingStatus` in github.com/volcano-sh/kthena,
+pkg/model-serving-controller/controller/model_serving_controller.go, and `SetCondition` in
+pkg/model-serving-controller/utils/utils.go, v1.0.0. Kthena also keeps conditions of before; here
+only the one that is True is written.
 """
 
 from collections import Counter
