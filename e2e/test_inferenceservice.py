@@ -218,7 +218,7 @@ async def test_standard_mode_rests_on_deployments(stage, models, replica):
     await stage.api.create(deployment)
     await stage.api.create(found)
     await stage.stack.settled(models.namespace)
-    await stage.stack.status(INFERENCESERVICES, models.namespace, NAME, status)
+    await stage.stack.status(INFERENCESERVICES, models.namespace, NAME, status=status)
     daemon = await replica()
     event = await stage.told(*models.about(c.READY), state="over")
     assert event["message"].endswith("is ready: predictor ready")

@@ -87,7 +87,9 @@ async def run_demo(
                 await onlooker.came(page)
             cluster = Cluster(sandbox, present)
             scene = Scene(cluster, pods, beside)
-            told = await _Telling(stream, pace, log, beside, onlooker).tell(story, scene)
+            told = await _Telling(stream, pace, log, beside=beside, onlooker=onlooker).tell(
+                story, scene
+            )
             if keep and told:
                 await _stay(kubeconfig, page)
     return 0 if told else 1
@@ -118,6 +120,7 @@ class _Telling:
         stream: EventStream,
         pace: Pace,
         log: Path,
+        *,
         beside: Beside | None,
         onlooker: Onlooker | None,
     ) -> None:

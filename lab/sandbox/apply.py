@@ -48,7 +48,7 @@ from lab.sandbox.listtypes import ListType, TypeWalker
 from lab.sandbox.objects import JSON, Object, copy_json, meta
 
 
-def track_update(new: Object, old: Object | None, writer: Manager, walker: TypeWalker) -> None:
+def track_update(new: Object, old: Object | None, writer: Manager, *, walker: TypeWalker) -> None:
     """Set managedFields of `new` after a write other than an apply."""
     given = meta(new).get("managedFields")
     # Leaving the list out keeps it; writing an empty one resets it.
@@ -67,8 +67,8 @@ def apply(
     live: Object | None,
     config: Object,
     writer: Manager,
-    walker: TypeWalker,
     *,
+    walker: TypeWalker,
     force: bool,
 ) -> Object:
     """Return what a server-side apply makes of the live object.
@@ -85,7 +85,7 @@ def apply(
     mine = next((item for item in managers if item.is_same_writer(writer)), None)
     others = [item for item in managers if item is not mine]
     before = leaves(live, walker)
-    merged: Object = _merge(live, config, walker, "")
+    merged: Object = _merge(live, config, walker, field="")
     changed, _ = _compare(before, leaves(merged, walker))
     # Remove what this manager applied before, does not apply now, and nobody else owns.
     # A map or list stays as long as anything in it stays.
@@ -161,23 +161,23 @@ def _conflict(conflicts: list[tuple[Manager, list[Path]]]) -> ApiError:
     return ApiError(409, "Conflict", message, details={"causes": causes})
 
 
-def _merge(live: JSON, config: JSON, walker: TypeWalker, field: str) -> JSON:
+def _merge(live: JSON, config: JSON, walker: TypeWalker, *, field: str) -> JSON:
     if isinstance(config, dict) and isinstance(live, dict) and not walker.is_atomic_map():
         merged = dict(live)
         for name, value in config.items():
-            merged[name] = _merge(live.get(name), value, walker.child(name), name)
+            merged[name] = _merge(live.get(name), value, walker.child(name), field=name)
         return merged
     if isinstance(config, list) and isinstance(live, list):
         kind = walker.list_type(field)
         if kind.is_set:
             return live + [item for item in config if item not in live]
         if kind.keys:
-            return _merge_items(live, config, walker.item(), kind)
+            return _merge_items(live, config, walker.item(), kind=kind)
     return copy_json(config)
 
 
 def _merge_items(
-    live: list[JSON], config: list[JSON], inner: TypeWalker, kind: ListType
+    live: list[JSON], config: list[JSON], inner: TypeWalker, *, kind: ListType
 ) -> list[JSON]:
     """Merge lists of maps: items come in the order of the config, others where they stood."""
     theirs = {key_element(item, kind, inner): item for item in live}
@@ -200,17 +200,17 @@ def _merge_items(
                 taken.add(key)
                 if shared and shared[0] == key:
                     shared.popleft()
-                merged.append(_merge(theirs.get(key), ours[key], inner, ""))
+                merged.append(_merge(theirs.get(key), ours[key], inner, field=""))
     return merged
 
 
 def _prune(obj: Object, dropped: Iterable[Path], walker: TypeWalker) -> None:
     # Shortest first: a list item goes while the keys that tell it apart are still there.
     for path in sorted(dropped, key=len):
-        _drop(obj, path, walker, "")
+        _drop(obj, path, walker, field="")
 
 
-def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
+def _drop(node: JSON, path: Path, walker: TypeWalker, *, field: str) -> None:
     element, rest = path[0], path[1:]
     if element.startswith("f:") and isinstance(node, dict):
         name = element[2:]
@@ -221,7 +221,7 @@ def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
             return
         # The merge shares what it did not change with the live object.
         node[name] = child = _shallow(node[name])
-        _drop(child, rest, walker.child(name), name)
+        _drop(child, rest, walker.child(name), field=name)
         if child in ({}, []):
             del node[name]
     elif isinstance(node, list):
@@ -234,7 +234,7 @@ def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
                     del node[index]
                 else:
                     node[index] = copied = _shallow(item)
-                    _drop(copied, rest, inner, "")
+                    _drop(copied, rest, inner, field="")
                 return
 
 

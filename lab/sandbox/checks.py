@@ -73,5 +73,5 @@ def check_uid(resource: Resource, obj: Object, stored: str) -> None:
             resource.group,
             resource.plural,
             name_of(obj),
-            f"Precondition failed: UID in precondition: {given}, UID in object meta: {stored}",
+            cause=f"Precondition failed: UID in precondition: {given}, UID in object meta: {stored}",
         )

@@ -31,7 +31,7 @@ class Stored:
 
     __slots__ = ("_fields", "body", "expires", "key", "labels", "uid", "version", "views")
 
-    def __init__(self, key: Key, version: int, obj: Object, expires: float | None) -> None:
+    def __init__(self, key: Key, version: int, obj: Object, *, expires: float | None) -> None:
         metadata = meta(obj)
         labels = metadata.get("labels")
         self.key = key
@@ -183,7 +183,7 @@ class Storage:
         self.version += 1
         meta(obj)["resourceVersion"] = str(self.version)
         expires = None if ttl is None else self.clock() + ttl
-        stored = Stored(key, self.version, obj, expires)
+        stored = Stored(key, self.version, obj, expires=expires)
         if expires is not None:
             heapq.heappush(self._expiry, (expires, collection, key, self.version))
         target.record(Change(self.version, "MODIFIED" if old else "ADDED", stored, old))
@@ -197,7 +197,7 @@ class Storage:
         final = last if last is not None else decode(b"{" + old.body)
         # A deletion has a version of its own, and its event carries it.
         meta(final)["resourceVersion"] = str(self.version)
-        gone = Stored(key, self.version, final, None)
+        gone = Stored(key, self.version, final, expires=None)
         target.record(Change(self.version, "DELETED", gone, old))
         return gone
 

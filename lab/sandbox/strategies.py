@@ -168,7 +168,7 @@ def _refuse(resource: Resource, obj: Object, errors: list[FieldError]) -> None:
     if errors:
         # Events are judged as objects of the core group, whichever view they came through.
         group = "" if resource.is_event else resource.group
-        raise invalid(group, resource.kind, name_of(obj), errors)
+        raise invalid(group, resource.kind, name_of(obj), errors=errors)
 
 
 def _validate(resource: Resource, obj: Object) -> list[FieldError]:

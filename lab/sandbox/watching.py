@@ -210,7 +210,7 @@ class Watch:
         if self.representation == "table":
             shown = last_match(change) if kind == "DELETED" else change.new
             return event_line(kind, self._table([shown], change.version))
-        return change_line(self.resource, change, kind, self.representation)
+        return change_line(self.resource, change, kind, representation=self.representation)
 
     def _added(self, stored: Stored) -> bytes:
         if self.representation == "table":
@@ -237,7 +237,7 @@ class Watch:
         obj: Object = {"metadata": metadata}
         if self.resource.is_event:
             obj = to_storage("", obj)
-        empty = Stored(Key("", ""), version, obj, None)
+        empty = Stored(Key("", ""), version, obj, expires=None)
         if self.representation == "table":
             return event_line("BOOKMARK", self._table([empty] if initial_end else [], version))
         render = partial if self.representation == "partial" else whole

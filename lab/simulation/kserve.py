@@ -78,7 +78,7 @@ def plan(world: World, now: str) -> Plan:
         create=(*wanted, *revisions, *pods),
         delete=tuple(each for service in services for each in _idle_pods(world, service)),
         replace=tuple(replaced),
-        tell=tuple(_told(world, services, waits, now)),
+        tell=tuple(_told(world, services, waits, now=now)),
     )
 
 
@@ -125,7 +125,9 @@ def _has_loaded(world: World) -> bool:
     return states.get("activeModelState") == "Loaded"
 
 
-def _told(world: World, services: Sequence[Object], waits: set[str], now: str) -> Iterator[Object]:
+def _told(
+    world: World, services: Sequence[Object], waits: set[str], *, now: str
+) -> Iterator[Object]:
     for service in services:
         for revision in world.revisions_of(service):
             pods = world.pods_of(name_of(revision))
@@ -135,7 +137,7 @@ def _told(world: World, services: Sequence[Object], waits: set[str], now: str) -
     by_component = {_label(each, o.COMPONENT): each for each in services}
     predictor = by_component.get("predictor")
     created = status_of(predictor).get("latestCreatedRevisionName", "")
-    status = whole_status(world.inferenceservice, by_component, world.pods_of(created), now)
+    status = whole_status(world.inferenceservice, by_component, world.pods_of(created), now=now)
     yield from _changed(world.inferenceservice, status)
 
 

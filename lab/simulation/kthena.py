@@ -126,11 +126,16 @@ def _repair(world: World, group: Group) -> Plan:
         delete += chain(*(each.objects for each in surplus))
         for ordinal in _missing({ordinal_of(each.id) for each in own}, wanted):
             create += instance_objects(
-                world.modelserving, group.name, role, ordinal, revision, grouped=world.grouped
+                world.modelserving,
+                group.name,
+                role,
+                ordinal=ordinal,
+                revision=revision,
+                grouped=world.grouped,
             )
         for instance in own:
             if instance not in surplus:
-                fixed = _mend(world, instance, role, revision)
+                fixed = _mend(world, instance, role, revision=revision)
                 delete += fixed.delete
                 create += fixed.create
     return Plan(tuple(delete), tuple(create))
@@ -159,7 +164,7 @@ def _missing(known: set[int], wanted: int) -> list[int]:
     return free[: max(wanted - len(known), 0)]
 
 
-def _mend(world: World, instance: Instance, role: Object, revision: str) -> Plan:
+def _mend(world: World, instance: Instance, role: Object, *, revision: str) -> Plan:
     """Return what is done about failed and lost pods of an instance, by the recovery policy."""
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
@@ -173,8 +178,8 @@ def _mend(world: World, instance: Instance, role: Object, revision: str) -> Plan
         world.modelserving,
         instance.group,
         role,
-        ordinal_of(instance.id),
-        revision,
+        ordinal=ordinal_of(instance.id),
+        revision=revision,
         grouped=world.grouped,
     )
     lacking = (each for each in whole if (each["kind"], each["metadata"]["name"]) not in there)
@@ -203,7 +208,12 @@ def _new_groups(world: World, groups: Sequence[Group]) -> Iterator[Object]:
         for role in roles:
             for each in range(role_replicas(_in_spec(world, role))):
                 yield from instance_objects(
-                    world.modelserving, name, role, each, revision, grouped=world.grouped
+                    world.modelserving,
+                    name,
+                    role,
+                    ordinal=each,
+                    revision=revision,
+                    grouped=world.grouped,
                 )
 
 

@@ -127,19 +127,27 @@ def pod_group(modelserving: Object, group: str, roles: Sequence[Object]) -> Obje
 
 
 def instance_objects(
-    modelserving: Object, group: str, role: Object, ordinal: int, revision: str, *, grouped: bool
+    modelserving: Object, group: str, role: Object, *, ordinal: int, revision: str, grouped: bool
 ) -> Iterator[Object]:
     """Yield the Service, if it has one, and the pods of an instance; `grouped` by a PodGroup."""
     role_id = f"{role['name']}-{ordinal}"
     if role.get("workerTemplate") is not None:
-        yield headless_service(modelserving, group, role["name"], role_id)
+        yield headless_service(modelserving, group, role["name"], role_id=role_id)
     for index in range(pods_of_instance(role)):
-        yield pod(modelserving, group, role, role_id, index, revision, grouped=grouped)
+        yield pod(
+            modelserving,
+            group,
+            role,
+            role_id=role_id,
+            index=index,
+            revision=revision,
+            grouped=grouped,
+        )
 
 
-def headless_service(modelserving: Object, group: str, role: str, role_id: str) -> Object:
+def headless_service(modelserving: Object, group: str, role: str, *, role_id: str) -> Object:
     """Return the Service under whose name workers reach their entry pod."""
-    labels = _labels(modelserving, group, role, role_id)
+    labels = _labels(modelserving, group, role, role_id=role_id)
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -156,16 +164,16 @@ def pod(
     modelserving: Object,
     group: str,
     role: Object,
+    *,
     role_id: str,
     index: int,
     revision: str,
-    *,
     grouped: bool,
 ) -> Object:
     """Return a pod of an instance; the one with index 0 is the entry."""
     template = role["entryTemplate" if index == 0 else "workerTemplate"] or {}
     own = template.get("metadata") or {}
-    labels = _labels(modelserving, group, role["name"], role_id)
+    labels = _labels(modelserving, group, role["name"], role_id=role_id)
     labels |= {REVISION: revision, ROLE_HASH: role_hash(role)}
     if index == 0:
         labels[ENTRY] = "true"
@@ -191,7 +199,7 @@ def _env(role: Object, entry: str, index: int) -> list[Object]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def _labels(modelserving: Object, group: str, role: str, role_id: str) -> dict[str, str]:
+def _labels(modelserving: Object, group: str, role: str, *, role_id: str) -> dict[str, str]:
     return {NAME: modelserving["metadata"]["name"], GROUP: group, ROLE: role, ROLE_ID: role_id}
 
 

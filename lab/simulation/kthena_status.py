@@ -40,7 +40,7 @@ def whole_status(world: World, now: str) -> Object:
         "currentRevision": _current_revision(world, staying),
         "updateRevision": world.revision,
         "labelSelector": _selector(world),
-        "conditions": [_condition(world, groups, outdated, now)],
+        "conditions": [_condition(world, groups, outdated, now=now)],
     }
 
 
@@ -58,7 +58,7 @@ def _selector(world: World) -> str:
     return ",".join(sorted(f"{key}={value}" for key, value in labels.items()))
 
 
-def _condition(world: World, groups: list[Group], outdated: int, now: str) -> Object:
+def _condition(world: World, groups: list[Group], outdated: int, *, now: str) -> Object:
     unready = [i for i, each in enumerate(groups) if each.is_going or not each.is_running]
     new = [i for i, each in enumerate(groups) if not (each.is_going or each.is_outdated)]
     if not unready:

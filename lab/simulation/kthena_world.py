@@ -16,7 +16,7 @@ What fails:
   original come with it: a late event of a ready pod can undo the deletion of a group.
 * To use what the reporter derives. The simulation would agree with the reporter by construction,
   and a mistake would show in neither. So the rules are written twice and nothing of the reporter is
-  imported; tests compare the two.
+  imported; daemon tests run one against the other.
 * To remember which group is being deleted. Objects must tell: the PodGroup goes first, and without
   PodGroups a group of which every pod terminates is taken to go as a whole.
 """
@@ -189,7 +189,9 @@ def groups_of(world: World) -> list[Group]:
     names = {*pods, *services, *pod_groups}
     return sorted(
         (
-            _group(world, name, pods[name], services[name], tuple(pod_groups[name]))
+            _group(
+                world, name, pods[name], services=services[name], pod_groups=tuple(pod_groups[name])
+            )
             for name in names
         ),
         key=lambda group: group.ordinal,
@@ -207,11 +209,12 @@ def _group(
     world: World,
     name: str,
     pods: Sequence[Object],
+    *,
     services: Sequence[Object],
     pod_groups: tuple[Object, ...],
 ) -> Group:
     roles = {role["name"]: role for role in world.roles}
-    instances = tuple(_instances(world, roles, name, pods, services))
+    instances = tuple(_instances(world, roles, name, pods=pods, services=services))
     is_outdated = any(labels_of(pod)[REVISION] != world.revision for pod in pods)
     is_complete = all(
         [each.state for each in instances if each.role == role["name"]]
@@ -241,6 +244,7 @@ def _instances(
     world: World,
     roles: Mapping[str, Object],
     group: str,
+    *,
     pods: Sequence[Object],
     services: Sequence[Object],
 ) -> Iterator[Instance]:
@@ -253,11 +257,13 @@ def _instances(
             id=role_id,
             pods=own,
             services=tuple(each for each in services if labels_of(each)[ROLE_ID] == role_id),
-            expected=_expected(world, roles, role, own),
+            expected=_expected(world, roles, role, pods=own),
         )
 
 
-def _expected(world: World, roles: Mapping[str, Object], role: str, pods: Sequence[Object]) -> int:
+def _expected(
+    world: World, roles: Mapping[str, Object], role: str, *, pods: Sequence[Object]
+) -> int:
     for pod in pods:
         kept = world.kept(labels_of(pod)[REVISION]) or ()
         for each in kept:

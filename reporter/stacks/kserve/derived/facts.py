@@ -79,7 +79,7 @@ def facts_of(
     pods = None
     if snapshot.absence_known(PODS, place) and (mode is not Mode.KNATIVE or services is not None):
         predictor = (services or {}).get(Component.PREDICTOR)
-        pods = predictor_pods(inferenceservice, mode, predictor, snapshot)
+        pods = predictor_pods(inferenceservice, mode, predictor, snapshot=snapshot)
     return Facts(
         inferenceservice=inferenceservice,
         services=services,
@@ -124,6 +124,7 @@ def predictor_pods(
     inferenceservice: InferenceService,
     mode: Mode,
     service: KnativeService | None,
+    *,
     snapshot: Snapshot,
 ) -> tuple[Pod, ...]:
     """Return the pods that the model status is read from, by name.

@@ -229,6 +229,7 @@ def propagate(
     component: Component,
     stored: ComponentStatus,
     service: KnativeServiceStatus,
+    *,
     conditions: ConditionManager,
 ) -> Propagated:
     """Take a Knative Service over into a component's status and conditions.

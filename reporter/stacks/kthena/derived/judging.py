@@ -29,7 +29,7 @@ class Judged:
 
 
 def judge(
-    modelserving: ModelServing, parts: GroupParts, revisions: Revisions, roles: Roles
+    modelserving: ModelServing, parts: GroupParts, revisions: Revisions, *, roles: Roles
 ) -> Judged:
     """Judge what exists of a group by the roles that it should have.
 
@@ -40,13 +40,13 @@ def judge(
     found: list[InstanceState] = []
     complete, miscounted = bool(roles), False
     for role in roles:
-        known = _states(modelserving, by_role.pop(role.name, {}), revisions, role)
+        known = _states(modelserving, by_role.pop(role.name, {}), revisions, role=role)
         found += known
         right = len(known) == role.wanted
         miscounted |= not right
         complete &= right and all(each.status is InstanceStatus.RUNNING for each in known)
     for name in sorted(by_role):
-        found += _states(modelserving, by_role[name], revisions, Role(name=name), removed=True)
+        found += _states(modelserving, by_role[name], revisions, role=Role(name=name), removed=True)
     return Judged(tuple(found), complete, miscounted)
 
 
@@ -91,8 +91,8 @@ def _states(
     modelserving: ModelServing,
     known: Mapping[str, InstanceParts],
     revisions: Revisions,
-    role: Role,
     *,
+    role: Role,
     removed: bool = False,
 ) -> list[InstanceState]:
     """Return the states of the instances of one role, by ordinal."""

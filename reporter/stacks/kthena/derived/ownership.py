@@ -121,8 +121,8 @@ def judge_all(
     memory: Mapping[str, Ownership],
     claims: Iterable[Claim],
     answers: Mapping[str, Answer],
-    now: Instant,
     *,
+    now: Instant,
     whole: bool,
     resync: timedelta,
 ) -> Judged:
@@ -133,7 +133,7 @@ def judge_all(
     for claim in claims:
         uid = claim.uid
         kept[uid], verdicts[uid] = judge(
-            memory.get(uid), claim, answers.get(uid), now, whole=whole, resync=resync
+            memory.get(uid), claim, answers.get(uid), now=now, whole=whole, resync=resync
         )
         if found := kept[uid].troubles(whole=whole):
             troubles[uid] = found
@@ -144,8 +144,8 @@ def judge(
     memory: Ownership | None,
     claim: Claim,
     answer: Answer | None,
-    now: Instant,
     *,
+    now: Instant,
     whole: bool,
     resync: timedelta,
 ) -> tuple[Ownership, Verdict]:
@@ -160,16 +160,16 @@ def judge(
         resync: within this time two changes of somebody else are a fight.
 
     """
-    known = _heard(memory or Ownership(), answer, now, resync)
+    known = _heard(memory or Ownership(), answer, now, resync=resync)
     if _behind(known, claim.version, now):
         return known, Verdict(Act.WAIT, known.wrote + BEHIND - now.boot)
     left_out = known.pruned if now.boot < known.pruning.until else ()
     compared = _compared(known.compared, claim, left_out, whole=whole)
     found, wanted = compared.found, compared.wanted
-    agrees = compared.kept == wanted or _settled(known, found, wanted, left_out)
+    agrees = compared.kept == wanted or _settled(known, found, wanted, left_out=left_out)
     if compared is not known.compared:
         known = replace(known, compared=compared)
-    known = _looked_at(known, claim, found, now, resync, agrees=agrees)
+    known = _looked_at(known, claim, found, now=now, resync=resync, agrees=agrees)
     if agrees:
         retry = known.pruning.until - now.boot if left_out else None
         return _quiet(known, now, resync), Verdict(Act.AGREES, retry)
@@ -194,7 +194,9 @@ def _compared(
     return Compared(sources, found, kept, wanted)
 
 
-def _heard(known: Ownership, answer: Answer | None, now: Instant, resync: timedelta) -> Ownership:
+def _heard(
+    known: Ownership, answer: Answer | None, now: Instant, *, resync: timedelta
+) -> Ownership:
     """Take in an answer that is new."""
     if answer is None or (known.answer is not None and answer.number <= known.answer.number):
         return known
@@ -231,7 +233,7 @@ def _behind(known: Ownership, version: str, now: Instant) -> bool:
     )
 
 
-def _settled(known: Ownership, found: str, wanted: str, left_out: tuple[str, ...]) -> bool:
+def _settled(known: Ownership, found: str, wanted: str, *, left_out: tuple[str, ...]) -> bool:
     """Tell whether the API server made of this very wish what is there now.
 
     It may drop or complete what it stores; to write it again would end the same. Only fields that
@@ -243,7 +245,7 @@ def _settled(known: Ownership, found: str, wanted: str, left_out: tuple[str, ...
 
 
 def _looked_at(
-    known: Ownership, claim: Claim, found: str, now: Instant, resync: timedelta, *, agrees: bool
+    known: Ownership, claim: Claim, found: str, *, now: Instant, resync: timedelta, agrees: bool
 ) -> Ownership:
     """Note what is there, and count it where somebody else changed what was ours."""
     if found in known.planned:

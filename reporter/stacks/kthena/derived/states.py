@@ -84,7 +84,7 @@ def _state(look: _Look, name: str, budget: int, *, protected: bool) -> GroupStat
     by_spec = _judge(look, look.modelserving.roles)
     age = _age(look, by_spec, protected=protected)
     judged, roles = _own_or_spec(look, by_spec, age)
-    row = groups.decide(_group_facts(look, judged, roles, age))
+    row = groups.decide(_group_facts(look, judged, roles, age=age))
     known = judged.instances
     absent: list[InstanceState] = []
     more = 0
@@ -105,7 +105,7 @@ def _state(look: _Look, name: str, budget: int, *, protected: bool) -> GroupStat
 
 
 def _judge(look: _Look, roles: Roles) -> Judged:
-    return judge(look.modelserving, look.parts, look.revisions, roles)
+    return judge(look.modelserving, look.parts, look.revisions, roles=roles)
 
 
 def _own_or_spec(look: _Look, by_spec: Judged, age: _Age) -> tuple[Judged, Roles]:
@@ -157,7 +157,7 @@ def _age_of_instances(look: _Look, judged: Judged) -> _Age:
     )
 
 
-def _group_facts(look: _Look, judged: Judged, roles: Roles, age: _Age) -> groups.GroupFacts:
+def _group_facts(look: _Look, judged: Judged, roles: Roles, *, age: _Age) -> groups.GroupFacts:
     modelserving, parts = look.modelserving, look.parts
     replaced = age.outdated and not age.protected and not modelserving.rolls_roles
     return groups.GroupFacts(

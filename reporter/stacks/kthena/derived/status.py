@@ -21,6 +21,7 @@ def wanted_status(
     modelserving: ModelServing,
     groups: Sequence[GroupState],
     facts: Facts,
+    *,
     revisions: Revisions | None = None,
 ) -> Document:
     """Return the whole status in the shape of the API.

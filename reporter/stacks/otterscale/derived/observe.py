@@ -51,7 +51,7 @@ def observe(
         "prefillReady": prefilling.ready,
         "prefillReplicas": prefilling.wanted,
     }
-    condition = _condition(service, "True" if phase == READY else "False", reason, message)
+    condition = _condition(service, "True" if phase == READY else "False", reason, message=message)
     return {**{key: each for key, each in fields.items() if each}, "conditions": [condition]}
 
 
@@ -73,7 +73,7 @@ def _judged(*, found: bool, wanted: int, ready: int) -> tuple[str, str, str]:
     return READY, "AllReplicasReady", f"All {ready} replicas are ready"
 
 
-def _condition(service: ModelService, status: str, reason: str, message: str) -> Document:
+def _condition(service: ModelService, status: str, reason: str, *, message: str) -> Document:
     condition: dict[str, object] = {"type": READY, "status": status}
     if service.metadata.generation:
         condition["observedGeneration"] = service.metadata.generation

@@ -34,7 +34,9 @@ def pod_monitor(service: ModelService, operator: OperatorSettings, role: str) ->
     }
     name = names.pod_monitor(service.name, role)
     metadata = labels.role_metadata(service.name, role, operator.version)
-    return owned(service, API_VERSION, "PodMonitor", name, metadata, {"spec": spec})
+    return owned(
+        service, API_VERSION, "PodMonitor", name=name, labels=metadata, content={"spec": spec}
+    )
 
 
 def service_monitor(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -50,4 +52,6 @@ def service_monitor(service: ModelService, operator: OperatorSettings) -> Manife
     }
     metadata = labels.epp_metadata(service.name, operator.version)
     name = names.epp(service.name)
-    return owned(service, API_VERSION, "ServiceMonitor", name, metadata, {"spec": spec})
+    return owned(
+        service, API_VERSION, "ServiceMonitor", name=name, labels=metadata, content={"spec": spec}
+    )

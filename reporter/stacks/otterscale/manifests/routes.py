@@ -25,7 +25,9 @@ def http_route(service: ModelService, operator: OperatorSettings) -> Manifest | 
     spec["rules"] = [{"matches": [_match(service)], "backendRefs": [_backend(service)]}]
     name = names.http_route(service.name)
     metadata = labels.routing_metadata(service.name, operator.version)
-    return owned(service, ROUTE_API_VERSION, "HTTPRoute", name, metadata, {"spec": spec})
+    return owned(
+        service, ROUTE_API_VERSION, "HTTPRoute", name=name, labels=metadata, content={"spec": spec}
+    )
 
 
 def destination_rule(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -36,7 +38,14 @@ def destination_rule(service: ModelService, operator: OperatorSettings) -> Manif
         "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
     }
     metadata = labels.epp_metadata(service.name, operator.version)
-    return owned(service, RULE_API_VERSION, "DestinationRule", name, metadata, {"spec": spec})
+    return owned(
+        service,
+        RULE_API_VERSION,
+        "DestinationRule",
+        name=name,
+        labels=metadata,
+        content={"spec": spec},
+    )
 
 
 def _parent(service: ModelService, operator: OperatorSettings) -> Json | None:

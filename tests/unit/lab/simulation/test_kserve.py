@@ -156,7 +156,7 @@ def test_bookkeeping_is_as_derived(created, ready):
             ),
         )
         found = walk(History(lr, pr), status).history
-        assert (found.rolled_out, found.previous) == rolled((lr, pr), created, ready, route)
+        assert (found.rolled_out, found.previous) == rolled((lr, pr), created, ready, traffic=route)
 
 
 CHANGES = [

@@ -138,7 +138,7 @@ def test_share_of_a_percent(percent, share):
 
 def propagated(before, service):
     conditions = ConditionManager()
-    return propagate(Component.PREDICTOR, before, service.status, conditions), conditions
+    return propagate(Component.PREDICTOR, before, service.status, conditions=conditions), conditions
 
 
 def test_revisions_and_traffic_are_taken_over_also_when_empty():
