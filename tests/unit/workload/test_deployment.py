@@ -1,4 +1,4 @@
-"""Judging Deployments (design section 4, weak points 11 to 14 of the sheet's 9.B)."""
+"""Judging Deployments."""
 
 from datetime import UTC, datetime
 

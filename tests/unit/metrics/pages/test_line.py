@@ -1,4 +1,4 @@
-"""The grammar of a line, row by row (section 5.1 and 5.2 of the vLLM sheet)."""
+"""The grammar of a line of the Prometheus text format, UTF-8 names included."""
 
 import math
 
