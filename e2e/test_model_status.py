@@ -166,7 +166,7 @@ async def test_fault(stage, workload, replica, fault, reason, related, says):
 
 
 async def test_node_pressure_does_not_keep_a_model_from_being_ready(stage, workload, replica):
-    """It is outside the chain: told beside what else is wrong, and beside Ready."""
+    """It is outside the chain: told besides what else is wrong, and besides Ready."""
     subject = f"inferenceset/{workload}/{MODEL}"
     await node_is_full(stage, workload)
     await replica()

@@ -1,4 +1,4 @@
-"""A known fault that somebody lives with: nobody is told of it, and everybody can see it."""
+"""A fault that is known and lived with: no Event tells it, and the report shows it."""
 
 from datetime import UTC, datetime, timedelta
 

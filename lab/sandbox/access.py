@@ -1,4 +1,4 @@
-"""Who may do what: rules in the manner of RBAC, and the reviews that answer by them."""
+"""Who may do what: rules like those of RBAC, and the reviews that answer by them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -27,7 +27,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     namespaces: tuple[str, ...] = ()
 
     def covers(self, verb: str, group: str, resource: str, *, namespace: str, name: str) -> bool:
-        """Whether the rule speaks of this.
+        """Whether the rule covers a request.
 
         A rule with names does not cover what names nothing, such as a create by POST; one with
         namespaces does not cover what spans all of them.
@@ -106,7 +106,7 @@ class Access:
         """
         group = request.resource.group
         verb, name = verb or request.verb, name or request.name
-        # Whoever may read everything of a group may not read its subresources by that.
+        # The target names the subresource: a right to a resource includes none of them.
         if not self.allows(verb, group, request.target, namespace=request.namespace, name=name):
             raise self._refusal(request, verb, name)
 
@@ -155,7 +155,7 @@ class Access:
         }
 
     def rules_review(self, body: Object) -> Object:
-        """Answer a SelfSubjectRulesReview; denials cannot be told by it.
+        """Answer a SelfSubjectRulesReview; it cannot express denials.
 
         Raises:
             ApiError: 400 when it names no namespace.

@@ -191,7 +191,7 @@ def _merge_items(
         if left and key not in ours:
             merged.append(theirs[left.popleft()])
         elif left and shared and key != shared[0]:
-            left.popleft()  # Its place is another one in the config.
+            left.popleft()  # The config puts it at another place.
         else:
             if left and (key in taken or key == wanted[0]):
                 left.popleft()

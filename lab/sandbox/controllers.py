@@ -230,7 +230,7 @@ class Controllers:
             if name_of(found) == name_of(wanted):
                 return found
         if owned and not fresh:
-            # A loaded one, whose name somebody else chose.
+            # A loaded one; whoever made it chose another name.
             return max(owned, key=lambda found: dig(found, "spec", "replicas") or 0)
         for found in owned:
             self._patch(_REPLICA_SETS, found, {"spec": {"replicas": 0}})

@@ -155,7 +155,7 @@ class Deletion:
             for served in custom_resources(new.decode(resource.api_version, resource.kind)):
                 self._registry.add(served)
         if before is not None:
-            # The watch cache is built anew: versions of before are too old for it.
+            # The watch cache is rebuilt, and earlier versions are too old for it.
             collection.compact(self._storage.version)
             collection.end_subscriptions()
 

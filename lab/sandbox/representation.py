@@ -170,7 +170,7 @@ def change_line(
 
 
 def last_match(change: Change) -> Stored:
-    """What somebody whose selectors an object leaves is shown: its old state, with the new version."""
+    """What a client gets when its selectors no longer match: the old state, with the new version."""
     if change.type == "DELETED" or change.old is None:
         return change.new
     obj = decode(b"{" + change.old.body)

@@ -198,6 +198,6 @@ class RequestLog:
         )
 
     def clear(self) -> None:
-        """Start counting anew."""
+        """Start counting again."""
         self.counters.clear()
         self.recent.clear()

@@ -24,7 +24,7 @@ CUSTOM_VERBS = (
     "update",
     "watch",
 )
-"""The same, in the order in which discovery tells those of custom kinds."""
+"""The same, in the order in which discovery lists them for custom kinds."""
 
 
 @dataclass(frozen=True, slots=True)

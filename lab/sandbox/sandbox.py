@@ -139,7 +139,7 @@ class Sandbox:
             self._runner = None
 
     async def _expire_regularly(self) -> None:
-        # So that watchers learn of it although nobody asks; requests do not wait for this.
+        # Watchers learn of expired Events even if no request comes; requests do not wait for this.
         while True:
             await asyncio.sleep(_EXPIRY_CHECK_SECONDS)
             self.storage.expire()

@@ -171,7 +171,7 @@ class Server:
             if unserved is not None:
                 # Rights are judged by the path, whether or not anything is served there.
                 self._access.check(unserved)
-            # Once more, for the refusal that was put off.
+            # Read it again, for the refusal that was put off.
             wanted = read_request(self._registry, request.method, request.path, query=request.query)
         if wanted.verb == "watch":
             self._handlers.authorize(wanted, request.query)

@@ -71,7 +71,7 @@ class Change:
 
 
 class Subscriber(Protocol):
-    """Somebody who wants to know of changes; called in their order, must not wait."""
+    """A subscriber to changes; it is called in their order, and must not wait."""
 
     def notify(self, change: Change) -> None:
         """A change was made."""
@@ -126,7 +126,7 @@ class Collection:
         return self._log[index:]
 
     def compact(self, version: int) -> None:
-        """Forget changes up to a version: who asks for an older one is told that it expired."""
+        """Forget changes up to a version; a client that asks for an older one learns that it expired."""
         index = bisect.bisect_right(self._log, version, key=lambda change: change.version)
         del self._log[:index]
         self.compacted = max(self.compacted, version)
@@ -213,7 +213,7 @@ class Storage:
 
     def compact(self, collections: Iterable[str] | None = None) -> None:
         """Forget all history, of the named collections or of all."""
-        # A version nobody has seen yet, so that every version handed out so far is too old.
+        # A version that no client has yet, so that every version handed out so far is too old.
         self.version += 1
         for name in self.collections if collections is None else collections:
             self.collection(name).compact(self.version)

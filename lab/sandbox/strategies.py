@@ -109,7 +109,7 @@ def prepare_create(resource: Resource, obj: Object) -> None:
 def prepare_update(resource: Resource, new: Object, old: Object, *, subresource: str) -> Object:
     """The object to store when `new` is asked for in place of `old`."""
     if subresource == "status":
-        # Only the status is taken over; nobody can smuggle a change of the rest with it.
+        # Only the status is taken over, so that no change of the rest comes with it.
         kept = {**old, "metadata": {**meta(old)}}
         for name in ("resourceVersion", "managedFields"):
             if name in meta(new):

@@ -1,4 +1,4 @@
-"""What KServe and Knative read off a pod, and how both keep conditions."""
+"""What KServe and Knative read from a pod, and how both keep conditions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
@@ -79,7 +79,7 @@ class Conditions:
         return self._found.get(type_)
 
     def put_said(self, type_: str, said: Said) -> None:
-        """Write a condition as it is said."""
+        """Write a condition with its status, reason and message."""
         status, reason, message = said
         self.put(type_, status, reason, message=message)
 
@@ -94,7 +94,7 @@ class Conditions:
             self._found[type_] = {**wanted, "lastTransitionTime": self._now}
 
     def take_over(self, type_: str, condition: Object | None) -> None:
-        """Write a condition as another object has it; where it has none ours stays."""
+        """Write a condition as another object has it; without one, ours stays."""
         if condition is not None:
             reason, message = condition.get("reason", ""), condition.get("message", "")
             self.put(type_, condition["status"], reason, message=message)

@@ -113,7 +113,7 @@ def _is_broken(world: World, group: Group) -> bool:
 
 
 def _repair(world: World, group: Group) -> Plan:
-    """Return what makes the roles of a group what the spec wants them to be."""
+    """Return what brings the roles of a group to what the spec wants."""
     delete: list[Object] = []
     create: list[Object] = []
     revision, roles = _revision_for(world, group)

@@ -78,7 +78,7 @@ def labels_of(obj: Object) -> dict[str, str]:
 
 
 def owner_reference(modelserving: Object) -> Object:
-    """Return the reference that children have to their ModelServing (2.3)."""
+    """Return the reference that children have to their ModelServing."""
     return {
         "apiVersion": modelserving["apiVersion"],
         "kind": modelserving["kind"],

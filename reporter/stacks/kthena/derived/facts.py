@@ -30,7 +30,7 @@ class Facts:
             served, or another scheduler than Volcano is asked for.
         revisions: ControllerRevisions with its name, of whatever owner.
         unread: names of the resources of which not all objects could be read. A status that is
-            computed while there are any must not be written: what is not seen may exist.
+            computed while there are any must not be written: what was not read may exist.
 
     """
 

@@ -47,7 +47,7 @@ def observe(facts: Facts, revisions: Revisions | None = None) -> tuple[GroupStat
 
     Args:
         facts: what the ModelServing is made of.
-        revisions: `revisions_of(facts)`, where it is at hand.
+        revisions: `revisions_of(facts)`, if the caller has it.
 
     """
     modelserving = facts.modelserving

@@ -33,7 +33,7 @@ def wanted_status(
         modelserving: whose status it is, with the one on record.
         groups: what `observe` saw.
         facts: what it saw it in.
-        revisions: `revisions_of(facts)`, where it is at hand.
+        revisions: `revisions_of(facts)`, if the caller has it.
 
     """
     revisions = revisions or revisions_of(facts)

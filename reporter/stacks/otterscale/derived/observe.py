@@ -34,8 +34,8 @@ def observe(
     Args:
         service: the ModelService, with the status on record.
         decode: its decode Deployment; None if there is none.
-        prefill: its prefill Deployment, likewise; one that `spec.prefill` does not ask for is
-            not counted.
+        prefill: its prefill Deployment; None if there is none. One that `spec.prefill` does not
+            ask for is not counted.
 
     """
     decoding = _counts(decode)

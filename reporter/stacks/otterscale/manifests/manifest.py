@@ -41,7 +41,7 @@ def owned(
     content: Json,
     annotations: Labels | None = None,
 ) -> Manifest:
-    """Return an object beside a ModelService, and owned by it once the API server has seen it."""
+    """Return an object in the namespace of a ModelService, which owns it once it has a uid."""
     metadata: Json = {"name": name, "namespace": service.namespace, "labels": labels}
     if annotations is not None:
         metadata["annotations"] = annotations

@@ -89,7 +89,7 @@ def _cluster_rbac(
 
 
 def _no_metrics_auth(service: ModelService, operator: OperatorSettings) -> str:
-    """Return why nobody needs a token for the endpoint picker's metrics, empty if somebody does."""
+    """Return why the endpoint picker's metrics need no token, empty if they need one."""
     if service.spec.inference_pool is None:
         return "spec.inferencePool is not set"
     return "" if operator.metrics_endpoint_auth else "metrics need no token"
