@@ -1,4 +1,4 @@
-"""One Event for each episode: counted on, written anew when it is lost, new for a recurrence."""
+"""One Event for each episode: counted on, written again when it is lost, new for a recurrence."""
 
 import pytest
 

@@ -13,11 +13,11 @@ async def router_loses_one_of_two(stage):
     pods = await stage.api.items("pods", namespace="kaito-system")
     names = sorted(pod["metadata"]["name"] for pod in pods)
     router = next(name for name in names if name.startswith("body-based-router"))
-    await stage.stack.pod_waiting("kaito-system", router, *CRASH, restarts=3)
+    await stage.stack.pod_waiting("kaito-system", router, CRASH, restarts=3)
 
 
 async def operator_crashes(stage):
-    await stage.stack.pod_waiting("llm-gateway-auth", "apikey-operator", *CRASH, restarts=3)
+    await stage.stack.pod_waiting("llm-gateway-auth", "apikey-operator", CRASH, restarts=3)
 
 
 async def controller_has_no_image(stage):
@@ -83,7 +83,7 @@ async def test_rollout_is_no_fault_until_its_deadline(stage, replica, kubectl, f
     assert await daemon.dispositions() == {}
 
     late = ("Progressing", "False", "ProgressDeadlineExceeded", "it took too long")
-    await stage.stack.condition(DEPLOYMENTS, "kaito-system", router, *late)
+    await stage.stack.condition(DEPLOYMENTS, "kaito-system", router, says=late)
     message = (await stage.told("clusterBBRNotReady", "cluster"))["message"]
     assert "is degraded: 1/2 ready, rollout exceeded its deadline" in message
 
@@ -125,7 +125,7 @@ async def test_several_causes_are_all_told_and_one_is_primary(stage, replica):
 async def test_scaled_object_that_keda_rejects(stage, workload, replica):
     """The scaler runs, and what it made is of no use."""
     no = ("Ready", "False", "ScaledObjectCheckFailed", "no such trigger")
-    await stage.stack.condition("scaledobjects.keda.sh", workload, "llama-3-1-8b", *no)
+    await stage.stack.condition("scaledobjects.keda.sh", workload, "llama-3-1-8b", says=no)
     await replica()
     event = await stage.told("clusterKedaKaitoScalerNotReady", "cluster")
     assert event["message"] == (

@@ -59,7 +59,7 @@ async def test_server_keeps_all_that_an_example_says(stage, workload, example, f
         name, namespace = fresh["metadata"]["name"], fresh["metadata"].get("namespace", "")
         try:
             if "status" in fresh:
-                await stage.stack.status(resource.name, namespace, name, fresh["status"])
+                await stage.stack.status(resource.name, namespace, name, status=fresh["status"])
             stored = await stage.api.get(resource.name, name, namespace=namespace)
         finally:
             await stage.api.delete(resource.name, name, namespace=namespace)
@@ -113,7 +113,7 @@ def lost(wanted, found, path=""):
 async def test_server_refuses_what_upstream_refuses(stage, workload, resource, status, told):
     first = (await stage.api.items(resource, namespace=workload))[0]["metadata"]["name"]
     with pytest.raises(ApiError, match=told):
-        await stage.stack.status(resource, workload, first, status)
+        await stage.stack.status(resource, workload, first, status=status)
 
 
 async def test_gateway_begins_with_conditions_of_1970(stage, workload):

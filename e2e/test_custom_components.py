@@ -88,7 +88,7 @@ async def agent_runs_on(stage, nodes: int) -> None:
         "numberMisscheduled": 0, "numberReady": nodes, "numberAvailable": nodes,
         "numberUnavailable": 2 - nodes, "observedGeneration": 1,
     }  # fmt: skip
-    await stage.stack.status(DAEMONSETS, PLACE, "agent", status)
+    await stage.stack.status(DAEMONSETS, PLACE, "agent", status=status)
 
 
 async def install_crd(stage) -> None:
@@ -102,7 +102,7 @@ async def install_crd(stage) -> None:
 
 
 async def widget_says(stage, namespace: str, status: str, reason: str, message: str = "") -> None:
-    await stage.stack.condition(WIDGETS, namespace, "edge", "Ready", status, reason, message)
+    await stage.stack.condition(WIDGETS, namespace, "edge", says=("Ready", status, reason, message))
 
 
 @pytest.fixture(name="installed")
@@ -135,7 +135,7 @@ async def _watching(installed, stage, another, replica):
 async def test_statefulset(stage, watching):
     """Degraded, then down, and taken back: one Event, and the cluster is ready again."""
     key = (STORE["reason"], "cluster")
-    await stage.stack.pod_waiting(PLACE, "qdrant-1", *CRASH, restarts=3)
+    await stage.stack.pod_waiting(PLACE, "qdrant-1", CRASH, restarts=3)
     event = await stage.told(*key)
     degraded = "StatefulSet vectors/qdrant is degraded: 1/2 ready, CrashLoopBackOff (pod qdrant-1: "
     assert event["message"].startswith(degraded)
@@ -167,7 +167,7 @@ async def test_declared_cause_suppresses_a_built_in_symptom(stage, workload, wat
     await stage.told(STORE["reason"], "cluster")
     routes = "httproutes.gateway.networking.k8s.io"
     await stage.stack.parent_condition(
-        routes, workload, f"{MODEL}-route", "Accepted", "False", "NoMatchingParent", ""
+        routes, workload, f"{MODEL}-route", says=("Accepted", "False", "NoMatchingParent", "")
     )
 
     async def suppresses():
@@ -226,7 +226,7 @@ async def test_condition(stage, workload, watching):
             {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata}
         )
     conditions = {"conditions": [{"type": "Ready", "status": "False", "reason": "Other"}]}
-    await stage.stack.status(WIDGETS, workload, "other", conditions)
+    await stage.stack.status(WIDGETS, workload, "other", status=conditions)
     await widget_says(stage, workload, "False", "BackendDown", "nothing answers")
     event = await stage.told(*key)
     assert event["message"] == (

@@ -14,7 +14,7 @@ async def quota(stage, namespace, *, exceeded=True):
     """Let the cloud refuse the nodes of a model."""
     status, reason = ("False", "LaunchFailed") if exceeded else ("True", "NodeClaimsReady")
     await stage.stack.condition(
-        WORKSPACES, namespace, MODEL, "NodeClaimReady", status, reason, "quota in eastus"
+        WORKSPACES, namespace, MODEL, says=("NodeClaimReady", status, reason, "quota in eastus")
     )
 
 
@@ -86,7 +86,7 @@ async def test_degraded_controller_suppresses_nothing(stage, workload, replica):
     pods = await stage.api.items("pods", namespace="kaito-system")
     names = sorted(pod["metadata"]["name"] for pod in pods)
     one = next(name for name in names if name.startswith("kaito-workspace"))
-    await stage.stack.pod_waiting("kaito-system", one, "CrashLoopBackOff", "", restarts=3)
+    await stage.stack.pod_waiting("kaito-system", one, ("CrashLoopBackOff", ""), restarts=3)
     await quota(stage, workload)
     await replica()
     message = (await stage.told(*KAITO))["message"]
@@ -99,7 +99,7 @@ async def test_one_cause_for_each_model(stage, workload, replica):
     """The highest of the chain is told and names the others; mended, the next one is told."""
     subject = f"inferenceset/{workload}/{MODEL}"
     await quota(stage, workload)
-    await stage.stack.pod_waiting(workload, MODEL, "CrashLoopBackOff", "", restarts=3)
+    await stage.stack.pod_waiting(workload, MODEL, ("CrashLoopBackOff", ""), restarts=3)
     await stage.stack.scale(workload, f"{MODEL}-inferencepool-epp", 0)
     daemon = await replica()
     event = await stage.told(INFRA, subject)

@@ -78,7 +78,7 @@ async def test_grace_of_one_reason(stage, replica):
 async def test_what_cannot_heal_is_told_at_once(stage, workload, replica):
     """A crash loop and settings that never work; an image that is not there may come yet."""
     crash = ("CrashLoopBackOff", "back-off 40s restarting failed container")
-    await stage.stack.pod_waiting(workload, MODEL, *crash, restarts=3)
+    await stage.stack.pod_waiting(workload, MODEL, crash, restarts=3)
     await stage.stack.image_pull(workload, OTHER, fails=True)
     patch = {"metadata": {"annotations": {"scaledobject.kaito.sh/max-replicas": "0"}}}
     await stage.api.patch("inferencesets.kaito.sh", OTHER, patch, namespace=workload)
@@ -100,9 +100,9 @@ async def test_what_cannot_heal_is_told_at_once(stage, workload, replica):
 async def test_budgets_stay_without_grace(stage, workload, replica):
     """A node may boot and a load balancer be built for as long as their budgets say."""
     booting = ("NodeClaimReady", "False", "NodeClaimNotReady", "waiting for the node")
-    await stage.stack.condition(WORKSPACES, workload, MODEL, *booting)
+    await stage.stack.condition(WORKSPACES, workload, MODEL, says=booting)
     waiting = ("Programmed", "False", "AddressNotAssigned", "address pending for the Service")
-    await stage.stack.condition(GATEWAYS, workload, f"{workload}-gw", *waiting)
+    await stage.stack.condition(GATEWAYS, workload, f"{workload}-gw", says=waiting)
     infra = ("inferencesetInfraProvisioningFailed", f"inferenceset/{workload}/{MODEL}")
     gateway = ("modelharnessGatewayProgrammingFailed", f"namespace/{workload}")
     daemon = await replica(load_balancer_budget_seconds=5, node_boot_budget_seconds=300)

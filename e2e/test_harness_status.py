@@ -16,17 +16,17 @@ async def class_missing(stage, namespace):
 
 async def class_refused(stage, _namespace):
     no = ("Accepted", "False", "InvalidParameters", "the parameters do not exist")
-    await stage.stack.condition(CLASSES, "", "istio", *no)
+    await stage.stack.condition(CLASSES, "", "istio", says=no)
 
 
 async def class_not_taken_up(stage, namespace):
     waits = ("Accepted", "Unknown", "Pending", "Waiting for controller")
-    await stage.stack.condition(GATEWAYS, namespace, f"{namespace}-gw", *waits)
+    await stage.stack.condition(GATEWAYS, namespace, f"{namespace}-gw", says=waits)
 
 
 async def not_programmed(stage, namespace):
     no = ("Programmed", "False", "AddressNotUsable", "the Service of the Gateway has no port 80")
-    await stage.stack.condition(GATEWAYS, namespace, f"{namespace}-gw", *no)
+    await stage.stack.condition(GATEWAYS, namespace, f"{namespace}-gw", says=no)
 
 
 async def listener_conflicts(stage, namespace):
@@ -39,12 +39,12 @@ async def listener_conflicts(stage, namespace):
     }
     listener = {"name": "http", "attachedRoutes": 0, "supportedKinds": [], "conditions": [conflict]}
     status = {"listeners": [listener]}
-    await stage.stack.status(GATEWAYS, namespace, f"{namespace}-gw", status)
+    await stage.stack.status(GATEWAYS, namespace, f"{namespace}-gw", status=status)
 
 
 async def data_plane_crashes(stage, namespace):
     crash = ("CrashLoopBackOff", "back-off 40s restarting failed container")
-    await stage.stack.pod_waiting(namespace, f"{namespace}-gw-istio", *crash, restarts=3)
+    await stage.stack.pod_waiting(namespace, f"{namespace}-gw-istio", crash, restarts=3)
 
 
 async def data_plane_scaled_to_zero(stage, namespace):
@@ -69,12 +69,12 @@ async def provider_gone(stage, namespace):
 
 async def key_refused(stage, namespace):
     no = ("Ready", "False", "SecretExists", "the Secret exists already")
-    await stage.stack.condition("apikeys.kaito.sh", namespace, "default", *no)
+    await stage.stack.condition("apikeys.kaito.sh", namespace, "default", says=no)
 
 
 async def key_expired(stage, namespace):
     status = {"phase": "Expired", "conditions": []}
-    await stage.stack.status("apikeys.kaito.sh", namespace, "default", status)
+    await stage.stack.status("apikeys.kaito.sh", namespace, "default", status=status)
 
 
 async def filter_selects_nobody(stage, namespace):
@@ -164,7 +164,7 @@ async def test_rejected_filter_is_over_once_it_is_deleted(stage, workload, repli
     key = ("modelharnessCatchAllFilterRejected", f"namespace/{workload}")
     said = {"level": "ERROR", "documentationUrl": "https://istio.example/docs/ist0101/"}
     name = "model-not-found-direct"
-    await stage.stack.status(FILTERS, workload, name, {"validationMessages": [said]})
+    await stage.stack.status(FILTERS, workload, name, status={"validationMessages": [said]})
     await replica()
     message = (await stage.told(*key))["message"]
     assert message == f"EnvoyFilter {workload}/{name} was rejected by Istio (IST0101)"
@@ -190,7 +190,7 @@ async def test_several_faults_of_a_namespace_are_one_cause(stage, workload, repl
     assert len(await stage.firing()) == 1
 
     yes = ("Programmed", "True", "Programmed", "programmed")
-    await stage.stack.condition(GATEWAYS, workload, f"{workload}-gw", *yes)
+    await stage.stack.condition(GATEWAYS, workload, f"{workload}-gw", says=yes)
     event = await stage.told("modelharnessAPIKeyReconcileFailed", subject)
     assert "(also: modelharnessCatchAllFilterRejected" in event["message"]
     assert len(await stage.firing()) == 1

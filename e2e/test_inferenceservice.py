@@ -121,7 +121,7 @@ async def test_model_that_cannot_be_fetched_is_told_of_its_pod(stage, models, re
 
 
 async def test_transformer_that_fails_while_ready_is_true(stage, models, replica):
-    """Fact 2: nothing in Ready tells it."""
+    """Ready follows predictor and ingress only, so it stays True without the transformer."""
     await models.create(transformer=True)
     await replica()
     await stage.told(*models.about(c.READY), state="over")
@@ -212,13 +212,13 @@ async def test_crd_that_is_gone_is_nothing_where_the_stack_is_only_looked_for(
 
 
 async def test_standard_mode_rests_on_deployments(stage, models, replica):
-    """Fact 10: no revisions, no traffic; pods are judged by the Deployment's."""
+    """Standard mode has no revisions and no traffic; the Deployment says which pods count."""
     await models.kserve.stop()  # it plays Knative mode
     deployment, found, status = standard(models.namespace)
     await stage.api.create(deployment)
     await stage.api.create(found)
     await stage.stack.settled(models.namespace)
-    await stage.stack.status(INFERENCESERVICES, models.namespace, NAME, status)
+    await stage.stack.status(INFERENCESERVICES, models.namespace, NAME, status=status)
     daemon = await replica()
     event = await stage.told(*models.about(c.READY), state="over")
     assert event["message"].endswith("is ready: predictor ready")

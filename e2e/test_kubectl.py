@@ -17,7 +17,7 @@ BBR = ("clusterBBRNotReady", "cluster")
 
 @pytest.fixture(name="plugin")
 def _plugin(plane, kubeconfig, tmp_path, monkeypatch):
-    """The plugin beside the kubectl of these tests."""
+    """The plugin, next to the kubectl of these tests."""
     monkeypatch.setenv("PATH", f"{plane.binaries.kubectl.parent}:{os.environ['PATH']}")
     install(tmp_path)
     return Plugin(tmp_path, kubeconfig, tmp_path)

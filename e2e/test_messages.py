@@ -33,7 +33,7 @@ async def refused_key(stage, namespace, text):
     key = {"apiVersion": "kaito.sh/v1alpha1", "kind": "APIKey", "spec": {}}
     await stage.api.create({**key, "metadata": {"name": "default", "namespace": namespace}})
     no = ("Ready", "False", "SecretExists", text)
-    await stage.stack.condition("apikeys.kaito.sh", namespace, "default", *no)
+    await stage.stack.condition("apikeys.kaito.sh", namespace, "default", says=no)
 
 
 async def test_text_of_a_condition_becomes_one_clean_line(stage, replica):
@@ -64,7 +64,7 @@ async def test_longest_message_keeps_what_was_appended(stage, workload, replica)
     text = f"{'配额' * 900} (last reconcile error: {'配额' * 900})"
     reason = f"LaunchFailed{'X' * 200}"
     for type_ in ("NodeClaimReady", "InferenceReady"):
-        await stage.stack.condition(WORKSPACES, workload, name, type_, "False", reason, text)
+        await stage.stack.condition(WORKSPACES, workload, name, says=(type_, "False", reason, text))
     await stage.stack.scale(workload, f"{MODEL}-inferencepool-epp", 0)
     await replica()
     subject = f"inferenceset/{workload}/{MODEL}"

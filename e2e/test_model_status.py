@@ -21,11 +21,11 @@ NODE = "gpu-0"
 
 
 async def workspace(stage, namespace, *condition):
-    await stage.stack.condition(WORKSPACES, namespace, REPLICA, *condition)
+    await stage.stack.condition(WORKSPACES, namespace, REPLICA, says=condition)
 
 
 async def node(stage, *condition):
-    await stage.stack.condition("nodes", "", NODE, *condition)
+    await stage.stack.condition("nodes", "", NODE, says=condition)
 
 
 async def scaling_range_is_empty(stage, namespace):
@@ -56,14 +56,16 @@ async def image_is_not_there(stage, namespace):
 
 async def container_crashes(stage, namespace):
     crash = ("CrashLoopBackOff", "back-off 2m40s restarting failed container")
-    await stage.stack.pod_waiting(namespace, POD, *crash, restarts=7)
+    await stage.stack.pod_waiting(namespace, POD, crash, restarts=7)
 
 
 async def nowhere_to_run(stage, namespace):
-    await stage.stack.status("pods", namespace, POD, {"phase": "Pending", "containerStatuses": []})
-    await stage.stack.condition("pods", namespace, POD, "Ready", "False", "", "")
+    await stage.stack.status(
+        "pods", namespace, POD, status={"phase": "Pending", "containerStatuses": []}
+    )
+    await stage.stack.condition("pods", namespace, POD, says=("Ready", "False", "", ""))
     no = ("PodScheduled", "False", "Unschedulable", "0/7 nodes are available: insufficient gpu")
-    await stage.stack.condition("pods", namespace, POD, *no)
+    await stage.stack.condition("pods", namespace, POD, says=no)
 
 
 async def node_is_lost(stage, _namespace):
@@ -76,7 +78,7 @@ async def node_is_full(stage, _namespace):
 
 async def route_is_refused(stage, namespace):
     no = ("Accepted", "False", "NoMatchingListenerHostname", "no hostname in common")
-    await stage.stack.parent_condition(ROUTES, namespace, ROUTE, *no)
+    await stage.stack.parent_condition(ROUTES, namespace, ROUTE, says=no)
 
 
 async def route_is_gone(stage, namespace):
@@ -89,7 +91,7 @@ async def pool_is_gone(stage, namespace):
 
 async def pool_is_not_resolved(stage, namespace):
     no = ("ResolvedRefs", "False", "InvalidExtensionRef", "no such service")
-    await stage.stack.parent_condition(POOLS, namespace, POOL, *no)
+    await stage.stack.parent_condition(POOLS, namespace, POOL, says=no)
 
 
 async def pool_selects_nobody(stage, namespace):
@@ -164,7 +166,7 @@ async def test_fault(stage, workload, replica, fault, reason, related, says):
 
 
 async def test_node_pressure_does_not_keep_a_model_from_being_ready(stage, workload, replica):
-    """It is outside the chain: told beside what else is wrong, and beside Ready."""
+    """It is outside the chain: told besides what else is wrong, and besides Ready."""
     subject = f"inferenceset/{workload}/{MODEL}"
     await node_is_full(stage, workload)
     await replica()
@@ -182,7 +184,7 @@ async def test_what_is_deleted_is_forgotten_without_a_word(stage, workload, repl
     harness = ("modelharnessAPIKeyReconcileFailed", f"namespace/{workload}")
     await picker_is_scaled_to_zero(stage, workload)
     status = {"phase": "Expired", "conditions": []}
-    await stage.stack.status("apikeys.kaito.sh", workload, "default", status)
+    await stage.stack.status("apikeys.kaito.sh", workload, "default", status=status)
     daemon = await replica()
     await stage.told(*model)
     await stage.told(*harness)

@@ -198,7 +198,7 @@ async def _ready_since_long(stage, namespace, name):
     conditions = [
         {**each, "lastTransitionTime": long_ago} for each in dig(pod, "status", "conditions")
     ]
-    await stage.stack.status("pods", namespace, name, {"conditions": conditions})
+    await stage.stack.status("pods", namespace, name, status={"conditions": conditions})
 
 
 async def test_deleted_without_a_word(stage, otterscale, replica):

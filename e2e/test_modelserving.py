@@ -122,7 +122,7 @@ async def test_changes_of_roles_are_told_on_the_modelserving(stage, serving, own
     decode = f"{NAME}-1/decode-0"
     await serving.patch(replicas=2)
     await last_told(group)
-    await stage.stack.pod_waiting(serving.namespace, f"{NAME}-1-decode-0-0", "Restarting", "")
+    await stage.stack.pod_waiting(serving.namespace, f"{NAME}-1-decode-0-0", ("Restarting", ""))
     await last_told({**group, decode: "Creating"})
     await stage.stack.pod_ready(serving.namespace, f"{NAME}-1-decode-0-0")
     await last_told(group)
@@ -141,7 +141,9 @@ def parsed(event):
 async def test_roles_mode_owns_the_roles_and_leaves_the_rest_alone(stage, serving, owner, ours):
     await owner("roles")
     await serving.create(replicas=1)
-    await stage.stack.status(MODELSERVINGS, serving.namespace, NAME, {"availableReplicas": 7})
+    await stage.stack.status(
+        MODELSERVINGS, serving.namespace, NAME, status={"availableReplicas": 7}
+    )
     await serving.shows(running(1))
     await serving.patch(replicas=2)
     await serving.shows(running(2))

@@ -90,7 +90,7 @@ async def test_conflicts_are_answered_from_fresh_state(stage, serving, owner, ou
             if ready:
                 await stage.stack.pod_ready(serving.namespace, pod)
             else:
-                await stage.stack.pod_waiting(serving.namespace, pod, "ContainerCreating", "")
+                await stage.stack.pod_waiting(serving.namespace, pod, ("ContainerCreating", ""))
             await daemon.passes(1)
             return any(each.code == 409 for each in ours())
 
@@ -147,7 +147,7 @@ async def without_the_field(stage, serving):
 
     async def dropped():
         status = {"roleStatuses": [entry], "replicas": 1}
-        await stage.stack.status(MODELSERVINGS, serving.namespace, "trial", status)
+        await stage.stack.status(MODELSERVINGS, serving.namespace, "trial", status=status)
         found = await stage.api.get(MODELSERVINGS, "trial", namespace=serving.namespace)
         return "roleStatuses" not in found["status"]
 

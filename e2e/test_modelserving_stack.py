@@ -52,7 +52,7 @@ async def test_whole_status_put_is_accepted_and_drops_the_field(stage, serving):
     await serving.create()
     entry = {"servingGroupName": f"{NAME}-0", "roleName": "decode", "roleID": "decode-0"}
     status = {"roleStatuses": [{**entry, "status": "Running"}]}
-    await stage.stack.status(MODELSERVINGS, serving.namespace, NAME, status)
+    await stage.stack.status(MODELSERVINGS, serving.namespace, NAME, status=status)
     assert await serving.roles() == {f"{NAME}-0/decode-0": "Running"}
     await serving.kthena.tell(serving.key)
     assert await serving.roles() == {}

@@ -1,4 +1,4 @@
-"""A known fault that somebody lives with: nobody is told of it, and everybody can see it."""
+"""A fault that is known and lived with: no Event tells it, and the report shows it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -90,7 +90,7 @@ async def test_muted_cause_explains_and_misspelt_names_are_said(stage, workload,
     try:
         await stage.stack.scale("istio-system", "istiod", 0)
         gateway = ("gateways.gateway.networking.k8s.io", workload, f"{workload}-gw")
-        await stage.stack.condition(*gateway, "Accepted", "False", "NoMatchingParent", "no")
+        await stage.stack.condition(*gateway, says=("Accepted", "False", "NoMatchingParent", "no"))
         daemon = await replica()
         await becomes(daemon, ("clusterIstioControlPlaneNotReady", "cluster"), "muted")
         symptom = ("modelharnessGatewayClassMissing", f"namespace/{workload}")

@@ -66,7 +66,7 @@ async def test_new_template_makes_new_pods(stage, workload, pods):
 async def test_failing_pod_makes_its_deployment_unavailable(stage, workload):
     gateway = f"{workload}-gw-istio"
     await stage.stack.pod_waiting(
-        workload, gateway, "CrashLoopBackOff", "back-off 5m0s restarting", restarts=7
+        workload, gateway, ("CrashLoopBackOff", "back-off 5m0s restarting"), restarts=7
     )
 
     async def available(status):
@@ -81,7 +81,9 @@ async def test_pod_on_a_lost_node_stays(stage, workload, pods):
     """Its node's kubelet does not answer, so nobody says that it ended."""
     (pod,) = (await pods(MODEL_POD)).values()
     node = pod["spec"]["nodeName"]
-    await stage.stack.condition("nodes", "", node, "Ready", "Unknown", "NodeStatusUnknown", "lost")
+    await stage.stack.condition(
+        "nodes", "", node, says=("Ready", "Unknown", "NodeStatusUnknown", "lost")
+    )
     await stage.api.delete("pods", MODEL_POD, namespace=workload)
     # By the time that a later pod runs, an earlier one would have ended.
     await stage.stack.scale(workload, EPP, 2)
@@ -94,7 +96,7 @@ async def test_pod_on_a_lost_node_stays(stage, workload, pods):
     await stage.stack.until(scaled, "the Deployment is scaled")
     (after,) = (await pods(MODEL_POD)).values()
     assert after["metadata"]["deletionTimestamp"]
-    await stage.stack.condition("nodes", "", node, "Ready", "True", "KubeletReady", "back")
+    await stage.stack.condition("nodes", "", node, says=("Ready", "True", "KubeletReady", "back"))
     await stage.stack.settled(workload)
 
 

@@ -30,7 +30,7 @@ def takeover(form: Form, _: float = 0.0) -> float:
 
 
 def reconnecting(form: Form, seconds: float) -> float:
-    """Who was away for `seconds` waits at most twice as long for the next try, and 60 s."""
+    """A replica that was cut off for `seconds` waits at most twice as long, and 60 s, to try again."""
     waiting = _JITTER * min(_BACKOFF.most, seconds + _BACKOFF.first)
     return max(waiting, takeover(form) - telling(form)) + telling(form)
 

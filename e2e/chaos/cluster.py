@@ -153,7 +153,7 @@ class Cluster:
         """Let a new fault of the stack appear, and repair another one."""
         self.truths.append(Truth(NEW, time.time()))
         await self.stack.condition(
-            GATEWAYS, CHAT, GATEWAY, "Programmed", "False", "AddressNotUsable", "no port"
+            GATEWAYS, CHAT, GATEWAY, says=("Programmed", "False", "AddressNotUsable", "no port")
         )
         self.truths.remove(Truth(REPAIRED))
         self.truths.append(Truth(REPAIRED, until=time.time()))

@@ -62,7 +62,7 @@ async def conduct(fault: Fault, base: Foundation, form: Form) -> Outcome:
             began, ended = await _last(fault, scene, form)
             bound = fault.bound(form, ended - began)
             since = began if fault.takes_over else ended
-            await _recovered(scene, elected, right, since + bound + _PATIENCE_SECONDS)
+            await _recovered(scene, elected, right, deadline=since + bound + _PATIENCE_SECONDS)
             await scene.quiet()
         leaders = elected.present
         led_at = elected.since if leaders in right else None
@@ -100,7 +100,7 @@ async def _last(fault: Fault, scene: Cluster, form: Form) -> tuple[float, float]
 
 
 async def _recovered(
-    scene: Cluster, elected: "Leaders", right: Collection[Sequence[str]], deadline: float
+    scene: Cluster, elected: "Leaders", right: Collection[Sequence[str]], *, deadline: float
 ) -> None:
     """Wait until all is told and the right replica leads, or until it is too late."""
     while time.time() < deadline:

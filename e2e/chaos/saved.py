@@ -16,7 +16,7 @@ async def delete(api: Api, resource: str, objects: Iterable[Object]) -> None:
 
 
 async def create(api: Api, resource: str, objects: Sequence[Object]) -> None:
-    """Create objects of one resource anew, with the status that they had."""
+    """Create objects of one resource again, with the status that they had."""
     for saved in objects:
         obj = copy_json(saved)
         for field in _BY_SERVER:

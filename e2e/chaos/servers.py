@@ -70,8 +70,8 @@ async def restored(cluster: Cluster) -> AsyncIterator[None]:
 
 async def _quota_exceeded(cluster: Cluster) -> None:
     await cluster.stack.condition(
-        _WORKSPACES, CODE, "qwen2-5-coder-7b", "NodeClaimReady", "False",
-        "SubscriptionQuotaReached", "quota exceeded",
+        _WORKSPACES, CODE, "qwen2-5-coder-7b",
+        says=("NodeClaimReady", "False", "SubscriptionQuotaReached", "quota exceeded"),
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def main() -> None:
 
 def _serve(folder: Path, wanted: Path | None, command: Sequence[str] | None) -> int:
     programs = binaries()
-    # A command may wait for versions to expire; who tries things by hand is not surprised by it.
+    # A command may wait for versions to expire; by hand that would only surprise.
     flags = () if command is None else (f"--etcd-compaction-interval={COMPACTION_SECONDS}s",)
     plane = ControlPlane(programs, folder, flags)
     try:

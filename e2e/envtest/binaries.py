@@ -1,7 +1,7 @@
 """Where etcd, kube-apiserver and kubectl come from.
 
 `KUBEBUILDER_ASSETS`, the variable that envtest uses, names a folder that has them. Else they are
-built from the Go module beside this package, once per machine and content of that module.
+built from the Go module next to this package, once per machine and content of that module.
 """
 
 import fcntl

@@ -1,7 +1,7 @@
 """etcd and kube-apiserver on loopback, with RBAC, an audit log and Event lifetimes.
 
-No controller runs beside them (section 6.4 of the Kubernetes reference): Deployments make no pods,
-namespaces do not finish being deleted, nothing is garbage collected.
+No kube-controller-manager runs besides them: Deployments make no pods, namespaces do not finish
+being deleted, nothing is garbage collected.
 """
 
 import contextlib

@@ -1,15 +1,18 @@
 """Conditions, set as controllers set them."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from e2e.stack.times import now
 from lab.sandbox.objects import Object
 
+Says: TypeAlias = tuple[str, str, str, str]
+"""What a condition says: type, status, reason and message."""
 
-def with_condition(
-    before: Sequence[Object], type_: str, status: str, reason: str, message: str
-) -> list[Object]:
+
+def with_condition(before: Sequence[Object], says: Says) -> list[Object]:
     """Return conditions with one set; its time moves only with its status."""
+    type_, status, reason, message = says
     old = next((each for each in before if each["type"] == type_), None)
     since = old.get("lastTransitionTime") if old and old["status"] == status else None
     fresh: Object = {

@@ -108,5 +108,5 @@ def owned_by(obj: Object, uid: str) -> bool:
 
 
 def deleting(obj: Object) -> bool:
-    """Tell whether an object is on its way out."""
+    """Tell whether an object is being deleted."""
     return bool(meta(obj).get("deletionTimestamp"))

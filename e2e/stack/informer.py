@@ -19,7 +19,7 @@ RETRY_SECONDS: Final = 0.2
 
 
 async def changes(api: Api, resource: str) -> AsyncIterator[tuple[bool, Object]]:
-    """Yield, for ever, whether an object exists and the object, at first and at each change.
+    """Yield without end whether an object exists, and the object: at first, and at each change.
 
     One whose deletion was missed is told to be gone after the next list.
     """

@@ -34,7 +34,7 @@ class Kthena(Controller):
 
     Args:
         api: the API server.
-        tells: whether it writes the whole status after each pass, as upstream does; without
+        tells: whether it writes the whole status after each pass, as Kthena does; without
             `roleStatuses`, which it does not know.
     """
 
@@ -96,7 +96,7 @@ class Kthena(Controller):
         )
 
     async def tell(self, key: Key) -> None:
-        """Put the whole status once, as upstream does it.
+        """Put the whole status once, as Kthena does.
 
         Raises:
             StackError: there is no such ModelServing.

@@ -19,7 +19,7 @@ class Namespaces(Controller):
     follows = ("namespaces",)
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """A namespace that is on its way out."""
+        """A namespace that is being deleted."""
         del resource
         return (key_of(obj),) if exists and deleting(obj) else ()
 

@@ -173,7 +173,7 @@ class OtterScale:
             await self._status("pods", name_of(pod), {**status, "initContainerStatuses": None})
 
     async def _status(self, resource: str, name: str, status: Object) -> None:
-        await self.stack.status(resource, self.namespace, name, status)
+        await self.stack.status(resource, self.namespace, name, status=status)
 
     async def remove(self) -> None:
         """Remove what is not in the namespace of the ModelService."""

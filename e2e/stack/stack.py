@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from e2e.stack import sample
 from e2e.stack.api import Api
-from e2e.stack.conditions import with_condition
+from e2e.stack.conditions import Says, with_condition
 from e2e.stack.controller import Controller, deleting
 from e2e.stack.deployments import DEPLOYMENTS, Deployments
 from e2e.stack.errors import ApiError, StackError
@@ -113,7 +113,7 @@ class Stack:
             uids[obj["kind"], name_of(obj)] = meta(there)["uid"]
             if status is not None and obj["kind"] not in _BY_CONTROLLERS:
                 resource = await self.api.resource_of(obj)
-                await self.status(resource.name, namespace_of(obj), name_of(obj), status)
+                await self.status(resource.name, namespace_of(obj), name_of(obj), status=status)
 
     async def settled(self, namespace: str) -> None:
         """Wait until controllers and kubelets have done what there is to do in a namespace."""
@@ -160,53 +160,43 @@ class Stack:
             DEPLOYMENTS, deployment, patch, namespace=namespace, subresource="scale"
         )
 
-    async def condition(
-        self,
-        resource: str,
-        namespace: str,
-        owner: str,
-        type_: str,
-        status: str,
-        reason: str,
-        message: str,
-    ) -> None:
+    async def condition(self, resource: str, namespace: str, owner: str, *, says: Says) -> None:
         """Set a condition of every object whose name begins with `owner`."""
         for obj in await self._named(resource, namespace, owner):
             before = dig(obj, "status", "conditions") or []
-            fresh = with_condition(before, type_, status, reason, message)
-            await self.status(resource, namespace, name_of(obj), {"conditions": fresh})
+            fresh = with_condition(before, says)
+            await self.status(resource, namespace, name_of(obj), status={"conditions": fresh})
 
     async def parent_condition(
-        self,
-        resource: str,
-        namespace: str,
-        owner: str,
-        type_: str,
-        status: str,
-        reason: str,
-        message: str,
+        self, resource: str, namespace: str, owner: str, *, says: Says
     ) -> None:
         """Set a condition under every parent of the routes or pools that begin with `owner`."""
         for obj in await self._named(resource, namespace, owner):
             parents = dig(obj, "status", "parents") or []
             for parent in parents:
                 before = parent.get("conditions") or []
-                parent["conditions"] = with_condition(before, type_, status, reason, message)
-            await self.status(resource, namespace, name_of(obj), {"parents": parents})
+                parent["conditions"] = with_condition(before, says)
+            await self.status(resource, namespace, name_of(obj), status={"parents": parents})
 
-    async def status(self, resource: str, namespace: str, name: str, status: Object) -> None:
+    async def status(self, resource: str, namespace: str, name: str, *, status: Object) -> None:
         """Merge into the status of an object."""
         await self.api.patch(
             resource, name, {"status": status}, namespace=namespace, subresource="status"
         )
 
     async def pod_waiting(
-        self, namespace: str, owner: str, reason: str, message: str, *, restarts: int = 0
+        self, namespace: str, owner: str, why: tuple[str, str], *, restarts: int = 0
     ) -> None:
-        """Let the containers of all pods whose name begins with `owner` wait for a reason.
+        """Let the containers of all pods whose name begins with `owner` wait.
 
-        With `restarts` the pods had been Ready before, else they never were.
+        Args:
+            namespace: of the pods.
+            owner: what their names begin with.
+            why: reason and message.
+            restarts: with any, the pods had been Ready before; else they never were.
+
         """
+        reason, message = why
         state = {"waiting": {"reason": reason, "message": message}}
         for pod in await self._named("pods", namespace, owner):
             fresh = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
@@ -217,14 +207,14 @@ class Stack:
             conditions = dig(pod, "status", "conditions") if restarts else fresh["conditions"]
             for type_ in ("Ready", "ContainersReady"):
                 conditions = with_condition(
-                    conditions, type_, "False", "ContainersNotReady", "containers are not ready"
+                    conditions, (type_, "False", "ContainersNotReady", "containers are not ready")
                 )
             status = {
                 "phase": "Pending" if not restarts else "Running",
                 "containerStatuses": fresh["containerStatuses"],
                 "conditions": conditions,
             }
-            await self.status("pods", namespace, name_of(pod), status)
+            await self.status("pods", namespace, name_of(pod), status=status)
 
     async def pod_loading(self, namespace: str, name: str, address: str) -> None:
         """Let the containers of a pod run at an address without being ready, as while it loads."""
@@ -236,26 +226,26 @@ class Stack:
             each |= {"ready": False, "started": False}
         for type_ in ("Ready", "ContainersReady"):
             status["conditions"] = with_condition(
-                status["conditions"], type_, "False", "ContainersNotReady", "it loads"
+                status["conditions"], (type_, "False", "ContainersNotReady", "it loads")
             )
-        await self.status("pods", namespace, name, status)
+        await self.status("pods", namespace, name, status=status)
 
     async def pod_ready(self, namespace: str, owner: str) -> None:
         """Let all pods whose name begins with `owner` be ready again."""
         for pod in await self._named("pods", namespace, owner):
             status = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
-            await self.status("pods", namespace, name_of(pod), status)
+            await self.status("pods", namespace, name_of(pod), status=status)
 
     async def pod_address(self, namespace: str, name: str, address: str) -> None:
         """Give a pod an address where something listens."""
         status = {"podIP": address, "podIPs": [{"ip": address}]}
-        await self.status("pods", namespace, name, status)
+        await self.status("pods", namespace, name, status=status)
 
     async def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
         """Let the images of pods fail to be pulled, or arrive."""
         if fails:
             text = "Back-off pulling image registry.example/vllm:typo"
-            await self.pod_waiting(namespace, owner, "ImagePullBackOff", text)
+            await self.pod_waiting(namespace, owner, ("ImagePullBackOff", text))
         else:
             await self.pod_ready(namespace, owner)
 

@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _tell(scenario: str, *, fast: bool, keep: bool) -> int:
-    """Walk through the demo; who ends it by a signal ends the daemon too, as Ctrl-C does."""
+    """Walk through the demo; a signal that ends it ends the daemon too, as Ctrl-C does."""
     from lab.demo.main import run_demo
 
     loop = asyncio.get_running_loop()

@@ -18,15 +18,15 @@ def _flags(pace: Pace) -> tuple[str, ...]:
 def _quota(scene: Scene, *, exceeded: bool) -> None:
     if exceeded:
         scene.cluster.condition(
-            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "False",
-            "SubscriptionQuotaReached",
-            "creating instance: quota for Standard_NC24ads_A100_v4 exceeded, request an increase "
-            "at https://portal.example/quota",
+            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="False",
+            reason="SubscriptionQuotaReached",
+            message="creating instance: quota for Standard_NC24ads_A100_v4 exceeded, "
+            "request an increase at https://portal.example/quota",
         )  # fmt: skip
     else:
         scene.cluster.condition(
-            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "True",
-            "NodeClaimsReady", "all node claims are ready",
+            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="True",
+            reason="NodeClaimsReady", message="all node claims are ready",
         )  # fmt: skip
 
 
@@ -44,8 +44,9 @@ def _kaito_back(scene: Scene) -> None:
 
 def _gateway(scene: Scene) -> None:
     scene.cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", "Programmed", "False",
-        "AddressNotUsable", "the Service of the Gateway has no port 80",
+        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw",
+        type_="Programmed", status="False", reason="AddressNotUsable",
+        message="the Service of the Gateway has no port 80",
     )  # fmt: skip
 
 

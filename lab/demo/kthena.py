@@ -158,7 +158,7 @@ class Kthena:
         return status.get("observedGeneration") == generation and told == _states(world)
 
     def _note(self, states: dict[Role, str]) -> None:
-        """Keep what changed since the last look, as somebody sees it who is told of each move."""
+        """Keep what changed since the last look, as a client sees it that is told of each move."""
         gone = [(role, "") for role in self._states.keys() - states.keys()]
         changes = [(r, state) for r, state in states.items() if self._states.get(r) != state]
         self.history += ((r, "Deleting") for r, _ in gone if self._states[r] != "Deleting")
@@ -167,7 +167,7 @@ class Kthena:
         self._tell(sorted(gone) + changes)
 
     def _moves(self, world: World) -> Iterator[Callable[[], None]]:
-        """Yield what is to be done, the first first."""
+        """Yield what is to be done, in order."""
         going = [name_of(pod) for pod in world.pods if is_deleting(pod)]
         if going:
             yield lambda: self._each(self._let_go, going)

@@ -24,7 +24,7 @@ from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
 _STEP_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.1
-"""Between two looks at what goes on beside a step."""
+"""Seconds between two looks at what goes on besides a step."""
 
 STORIES: Final[Mapping[str, Story]] = {
     "control-plane": CONTROL_PLANE,
@@ -87,7 +87,9 @@ async def run_demo(
                 await onlooker.came(page)
             cluster = Cluster(sandbox, present)
             scene = Scene(cluster, pods, beside)
-            told = await _Telling(stream, pace, log, beside, onlooker).tell(story, scene)
+            told = await _Telling(stream, pace, log, beside=beside, onlooker=onlooker).tell(
+                story, scene
+            )
             if keep and told:
                 await _stay(kubeconfig, page)
     return 0 if told else 1
@@ -118,6 +120,7 @@ class _Telling:
         stream: EventStream,
         pace: Pace,
         log: Path,
+        *,
         beside: Beside | None,
         onlooker: Onlooker | None,
     ) -> None:

@@ -106,7 +106,7 @@ class Serving:
         await self._stack.aclose()
 
     def _show(self, changes: Sequence[tuple[Role, str]]) -> None:
-        """Print what the status says anew, a line for each group."""
+        """Print what is new in the status, a line for each group."""
         groups: dict[tuple[str, str], list[str]] = {}
         for role, state in changes:
             groups.setdefault((role.group, state or "NotFound or left out"), []).append(role.id)

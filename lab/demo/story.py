@@ -56,7 +56,7 @@ class Step:
 
 
 class Beside(Protocol):
-    """What goes on in the cluster beside what the steps do, and what there is to say of it."""
+    """What goes on in the cluster besides what the steps do, and what there is to say of it."""
 
     @property
     def at_rest(self) -> bool:
@@ -80,7 +80,7 @@ class Story:
     """Steps, and how the daemon has to run for them.
 
     Attributes:
-        flags: of the daemon, beside those that every story has.
+        flags: of the daemon, besides those that every story has.
         steps: one after another.
         scrapes: whether there are simulated pods, which the daemon scrapes.
         beside: what else goes on in the sandbox, given what prints a line.
@@ -138,6 +138,7 @@ class Cluster:
         resource: str,
         namespace: str,
         owner: str,
+        *,
         type_: str,
         status: str,
         reason: str,
@@ -154,7 +155,7 @@ class Cluster:
                 "lastTransitionTime": self._now(),
             }
             others = [each for each in conditions if _field(each, "type") != type_]
-            self._patch_status(resource, namespace, name, {"conditions": [*others, fresh]})
+            self._patch_status(resource, namespace, name, status={"conditions": [*others, fresh]})
 
     def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
         """Let the images of the model's pods fail to be pulled, or arrive."""
@@ -177,7 +178,7 @@ class Cluster:
                 "containerStatuses": [*statuses],
                 "conditions": [*conditions],
             }
-            self._patch_status("pods", namespace, _name(obj), status)
+            self._patch_status("pods", namespace, _name(obj), status=status)
 
     def replace_pod(self, namespace: str, owner: str) -> None:
         """Put a new pod, whose container runs and is not ready yet, in the place of the first one."""
@@ -204,7 +205,7 @@ class Cluster:
         }
         self._sandbox.delete("pods", _name(old), namespace=namespace)
         self._sandbox.create({**old, "metadata": meta, "status": {}})
-        self._patch_status("pods", namespace, _name(old), status)
+        self._patch_status("pods", namespace, _name(old), status=status)
 
     def pod_ready(self, namespace: str, owner: str) -> None:
         """Let the start of the model's pods be over."""
@@ -223,7 +224,7 @@ class Cluster:
                 if isinstance(each, dict)
             ]
             status: JSON = {"conditions": conditions, "containerStatuses": statuses}
-            self._patch_status("pods", namespace, _name(obj), status)
+            self._patch_status("pods", namespace, _name(obj), status=status)
 
     def remove_crd(self, name: str) -> None:
         """Delete a CustomResourceDefinition."""
@@ -239,7 +240,7 @@ class Cluster:
         found = self._sandbox.list(resource, namespace=namespace)
         return [obj for obj in found if _name(obj).startswith(owner) and "epp" not in _name(obj)]
 
-    def _patch_status(self, resource: str, namespace: str, name: str, status: JSON) -> None:
+    def _patch_status(self, resource: str, namespace: str, name: str, *, status: JSON) -> None:
         self._sandbox.patch(
             resource, name, {"status": status}, namespace=namespace, subresource="status"
         )

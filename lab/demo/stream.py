@@ -52,7 +52,7 @@ class SeenEvent:
         return self.becomes(expected) and expected.text in self.record.event.message
 
     def becomes(self, expected: Expected) -> bool:
-        """Tell whether this is an expected Event, be it that its message has yet to follow.
+        """Tell whether this is an expected Event, even if its message has yet to follow.
 
         What is done to several objects at once may be seen one object after the other.
         """

@@ -1,4 +1,4 @@
-"""Who may do what: rules in the manner of RBAC, and the reviews that answer by them."""
+"""Who may do what: rules like those of RBAC, and the reviews that answer by them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -26,8 +26,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     resource_names: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
 
-    def covers(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
-        """Whether the rule speaks of this.
+    def covers(self, verb: str, group: str, resource: str, *, namespace: str, name: str) -> bool:
+        """Whether the rule covers a request.
 
         A rule with names does not cover what names nothing, such as a create by POST; one with
         namespaces does not cover what spans all of them.
@@ -86,12 +86,16 @@ class Access:
         self.grants = None
         self.denials.clear()
 
-    def allows(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
+    def allows(self, verb: str, group: str, resource: str, *, namespace: str, name: str) -> bool:
         """Whether a request is allowed."""
-        if any(rule.covers(verb, group, resource, namespace, name) for rule in self.denials):
+        if any(
+            rule.covers(verb, group, resource, namespace=namespace, name=name)
+            for rule in self.denials
+        ):
             return False
         return self.grants is None or any(
-            rule.covers(verb, group, resource, namespace, name) for rule in self.grants
+            rule.covers(verb, group, resource, namespace=namespace, name=name)
+            for rule in self.grants
         )
 
     def check(self, request: ResourceRequest, *, name: str = "", verb: str = "") -> None:
@@ -102,8 +106,8 @@ class Access:
         """
         group = request.resource.group
         verb, name = verb or request.verb, name or request.name
-        # Whoever may read everything of a group may not read its subresources by that.
-        if not self.allows(verb, group, request.target, request.namespace, name):
+        # The target names the subresource: a right to a resource includes none of them.
+        if not self.allows(verb, group, request.target, namespace=request.namespace, name=name):
             raise self._refusal(request, verb, name)
 
     def _refusal(self, request: ResourceRequest, verb: str, name: str) -> ApiError:
@@ -116,7 +120,7 @@ class Access:
             request.resource.group,
             request.resource.plural,
             name,
-            f'User "{self.user}" cannot {verb} resource "{request.target}" in API group '
+            cause=f'User "{self.user}" cannot {verb} resource "{request.target}" in API group '
             f'"{request.resource.group}" {where}',
         )
 
@@ -128,7 +132,7 @@ class Access:
         """
         asked = dig(body, "spec", "resourceAttributes")
         if asked is None and dig(body, "spec", "nonResourceAttributes") is None:
-            raise invalid(AUTHORIZATION_GROUP, "", "", [_NOTHING_ASKED])
+            raise invalid(AUTHORIZATION_GROUP, "", "", errors=[_NOTHING_ASKED])
         if asked is None:
             allowed = True
         else:
@@ -138,8 +142,8 @@ class Access:
                 str(asked.get("verb") or ""),
                 str(asked.get("group") or ""),
                 f"{resource}/{subresource}" if subresource else resource,
-                str(asked.get("namespace") or ""),
-                str(asked.get("name") or ""),
+                namespace=str(asked.get("namespace") or ""),
+                name=str(asked.get("name") or ""),
             )
         reason = "RBAC: allowed by the rules of the sandbox" if allowed else ""
         return {
@@ -151,7 +155,7 @@ class Access:
         }
 
     def rules_review(self, body: Object) -> Object:
-        """Answer a SelfSubjectRulesReview; denials cannot be told by it.
+        """Answer a SelfSubjectRulesReview; it cannot express denials.
 
         Raises:
             ApiError: 400 when it names no namespace.

@@ -1,4 +1,33 @@
-"""Who owns which field: server-side apply, and the bookkeeping for every other write."""
+"""Who owns which field: server-side apply, and the bookkeeping for every other write.
+
+The problem: the reporter's own writes rest on ownership. Two writers of one status, a PUT that
+erases what was applied, a conflict that names a manager: a server that treats apply as a merge
+patch shows none of it.
+
+What exists: the algorithm is the Go library sigs.k8s.io/structured-merge-diff, and there is no port
+of it to Python. kmock 0.8 merges and keeps no managedFields. A real kube-apiserver needs etcd and
+two large programs, so the end-to-end tests have one, and `demo` and unit tests cannot.
+
+The choice: ownership as sets of paths. `fieldsets` turns an object into the paths of its leaves,
+keyed as FieldsV1 keys them; `listtypes` says which lists are maps, sets or atomic. Then the rules
+of the Kubernetes documentation ("Server-Side Apply") are unions and differences:
+
+* A write that is no apply owns what it changed, and takes it from everybody else (`track_update`).
+* An apply merges, and conflicts with others that own what would change. What it applied before,
+  does not apply now and nobody else owns is removed (`apply`).
+
+What fails:
+
+* To remove a map when its owner leaves it out: others may own something in it, so every prefix of
+  an owned path stays.
+* To call it a conflict when another manager owns a field: with an equal value both own it.
+* To renew the time of an entry each time: an apply that changes nothing must give no new resource
+  version, so an entry is kept as it is while its paths are the same.
+* To append new items to a list of maps: the order of the configuration counts, and other items stay
+  where they were (`_merge_items`).
+
+Held to recorded answers of kube-apiserver in tests/api_behaviour.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -19,8 +48,8 @@ from lab.sandbox.listtypes import ListType, TypeWalker
 from lab.sandbox.objects import JSON, Object, copy_json, meta
 
 
-def track_update(new: Object, old: Object | None, writer: Manager, walker: TypeWalker) -> None:
-    """Set managedFields of `new` after a write that is no apply."""
+def track_update(new: Object, old: Object | None, writer: Manager, *, walker: TypeWalker) -> None:
+    """Set managedFields of `new` after a write other than an apply."""
     given = meta(new).get("managedFields")
     # Leaving the list out keeps it; writing an empty one resets it.
     managers = read_managers(new if given is not None or old is None else old)
@@ -38,11 +67,11 @@ def apply(
     live: Object | None,
     config: Object,
     writer: Manager,
-    walker: TypeWalker,
     *,
+    walker: TypeWalker,
     force: bool,
 ) -> Object:
-    """What a server-side apply makes of the live object.
+    """Return what a server-side apply makes of the live object.
 
     Raises:
         ApiError: 409 when another manager owns a field that would get another value.
@@ -56,10 +85,10 @@ def apply(
     mine = next((item for item in managers if item.is_same_writer(writer)), None)
     others = [item for item in managers if item is not mine]
     before = leaves(live, walker)
-    merged: Object = _merge(live, config, walker, "")
+    merged: Object = _merge(live, config, walker, field="")
     changed, _ = _compare(before, leaves(merged, walker))
-    # What this manager applied before, does not apply any more, and nobody else owns, goes.
-    # A map or list stays as long as anything in it does.
+    # Remove what this manager applied before, does not apply now, and nobody else owns.
+    # A map or list stays as long as anything in it stays.
     needed = {path[:end] for path in _all_paths(others, wanted) for end in range(1, len(path) + 1)}
     dropped = (mine.paths if mine else frozenset()) - needed
     if dropped:
@@ -132,23 +161,23 @@ def _conflict(conflicts: list[tuple[Manager, list[Path]]]) -> ApiError:
     return ApiError(409, "Conflict", message, details={"causes": causes})
 
 
-def _merge(live: JSON, config: JSON, walker: TypeWalker, field: str) -> JSON:
+def _merge(live: JSON, config: JSON, walker: TypeWalker, *, field: str) -> JSON:
     if isinstance(config, dict) and isinstance(live, dict) and not walker.is_atomic_map():
         merged = dict(live)
         for name, value in config.items():
-            merged[name] = _merge(live.get(name), value, walker.child(name), name)
+            merged[name] = _merge(live.get(name), value, walker.child(name), field=name)
         return merged
     if isinstance(config, list) and isinstance(live, list):
         kind = walker.list_type(field)
         if kind.is_set:
             return live + [item for item in config if item not in live]
         if kind.keys:
-            return _merge_items(live, config, walker.item(), kind)
+            return _merge_items(live, config, walker.item(), kind=kind)
     return copy_json(config)
 
 
 def _merge_items(
-    live: list[JSON], config: list[JSON], inner: TypeWalker, kind: ListType
+    live: list[JSON], config: list[JSON], inner: TypeWalker, *, kind: ListType
 ) -> list[JSON]:
     """Merge lists of maps: items come in the order of the config, others where they stood."""
     theirs = {key_element(item, kind, inner): item for item in live}
@@ -162,7 +191,7 @@ def _merge_items(
         if left and key not in ours:
             merged.append(theirs[left.popleft()])
         elif left and shared and key != shared[0]:
-            left.popleft()  # Its place is another one in the config.
+            left.popleft()  # The config puts it at another place.
         else:
             if left and (key in taken or key == wanted[0]):
                 left.popleft()
@@ -171,17 +200,17 @@ def _merge_items(
                 taken.add(key)
                 if shared and shared[0] == key:
                     shared.popleft()
-                merged.append(_merge(theirs.get(key), ours[key], inner, ""))
+                merged.append(_merge(theirs.get(key), ours[key], inner, field=""))
     return merged
 
 
 def _prune(obj: Object, dropped: Iterable[Path], walker: TypeWalker) -> None:
     # Shortest first: a list item goes while the keys that tell it apart are still there.
     for path in sorted(dropped, key=len):
-        _drop(obj, path, walker, "")
+        _drop(obj, path, walker, field="")
 
 
-def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
+def _drop(node: JSON, path: Path, walker: TypeWalker, *, field: str) -> None:
     element, rest = path[0], path[1:]
     if element.startswith("f:") and isinstance(node, dict):
         name = element[2:]
@@ -192,7 +221,7 @@ def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
             return
         # The merge shares what it did not change with the live object.
         node[name] = child = _shallow(node[name])
-        _drop(child, rest, walker.child(name), name)
+        _drop(child, rest, walker.child(name), field=name)
         if child in ({}, []):
             del node[name]
     elif isinstance(node, list):
@@ -205,7 +234,7 @@ def _drop(node: JSON, path: Path, walker: TypeWalker, field: str) -> None:
                     del node[index]
                 else:
                     node[index] = copied = _shallow(item)
-                    _drop(copied, rest, inner, "")
+                    _drop(copied, rest, inner, field="")
                 return
 
 

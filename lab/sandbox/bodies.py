@@ -97,7 +97,7 @@ def duplicate_fields(raw: bytes) -> list[str]:
     try:
         return list(_duplicates(json.loads(raw, object_pairs_hook=_pairs), ""))
     except ValueError:
-        # Not JSON, which others will say.
+        # Not JSON; decoding the body will say so.
         return []
 
 

@@ -11,7 +11,7 @@ def check_type(resource: Resource, body: JSON) -> None:
     if not isinstance(body, dict):
         raise bad_request("the body of the request is no object")
     if not resource.custom:
-        # Typed endpoints take what says nothing of its type for their own.
+        # Typed endpoints accept a body that does not state its type.
         body["apiVersion"] = body.get("apiVersion") or resource.api_version
         body["kind"] = body.get("kind") or resource.kind
     version, kind = body.get("apiVersion") or "", body.get("kind") or ""
@@ -73,5 +73,5 @@ def check_uid(resource: Resource, obj: Object, stored: str) -> None:
             resource.group,
             resource.plural,
             name_of(obj),
-            f"Precondition failed: UID in precondition: {given}, UID in object meta: {stored}",
+            cause=f"Precondition failed: UID in precondition: {given}, UID in object meta: {stored}",
         )

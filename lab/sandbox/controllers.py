@@ -195,7 +195,7 @@ class Controllers:
         )
         counts = _replica_counts(len(pods), ready)
         self._patch(_REPLICA_SETS, replica_set, {"spec": {"replicas": wanted}})
-        self._patch(_REPLICA_SETS, replica_set, {"status": counts}, "status")
+        self._patch(_REPLICA_SETS, replica_set, {"status": counts}, subresource="status")
         # Counts that are zero have to go, which a merge patch does only when told.
         old = dig(deployment, "status") or {}
         gone = {key: None for key in old if key not in status}
@@ -208,7 +208,7 @@ class Controllers:
             manager=_MANAGER,
         )
 
-    def _patch(self, resource: str, obj: Object, patch: JSON, subresource: str = "") -> None:
+    def _patch(self, resource: str, obj: Object, patch: JSON, *, subresource: str = "") -> None:
         self._sandbox.patch(
             resource,
             name_of(obj),
@@ -230,11 +230,13 @@ class Controllers:
             if name_of(found) == name_of(wanted):
                 return found
         if owned and not fresh:
-            # A loaded one, whose name somebody else chose.
+            # A loaded one; whoever made it chose another name.
             return max(owned, key=lambda found: dig(found, "spec", "replicas") or 0)
         for found in owned:
             self._patch(_REPLICA_SETS, found, {"spec": {"replicas": 0}})
-            self._patch(_REPLICA_SETS, found, {"status": _replica_counts(0, 0)}, "status")
+            self._patch(
+                _REPLICA_SETS, found, {"status": _replica_counts(0, 0)}, subresource="status"
+            )
         return self._sandbox.create(wanted)
 
     def _start_pod(self, replica_set: Object) -> None:
@@ -257,7 +259,7 @@ class Controllers:
     def _make_ready(self, pod: Object, address: str) -> None:
         now = format_time(self._sandbox.storage.clock())
         status = running_status(pod, now=now, address=address)
-        self._patch("pods", pod, {"status": status}, "status")
+        self._patch("pods", pod, {"status": status}, subresource="status")
 
 
 def _replica_counts(total: int, ready: int) -> Object:

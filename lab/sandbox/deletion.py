@@ -32,15 +32,15 @@ class Deletion:
         resource: Resource,
         namespace: str,
         name: str,
-        options: Object | None = None,
         *,
+        options: Object | None = None,
         dry_run: bool = False,
     ) -> tuple[Stored, bool]:
         """Delete an object; the second value says whether it is gone."""
         stored = self._operations.find(resource, namespace, name)
         self._check_preconditions(resource, stored, options or {})
         if resource.collection == "namespaces" and name in _IMMORTAL:
-            raise forbidden("", "namespaces", name, "this namespace may not be deleted")
+            raise forbidden("", "namespaces", name, cause="this namespace may not be deleted")
         if dry_run:
             return stored, True
         return self._delete(resource, stored)
@@ -90,7 +90,7 @@ class Deletion:
                 f" ResourceVersion in record ({stored.version}). The object might have been modified"
             )
         if cause:
-            raise conflict(resource.group, resource.kind, stored.key.name, cause)
+            raise conflict(resource.group, resource.kind, stored.key.name, cause=cause)
 
     def _empty_namespace(self, name: str) -> None:
         for collection in list(self._storage.collections.values()):
@@ -155,7 +155,7 @@ class Deletion:
             for served in custom_resources(new.decode(resource.api_version, resource.kind)):
                 self._registry.add(served)
         if before is not None:
-            # The watch cache is built anew: versions of before are too old for it.
+            # The watch cache is rebuilt, and earlier versions are too old for it.
             collection.compact(self._storage.version)
             collection.end_subscriptions()
 

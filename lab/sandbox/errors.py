@@ -107,7 +107,7 @@ def _details(group: str, kind: str, name: str = "") -> Object:
     return details
 
 
-def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
+def invalid(group: str, kind: str, name: str, *, errors: Sequence[FieldError]) -> ApiError:
     """422: the object breaks rules of its kind."""
     unique = list(dict.fromkeys(errors))
     text = ", ".join(str(error) for error in unique)
@@ -145,7 +145,7 @@ def already_exists(group: str, plural: str, name: str) -> ApiError:
     )
 
 
-def conflict(group: str, plural: str, name: str, cause: str = OPTIMISTIC_LOCK) -> ApiError:
+def conflict(group: str, plural: str, name: str, *, cause: str = OPTIMISTIC_LOCK) -> ApiError:
     """409: the object is not what the request assumes."""
     return ApiError(
         409,
@@ -155,7 +155,7 @@ def conflict(group: str, plural: str, name: str, cause: str = OPTIMISTIC_LOCK) -
     )
 
 
-def forbidden(group: str, plural: str, name: str, cause: str) -> ApiError:
+def forbidden(group: str, plural: str, name: str, *, cause: str) -> ApiError:
     """403: not allowed, by rules or by the state of the namespace."""
     shown = f'{_qualified(plural, group)} "{name}"' if name else _qualified(plural, group)
     return ApiError(
@@ -189,7 +189,7 @@ class DecodeError(ApiError):
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
     """422: query parameters that contradict each other."""
-    return invalid("meta.k8s.io", kind, "", errors)
+    return invalid("meta.k8s.io", kind, "", errors=errors)
 
 
 def expired(message: str, *, resume: str = "") -> ApiError:
@@ -232,7 +232,7 @@ def not_acceptable() -> ApiError:
     )
 
 
-def undeclared(namespace: str, name: str, api_version: str, kind: str, path: str) -> ApiError:
+def undeclared(namespace: str, name: str, api_version: str, *, kind: str, path: str) -> ApiError:
     """The applied object has a field that the schema lacks; the first one found is named."""
     place = f"{namespace}/{name}" if namespace else f"/{name}"
     return ApiError(

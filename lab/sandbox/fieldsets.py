@@ -72,7 +72,7 @@ def leaves(obj: Object, walker: TypeWalker, *, containers: bool = False) -> Leav
             owned = {key: item for key, item in value.items() if key not in _SYSTEM_METADATA}
             if not owned:
                 continue
-        collect.field((f"f:{name}",), name, owned, walker.child(name))
+        collect.field((f"f:{name}",), name, owned, walker=walker.child(name))
         if name == "metadata":
             collect.found.pop(("f:metadata",), None)
     return collect.found
@@ -85,7 +85,7 @@ class _Collector:
         self.found: Leaves = {}
         self._containers = containers
 
-    def field(self, path: Path, name: str, value: JSON, walker: TypeWalker) -> None:
+    def field(self, path: Path, name: str, value: JSON, *, walker: TypeWalker) -> None:
         """Collect a field and what is below it."""
         always_there = name in _ALWAYS_THERE and not walker.custom
         if always_there and value in _NOTHING:
@@ -95,14 +95,16 @@ class _Collector:
             self.found[path] = _CONTAINER
         if isinstance(value, dict) and value and not walker.is_atomic_map():
             self._fields(path, value, walker)
-        elif not (isinstance(value, list) and value and self._items(path, name, value, walker)):
+        elif not (
+            isinstance(value, list) and value and self._items(path, name, value, walker=walker)
+        ):
             self.found[path] = value
 
     def _fields(self, path: Path, value: Object, walker: TypeWalker) -> None:
         for name, item in value.items():
-            self.field((*path, f"f:{name}"), name, item, walker.child(name))
+            self.field((*path, f"f:{name}"), name, item, walker=walker.child(name))
 
-    def _items(self, path: Path, field: str, value: list[JSON], walker: TypeWalker) -> bool:
+    def _items(self, path: Path, field: str, value: list[JSON], *, walker: TypeWalker) -> bool:
         """Collect the items of a list; False where it is owned as a whole."""
         kind = walker.list_type(field)
         if kind.is_set:

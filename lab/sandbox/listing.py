@@ -125,7 +125,7 @@ class Page:
 
 
 def list_page(
-    storage: Storage, resource: Resource, wanted: Filter, query: Mapping[str, str]
+    storage: Storage, resource: Resource, wanted: Filter, *, query: Mapping[str, str]
 ) -> Page:
     """One page of a list.
 
@@ -134,7 +134,7 @@ def list_page(
     """
     check_options(query, watch=False)
     version, after, limit = _position(storage, resource, query)
-    candidates = _candidates(storage, resource, wanted, version, after)
+    candidates = _candidates(storage, resource, wanted, version=version, after=after)
     found = filter(wanted.matches, candidates)
     metadata: Object = {"resourceVersion": str(version)}
     if not limit:
@@ -188,7 +188,7 @@ def check_reached(storage: Storage, resource: Resource, version: int) -> None:
 
 
 def _candidates(
-    storage: Storage, resource: Resource, wanted: Filter, version: int, after: Key | None
+    storage: Storage, resource: Resource, wanted: Filter, *, version: int, after: Key | None
 ) -> Iterator[Stored]:
     collection = storage.collection(resource.collection)
     name = wanted.fields.exact("metadata.name")

@@ -133,7 +133,7 @@ class Loader:
             group,
             version,
             kind,
-            sibling.plural if sibling else plural_of(kind),
+            plural=sibling.plural if sibling else plural_of(kind),
             namespaced=sibling.namespaced if sibling else namespaced,
             status=True,
         )
@@ -150,7 +150,7 @@ class Loader:
                 group,
                 version,
                 str(entry.get("kind")),
-                plural,
+                plural=plural,
                 namespaced=bool(entry.get("namespaced", True)),
                 status=f"{plural}/status" in names,
                 short_names=tuple(entry.get("shortNames") or ()),
@@ -161,8 +161,8 @@ class Loader:
         group: str,
         version: str,
         kind: str,
-        plural: str,
         *,
+        plural: str,
         namespaced: bool,
         status: bool,
         short_names: tuple[str, ...] = (),
@@ -218,7 +218,7 @@ class Loader:
             versions = dig(crd, "spec", "versions") or []
             if version not in {item.get("name") for item in versions}:
                 versions.append({**served, "storage": False})
-            self._operations.update(definition, "", name, crd)
+            self._operations.update(definition, "", name, body=crd)
         found = self._registry.by_kind(f"{group}/{version}", kind)
         if found is None:
             raise UnservableError(f"{kind} of {group}/{version} cannot be served beside {name}")

@@ -80,6 +80,7 @@ class Operations:
         resource: Resource,
         namespace: str,
         body: Object,
+        *,
         options: WriteOptions = DEFAULT_OPTIONS,
     ) -> Stored:
         """Create an object in a namespace (empty for cluster-scoped kinds)."""
@@ -96,9 +97,9 @@ class Operations:
         resource: Resource,
         namespace: str,
         name: str,
+        *,
         body: Object,
         options: WriteOptions = DEFAULT_OPTIONS,
-        *,
         subresource: str = "",
     ) -> tuple[Stored, bool]:
         """Replace an object; the second value says whether that created it."""
@@ -116,19 +117,19 @@ class Operations:
             return self._insert(resource, obj, options), True
         if not meta(obj).get("resourceVersion") and not resource.unconditional_update:
             error = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid(resource.group, resource.plural, name, [error])
+            raise invalid(resource.group, resource.plural, name, errors=[error])
         checks.check_uid(resource, obj, stored.uid)
-        return self._replace(resource, stored, obj, options, subresource=subresource), False
+        return self._replace(resource, stored, obj, options=options, subresource=subresource), False
 
     def patch(
         self,
         resource: Resource,
         namespace: str,
         name: str,
+        *,
         patch_type: PatchType,
         body: JSON,
         options: WriteOptions = DEFAULT_OPTIONS,
-        *,
         subresource: str = "",
     ) -> tuple[Stored, bool]:
         """Patch an object; the second value says whether that created it."""
@@ -137,14 +138,16 @@ class Operations:
                 [kind for kind, short in PATCH_TYPES.items() if short != "strategic"]
             )
         if patch_type == "apply":
-            return self._apply(resource, namespace, name, body, options, subresource)
+            return self._apply(
+                resource, namespace, name, config=body, options=options, subresource=subresource
+            )
         if options.force:
             error = FieldError(
                 "FieldValueForbidden",
                 "force",
                 "Forbidden: may not be specified for non-apply patch",
             )
-            raise invalid("meta.k8s.io", "PatchOptions", "", [error])
+            raise invalid("meta.k8s.io", "PatchOptions", "", errors=[error])
         stored = self.find(resource, namespace, name)
         current = self.read(resource, stored)
         match patch_type:
@@ -166,13 +169,14 @@ class Operations:
             obj = self._read_body(resource, patched, options)
         except DecodeError as error:
             raise unreadable_patch(error.why) from None
-        return self._replace(resource, stored, obj, options, subresource=subresource), False
+        return self._replace(resource, stored, obj, options=options, subresource=subresource), False
 
     def _apply(
         self,
         resource: Resource,
         namespace: str,
         name: str,
+        *,
         config: JSON,
         options: WriteOptions,
         subresource: str,
@@ -198,11 +202,13 @@ class Operations:
         if resource.schema is not None:
             config, unknown = strategies.read_body(resource, config)
             if unknown:
-                raise undeclared(namespace, name, resource.api_version, resource.kind, unknown[0])
+                raise undeclared(
+                    namespace, name, resource.api_version, kind=resource.kind, path=unknown[0]
+                )
         live = self.read(resource, stored) if stored is not None else None
         walker = TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
-        writer = self._writer(resource, options, "Apply", subresource)
-        merged = apply(live, config, writer, walker, force=options.force)
+        writer = self._writer(resource, options, "Apply", subresource=subresource)
+        merged = apply(live, config, writer, walker=walker, force=options.force)
         if version:
             meta(merged)["resourceVersion"] = version
         obj, _ = strategies.read_body(resource, copy_json(merged))
@@ -210,7 +216,7 @@ class Operations:
             self.check_namespace(resource, namespace, name)
             return self._insert(resource, obj, options, tracked=True), True
         changed = self._replace(
-            resource, stored, obj, options, subresource=subresource, tracked=True
+            resource, stored, obj, options=options, subresource=subresource, tracked=True
         )
         return changed, False
 
@@ -242,11 +248,11 @@ class Operations:
         if self.storage.get(resource.collection, namespace, name) is not None:
             raise already_exists(resource.group, resource.plural, name)
         if not tracked:
-            self._track_update(resource, obj, None, options, "")
+            self._track_update(resource, obj, None, options=options, subresource="")
         if resource.collection == CRD_COLLECTION:
             self.prepare_crd(obj, None)
         if options.dry_run:
-            return Stored(_key(obj), 0, obj, None)
+            return Stored(_key(obj), 0, obj, expires=None)
         return self._store(resource, obj, None)
 
     def _replace(
@@ -254,8 +260,8 @@ class Operations:
         resource: Resource,
         stored: Stored,
         obj: Object,
-        options: WriteOptions,
         *,
+        options: WriteOptions,
         subresource: str = "",
         tracked: bool = False,
     ) -> Stored:
@@ -271,13 +277,13 @@ class Operations:
             self.prepare_crd(new, old)
         meta(new)["resourceVersion"] = str(stored.version)
         if not tracked and not _same(new, old):
-            self._track_update(resource, new, old, options, subresource)
+            self._track_update(resource, new, old, options=options, subresource=subresource)
         if "managedFields" not in meta(new) and "managedFields" in meta(old) and not tracked:
             meta(new)["managedFields"] = meta(old)["managedFields"]
         if _same(new, old) and read_managers(new) == read_managers(old):
             return stored
         if options.dry_run:
-            return Stored(stored.key, stored.version, new, None)
+            return Stored(stored.key, stored.version, new, expires=None)
         if meta(new).get("deletionTimestamp") and not meta(new).get("finalizers"):
             return self.remove(resource, stored, new)
         return self._store(resource, new, stored)
@@ -313,7 +319,7 @@ class Operations:
                 resource.group,
                 resource.plural,
                 name,
-                f"unable to create new content in namespace {namespace} because it is being"
+                cause=f"unable to create new content in namespace {namespace} because it is being"
                 " terminated",
             )
             cause = {
@@ -329,21 +335,22 @@ class Operations:
         resource: Resource,
         new: Object,
         old: Object | None,
+        *,
         options: WriteOptions,
         subresource: str,
     ) -> None:
-        writer = self._writer(resource, options, "Update", subresource)
+        writer = self._writer(resource, options, "Update", subresource=subresource)
         if resource.is_event:
             # Fields are owned by the names of the view that they were written through.
             old = None if old is None else events.from_storage(resource.group, old)
             new = events.from_storage(resource.group, new)
-        track_update(new, old, writer, self._walker(resource))
+        track_update(new, old, writer, walker=self._walker(resource))
 
     def _walker(self, resource: Resource) -> TypeWalker:
         return TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
 
     def _writer(
-        self, resource: Resource, options: WriteOptions, operation: str, subresource: str
+        self, resource: Resource, options: WriteOptions, operation: str, *, subresource: str
     ) -> Manager:
         now = format_time(self.storage.clock())
         version = resource.api_version

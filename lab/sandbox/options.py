@@ -1,4 +1,4 @@
-"""Query parameters of writes, and what they make of fields that nobody knows."""
+"""Query parameters of writes, and what they do about unknown fields."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -157,7 +157,7 @@ def event_line(kind: str, obj: bytes) -> bytes:
 
 
 def change_line(
-    resource: Resource, change: Change, kind: EventType, representation: Representation
+    resource: Resource, change: Change, kind: EventType, *, representation: Representation
 ) -> bytes:
     """A change as watchers of one representation see it; made once for all of them."""
     cache_key = (resource.api_version, representation, kind)
@@ -170,9 +170,9 @@ def change_line(
 
 
 def last_match(change: Change) -> Stored:
-    """What somebody whose selectors an object leaves is shown: its old state, with the new version."""
+    """What a client gets when its selectors no longer match: the old state, with the new version."""
     if change.type == "DELETED" or change.old is None:
         return change.new
     obj = decode(b"{" + change.old.body)
     obj["metadata"]["resourceVersion"] = str(change.version)
-    return Stored(change.old.key, change.version, obj, None)
+    return Stored(change.old.key, change.version, obj, expires=None)

@@ -57,7 +57,7 @@ class _Location:
 
 
 def read_request(
-    registry: Registry, method: str, path: str, query: Mapping[str, str]
+    registry: Registry, method: str, path: str, *, query: Mapping[str, str]
 ) -> ResourceRequest:
     """What a request on a resource path asks for.
 
@@ -198,6 +198,6 @@ class RequestLog:
         )
 
     def clear(self) -> None:
-        """Start counting anew."""
+        """Start counting again."""
         self.counters.clear()
         self.recent.clear()

@@ -56,8 +56,8 @@ class ResourceHandlers:
         operations: Operations,
         deletion: Deletion,
         access: Access,
-        faults: Faults,
         *,
+        faults: Faults,
         bookmark_seconds: float,
     ) -> None:
         self._operations = operations
@@ -146,7 +146,7 @@ class ResourceHandlers:
     def _list(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
         representation = negotiate(request.headers.get(hdrs.ACCEPT, ""))
         selected = read_filter(wanted.resource, wanted.namespace, request.query)
-        page = list_page(self._storage, wanted.resource, selected, request.query)
+        page = list_page(self._storage, wanted.resource, selected, query=request.query)
         body = list_of(
             wanted.resource,
             page.items,
@@ -159,22 +159,27 @@ class ResourceHandlers:
 
     def _create(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
         options = read_write_options(request.query, request.headers, wanted.verb)
-        body = _read_object(request, wanted, raw, options)
-        stored = self._operations.create(wanted.resource, wanted.namespace, body, options)
+        body = _read_object(request, wanted, raw, options=options)
+        stored = self._operations.create(wanted.resource, wanted.namespace, body, options=options)
         return _warned(self._object(request, wanted, stored, created=True), options)
 
     def _update(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
         resource, namespace, name = wanted.resource, wanted.namespace, wanted.name
         options = read_write_options(request.query, request.headers, wanted.verb)
-        body = _read_object(request, wanted, raw, options)
+        body = _read_object(request, wanted, raw, options=options)
         if wanted.subresource == "scale":
             stored = change_scale(
-                self._operations, resource, namespace, name, lambda _: body, options
+                self._operations,
+                resource,
+                namespace,
+                name=name,
+                change=lambda _: body,
+                options=options,
             )
             return self._object(request, wanted, stored)
         self._authorize_creation(wanted)
         stored, created = self._operations.update(
-            resource, namespace, name, body, options, subresource=wanted.subresource
+            resource, namespace, name, body=body, options=options, subresource=wanted.subresource
         )
         return _warned(self._object(request, wanted, stored, created=created), options)
 
@@ -185,14 +190,25 @@ class ResourceHandlers:
         if wanted.subresource == "scale":
             apply = json_patch if patch_type == "json" else merge_patch
             stored = change_scale(
-                self._operations, resource, namespace, name, lambda old: apply(old, body), options
+                self._operations,
+                resource,
+                namespace,
+                name=name,
+                change=lambda old: apply(old, body),
+                options=options,
             )
             return self._object(request, wanted, stored)
         if patch_type == "apply":
             require_manager(request.query)
             self._authorize_creation(wanted)
         stored, created = self._operations.patch(
-            resource, namespace, name, patch_type, body, options, subresource=wanted.subresource
+            resource,
+            namespace,
+            name,
+            patch_type=patch_type,
+            body=body,
+            options=options,
+            subresource=wanted.subresource,
         )
         return _warned(self._object(request, wanted, stored, created=created), options)
 
@@ -208,7 +224,11 @@ class ResourceHandlers:
     ) -> web.Response:
         resource = wanted.resource
         stored, gone = self._deletion.delete(
-            resource, wanted.namespace, wanted.name, options, dry_run=is_dry_run(request.query)
+            resource,
+            wanted.namespace,
+            wanted.name,
+            options=options,
+            dry_run=is_dry_run(request.query),
         )
         if not gone:
             return self._object(request, wanted, stored)
@@ -227,7 +247,7 @@ class ResourceHandlers:
 
     def _delete_collection(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
         selected = read_filter(wanted.resource, wanted.namespace, request.query)
-        page = list_page(self._storage, wanted.resource, selected, {})
+        page = list_page(self._storage, wanted.resource, selected, query={})
         if not is_dry_run(request.query):
             self._deletion.delete_each(wanted.resource, page.items)
         body = list_of(
@@ -279,7 +299,7 @@ def _include(request: web.Request) -> IncludeObject:
 
 
 def _read_object(
-    request: web.Request, wanted: ResourceRequest, raw: bytes, options: WriteOptions
+    request: web.Request, wanted: ResourceRequest, raw: bytes, *, options: WriteOptions
 ) -> Object:
     if not raw:
         raise bad_request(

@@ -24,7 +24,7 @@ CUSTOM_VERBS = (
     "update",
     "watch",
 )
-"""The same, in the order in which discovery tells those of custom kinds."""
+"""The same, in the order in which discovery lists them for custom kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ _CREATE_ONLY: dict[str, JSON] = {"namespaced": False, "verbs": ("create",)}
 _REPLICATED = ScalePaths()
 
 
-def _resource(group: str, version: str, plural: str, kind: str, **rest: JSON) -> Resource:
+def _resource(group: str, version: str, plural: str, *, kind: str, **rest: JSON) -> Resource:
     short = tuple(str(rest.pop("short", "")).split())
     return Resource(
         group=group, version=version, plural=plural, kind=kind, short_names=short, **rest
@@ -125,58 +125,82 @@ def _resource(group: str, version: str, plural: str, kind: str, **rest: JSON) ->
 
 
 BUILT_IN: tuple[Resource, ...] = (
-    _resource("", "v1", "configmaps", "ConfigMap", short="cm"),
-    _resource("", "v1", "endpoints", "Endpoints", short="ep", list_kind="EndpointsList"),
-    _resource("", "v1", "events", "Event", short="ev", create_on_update=True),
+    _resource("", "v1", "configmaps", kind="ConfigMap", short="cm"),
+    _resource("", "v1", "endpoints", kind="Endpoints", short="ep", list_kind="EndpointsList"),
+    _resource("", "v1", "events", kind="Event", short="ev", create_on_update=True),
     _resource(
         "",
         "v1",
         "namespaces",
-        "Namespace",
+        kind="Namespace",
         short="ns",
         namespaced=False,
         status=True,
         verbs=tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
     ),
-    _resource("", "v1", "nodes", "Node", short="no", namespaced=False, status=True),
+    _resource("", "v1", "nodes", kind="Node", short="no", namespaced=False, status=True),
     _resource(
-        "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", short="pvc", status=True
+        "", "v1", "persistentvolumeclaims", kind="PersistentVolumeClaim", short="pvc", status=True
     ),
     _resource(
-        "", "v1", "persistentvolumes", "PersistentVolume", short="pv", namespaced=False, status=True
+        "",
+        "v1",
+        "persistentvolumes",
+        kind="PersistentVolume",
+        short="pv",
+        namespaced=False,
+        status=True,
     ),
-    _resource("", "v1", "pods", "Pod", short="po", **_WORKLOAD),
-    _resource("", "v1", "secrets", "Secret"),
-    _resource("", "v1", "serviceaccounts", "ServiceAccount", short="sa"),
-    _resource("", "v1", "services", "Service", short="svc", status=True, categories=("all",)),
-    _resource("apps", "v1", "controllerrevisions", "ControllerRevision"),
-    _resource("apps", "v1", "daemonsets", "DaemonSet", short="ds", **_WORKLOAD),
+    _resource("", "v1", "pods", kind="Pod", short="po", **_WORKLOAD),
+    _resource("", "v1", "secrets", kind="Secret"),
+    _resource("", "v1", "serviceaccounts", kind="ServiceAccount", short="sa"),
+    _resource("", "v1", "services", kind="Service", short="svc", status=True, categories=("all",)),
+    _resource("apps", "v1", "controllerrevisions", kind="ControllerRevision"),
+    _resource("apps", "v1", "daemonsets", kind="DaemonSet", short="ds", **_WORKLOAD),
     _resource(
-        "apps", "v1", "deployments", "Deployment", short="deploy", scale=_REPLICATED, **_WORKLOAD
+        "apps",
+        "v1",
+        "deployments",
+        kind="Deployment",
+        short="deploy",
+        scale=_REPLICATED,
+        **_WORKLOAD,
     ),
     _resource(
-        "apps", "v1", "replicasets", "ReplicaSet", short="rs", scale=_REPLICATED, **_WORKLOAD
+        "apps", "v1", "replicasets", kind="ReplicaSet", short="rs", scale=_REPLICATED, **_WORKLOAD
     ),
     _resource(
-        "apps", "v1", "statefulsets", "StatefulSet", short="sts", scale=_REPLICATED, **_WORKLOAD
+        "apps",
+        "v1",
+        "statefulsets",
+        kind="StatefulSet",
+        short="sts",
+        scale=_REPLICATED,
+        **_WORKLOAD,
     ),
-    _resource("batch", "v1", "jobs", "Job", **_WORKLOAD),
+    _resource("batch", "v1", "jobs", kind="Job", **_WORKLOAD),
     _resource(
         "coordination.k8s.io",
         "v1",
         "leases",
-        "Lease",
+        kind="Lease",
         unconditional_update=False,
         create_on_update=True,
     ),
     _resource(
-        EVENTS_GROUP, "v1", "events", "Event", short="ev", storage="events", create_on_update=True
+        EVENTS_GROUP,
+        "v1",
+        "events",
+        kind="Event",
+        short="ev",
+        storage="events",
+        create_on_update=True,
     ),
     _resource(
         "apiextensions.k8s.io",
         "v1",
         "customresourcedefinitions",
-        "CustomResourceDefinition",
+        kind="CustomResourceDefinition",
         short="crd crds",
         namespaced=False,
         status=True,
@@ -188,7 +212,7 @@ BUILT_IN: tuple[Resource, ...] = (
         "networking.k8s.io",
         "v1",
         "networkpolicies",
-        "NetworkPolicy",
+        kind="NetworkPolicy",
         short="netpol",
         generation=True,
     ),
@@ -196,7 +220,7 @@ BUILT_IN: tuple[Resource, ...] = (
         "policy",
         "v1",
         "poddisruptionbudgets",
-        "PodDisruptionBudget",
+        kind="PodDisruptionBudget",
         short="pdb",
         status=True,
         generation=True,
@@ -205,14 +229,14 @@ BUILT_IN: tuple[Resource, ...] = (
         "authorization.k8s.io",
         "v1",
         "selfsubjectaccessreviews",
-        "SelfSubjectAccessReview",
+        kind="SelfSubjectAccessReview",
         **_CREATE_ONLY,
     ),
     _resource(
         "authorization.k8s.io",
         "v1",
         "selfsubjectrulesreviews",
-        "SelfSubjectRulesReview",
+        kind="SelfSubjectRulesReview",
         **_CREATE_ONLY,
     ),
 )

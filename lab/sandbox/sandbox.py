@@ -75,11 +75,16 @@ class Sandbox:
             self._operations,
             self._deletion,
             self.access,
-            self.faults,
+            faults=self.faults,
             bookmark_seconds=bookmark_seconds,
         )
         self._server = Server(
-            self._operations, handlers, self.access, self.faults, self.request_log, token=token
+            self._operations,
+            handlers,
+            self.access,
+            faults=self.faults,
+            request_log=self.request_log,
+            token=token,
         )
         self._admin = admin.Admin(self.faults, self.access, self.request_log)
         self._runner: web.AppRunner | None = None
@@ -134,7 +139,7 @@ class Sandbox:
             self._runner = None
 
     async def _expire_regularly(self) -> None:
-        # So that watchers learn of it although nobody asks; requests do not wait for this.
+        # Watchers learn of expired Events even if no request comes; requests do not wait for this.
         while True:
             await asyncio.sleep(_EXPIRY_CHECK_SECONDS)
             self.storage.expire()
@@ -191,7 +196,7 @@ class Sandbox:
         """Replace an object, or its status."""
         resource = self._resource_of(obj)
         stored, _ = self._operations.update(
-            resource, namespace_of(obj), name_of(obj), copy_json(obj), subresource=subresource
+            resource, namespace_of(obj), name_of(obj), body=copy_json(obj), subresource=subresource
         )
         return as_object(resource, stored)
 
@@ -211,7 +216,13 @@ class Sandbox:
         found = self.resource(resource)
         options = WriteOptions(manager=manager, force=force)
         stored, _ = self._operations.patch(
-            found, namespace, name, patch_type, copy_json(patch), options, subresource=subresource
+            found,
+            namespace,
+            name,
+            patch_type=patch_type,
+            body=copy_json(patch),
+            options=options,
+            subresource=subresource,
         )
         return as_object(found, stored)
 
@@ -233,7 +244,7 @@ class Sandbox:
         """The objects of a resource, of one namespace or of all."""
         found = self.resource(resource)
         query = {"labelSelector": label_selector}
-        page = list_page(self.storage, found, read_filter(found, namespace, query), {})
+        page = list_page(self.storage, found, read_filter(found, namespace, query), query={})
         return [as_object(found, stored) for stored in page.items]
 
     def resource(self, name: str) -> Resource:

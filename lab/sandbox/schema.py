@@ -26,14 +26,14 @@ _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 def prune(obj: Object, schema: Object) -> list[str]:
     """Drop the fields that a schema does not know; the paths of what was dropped."""
     dropped: list[str] = []
-    _prune(obj, schema, "", dropped, root=True)
+    _prune(obj, schema, "", dropped=dropped, root=True)
     return dropped
 
 
-def _prune(value: JSON, schema: Object, path: str, dropped: list[str], *, root: bool) -> None:
+def _prune(value: JSON, schema: Object, path: str, *, dropped: list[str], root: bool) -> None:
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
-            _prune(item, schema["items"], f"{path}[{index}]", dropped, root=False)
+            _prune(item, schema["items"], f"{path}[{index}]", dropped=dropped, root=False)
     if not isinstance(value, dict):
         return
     properties = schema.get("properties") or {}
@@ -44,9 +44,9 @@ def _prune(value: JSON, schema: Object, path: str, dropped: list[str], *, root: 
         if embedded and name in _ROOT_FIELDS:
             continue
         if name in properties:
-            _prune(value[name], properties[name], below, dropped, root=False)
+            _prune(value[name], properties[name], below, dropped=dropped, root=False)
         elif isinstance(extra, dict):
-            _prune(value[name], extra, below, dropped, root=False)
+            _prune(value[name], extra, below, dropped=dropped, root=False)
         elif extra is not True and not schema.get(_PRESERVE):
             del value[name]
             dropped.append(below)

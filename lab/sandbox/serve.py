@@ -37,9 +37,9 @@ async def serve(
     documents: Iterable[JSON] = (),
     host: str = "127.0.0.1",
     port: int = 0,
-    kubeconfig_path: Path | None = None,
-    controllers: bool = True,  # noqa: FBT001, FBT002 - a setting of the command line
     *,
+    kubeconfig_path: Path | None = None,
+    controllers: bool = True,
     token: str | None = None,
     started: asyncio.Future[Sandbox] | None = None,
 ) -> None:

@@ -51,9 +51,9 @@ class Server:
         operations: Operations,
         handlers: ResourceHandlers,
         access: Access,
+        *,
         faults: Faults,
         request_log: RequestLog,
-        *,
         token: str | None,
     ) -> None:
         self._storage = operations.storage
@@ -73,7 +73,9 @@ class Server:
             if not self._is_authorized(request):
                 raise unauthorized()
             with contextlib.suppress(UnknownPathError, ApiError):
-                wanted = read_request(self._registry, request.method, request.path, request.query)
+                wanted = read_request(
+                    self._registry, request.method, request.path, query=request.query
+                )
             for fault in self._faults.take(request.path, wanted):
                 answer = await self._suffer(fault, request, wanted)
                 if answer is not None:
@@ -142,7 +144,7 @@ class Server:
                     resource.group if resource else "",
                     resource.plural if resource else "",
                     wanted.name if wanted else "",
-                    f'User "{self._access.user}" cannot do this',
+                    cause=f'User "{self._access.user}" cannot do this',
                 )
             case "html":
                 page = _PAGE.format(fault.code, HTTPStatus(fault.code).phrase)
@@ -169,8 +171,8 @@ class Server:
             if unserved is not None:
                 # Rights are judged by the path, whether or not anything is served there.
                 self._access.check(unserved)
-            # Once more, for the refusal that was put off.
-            wanted = read_request(self._registry, request.method, request.path, request.query)
+            # Read it again, for the refusal that was put off.
+            wanted = read_request(self._registry, request.method, request.path, query=request.query)
         if wanted.verb == "watch":
             self._handlers.authorize(wanted, request.query)
             return await self._watch(request, wanted)

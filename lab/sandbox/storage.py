@@ -31,7 +31,7 @@ class Stored:
 
     __slots__ = ("_fields", "body", "expires", "key", "labels", "uid", "version", "views")
 
-    def __init__(self, key: Key, version: int, obj: Object, expires: float | None) -> None:
+    def __init__(self, key: Key, version: int, obj: Object, *, expires: float | None) -> None:
         metadata = meta(obj)
         labels = metadata.get("labels")
         self.key = key
@@ -71,7 +71,7 @@ class Change:
 
 
 class Subscriber(Protocol):
-    """Somebody who wants to know of changes; called in their order, must not wait."""
+    """A subscriber to changes; it is called in their order, and must not wait."""
 
     def notify(self, change: Change) -> None:
         """A change was made."""
@@ -126,7 +126,7 @@ class Collection:
         return self._log[index:]
 
     def compact(self, version: int) -> None:
-        """Forget changes up to a version: who asks for an older one is told that it expired."""
+        """Forget changes up to a version; a client that asks for an older one learns that it expired."""
         index = bisect.bisect_right(self._log, version, key=lambda change: change.version)
         del self._log[:index]
         self.compacted = max(self.compacted, version)
@@ -183,7 +183,7 @@ class Storage:
         self.version += 1
         meta(obj)["resourceVersion"] = str(self.version)
         expires = None if ttl is None else self.clock() + ttl
-        stored = Stored(key, self.version, obj, expires)
+        stored = Stored(key, self.version, obj, expires=expires)
         if expires is not None:
             heapq.heappush(self._expiry, (expires, collection, key, self.version))
         target.record(Change(self.version, "MODIFIED" if old else "ADDED", stored, old))
@@ -197,7 +197,7 @@ class Storage:
         final = last if last is not None else decode(b"{" + old.body)
         # A deletion has a version of its own, and its event carries it.
         meta(final)["resourceVersion"] = str(self.version)
-        gone = Stored(key, self.version, final, None)
+        gone = Stored(key, self.version, final, expires=None)
         target.record(Change(self.version, "DELETED", gone, old))
         return gone
 
@@ -213,7 +213,7 @@ class Storage:
 
     def compact(self, collections: Iterable[str] | None = None) -> None:
         """Forget all history, of the named collections or of all."""
-        # A version nobody has seen yet, so that every version handed out so far is too old.
+        # A version that no client has yet, so that every version handed out so far is too old.
         self.version += 1
         for name in self.collections if collections is None else collections:
             self.collection(name).compact(self.version)

@@ -37,7 +37,9 @@ def _merge_map(target: Object, patch: Object, walker: TypeWalker) -> Object | No
     }
     for name, value in patch.items():
         if not name.startswith("$"):
-            merged = None if value is None else _merge_value(result.get(name), value, walker, name)
+            merged = (
+                None if value is None else _merge_value(result.get(name), value, walker, name=name)
+            )
             if merged is None:
                 result.pop(name, None)
             else:
@@ -53,16 +55,18 @@ def _merge_map(target: Object, patch: Object, walker: TypeWalker) -> Object | No
     return result
 
 
-def _merge_value(target: JSON, patch: JSON, walker: TypeWalker, name: str) -> JSON:
+def _merge_value(target: JSON, patch: JSON, walker: TypeWalker, *, name: str) -> JSON:
     below = walker.child(name)
     if isinstance(patch, dict):
         return _merge_map(target if isinstance(target, dict) else {}, patch, below)
     if isinstance(patch, list):
-        return _merge_list(target if isinstance(target, list) else [], patch, below, name)
+        return _merge_list(target if isinstance(target, list) else [], patch, below, name=name)
     return patch
 
 
-def _merge_list(target: list[JSON], patch: list[JSON], walker: TypeWalker, name: str) -> list[JSON]:
+def _merge_list(
+    target: list[JSON], patch: list[JSON], walker: TypeWalker, *, name: str
+) -> list[JSON]:
     kind = walker.list_type(name)
     if kind.is_set:
         return target + [item for item in patch if item not in target]
@@ -72,11 +76,11 @@ def _merge_list(target: list[JSON], patch: list[JSON], walker: TypeWalker, name:
         return [_plain(item) for item in patch if item != {_DIRECTIVE: "replace"}]
     result: list[JSON] = list(target)
     for item in patch:
-        _merge_item(result, item, kind, walker)
+        _merge_item(result, item, kind, walker=walker)
     return result
 
 
-def _merge_item(result: list[JSON], item: JSON, kind: ListType, walker: TypeWalker) -> None:
+def _merge_item(result: list[JSON], item: JSON, kind: ListType, *, walker: TypeWalker) -> None:
     if not isinstance(item, dict) or kind.keys[0] not in item:
         raise bad_request(f"map: {item} does not contain declared merge key: {kind.keys[0]}")
     index = next((i for i, old in enumerate(result) if _same(old, item, kind.keys)), None)

@@ -109,7 +109,7 @@ def prepare_create(resource: Resource, obj: Object) -> None:
 def prepare_update(resource: Resource, new: Object, old: Object, *, subresource: str) -> Object:
     """The object to store when `new` is asked for in place of `old`."""
     if subresource == "status":
-        # Only the status is taken over; nobody can smuggle a change of the rest with it.
+        # Only the status is taken over, so that no change of the rest comes with it.
         kept = {**old, "metadata": {**meta(old)}}
         for name in ("resourceVersion", "managedFields"):
             if name in meta(new):
@@ -168,7 +168,7 @@ def _refuse(resource: Resource, obj: Object, errors: list[FieldError]) -> None:
     if errors:
         # Events are judged as objects of the core group, whichever view they came through.
         group = "" if resource.is_event else resource.group
-        raise invalid(group, resource.kind, name_of(obj), errors)
+        raise invalid(group, resource.kind, name_of(obj), errors=errors)
 
 
 def _validate(resource: Resource, obj: Object) -> list[FieldError]:

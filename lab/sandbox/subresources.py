@@ -37,6 +37,7 @@ def change_scale(
     operations: Operations,
     resource: Resource,
     namespace: str,
+    *,
     name: str,
     change: Callable[[Object], JSON],
     options: WriteOptions = DEFAULT_OPTIONS,
@@ -59,11 +60,16 @@ def change_scale(
         replicas = 0 if replicas is None else _refuse_type(replicas)
     if replicas < 0:
         error = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid("autoscaling", "Scale", name, [error])
+        raise invalid("autoscaling", "Scale", name, errors=[error])
     patch: Object = {}
     jsonpath.put(patch, (resource.scale or ScalePaths()).replicas, replicas)
     return operations.patch(
-        resource, namespace, name, "merge", patch, replace(options, through="scale")
+        resource,
+        namespace,
+        name,
+        patch_type="merge",
+        body=patch,
+        options=replace(options, through="scale"),
     )[0]
 
 

@@ -79,23 +79,23 @@ def human_duration(seconds: float) -> str:  # noqa: PLR0911 - one return for eac
     if whole < 2 * _MINUTE:
         return f"{whole}s"
     if whole < 10 * _MINUTE:
-        return _two(whole, _MINUTE, "m", 1, "s")
+        return _two(whole, _MINUTE, "m", small=1, small_name="s")
     if whole < 3 * _HOUR:
         return f"{whole // _MINUTE}m"
     if whole < 8 * _HOUR:
-        return _two(whole, _HOUR, "h", _MINUTE, "m")
+        return _two(whole, _HOUR, "h", small=_MINUTE, small_name="m")
     if whole < 2 * _DAY:
         return f"{whole // _HOUR}h"
     if whole < 8 * _DAY:
-        return _two(whole, _DAY, "d", _HOUR, "h")
+        return _two(whole, _DAY, "d", small=_HOUR, small_name="h")
     if whole < 2 * _YEAR:
         return f"{whole // _DAY}d"
     if whole < 8 * _YEAR:
-        return _two(whole, _YEAR, "y", _DAY, "d")
+        return _two(whole, _YEAR, "y", small=_DAY, small_name="d")
     return f"{whole // _YEAR}y"
 
 
-def _two(seconds: int, big: int, big_name: str, small: int, small_name: str) -> str:
+def _two(seconds: int, big: int, big_name: str, *, small: int, small_name: str) -> str:
     rest = seconds % big // small
     return f"{seconds // big}{big_name}" + (f"{rest}{small_name}" if rest else "")
 

@@ -1,4 +1,31 @@
-"""Watches: a stream of changes, with everything that can end it."""
+"""Watches: a stream of changes, with everything that can end it.
+
+The problem: a client builds its whole view on list and watch, so a watch must neither miss a change
+nor send it twice, and it ends in many ways that clients have to survive: a version that is too old
+(HTTP 200 and one line ERROR with code 410), a timeout, a client that does not read. The rules are
+those of "Efficient detection of changes" in the Kubernetes API concepts, and of the watch cache of
+kube-apiserver (staging/src/k8s.io/apiserver/pkg/storage/cacher).
+
+The choice: a watch subscribes to its collection and keeps a queue of changes. Reading the state and
+subscribing happen without an await in between, so that no change falls into a gap and no lock is
+needed. A change becomes text only when it is about to be sent. Changes are the same objects for all
+subscribers, while text depends on selectors and on the representation (whole objects, metadata,
+tables).
+
+What fails:
+
+* To read the state first and subscribe when it is sent: sending waits for the client, and what
+  happens meanwhile is lost.
+* To let writers wait for readers: one client that does not read would stop every write. So the
+  queue is bounded, and a watch whose queue is full ends; the client starts again.
+* To filter changes by the new object alone: an object that a selector no longer matches has to be
+  told as DELETED, and one that it newly matches as ADDED.
+* To send bookmarks of Events: the real server does not cache Events, and has no periodic bookmarks
+  for them.
+
+What exists is not enough: mock servers replay all objects as ADDED on each watch, and know no
+versions, bookmarks or 410, which is what the reporter has to be tested against.
+"""
 
 import asyncio
 import random
@@ -44,7 +71,7 @@ class WatchOptions:
 
 
 def read_options(query: Mapping[str, str]) -> WatchOptions:
-    """The options of a watch request.
+    """Return the options of a watch request.
 
     Raises:
         ApiError: 400 or 422 when they make no sense.
@@ -53,7 +80,7 @@ def read_options(query: Mapping[str, str]) -> WatchOptions:
     version = read_version(query.get("resourceVersion", ""))
     bookmarks = is_true(query.get("allowWatchBookmarks"))
     asked = query.get("sendInitialEvents")
-    # Who asks for bookmarks and names no version is given the state as if asked for.
+    # A client that asks for bookmarks and names no version gets the state as well.
     initial = is_true(asked) or (asked is None and version == 0 and bookmarks)
     declined = asked is not None and not initial
     timeout = read_number(query, "timeoutSeconds")
@@ -89,14 +116,14 @@ class Watch:
     def notify(self, change: Change) -> None:
         """Take in a change."""
         if len(self._queue) >= _BUFFER:
-            # A client that does not read is left behind, and has to start again.
+            # This client does not read; it has to start again.
             self._ended = True
         else:
             self._queue.append(change)
         self._wake.set()
 
     def end(self) -> None:
-        """End the stream after what is already known."""
+        """End the stream once everything that waits is sent."""
         self._ended = True
         self._wake.set()
 
@@ -172,7 +199,7 @@ class Watch:
         return b"".join(parts)
 
     def _kind_for_me(self, change: Change) -> EventType | None:
-        """What a change means to somebody who sees only what the selectors let through."""
+        """Return what a change is for a client that sees only what its selectors match."""
         before = change.old is not None and self.wanted.matches(change.old)
         after = change.type != "DELETED" and self.wanted.matches(change.new)
         if after:
@@ -183,7 +210,7 @@ class Watch:
         if self.representation == "table":
             shown = last_match(change) if kind == "DELETED" else change.new
             return event_line(kind, self._table([shown], change.version))
-        return change_line(self.resource, change, kind, self.representation)
+        return change_line(self.resource, change, kind, representation=self.representation)
 
     def _added(self, stored: Stored) -> bytes:
         if self.representation == "table":
@@ -210,7 +237,7 @@ class Watch:
         obj: Object = {"metadata": metadata}
         if self.resource.is_event:
             obj = to_storage("", obj)
-        empty = Stored(Key("", ""), version, obj, None)
+        empty = Stored(Key("", ""), version, obj, expires=None)
         if self.representation == "table":
             return event_line("BOOKMARK", self._table([empty] if initial_end else [], version))
         render = partial if self.representation == "partial" else whole
@@ -218,7 +245,7 @@ class Watch:
 
     def _too_old(self, collection: Collection) -> bytes:
         if self.resource.is_event:
-            # Told by etcd, not by a cache.
+            # These are the words of etcd; Events have no watch cache.
             error = expired("The resourceVersion for the provided watch is too old.")
         else:
             versions = f"{self.options.version} ({collection.compacted})"

@@ -1,4 +1,4 @@
-"""What a server sends: an HTTP answer as a value, so that misbehaving is changing it."""
+"""What a server sends: an HTTP answer as a value, so that misbehaviour is a change of it."""
 
 import asyncio
 import socket
@@ -30,7 +30,7 @@ class Answer:
         content_length: as the header says it; None says nothing.
         raw: sent in place of everything else.
         piece_bytes: how much is sent at once, with `pause_seconds` in between.
-        endless: the body is repeated for ever.
+        endless: the body is repeated without end.
     """
 
     body: bytes

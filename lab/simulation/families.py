@@ -113,21 +113,21 @@ def _counter(
     name: str,
     text: str,
     extra: tuple[Labels, ...] = ((),),
-    feature: Feature | None = None,
     *,
+    feature: Feature | None = None,
     rust: bool = True,
 ) -> Family:
     return Family(f"vllm:{name}_total", "counter", text, extra, feature=feature, rust=rust)
 
 
 def _histogram(
-    name: str, text: str, bounds: Bounds, feature: Feature | None = None, *, rust: bool = True
+    name: str, text: str, bounds: Bounds, *, feature: Feature | None = None, rust: bool = True
 ) -> Family:
     return Family(f"vllm:{name}", "histogram", text, bounds=bounds, feature=feature, rust=rust)
 
 
 def _nixl_histogram(name: str, text: str, bounds: Bounds) -> Family:
-    return _histogram(f"nixl_{name}", text, bounds, _NIXL, rust=False)
+    return _histogram(f"nixl_{name}", text, bounds, feature=_NIXL, rust=False)
 
 
 def _nixl_counter(name: str, text: str) -> Family:
@@ -139,7 +139,7 @@ ENGINE_FAMILIES: Final = (
     _counter("spec_decode_num_draft_tokens", "Draft tokens proposed.", feature=_SPEC),
     _counter("spec_decode_num_accepted_tokens", "Draft tokens kept.", feature=_SPEC),
     _counter("spec_decode_num_accepted_tokens_per_pos", "Draft tokens kept, by position.",
-             _by("position", "0", "1", "2"), _SPEC),
+             _by("position", "0", "1", "2"), feature=_SPEC),
     _nixl_histogram("xfer_time_seconds", "Time one NIXL transfer took.", _NIXL_XFER_BOUNDS),
     _nixl_histogram("post_time_seconds", "Time to post one NIXL transfer.", _NIXL_POST_BOUNDS),
     _nixl_histogram("bytes_transferred", "Bytes moved per NIXL transfer.", _NIXL_BYTES_BOUNDS),
@@ -190,15 +190,16 @@ ENGINE_FAMILIES: Final = (
     _histogram("request_prefill_time_seconds", "Time in prefill.", REQUEST_BOUNDS),
     _histogram("request_decode_time_seconds", "Time in decode.", REQUEST_BOUNDS),
     _histogram("request_num_preemptions", "Preemptions suffered per finished request.",
-               (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0), Feature.PREEMPTION_HISTOGRAM, rust=False),
+               (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0),
+               feature=Feature.PREEMPTION_HISTOGRAM, rust=False),
     _histogram("request_prefill_kv_computed_tokens", "Prompt tokens computed per request.",
                PYTHON_TOKEN_BOUNDS),
     _histogram("kv_block_lifetime_seconds", "Allocation to eviction of a sampled KV block.",
-               _KV_BLOCK_BOUNDS, _SAMPLING, rust=False),
+               _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
     _histogram("kv_block_idle_before_evict_seconds", "Last use to eviction of a KV block.",
-               _KV_BLOCK_BOUNDS, _SAMPLING, rust=False),
+               _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
     _histogram("kv_block_reuse_gap_seconds", "Gap between two uses of a sampled KV block.",
-               _KV_BLOCK_BOUNDS, _SAMPLING, rust=False),
+               _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
     Family("vllm:admission_rejections_total", "counter", "Requests refused at the queue limit.",
            _REJECTIONS, scope=Scope.MODEL, feature=Feature.ADMISSION_LIMITS, rust=False),
     Family("vllm:engine_healthy", "gauge", "1 while the rank is healthy.",

@@ -1,9 +1,10 @@
 """KServe's and Knative's controllers in Knative mode, as a pure function of what there is.
 
-One InferenceService at a time. Each plan is what one pass of every controller would do; applied until
-it is empty it comes to rest, in two passes where the real ones need two (KServe sheet 2.5, example 5).
-Autoscaling is played as far as it matters: a revision has one pod while it is the newest or in the
-route; with `minReplicas: 0` none once it was ready.
+One InferenceService at a time. Each plan is what one pass of every controller would do. Plans are
+applied until one is empty. A rollback takes two passes, as in a cluster: the route is split over
+one revision first, and goes to the older revision then. Autoscaling is played as far as it matters:
+a revision has one pod while it is the newest or in the route; with `minReplicas: 0` it has none
+once it was ready.
 """
 
 from collections.abc import Iterator, Sequence
@@ -77,7 +78,7 @@ def plan(world: World, now: str) -> Plan:
         create=(*wanted, *revisions, *pods),
         delete=tuple(each for service in services for each in _idle_pods(world, service)),
         replace=tuple(replaced),
-        tell=tuple(_told(world, services, waits, now)),
+        tell=tuple(_told(world, services, waits, now=now)),
     )
 
 
@@ -124,7 +125,9 @@ def _has_loaded(world: World) -> bool:
     return states.get("activeModelState") == "Loaded"
 
 
-def _told(world: World, services: Sequence[Object], waits: set[str], now: str) -> Iterator[Object]:
+def _told(
+    world: World, services: Sequence[Object], waits: set[str], *, now: str
+) -> Iterator[Object]:
     for service in services:
         for revision in world.revisions_of(service):
             pods = world.pods_of(name_of(revision))
@@ -134,7 +137,7 @@ def _told(world: World, services: Sequence[Object], waits: set[str], now: str) -
     by_component = {_label(each, o.COMPONENT): each for each in services}
     predictor = by_component.get("predictor")
     created = status_of(predictor).get("latestCreatedRevisionName", "")
-    status = whole_status(world.inferenceservice, by_component, world.pods_of(created), now)
+    status = whole_status(world.inferenceservice, by_component, world.pods_of(created), now=now)
     yield from _changed(world.inferenceservice, status)
 
 

@@ -12,6 +12,7 @@ from lab.simulation.kserve_signs import (
     TRUE,
     UNKNOWN,
     Conditions,
+    Said,
     condition_of,
     is_ready,
     last_end,
@@ -29,12 +30,12 @@ def revision_status(revision: Object, pods: Sequence[Object], now: str) -> Objec
     conditions = _conditions(revision, _OF_REVISION, now)
     was_ready = conditions.status("Ready") == TRUE
     healthy, available = _health(pods, was_ready=was_ready)
-    conditions.put("ContainerHealthy", *healthy)
-    conditions.put("ResourcesAvailable", *available)
+    conditions.put_said("ContainerHealthy", healthy)
+    conditions.put_said("ResourcesAvailable", available)
     active = (
         (TRUE, "", "") if pods else (FALSE, "NoTraffic", "The target is not receiving traffic.")
     )
-    conditions.put("Active", *active)
+    conditions.put_said("Active", active)
     conditions.sum_up(_OF_REVISION)
     return {
         "observedGeneration": revision["metadata"].get("generation", 1),
@@ -44,9 +45,7 @@ def revision_status(revision: Object, pods: Sequence[Object], now: str) -> Objec
     }
 
 
-def _health(
-    pods: Sequence[Object], *, was_ready: bool
-) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
+def _health(pods: Sequence[Object], *, was_ready: bool) -> tuple[Said, Said]:
     """Return ContainerHealthy and ResourcesAvailable."""
     good, starting = (TRUE, "", ""), (UNKNOWN, "Deploying", "")
     if any(map(is_ready, pods)):
@@ -78,13 +77,13 @@ def service_status(service: Object, revisions: Sequence[Object], now: str) -> Ob
         cluster = f"{name_of(service)}.{service['metadata']['namespace']}.svc.cluster.local"
         status["address"] = {"url": f"http://{cluster}"}
     conditions = _conditions(service, _OF_SERVICE, now)
-    conditions.put("ConfigurationsReady", *_configurations(newest))
-    conditions.put("RoutesReady", *_routes(service, newest, has_ready=bool(ready)))
+    conditions.put_said("ConfigurationsReady", _configurations(newest))
+    conditions.put_said("RoutesReady", _routes(service, newest, has_ready=bool(ready)))
     conditions.sum_up(_OF_SERVICE)
     return {**status, "conditions": [*conditions]}
 
 
-def _configurations(newest: Sequence[Object]) -> tuple[str, str, str]:
+def _configurations(newest: Sequence[Object]) -> Said:
     if not newest or _ready(newest[0]) == UNKNOWN:
         return UNKNOWN, "", ""
     if _ready(newest[0]) == TRUE:
@@ -94,7 +93,7 @@ def _configurations(newest: Sequence[Object]) -> tuple[str, str, str]:
     return FALSE, "RevisionFailed", text
 
 
-def _routes(service: Object, newest: Sequence[Object], *, has_ready: bool) -> tuple[str, str, str]:
+def _routes(service: Object, newest: Sequence[Object], *, has_ready: bool) -> Said:
     if has_ready:
         return TRUE, "", ""
     configuration = f'Configuration "{name_of(service)}"'

@@ -53,7 +53,7 @@ def service_name(inferenceservice: Object, component: str) -> str:
 
 
 def knative_service(inferenceservice: Object, component: str) -> Object:
-    """Return the Knative Service that KServe wants for a component (KServe sheet 2.4)."""
+    """Return the Knative Service that KServe wants for a component."""
     labels = {NAME: name_of(inferenceservice), COMPONENT: component}
     return {
         "apiVersion": SERVING_VERSION,

@@ -1,7 +1,7 @@
-"""What KServe and Knative read off a pod, and how both keep conditions."""
+"""What KServe and Knative read from a pod, and how both keep conditions."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from lab.simulation.kserve_objects import KSERVE_CONTAINER, STORAGE_INITIALIZER, Object
 
@@ -57,6 +57,10 @@ def _container(pod: Object, field: str, name: str) -> Object | None:
     return next((each for each in statuses if each["name"] == name), None)
 
 
+Said: TypeAlias = tuple[str, str, str]
+"""What a condition says: status, reason and message."""
+
+
 class Conditions:
     """The conditions of an object while they are written, as Knative keeps them."""
 
@@ -74,7 +78,12 @@ class Conditions:
         """Return a condition."""
         return self._found.get(type_)
 
-    def put(self, type_: str, status: str, reason: str = "", message: str = "") -> None:
+    def put_said(self, type_: str, said: Said) -> None:
+        """Write a condition with its status, reason and message."""
+        status, reason, message = said
+        self.put(type_, status, reason, message=message)
+
+    def put(self, type_: str, status: str, reason: str = "", *, message: str = "") -> None:
         """Write a condition; its time moves if anything in it does."""
         wanted = {"type": type_, "status": status}
         wanted |= {"reason": reason} if reason else {}
@@ -85,10 +94,10 @@ class Conditions:
             self._found[type_] = {**wanted, "lastTransitionTime": self._now}
 
     def take_over(self, type_: str, condition: Object | None) -> None:
-        """Write a condition as another object has it; where it has none ours stays."""
+        """Write a condition as another object has it; without one, ours stays."""
         if condition is not None:
             reason, message = condition.get("reason", ""), condition.get("message", "")
-            self.put(type_, condition["status"], reason, message)
+            self.put(type_, condition["status"], reason, message=message)
 
     def sum_up(self, parts: Sequence[str]) -> None:
         """Write Ready by what it rests on: a False one first, then an Unknown one."""
@@ -96,7 +105,8 @@ class Conditions:
             bad = next((each for each in parts if self.status(each) == status), None)
             if bad is not None:
                 found = self._found.get(bad, {})
-                self.put("Ready", status, found.get("reason", ""), found.get("message", ""))
+                said = (status, found.get("reason", ""), found.get("message", ""))
+                self.put_said("Ready", said)
                 return
         self.put("Ready", TRUE)
 

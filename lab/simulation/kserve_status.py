@@ -1,7 +1,8 @@
-"""The status that KServe's controller writes in Knative mode (KServe sheet, sections 1 and 2).
+"""The status that KServe's controller writes in Knative mode.
 
-Written from the sheet a second time, apart from what the reporter derives, so that each can be held
-against the other.
+The rules are those of github.com/kserve/kserve,
+pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0. They are written here a second time,
+apart from what the reporter derives, so that tests can compare the two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ _FAILED: Final = ("FailedToLoad", "BlockedByFailedLoad")
 
 
 def whole_status(
-    inferenceservice: Object, services: Mapping[str, Object], pods: Sequence[Object], now: str
+    inferenceservice: Object, services: Mapping[str, Object], pods: Sequence[Object], *, now: str
 ) -> Object:
     """Return the status after one pass.
 
@@ -63,7 +64,7 @@ def whole_status(
     conditions.put("Stopped", FALSE)
     _ingress(inferenceservice, status, conditions)
     conditions.sum_up(_RESTS_ON)
-    model = _model(status, services.get("predictor"), pods, conditions)
+    model = _model(status, services.get("predictor"), pods, conditions=conditions)
     if model is None:
         return stored
     return {**status, "conditions": [*conditions], "modelStatus": model}
@@ -79,7 +80,7 @@ def _propagated(before: Object, service: Object) -> Object:
         (before.get("latestRolledoutRevision", ""), before.get("previousRolledoutRevision", "")),
         created,
         ready,
-        traffic,
+        traffic=traffic,
     )
     told: Object = {
         "latestCreatedRevision": created,
@@ -95,9 +96,9 @@ def _propagated(before: Object, service: Object) -> Object:
 
 
 def rolled(
-    history: tuple[str, str], created: str, ready: str, traffic: Sequence[Object]
+    history: tuple[str, str], created: str, ready: str, *, traffic: Sequence[Object]
 ) -> tuple[str, str]:
-    """Return the latest and the previous rolled-out revision after a pass (KServe sheet 2.3)."""
+    """Return the latest and the previous rolled-out revision after a pass."""
     rolled_out, previous = history
     whole = sum(each.get("percent", 0) for each in traffic if each["revisionName"] == ready)
     for each in traffic:
@@ -149,7 +150,7 @@ def _ingress(inferenceservice: Object, status: Object, conditions: Conditions) -
 
 
 def _model(
-    status: Object, service: Object | None, pods: Sequence[Object], conditions: Conditions
+    status: Object, service: Object | None, pods: Sequence[Object], *, conditions: Conditions
 ) -> Object | None:
     """Return the model status by the first pod; None where the pass is not stored at all."""
     before = dict(status.get("modelStatus") or {})

@@ -1,8 +1,9 @@
-"""What Kthena's controller does next, as a pure function of what there is (Kthena sheet, section 3).
+"""What Kthena's controller does next, as a pure function of what there is.
 
-Upstream keeps the state of groups and instances in memory and moves it on by events. Here it is read
-off the objects each time; the objects that it makes and deletes, and their order, are the same. Two
-things are not played: RoleRollingUpdate, and graces before a failed pod is deleted.
+The rules are those of github.com/volcano-sh/kthena,
+pkg/model-serving-controller/controller/model_serving_controller.go, v1.0.0. Two things are not
+played: RoleRollingUpdate, and graces before a failed pod is deleted. `kthena_world` says why the
+state is read from the objects each time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ class Plan:
 
 
 def plan(world: World) -> Plan:
-    """Return what to do next. What is on its way out is waited for, and made anew once it is gone."""
+    """Return what to do next; what is being deleted is made again only once it is gone."""
     if is_deleting(world.modelserving):
         return Plan()
     groups = groups_of(world)
@@ -61,7 +62,7 @@ def plan(world: World) -> Plan:
 
 
 def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
-    """Return each object once that is not on its way out already."""
+    """Return each object that is not being deleted already, once."""
     found = {
         (each["kind"], each["metadata"]["name"]): each for each in objects if not is_deleting(each)
     }
@@ -69,7 +70,11 @@ def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
 
 
 def _surplus(world: World, groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that go because fewer are wanted (Kthena sheet 2.5)."""
+    """Return the groups that go because fewer are wanted.
+
+    In this order: not protected by partition, being deleted already, not Running, cheap to delete,
+    high ordinal.
+    """
     protected = {group.name for group in groups[: world.partition]}
     order = sorted(
         groups,
@@ -85,7 +90,11 @@ def _surplus(world: World, groups: Sequence[Group]) -> list[Group]:
 
 
 def _to_replace(world: World, groups: Sequence[Group]) -> list[Group]:
-    """Return the outdated groups that a rollout may take away now (Kthena sheet 3.3)."""
+    """Return the outdated groups that a rollout may take away now.
+
+    Groups on the new revision that are not ready use up the budget; groups that are not Running go
+    first, then high ordinals.
+    """
     unready = [each for each in groups if not each.is_outdated and not each.is_running]
     least = world.replicas - world.max_unavailable
     budget = len(groups) - least - len(unready)
@@ -95,16 +104,16 @@ def _to_replace(world: World, groups: Sequence[Group]) -> list[Group]:
 
 
 def _is_broken(world: World, group: Group) -> bool:
-    """Tell whether a group is made anew because a pod of it is gone.
+    """Tell whether a whole group is made again because a pod of it is gone.
 
-    A pod that was all of its instance leaves no trace: that instance is made anew alone.
+    The only pod of an instance leaves no trace, so only that instance is made again.
     """
     lacks = any(0 < len(each.pods) < each.expected for each in group.instances)
     return world.policy == _GROUP_RECREATE and lacks
 
 
 def _repair(world: World, group: Group) -> Plan:
-    """Return what makes the roles of a group what the spec wants them to be."""
+    """Return what brings the roles of a group to what the spec wants."""
     delete: list[Object] = []
     create: list[Object] = []
     revision, roles = _revision_for(world, group)
@@ -117,11 +126,16 @@ def _repair(world: World, group: Group) -> Plan:
         delete += chain(*(each.objects for each in surplus))
         for ordinal in _missing({ordinal_of(each.id) for each in own}, wanted):
             create += instance_objects(
-                world.modelserving, group.name, role, ordinal, revision, grouped=world.grouped
+                world.modelserving,
+                group.name,
+                role,
+                ordinal=ordinal,
+                revision=revision,
+                grouped=world.grouped,
             )
         for instance in own:
             if instance not in surplus:
-                fixed = _mend(world, instance, role, revision)
+                fixed = _mend(world, instance, role, revision=revision)
                 delete += fixed.delete
                 create += fixed.create
     return Plan(tuple(delete), tuple(create))
@@ -150,8 +164,8 @@ def _missing(known: set[int], wanted: int) -> list[int]:
     return free[: max(wanted - len(known), 0)]
 
 
-def _mend(world: World, instance: Instance, role: Object, revision: str) -> Plan:
-    """Return what is done about failed and lost pods of an instance (Kthena sheet 3.5)."""
+def _mend(world: World, instance: Instance, role: Object, *, revision: str) -> Plan:
+    """Return what is done about failed and lost pods of an instance, by the recovery policy."""
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
         return Plan(delete=failed)
@@ -164,8 +178,8 @@ def _mend(world: World, instance: Instance, role: Object, revision: str) -> Plan
         world.modelserving,
         instance.group,
         role,
-        ordinal_of(instance.id),
-        revision,
+        ordinal=ordinal_of(instance.id),
+        revision=revision,
         grouped=world.grouped,
     )
     lacking = (each for each in whole if (each["kind"], each["metadata"]["name"]) not in there)
@@ -173,7 +187,7 @@ def _mend(world: World, instance: Instance, role: Object, revision: str) -> Plan
 
 
 def _revision_for(world: World, group: Group) -> tuple[str, list[Object]]:
-    """Return revision and roles for what is made in a group: its own ones while partition lasts."""
+    """Return revision and roles of new pods in a group: its own while partition protects it."""
     if group.is_outdated and group.ordinal < world.partition:
         for pod in group.pods:
             revision = labels_of(pod)[REVISION]
@@ -194,7 +208,12 @@ def _new_groups(world: World, groups: Sequence[Group]) -> Iterator[Object]:
         for role in roles:
             for each in range(role_replicas(_in_spec(world, role))):
                 yield from instance_objects(
-                    world.modelserving, name, role, each, revision, grouped=world.grouped
+                    world.modelserving,
+                    name,
+                    role,
+                    ordinal=each,
+                    revision=revision,
+                    grouped=world.grouped,
                 )
 
 

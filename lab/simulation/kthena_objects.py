@@ -1,4 +1,8 @@
-"""The objects that Kthena's controller makes for a ModelServing (Kthena sheet, section 2)."""
+"""The objects that Kthena's controller makes for a ModelServing.
+
+Names, labels, owners and environment are those of github.com/volcano-sh/kthena,
+pkg/model-serving-controller, v1.0.0.
+"""
 
 import hashlib
 import json
@@ -17,7 +21,7 @@ ROLE_ID: Final = f"{_PREFIX}/role-id"
 ENTRY: Final = f"{_PREFIX}/entry"
 REVISION: Final = f"{_PREFIX}/revision"
 ROLE_HASH: Final = f"{_PREFIX}/role-template-hash"
-"""Labels of section 2.1."""
+"""Labels of pods, Services, PodGroups and ControllerRevisions."""
 
 VOLCANO: Final = "volcano"
 PODGROUP_VERSION: Final = "scheduling.volcano.sh/v1beta1"
@@ -38,8 +42,8 @@ def roles_of(modelserving: Object) -> list[Object]:
 def revision_of(roles: Sequence[Object]) -> str:
     """Return a text that is the same for roles that differ in their numbers of replicas only.
 
-    Upstream's is another one: the hash of a Go struct's dump, which nobody else can compute (2.4).
-    Length and letters are as there.
+    Kthena's is another one: a hash of how Go prints its structs, which nobody else can compute.
+    Letters are the same, and so is the greatest length.
     """
     return _hash([_blanked(role) for role in roles])
 
@@ -74,7 +78,7 @@ def labels_of(obj: Object) -> dict[str, str]:
 
 
 def owner_reference(modelserving: Object) -> Object:
-    """Return the reference that children have to their ModelServing (2.3)."""
+    """Return the reference that children have to their ModelServing."""
     return {
         "apiVersion": modelserving["apiVersion"],
         "kind": modelserving["kind"],
@@ -123,19 +127,27 @@ def pod_group(modelserving: Object, group: str, roles: Sequence[Object]) -> Obje
 
 
 def instance_objects(
-    modelserving: Object, group: str, role: Object, ordinal: int, revision: str, *, grouped: bool
+    modelserving: Object, group: str, role: Object, *, ordinal: int, revision: str, grouped: bool
 ) -> Iterator[Object]:
     """Yield the Service, if it has one, and the pods of an instance; `grouped` by a PodGroup."""
     role_id = f"{role['name']}-{ordinal}"
     if role.get("workerTemplate") is not None:
-        yield headless_service(modelserving, group, role["name"], role_id)
+        yield headless_service(modelserving, group, role["name"], role_id=role_id)
     for index in range(pods_of_instance(role)):
-        yield pod(modelserving, group, role, role_id, index, revision, grouped=grouped)
+        yield pod(
+            modelserving,
+            group,
+            role,
+            role_id=role_id,
+            index=index,
+            revision=revision,
+            grouped=grouped,
+        )
 
 
-def headless_service(modelserving: Object, group: str, role: str, role_id: str) -> Object:
+def headless_service(modelserving: Object, group: str, role: str, *, role_id: str) -> Object:
     """Return the Service under whose name workers reach their entry pod."""
-    labels = _labels(modelserving, group, role, role_id)
+    labels = _labels(modelserving, group, role, role_id=role_id)
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -152,16 +164,16 @@ def pod(
     modelserving: Object,
     group: str,
     role: Object,
+    *,
     role_id: str,
     index: int,
     revision: str,
-    *,
     grouped: bool,
 ) -> Object:
     """Return a pod of an instance; the one with index 0 is the entry."""
     template = role["entryTemplate" if index == 0 else "workerTemplate"] or {}
     own = template.get("metadata") or {}
-    labels = _labels(modelserving, group, role["name"], role_id)
+    labels = _labels(modelserving, group, role["name"], role_id=role_id)
     labels |= {REVISION: revision, ROLE_HASH: role_hash(role)}
     if index == 0:
         labels[ENTRY] = "true"
@@ -187,7 +199,7 @@ def _env(role: Object, entry: str, index: int) -> list[Object]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def _labels(modelserving: Object, group: str, role: str, role_id: str) -> dict[str, str]:
+def _labels(modelserving: Object, group: str, role: str, *, role_id: str) -> dict[str, str]:
     return {NAME: modelserving["metadata"]["name"], GROUP: group, ROLE: role, ROLE_ID: role_id}
 
 

@@ -1,4 +1,4 @@
-"""What Kthena's controller reads off a single object (Kthena sheet 3.4)."""
+"""What Kthena's controller reads from a single object."""
 
 from lab.simulation.kthena_objects import Object
 
@@ -10,19 +10,25 @@ def ordinal_of(name: str) -> int:
 
 
 def is_deleting(obj: Object) -> bool:
-    """Tell whether an object is on its way out."""
+    """Tell whether an object is being deleted."""
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 
 def is_ready(pod: Object) -> bool:
-    """Tell whether a pod is ready, as upstream sees it (Kthena sheet 3.4)."""
+    """Tell whether a pod is ready in Kthena's sense: phase Running, and condition Ready True.
+
+    Kthena does not look at deletionTimestamp, restarts or owner.
+    """
     status = pod.get("status") or {}
     conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
     return status.get("phase") == "Running" and conditions.get("Ready") == "True"
 
 
 def is_failed(pod: Object) -> bool:
-    """Tell whether upstream deletes a pod for having failed, or restarted and not being ready."""
+    """Tell whether Kthena deletes a pod because it failed, or restarted and is not ready.
+
+    Restart counts never go back, so one old restart makes every later loss of readiness a failure.
+    """
     status = pod.get("status") or {}
     if status.get("phase") == "Failed":
         return True

@@ -1,6 +1,9 @@
 """The whole status as Kthena's controller writes it: without roleStatuses, which it does not know.
 
-Sections 4.2 and 4.3 of the Kthena sheet; its memory of earlier conditions is left out.
+The rules are `UpdateModelServingStatus` in github.com/volcano-sh/kthena,
+pkg/model-serving-controller/controller/model_serving_controller.go, and `SetCondition` in
+pkg/model-serving-controller/utils/utils.go, v1.0.0. Kthena also keeps conditions of before; here
+only the one that is True is written.
 """
 
 from collections import Counter
@@ -37,7 +40,7 @@ def whole_status(world: World, now: str) -> Object:
         "currentRevision": _current_revision(world, staying),
         "updateRevision": world.revision,
         "labelSelector": _selector(world),
-        "conditions": [_condition(world, groups, outdated, now)],
+        "conditions": [_condition(world, groups, outdated, now=now)],
     }
 
 
@@ -55,7 +58,7 @@ def _selector(world: World) -> str:
     return ",".join(sorted(f"{key}={value}" for key, value in labels.items()))
 
 
-def _condition(world: World, groups: list[Group], outdated: int, now: str) -> Object:
+def _condition(world: World, groups: list[Group], outdated: int, *, now: str) -> Object:
     unready = [i for i, each in enumerate(groups) if each.is_going or not each.is_running]
     new = [i for i, each in enumerate(groups) if not (each.is_going or each.is_outdated)]
     if not unready:

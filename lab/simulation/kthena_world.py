@@ -1,4 +1,25 @@
-"""What there is of a ModelServing: its ServingGroups and their instances, as objects show them."""
+"""What there is of a ModelServing: its ServingGroups and their instances, as objects show them.
+
+The problem: the demo and the tests need a controller that makes and deletes what Kthena's would,
+without Kthena. The real one (github.com/volcano-sh/kthena, pkg/model-serving-controller, v1.0.0)
+keeps the state of every group and instance in memory and moves it on by informer events. It needs
+Volcano and a cluster, and it cannot be put into a given state: after a restart it has forgotten
+what it was deleting.
+
+The choice: read the state from the objects each time. `groups_of` is a pure function of the
+children, and `kthena.plan` is a pure function of the groups. So a test begins in any state by
+writing objects, the demo can stop and start again, and the same objects always give the same plan.
+
+What fails:
+
+* To play the memory and its events. The result depends on the order of events, and the flaws of the
+  original come with it: a late event of a ready pod can undo the deletion of a group.
+* To use what the reporter derives. The simulation would agree with the reporter by construction,
+  and a mistake would show in neither. So the rules are written twice and nothing of the reporter is
+  imported; daemon tests run one against the other.
+* To remember which group is being deleted. Objects must tell: the PodGroup goes first, and without
+  PodGroups a group of which every pod terminates is taken to go as a whole.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -121,7 +142,7 @@ class Instance:
 
     @property
     def state(self) -> str:
-        """Creating, Running or Deleting; NotFound without pods (Kthena sheet 5.4)."""
+        """Creating, Running or Deleting; NotFound without pods."""
         if not self.pods:
             return "NotFound"
         if all(map(is_deleting, self.pods)):
@@ -150,13 +171,13 @@ class Group:
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """All of it, in the order in which upstream deletes it."""
+        """All of it, in the order in which Kthena deletes it."""
         services = (service for each in self.instances for service in each.services)
         return (*self.pod_groups, *self.pods, *services)
 
     @property
     def cost(self) -> int:
-        """Of deleting it: what the annotations of its pods say in all."""
+        """What it costs to delete it: the sum of what the annotations of its pods say."""
         annotations = (pod["metadata"].get("annotations") or {} for pod in self.pods)
         return sum(int(each.get(_COST, 0)) for each in annotations)
 
@@ -168,7 +189,9 @@ def groups_of(world: World) -> list[Group]:
     names = {*pods, *services, *pod_groups}
     return sorted(
         (
-            _group(world, name, pods[name], services[name], tuple(pod_groups[name]))
+            _group(
+                world, name, pods[name], services=services[name], pod_groups=tuple(pod_groups[name])
+            )
             for name in names
         ),
         key=lambda group: group.ordinal,
@@ -186,11 +209,12 @@ def _group(
     world: World,
     name: str,
     pods: Sequence[Object],
+    *,
     services: Sequence[Object],
     pod_groups: tuple[Object, ...],
 ) -> Group:
     roles = {role["name"]: role for role in world.roles}
-    instances = tuple(_instances(world, roles, name, pods, services))
+    instances = tuple(_instances(world, roles, name, pods=pods, services=services))
     is_outdated = any(labels_of(pod)[REVISION] != world.revision for pod in pods)
     is_complete = all(
         [each.state for each in instances if each.role == role["name"]]
@@ -211,7 +235,7 @@ def _group(
 def _is_going(pods: Sequence[Object], pod_groups: Sequence[Object]) -> bool:
     """Tell whether a group is being deleted as a whole: its PodGroup goes first.
 
-    Without one, a group of which every pod terminates is taken for one.
+    Without a PodGroup, a group of which every pod terminates is taken to be deleted as a whole.
     """
     return any(map(is_deleting, pod_groups)) if pod_groups else all(map(is_deleting, pods))
 
@@ -220,6 +244,7 @@ def _instances(
     world: World,
     roles: Mapping[str, Object],
     group: str,
+    *,
     pods: Sequence[Object],
     services: Sequence[Object],
 ) -> Iterator[Instance]:
@@ -232,11 +257,13 @@ def _instances(
             id=role_id,
             pods=own,
             services=tuple(each for each in services if labels_of(each)[ROLE_ID] == role_id),
-            expected=_expected(world, roles, role, own),
+            expected=_expected(world, roles, role, pods=own),
         )
 
 
-def _expected(world: World, roles: Mapping[str, Object], role: str, pods: Sequence[Object]) -> int:
+def _expected(
+    world: World, roles: Mapping[str, Object], role: str, *, pods: Sequence[Object]
+) -> int:
     for pod in pods:
         kept = world.kept(labels_of(pod)[REVISION]) or ()
         for each in kept:

@@ -35,7 +35,7 @@ class Misbehaviour(StrEnum):
     LONG_LINE = "long-line"
     LONG_HEADER = "long-header"
     GZIP = "gzip"
-    """Compressed, though nobody asked for it."""
+    """Compressed, although the client did not ask for it."""
 
     GZIP_BOMB = "gzip-bomb"
     """64 MiB in 64 KiB."""

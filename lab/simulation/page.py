@@ -109,7 +109,7 @@ def _metrics(life: Life, server: Server) -> Iterator[Metric]:
 def _engine_metrics(life: Life, server: Server) -> Iterator[Metric]:
     for family in ENGINE_FAMILIES:
         if _is_served(family, server):
-            yield _metric(_as_written(family, server.front_end), family.name, life, server)
+            yield _metric(_as_written(family, server.front_end), family.name, life, server=server)
     if server.adapters:
         yield _adapters(life, server)
     if server.front_end in {FrontEnd.PYTHON, FrontEnd.MULTIPROCESS}:
@@ -136,7 +136,7 @@ def _as_written(family: Family, front_end: FrontEnd) -> Family:
     return family
 
 
-def _metric(family: Family, key: str, life: Life, server: Server) -> Metric:
+def _metric(family: Family, key: str, life: Life, *, server: Server) -> Metric:
     """Return the metric of `family`; engines know it as `key`."""
     series: list[Series] = []
     if family.scope is Scope.MODEL:
@@ -146,14 +146,14 @@ def _metric(family: Family, key: str, life: Life, server: Server) -> Metric:
             series.append(Series((("model_name", server.model_name), *extra), value, created))
     else:
         for rank, engine in life.engines.items():
-            series.extend(_engine_series(family, key, _common(family, rank, server), engine))
+            series.extend(_engine_series(family, key, _common(family, rank, server), engine=engine))
     if server.front_end is FrontEnd.RUST and family.name == "vllm:request_success_total":
         # The Rust front end makes these when they are first counted.
         series = [each for each in series if each.value]
     return Metric(family.name, family.kind, family.help, tuple(series), family.bounds)
 
 
-def _engine_series(family: Family, key: str, common: Labels, engine: Engine) -> Iterator[Series]:
+def _engine_series(family: Family, key: str, common: Labels, *, engine: Engine) -> Iterator[Series]:
     if family.kind == "histogram":
         yield Series(common, engine.histogram(key, family.bounds), engine.created)
         return

@@ -115,8 +115,9 @@ async def test_changed_message_is_rewritten_in_place(stage, inside, monkeypatch)
 def set_gateway(stage, message: str) -> None:
     """Break the Gateway with a message, or repair it without one."""
     stage.cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", "Programmed",
-        "False" if message else "True", "AddressNotUsable" if message else "Programmed", message,
+        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", type_="Programmed",
+        status="False" if message else "True",
+        reason="AddressNotUsable" if message else "Programmed", message=message,
     )  # fmt: skip
 
 
@@ -163,8 +164,9 @@ async def test_unknown_makes_an_event_stale_until_it_is_judged_again(stage, insi
 
 def set_quota(stage, status: str = "False") -> None:
     stage.cluster.condition(
-        "workspaces.kaito.sh", "code-models", "qwen2-5-coder-7b", "NodeClaimReady", status,
-        "SubscriptionQuotaReached" if status == "False" else "NodeClaimsReady", "quota",
+        "workspaces.kaito.sh", "code-models", "qwen2-5-coder-7b",
+        type_="NodeClaimReady", status=status, message="quota",
+        reason="SubscriptionQuotaReached" if status == "False" else "NodeClaimsReady",
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from lab.demo.inferenceservice import NAMESPACE, inferenceservice
 from lab.demo.kserve import KServe, kinds
 from lab.demo.stack import AGE
 from lab.simulation import ModelPod, Phase
+from reporter.catalogue.runtime import KV_CACHE, of_kind
 from reporter.model.instant import rfc3339
 from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND
 from tests.daemon.replica import free_port, until
@@ -16,7 +17,7 @@ from tests.tables import of_inferencesets as t
 WINDOW = 2
 SUBJECT = f"inferenceservice/{NAMESPACE}/chat"
 POD = "chat-predictor-00001-deployment-0"
-FULL = (t.of_kind(t.KV_CACHE, INFERENCESERVICE_KIND), SUBJECT)
+FULL = (of_kind(KV_CACHE, INFERENCESERVICE_KIND), SUBJECT)
 ADDRESS = "127.246.0.1"
 SGLANG = "lmsysorg/sglang:v0.5.0"
 

@@ -96,8 +96,9 @@ async def test_an_event_about_a_namespace_is_told_on_the_object_at_fault(stage, 
     await all_mirrored(stage)
     stage.scale_kaito(0)
     stage.cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", "Programmed", "False",
-        "AddressNotUsable", "the Service is gone",
+        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw",
+        type_="Programmed", status="False",
+        reason="AddressNotUsable", message="the Service is gone",
     )  # fmt: skip
     await stage.told(KAITO)
     await stage.told(GATEWAY)
@@ -248,8 +249,8 @@ async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkey
     await inside(**MIRRORING).start()
     await stage.all_ready()
     stage.cluster.condition(
-        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "False",
-        "SubscriptionQuotaReached", "quota",
+        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="False",
+        reason="SubscriptionQuotaReached", message="quota",
     )  # fmt: skip
     await stage.told(INFRA)
     monkeypatch.setattr(writer, "YIELD_SECONDS", 0.01)

@@ -392,8 +392,8 @@ async def test_malformed_objects_are_left_out_and_their_neighbours_judged(stage,
     }
     stage.sandbox.load([broken])
     stage.cluster.condition(
-        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", "NodeClaimReady", "False",
-        "SubscriptionQuotaReached", "quota",
+        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="False",
+        reason="SubscriptionQuotaReached", message="quota",
     )  # fmt: skip
     replica = await (await inside().start()).ready()
     await stage.told(INFRA)

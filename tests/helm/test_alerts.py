@@ -82,7 +82,7 @@ def test_where_the_resync_is_left_to_the_program_its_default_counts():
 
 
 def test_the_watch_that_may_be_silent_is_left_out_by_its_name():
-    """Events have no bookmarks (API sheet 3.2); in a healthy cluster none of ours is written."""
+    """Watches of Events have no bookmarks, and in a healthy cluster no Event of ours is written."""
     age = re.search(
         r"watch_age_seconds\{([^}]*)\} > 300", ALERTS["StatusReporterWatchStale"]["expr"]
     )

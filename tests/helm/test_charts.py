@@ -214,7 +214,7 @@ def test_the_notes_name_what_is_there(notes):
     ],
 )
 def test_the_notes_promise_nothing_that_is_switched_off(notes, values, absent, present):
-    """The Go reporter's notes described what its code no longer did (sheet 9.B.30)."""
+    """Notes speak only of what the values switch on."""
     text = notes(values)
     assert not absent or absent not in text
     assert present in text

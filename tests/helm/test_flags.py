@@ -33,7 +33,7 @@ def plain(value: object) -> object:
 
 
 def test_the_defaults_are_those_of_the_program():
-    """The Go chart and its program named different namespaces of KAITO (sheet 8.1)."""
+    """A chart that names another namespace than its program looks in the wrong place."""
     chart = parsed()
     different = {
         field

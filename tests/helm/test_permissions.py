@@ -66,7 +66,7 @@ def cluster_rules(values=None):
 
 
 def test_cluster_wide_is_granted_what_the_table_of_resources_reads():
-    """The table in code is the only source, each row once; no verb is unused (sheet 9.B.29)."""
+    """The table in code is the only source, each row once; no verb is unused."""
     assert granted(cluster_rules()) == reading()
     assert named(cluster_rules()) == [MESH]
 
@@ -158,7 +158,7 @@ def test_where_istio_is_left_to_the_program_its_configmap_is_granted(value):
 
 
 def test_events_and_the_lease_are_granted_in_kube_system_only():
-    """Not cluster-wide (sheet 9.B.29). The Lease by its name; it is created by PUT, which matches names."""
+    """Not cluster-wide. The Lease by its name; it is created by PUT, which matches names."""
     role = next(each for each in render().of("Role") if not name_of(each).endswith(".viewer"))
     assert namespace_of(role) == "kube-system"
     assert role["rules"] == [EVENT_RULE, LEASE_RULE]
@@ -195,7 +195,7 @@ def test_nothing_sensitive_is_ever_granted(row):
 
 @pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
 def test_the_proxy_of_pods_is_granted_only_where_scraping_goes_through_it(row):
-    """It is any GET on any port of any pod (sheet 9.B.29), so nobody gets it by default."""
+    """It is any GET on any port of any pod, so nobody gets it by default."""
     rendered = render(row.get("values"))
     rules = [
         rule
@@ -273,7 +273,7 @@ RELEASES = [
 
 
 def test_releases_do_not_fight_over_names():
-    """Each can be installed and removed without the others (sheet 9.B.29), whatever they are called."""
+    """Each can be installed and removed without the others, whatever they are called."""
     seen: set[tuple[object, ...]] = set()
     for release, namespace in RELEASES:
         objects = shared(release, namespace)

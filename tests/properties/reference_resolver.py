@@ -1,13 +1,13 @@
-"""The rules of design section 5 once more: slowly, in one piece, and straight from their text.
+"""The rules of the resolution (docs/architecture.md) once more: slowly, and in one piece.
 
 Where the rules are silent this is what both resolvers do, and why:
 
-* A fault is what is seen of one object under one key. Findings about the same object are one
-  fault, whose time is the earliest of theirs and whose voice is the worst's. Time under a budget
-  has a clock of its own: it is no part of the grace of an error that follows it (weak point 18).
+* A fault is what is seen of one object under one key. Findings about the same object are one fault,
+  whose time is the earliest of theirs and whose voice is the worst's. Time under a budget has a
+  clock of its own: it is no part of the grace of an error that follows it.
 * What fired on an object goes on when its cause changes; only a budget may begin anew.
 * A fault that is away for less than its recovery time keeps its clock, fired or not. Else a pod
-  that is ready and not ready by turns would never get through its grace (weak point 13).
+  that is ready and not ready by turns would never get through its grace.
 * A key that fired and of which only faults in grace are seen is clearing. When that is over the
   young fault stands for itself: it is pending, in an episode of its own.
 * Only what fires is clearing. What was pending, held, suppressed or secondary and is gone leaves
@@ -16,14 +16,15 @@ Where the rules are silent this is what both resolvers do, and why:
   unknown. Only what is not seen any more is stale then: it keeps its disposition.
 * A clearing finding goes on suppressing, and outranking, as it did when it was seen.
 * A verdict waits for what the reason's upstreams read, too: a cause is told before its symptoms.
-* What may not be read is not waited for, nor what alone has been out of reach for long. A definition is missing only
-  where the last question to API discovery was answered.
+* What may not be read is not waited for, nor what alone has been out of reach for long. A
+  definition is missing only where the last question to API discovery was answered.
 * Unconfirmed data makes pending what would start to fire. What is suppressed or held stays so.
 * An upstream that is pending and away for a moment still holds; one that is stale does not. One
   that suppressed, was stale, and is found recovered then holds from that moment.
 * Exempt faults are gone after the global grace, also where `--grace` sets another for the reason.
-* What would be told and is muted is muted, and goes on as what fires does. It outranks nothing. Where another
-  fault of its key was told, that one clears first. What begins to be told in a key that was muted begins then.
+* What would be told and is muted is muted, and goes on as what fires does. It outranks nothing.
+  Where another fault of its key was told, that one clears first. What begins to be told in a key
+  that was muted begins then.
 * What is clearing or stale is muted as soon as all of its faults are, and stays so.
 * Under `--emit primary` the chain comes first, what stands outside it follows.
 """
@@ -271,7 +272,7 @@ class ReferenceResolver:
                 )
             return
 
-    # Rule 6 and section 3
+    # Rule 6, and what is unknown
 
     def fate(self, key, line):
         """Say what becomes of a key of which nothing ripe is seen, and bring its row up to date."""

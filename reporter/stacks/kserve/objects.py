@@ -1,4 +1,8 @@
-"""The objects of KServe and Knative that are read (KServe sheet, sections 1 and 2)."""
+"""The objects of KServe and Knative that are read.
+
+Their types are in github.com/kserve/kserve, pkg/apis/serving/v1beta1 (v0.20.0), and in
+github.com/knative/serving, pkg/apis/serving/v1.
+"""
 
 from typing import Annotated, TypeAlias
 
@@ -134,7 +138,7 @@ class InferenceServiceSpec(Part, frozen=True):
 
 
 class ComponentStatus(Part, frozen=True):
-    """An entry of `status.components` (KServe sheet 1.3)."""
+    """An entry of `status.components`."""
 
     latest_created_revision: str = ""
     latest_ready_revision: str = ""
@@ -173,7 +177,7 @@ class ModelCopies(Part, frozen=True):
 
 
 class ModelStatus(Part, frozen=True):
-    """`status.modelStatus` (KServe sheet 1.5)."""
+    """`status.modelStatus`."""
 
     transition_status: str = ""
     states: ModelStates | None = None
@@ -194,7 +198,7 @@ class InferenceServiceStatus(KnativeConditioned, frozen=True):
 
     Attributes:
         observed_generation: that of a Knative Service or a Deployment, never comparable with the
-            InferenceService's own generation (KServe sheet, fact 1).
+            InferenceService's own generation.
 
     """
 
@@ -210,7 +214,7 @@ class InferenceServiceStatus(KnativeConditioned, frozen=True):
 
 
 class SwitchAnnotations(Annotations, frozen=True):
-    """The switches of an InferenceService (KServe sheet 1.1)."""
+    """The annotations of an InferenceService that are switches."""
 
     deployment_mode: str | None = field(name="serving.kserve.io/deploymentMode", default=None)
     stop: str | None = field(name="serving.kserve.io/stop", default=None)

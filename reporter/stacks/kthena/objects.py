@@ -1,4 +1,6 @@
-"""The objects of Kthena that are read (Kthena sheet, sections 1 and 2).
+"""The objects of Kthena that are read.
+
+Their types are in github.com/volcano-sh/kthena, pkg/apis/workload/v1alpha1, v1.0.0.
 
 Nothing here refuses what Kthena's webhook would: a ModelServing that breaks a rule is decoded and
 reported. Only types that the API server's own schema guarantees are relied upon.
@@ -17,7 +19,7 @@ ROLE_ID_LABEL: Final = "modelserving.volcano.sh/role-id"
 ENTRY_LABEL: Final = "modelserving.volcano.sh/entry"
 REVISION_LABEL: Final = "modelserving.volcano.sh/revision"
 ROLE_HASH_LABEL: Final = "modelserving.volcano.sh/role-template-hash"
-"""Labels of the objects that make up a ModelServing (Kthena sheet 2.1)."""
+"""Labels of the objects that make up a ModelServing."""
 
 VOLCANO: Final = "volcano"
 """The scheduler that PodGroups are made for, and the default of `schedulerName`."""
@@ -99,7 +101,7 @@ class ModelServingSpec(Part, frozen=True):
 
 
 class RoleStatus(Part, frozen=True):
-    """An entry of `status.roleStatuses` (Kthena sheet 5.1)."""
+    """An entry of `status.roleStatuses`, which no release of Kthena has."""
 
     serving_group_name: str = ""
     role_name: str = ""
@@ -108,7 +110,7 @@ class RoleStatus(Part, frozen=True):
 
 
 class ModelServingStatus(Conditioned, frozen=True):
-    """`status` of a ModelServing; zero values may be left out (Kthena sheet 1.3)."""
+    """`status` of a ModelServing; zero values may be left out."""
 
     observed_generation: int = 0
     replicas: int = 0

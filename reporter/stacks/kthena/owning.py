@@ -112,7 +112,7 @@ def own(
     seen, changes = role_changes(before.seen, [each.derived for each in targets], trusted=trusted)
     if not leading:
         return replace(owned, after=replace(owned.after, seen=seen, paces={}))
-    paces, events, wait = tell(before.paces, changes, now, instance)
+    paces, events, wait = tell(before.paces, changes, now, instance=instance)
     waits = [each for each in (owned.next_in, wait) if each is not None]
     return replace(
         owned,
@@ -146,7 +146,7 @@ def _statuses(
     whole = KthenaDaemonSettings.of(settings).modelserving_status is ModelServingStatus.FULL
     resync = timedelta(seconds=settings.resync_seconds)
     claims = claims_of(targets)
-    judged = judge_all(before.ownership, claims, answers, now, whole=whole, resync=resync)
+    judged = judge_all(before.ownership, claims, answers, now=now, whole=whole, resync=resync)
     refs = {target.uid: target.derived.object for target in targets}
     findings = tuple(
         finding

@@ -1,8 +1,8 @@
-"""The objects of OtterScale that are read (OtterScale sheet, sections 1 and 2).
+"""The objects of OtterScale that are read (github.com/otterscale/api, v1.0.0).
 
 Defaults of fields are those of the CRD's schema, which the API server fills in wherever the object
-around a field is present. What the operator makes of a field that is empty nevertheless is a
-property ("effective" in the sheet's table 1.1).
+around a field is present. A property says what the operator takes where a field is empty all the
+same.
 """
 
 from typing import Annotated, Final, TypeAlias
@@ -123,7 +123,7 @@ class EndpointPicker(Part, frozen=True):
 
 
 DEFAULT_PICKER: Final = EndpointPicker(failure_mode=FAIL_CLOSE)
-"""The picker of a ModelService without `spec.inferencePool` (OtterScale sheet 2.5, 2.9)."""
+"""The picker of a ModelService without `spec.inferencePool`, where no schema default applies."""
 
 
 class Pool(Part, frozen=True):
@@ -233,13 +233,13 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def has_pod_monitors(self) -> bool:
-        """Whether PodMonitors should exist: unless told otherwise (OtterScale sheet 2.11)."""
+        """Whether PodMonitors should exist: yes unless `spec.monitoring.podMonitor` is there and off."""
         told = self.pod_monitoring
         return told is None or told.enabled
 
     @property
     def has_service_monitor(self) -> bool:
-        """Whether a ServiceMonitor should exist: only if both parts ask (OtterScale sheet 2.11)."""
+        """Whether a ServiceMonitor should exist: only with a pool in the spec and monitoring on."""
         told = self.pod_monitoring
         return self.spec.inference_pool is not None and told is not None and told.enabled
 

@@ -1,4 +1,4 @@
-"""Settings of the operator that a user gives, by the names of its flags (OtterScale sheet 1.3).
+"""Settings of the operator that a user gives, by the names of its flags.
 
 What cannot be told from one ModelService's objects alone is compared only where it is given.
 """

@@ -21,7 +21,7 @@ class Component(StrEnum):
 
     @property
     def route_ready(self) -> str:
-        """Type of its route condition; the explainer's alone has a plural s (KServe sheet 1.4)."""
+        """Type of its route condition; only the explainer's is in the plural."""
         return "ExplainerRoutesReady" if self is Component.EXPLAINER else f"{self._title}RouteReady"
 
     @property

@@ -1,4 +1,4 @@
-"""Conditions as Knative's condition set keeps them (KServe sheet 1.4).
+"""Conditions as Knative's condition set keeps them (github.com/knative/pkg, apis/condition_set.go).
 
 Ready follows PredictorReady and IngressReady and nothing else: the other conditions are there for
 information, so that a transformer can be down while Ready is True.
@@ -36,8 +36,8 @@ class ConditionManager:
     """The conditions of one pass, from those that are stored.
 
     There is no clock: a condition that differs from the stored one in status, reason, message or
-    severity has no lastTransitionTime, which says that the pass changed it. One that was changed and
-    changed back in the pass keeps the stored time.
+    severity has no lastTransitionTime, which says that the pass changed it. One that was changed
+    and changed back in the pass keeps the stored time.
     """
 
     def __init__(self, stored: Iterable[KnativeCondition] = ()) -> None:
@@ -47,7 +47,7 @@ class ConditionManager:
         self._changes: list[str] = []
         for type_ in (READY, *DEPENDENTS):
             if type_ not in self._present:
-                self._set(type_, UNKNOWN, "", "")
+                self._set(type_, UNKNOWN, "", message="")
 
     def get(self, type_: str) -> KnativeCondition | None:
         """Return a condition as it is now in the pass."""
@@ -60,24 +60,26 @@ class ConditionManager:
     def take_over(self, type_: str, condition: Condition | None) -> None:
         """Mark a condition as another object's is; None leaves it as it was."""
         if condition is not None:
-            self.mark(type_, condition.status, condition.reason or "", condition.message or "")
+            self.mark(
+                type_, condition.status, condition.reason or "", message=condition.message or ""
+            )
 
-    def mark(self, type_: str, status: str, reason: str = "", message: str = "") -> None:
-        """Write a condition, and let Ready follow; a status that is none is not written."""
+    def mark(self, type_: str, status: str, reason: str = "", *, message: str = "") -> None:
+        """Write a condition, and let Ready follow; an invalid status is not written."""
         if status not in (TRUE, FALSE, UNKNOWN):
             return
-        self._set(type_, status, reason, message)
+        self._set(type_, status, reason, message=message)
         if status == TRUE:
             self._recompute()
         elif type_ not in DEPENDENTS:
             return
         elif status == FALSE:
-            self._set(READY, FALSE, reason, message)
+            self._set(READY, FALSE, reason, message=message)
         elif failed := self._newest(FALSE):
             if self._status(READY) != FALSE:
-                self._set(READY, FALSE, failed.reason or "", failed.message or "")
+                self._set(READY, FALSE, failed.reason or "", message=failed.message or "")
         else:
-            self._set(READY, UNKNOWN, reason, message)
+            self._set(READY, UNKNOWN, reason, message=message)
 
     def clear(self, type_: str) -> None:
         """Remove a condition that Ready does not follow."""
@@ -91,7 +93,7 @@ class ConditionManager:
         condition = self._present.get(type_)
         return condition.status if condition else UNKNOWN
 
-    def _set(self, type_: str, status: str, reason: str, message: str) -> None:
+    def _set(self, type_: str, status: str, reason: str, *, message: str) -> None:
         severity = "" if type_ in (READY, *DEPENDENTS) else INFO
         wanted = KnativeCondition(
             type=type_, status=status, reason=reason, message=message, severity=severity
@@ -112,11 +114,11 @@ class ConditionManager:
         """Set Ready by what it follows: a False one wins, then an Unknown one, then a missing one."""
         unhappy = self._newest(FALSE) or self._newest(UNKNOWN)
         if unhappy is not None:
-            self._set(READY, unhappy.status, unhappy.reason or "", unhappy.message or "")
+            self._set(READY, unhappy.status, unhappy.reason or "", message=unhappy.message or "")
         elif any(each not in self._present for each in DEPENDENTS):
-            self._set(READY, UNKNOWN, "", "")
+            self._set(READY, UNKNOWN, "", message="")
         else:
-            self._set(READY, TRUE, "", "")
+            self._set(READY, TRUE, "", message="")
 
     def _newest(self, status: str) -> KnativeCondition | None:
         """Return the one with that status that changed last; what this pass changed is newest.
@@ -138,7 +140,7 @@ class ConditionManager:
 def aggregate(conditions: ConditionManager, components: Iterable[Component]) -> None:
     """Write RoutesReady and LatestDeploymentReady: the last bad component wins.
 
-    So a component that is Unknown hides one before it that is False (KServe sheet 1.4).
+    So a component that is Unknown hides one before it that is False.
     """
     walked = tuple(components)
     for type_, parts in (

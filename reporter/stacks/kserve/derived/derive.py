@@ -72,7 +72,7 @@ class Derivation:
 
 
 def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
-    """Return the status that an InferenceService should have (KServe sheet, sections 1 and 2).
+    """Return the status that an InferenceService should have.
 
     While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
     second time, that is the stored one. `thawed` asks what the objects of a frozen one say; KServe
@@ -102,7 +102,7 @@ def _stopped(facts: Facts) -> Derivation:
         types.add(CANARY_PREDICTOR_READY)
     conditions = ConditionManager(each for each in before if each.type in types)
     for type_ in sorted(types - {READY, STOPPED}):
-        conditions.mark(type_, FALSE, _STOPPED_REASON, _message(conditions, type_))
+        conditions.mark(type_, FALSE, _STOPPED_REASON, message=_message(conditions, type_))
     _mark_switch(conditions, TRUE)
     status = InferenceServiceStatus(
         conditions=conditions.conditions(),
@@ -126,7 +126,7 @@ def _mark_switch(conditions: ConditionManager, status: str) -> None:
         STOPPED,
         status,
         (found.reason or "") if found is not None and same else "",
-        (found.message or "") if found is not None and same else "",
+        message=(found.message or "") if found is not None and same else "",
     )
 
 
@@ -205,7 +205,7 @@ class _Pass:
         if service is None:
             return False
         before = self._components.get(component.value, ComponentStatus())
-        after = propagate(component, before, service.status, self._conditions)
+        after = propagate(component, before, service.status, conditions=self._conditions)
         self._components[component.value] = after.status
         self._rows[component] = after.rows
         self._generation = service.status.observed_generation

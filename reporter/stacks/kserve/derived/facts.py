@@ -80,7 +80,7 @@ def facts_of(
     pods = None
     if snapshot.absence_known(PODS, place) and (mode is not Mode.KNATIVE or services is not None):
         predictor = (services or {}).get(Component.PREDICTOR)
-        pods = predictor_pods(inferenceservice, mode, predictor, snapshot)
+        pods = predictor_pods(inferenceservice, mode, predictor, snapshot=snapshot)
     return Facts(
         inferenceservice=inferenceservice,
         services=services,
@@ -125,9 +125,10 @@ def predictor_pods(
     inferenceservice: InferenceService,
     mode: Mode,
     service: KnativeService | None,
+    *,
     snapshot: Snapshot,
 ) -> tuple[Pod, ...]:
-    """Return the pods that the model status is read from (KServe sheet 1.5), by name.
+    """Return the pods that the model status is read from, by name.
 
     In Knative mode those of the latest created revision, also while an older one serves.
     """

@@ -1,4 +1,4 @@
-"""How an InferenceService is deployed, and the switches that its annotations are (KServe sheet 1.1)."""
+"""How an InferenceService is deployed, and which of its annotations are switches."""
 
 from enum import StrEnum
 from typing import Final
@@ -44,7 +44,7 @@ def is_stopped(inferenceservice: InferenceService) -> bool:
 
 
 def is_frozen(inferenceservice: InferenceService) -> bool:
-    """Tell whether KServe leaves the InferenceService and its status alone: only while Ready."""
+    """Tell whether KServe leaves the InferenceService alone, as it does only while Ready."""
     if inferenceservice.metadata.annotation(FREEZE) != "true":
         return False
     ready = inferenceservice.status.condition("Ready")

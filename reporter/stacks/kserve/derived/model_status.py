@@ -1,4 +1,8 @@
-"""What a predictor's model is doing, by its first pod (KServe sheet 1.5)."""
+"""What a predictor's model is doing, by its first pod.
+
+This is KServe's `PropagateModelStatus` (github.com/kserve/kserve,
+pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0), which looks at no other pod.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -59,7 +63,7 @@ def model_status(
         stored: before the pass.
         pods: those of the latest created revision, or of the Deployment.
         failed: Knative mode, and a condition of the Knative Service is False.
-        loaded: Ready is True, and the mode is Standard or C = R.
+        loaded: Ready is True, and the mode is Standard or the latest created revision is ready.
 
     """
     copies = sum(each.status.phase == "Running" and is_ready(each) for each in pods)

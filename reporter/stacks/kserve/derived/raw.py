@@ -1,4 +1,8 @@
-"""The Ready of a component in Standard mode: `PropagateRawStatus` (KServe sheet 2.7)."""
+"""The Ready of a component in Standard mode, by the conditions of its Deployments.
+
+This is KServe's `PropagateRawStatus` (github.com/kserve/kserve,
+pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0).
+"""
 
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -88,8 +92,8 @@ def raw_ready(type_: str, deployments: Sequence[Deployment], wanted: int = 1) ->
 def combined(type_: str, deployments: Sequence[Deployment]) -> Condition | None:
     """Return what several Deployments say together, None if one of them says nothing.
 
-    It is True only if all are; anything else is False, an Unknown one too. Reasons that agree are
-    told once, others and all messages with a prefix each.
+    It is True only if all are, and else False, even where one is Unknown. A reason that all have is
+    told once; reasons that differ, and all messages, have a prefix each.
     """
     said = [(each, each.status.condition(type_)) for each in deployments]
     if len(said) == 1:

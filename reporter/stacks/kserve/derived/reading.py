@@ -1,4 +1,4 @@
-"""What one look at a component tells without its history (KServe sheet 2.4 and 2.6)."""
+"""What one look at a component tells without its history."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -68,7 +68,7 @@ def _conclusions(status: ComponentStatus, canary_percent: int | None) -> Iterato
 def _of_ready(percent: int, status: ComponentStatus, *, newest: bool) -> Iterator[Conclusion]:
     """Yield what the percent of the latest entry tells.
 
-    A canary and a rollback go on while a newer revision starts or fails (KServe sheet 4.3).
+    A canary and a rollback go on while a newer revision starts or fails.
     """
     rolled_out, previous = status.latest_rolledout_revision, status.previous_rolledout_revision
     if rolled_out == status.latest_ready_revision:
@@ -83,9 +83,10 @@ def _of_ready(percent: int, status: ComponentStatus, *, newest: bool) -> Iterato
 
 
 def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[TrafficEntry, ...]:
-    """Return the traffic that KServe asks Knative for (KServe sheet 2.4).
+    """Return the traffic that KServe asks Knative for.
 
-    Without a revision that was rolled out the canary percent is ignored.
+    Without a revision that was rolled out the canary percent is ignored. The rule is in KServe's
+    pkg/controller/v1beta1/inferenceservice/reconcilers/knative/ksvc_reconciler.go, v0.20.0.
     """
     if canary_percent is None or canary_percent >= WHOLE or not rolled_out:
         return (TrafficEntry(latest_revision=True, percent=WHOLE),)

@@ -1,8 +1,29 @@
-"""Which revisions of a component are rolled out: `PropagateStatus` (KServe sheet 2.1 to 2.4).
+"""Which revisions of a component are rolled out, in Knative mode.
 
-The names of the sheet: C and R are the latest created and the latest ready revision of the Knative
-Service, lr and pr the latest and the previous rolled-out revision on record. An L-entry is an entry
-of the route that follows the newest revision and names R.
+The problem: `latestRolledoutRevision` is where a rollback goes, and KServe does not store why it is
+what it is. It moves the field in the middle of a long Go function, by what the route of the Knative
+Service looks like in that pass (`PropagateStatus` in github.com/kserve/kserve,
+pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0). The branches are nested, and what
+they leave out is as important as what they do.
+
+The choice: a truth table in which exactly one row matches any situation, and a walk that puts each
+entry of the route through it. C and R are the latest created and the latest ready revision of the
+Knative Service; lr and pr are the latest and the previous rolled-out revision on record. An L-entry
+is an entry of the route that is flagged as the latest and names R; only L-entries move anything.
+The other entries count where the percents of R are summed up.
+
+What is easy to get wrong:
+
+* A promotion does not ask whether R is the newest revision (row a). A rollback does (row d): with a
+  newer revision that is not ready the record stays, and no traffic is sent back (row g).
+* Any percent below 100 on a revision that is rolled out is a rollback, not only 0 (row d).
+* A rollback leaves lr = pr. The history has one step, so a second rollback has no effect.
+* A flag that is absent is not True, a percent that is absent is not 0, and a percent above 100 is
+  neither full nor below.
+* A gradual rollout of Knative flags two entries, so that the order of the list can decide.
+
+To work backwards from lr and pr to what happened fails: a rollback and a canary on the promoted
+revision leave the same fields. `reading` says what one look does tell.
 """
 
 from dataclasses import dataclass
@@ -65,7 +86,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A row of the truth table (KServe sheet 2.3); None means any."""
+    """A row of the truth table; None means any."""
 
     letter: str
     name: str
@@ -130,14 +151,14 @@ NO_ENTRY: Final = Row(letter="j", name="no entry follows the ready revision")
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What became of a history, and the rows that applied, in order."""
+    """The history after a pass, and the rows that applied, in order."""
 
     history: History
     rows: tuple[Row, ...]
 
 
 def share_of(percent: int | None) -> Share:
-    """Return what the table sees of a percent; the schema sets it no bounds."""
+    """Return the percent as the table tells it apart; the schema sets no bounds."""
     if percent is None:
         return Share.ABSENT
     if percent == WHOLE:
@@ -156,7 +177,7 @@ def total(traffic: tuple[TrafficEntry, ...], revision: str) -> int:
 
 
 def walk(history: History, service: KnativeServiceStatus) -> Walk:
-    """Return what one pass makes of a history (KServe sheet 2.3).
+    """Return what one pass makes of a history.
 
     Every L-entry is put through the table in the order of the list, with the history that the one
     before it left. With the same Knative Service a second pass changes nothing more.
@@ -208,9 +229,10 @@ def propagate(
     component: Component,
     stored: ComponentStatus,
     service: KnativeServiceStatus,
+    *,
     conditions: ConditionManager,
 ) -> Propagated:
-    """Take a Knative Service over into a component's status and conditions (KServe sheet 2.2).
+    """Take a Knative Service over into a component's status and conditions.
 
     URL and address are only ever overwritten, so a component that is not ready keeps its old ones.
     A condition that the Knative Service does not have stays as it was.

@@ -49,4 +49,4 @@ def derive(facts: Facts) -> Derivation:
     """Derive the status of a ModelServing; the same facts always give the same status."""
     revisions = revisions_of(facts)
     groups = observe(facts, revisions)
-    return Derivation(groups, wanted_status(facts.modelserving, groups, facts, revisions))
+    return Derivation(groups, wanted_status(facts.modelserving, groups, facts, revisions=revisions))

@@ -1,4 +1,15 @@
-"""The conditions of a ModelServing (Kthena sheet 4.3, without W1 to W4, W17 and W18)."""
+"""The conditions of a ModelServing, each with the words of this moment.
+
+The types and the words of True are Kthena's (github.com/volcano-sh/kthena, `SetCondition` in
+pkg/model-serving-controller/utils/utils.go, v1.0.0). The rules differ where Kthena's mislead:
+
+* A message follows what it speaks of; Kthena keeps the first one while a condition stays True.
+* A group is named by its ordinal; Kthena names its position in the list.
+* A condition that becomes False gets a time, reason and message; Kthena changes its status only.
+* Exactly one of the three is True; Kthena leaves Progressing and UpdateInProgress True together.
+* Available needs as many groups as are wanted; Kthena does not compare with the spec.
+* An update is what partition does not protect; Kthena compares the number of old groups with it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,9 +59,8 @@ class Summary:
     def true(self) -> str:
         """The one type that is True.
 
-        Available needs as many groups as are wanted, all of them available (W17). Otherwise an
-        outdated group that partition does not protect makes it an update (W18), one that is being
-        deleted too.
+        Available needs as many groups as are wanted, all of them available. Otherwise an outdated
+        group that partition does not protect makes it an update, even one that is being deleted.
         """
         if not self.unready_count and self.existing == self.wanted:
             return AVAILABLE
@@ -87,7 +97,7 @@ def conditions(modelserving: ModelServing, groups: Sequence[GroupState]) -> list
 
 
 def _numbers(ordinals: Sequence[int], count: int | None = None) -> str:
-    """Return a list as upstream writes it, `[0 2]`; of a long one the beginning."""
+    """Return a list as Kthena writes it, `[0 2]`; of a long one the beginning."""
     shown = ordinals[:MAX_ORDINALS]
     more = (len(ordinals) if count is None else count) - len(shown)
     return f"[{' '.join(map(str, shown))}{f' and {more} more' if more > 0 else ''}]"
@@ -148,7 +158,7 @@ _DENIES: Final[Mapping[str, Callable[[Summary], tuple[str, str]]]] = {
     UPDATE_IN_PROGRESS: _not_updating,
 }
 """Reason and message of a condition that is True, and of one that is False. Those of True are
-upstream's, with ordinals for positions (W2)."""
+Kthena's, with ordinals instead of positions."""
 
 
 def _ours(modelserving: ModelServing, type_: str, summary: Summary) -> dict[str, object]:

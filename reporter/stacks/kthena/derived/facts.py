@@ -21,7 +21,7 @@ _CHILDREN: Final[tuple[Resource[KubeObject], ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Facts:
-    """A ModelServing and the objects that carry its name as a label (Kthena sheet 5.3).
+    """A ModelServing and the objects that carry its name as a label.
 
     Attributes:
         modelserving: the object, with the status on record.
@@ -31,7 +31,7 @@ class Facts:
             served, or another scheduler than Volcano is asked for.
         revisions: ControllerRevisions with its name, of whatever owner.
         unread: names of the resources of which not all objects could be read. A status that is
-            computed while there are any must not be written: what is not seen may exist.
+            computed while there are any must not be written: what was not read may exist.
 
     """
 

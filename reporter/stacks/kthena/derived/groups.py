@@ -1,4 +1,25 @@
-"""The status of a ServingGroup: table 5.5 of the Kthena sheet, row by row."""
+"""The status of a ServingGroup, as a table: the first row that holds decides.
+
+The problem: Kthena's controller keeps the status of a group in its memory
+(github.com/volcano-sh/kthena, pkg/model-serving-controller/datastore/store.go, v1.0.0) and
+publishes only sums of it. From outside there are pods, Services and PodGroups, and several
+histories leave the same objects. A group whose pods all terminate may be going as a whole, or it
+may be losing its only instance and stay.
+
+The choice: one ordered table of what can be seen. Each row is a fact about the objects, so that a
+status can be explained with `kubectl get`, and tests break one row at a time. The rows are those of
+the table of groups in docs/modelserving.md, "States".
+
+What decides the hard rows is the order in which the controller deletes. With a group its PodGroup
+goes first; with an instance the PodGroup stays. So where PodGroups are in use, a PodGroup that
+stays means that only an instance is replaced (rows S3 and S4). Without PodGroups the same pods are
+ambiguous: several instances at once mean the group (S5a), and a single one counts as the group only
+if something replaces whole groups: too many groups, the update, or the recovery policy (S5b).
+
+What fails: ordinals say nothing, because a scale-down may take any group; the phase of the pods
+says nothing, because a terminating pod can be Running and Ready; and remembering earlier passes
+would give a dump, a restarted reporter and a standby different answers.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +31,7 @@ from reporter.stacks.kthena.derived.parts import GroupParts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFacts:
-    """What table 5.5 asks about a group.
+    """What the table asks about a group.
 
     Attributes:
         pods: it has pods.
@@ -66,21 +87,21 @@ ROWS: Final = (
 )
 """The first row that holds decides.
 
-Under S1 there is no group. S10 says what does not matter: whether it is surplus, or has roles that
-were removed. S11 is in the choice of the roles that a group is judged by (`judging`).
+Row S1 is that there is no group. It does not matter whether a group is surplus, or has roles that
+were removed from the spec. By which roles an outdated group is judged is decided in `states`.
 """
 
 
 def decide(facts: GroupFacts) -> Row:
-    """Return the row of table 5.5 that a group falls under."""
+    """Return the first row that holds for a group."""
     return next(row for row in ROWS if row.holds(facts))
 
 
 def is_leaving(parts: GroupParts) -> bool:
     """Tell whether a group without pods is being deleted.
 
-    The PodGroup is the first thing that goes with a group (sheet 2.5), so one that stays means
-    that only an instance is being replaced, and one that goes means the whole group.
+    The controller deletes the PodGroup of a group first, so a PodGroup that stays means that only
+    an instance is being replaced, and one that goes means the whole group.
     """
     if parts.pods:
         return False

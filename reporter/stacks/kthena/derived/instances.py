@@ -1,4 +1,10 @@
-"""The status of an instance: table 5.4 of the Kthena sheet, row by row."""
+"""The status of an instance of a role, as a table: the first row that holds decides.
+
+The rows are those of the table of instances in docs/modelserving.md, "States". What Kthena's
+controller itself holds is in its memory and not in the cluster (github.com/volcano-sh/kthena,
+pkg/model-serving-controller/datastore/store.go, v1.0.0); the table says what can be seen from
+outside.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +21,7 @@ _RESTARTABLE: Final = frozenset({_RUNNING, "Pending"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceFacts:
-    """What table 5.4 asks about an instance.
+    """What the table asks about an instance.
 
     Attributes:
         pods: n: its pods.
@@ -75,23 +81,23 @@ ROWS: Final = (
     Row("I14", lambda f: f.was_ready, InstanceStatus.CREATING),
     Row("I15", lambda _: True, InstanceStatus.CREATING),
 )
-"""The first row that holds decides.
+"""The first row that holds decides. Neither the revision of an instance nor its ordinal matters.
 
-I1 (the group is being deleted) is applied where `roleStatuses` is written, as is that I2 is not
-shown. I16 to I18 say what does not matter: revision and ordinal. I19 is in `owned`. I14
-differs from the controller on purpose: readiness that is lost counts at once (W10). In I3 what
-counts is what the controller creates next, not the ordinal alone: of {0, 2} where 2 are wanted
-nothing is ever created (sheet 2.5).
+Row I1 (the group is being deleted) is applied where `roleStatuses` is written, and so is the rule
+that an instance of row I2 is not shown. Row I14 differs from the controller on purpose: lost
+readiness counts at once here, while the controller takes no notice of it. Row I3 asks what the
+controller creates next, not for the ordinal alone: where 2 are wanted and 0 and 2 exist, the
+controller never creates 1.
 """
 
 
 def decide(facts: InstanceFacts) -> Row:
-    """Return the row of table 5.4 that an instance falls under."""
+    """Return the first row that holds for an instance."""
     return next(row for row in ROWS if row.holds(facts))
 
 
 def facts_about(parts: InstanceParts, *, expected: int, removed: bool) -> InstanceFacts:
-    """Return what table 5.4 asks about an instance of which something exists."""
+    """Return what the table asks about an instance of which something exists."""
     pods = parts.pods
     ready = [_ready(pod) for pod in pods]
     unready = [pod for pod, is_it in zip(pods, ready, strict=True) if not is_it]

@@ -18,7 +18,7 @@ class Judged:
 
     Attributes:
         instances: as in `GroupState`, without those that are still to be created.
-        complete: it is what it should be (row S7).
+        complete: it is what it should be (row S7 of `groups`).
         miscounted: of some role there are more or fewer instances than wanted.
 
     """
@@ -29,20 +29,24 @@ class Judged:
 
 
 def judge(
-    modelserving: ModelServing, parts: GroupParts, revisions: Revisions, roles: Roles
+    modelserving: ModelServing, parts: GroupParts, revisions: Revisions, *, roles: Roles
 ) -> Judged:
-    """Judge what exists of a group by the roles that it should have (Kthena sheet 3.4)."""
+    """Judge what exists of a group by the roles that it should have.
+
+    It is complete if each role has exactly as many instances as wanted and all are Running, as in
+    Kthena since v0.4.0; earlier versions counted the pods of the group.
+    """
     by_role = _by_role(parts)
     found: list[InstanceState] = []
     complete, miscounted = bool(roles), False
     for role in roles:
-        known = _states(modelserving, by_role.pop(role.name, {}), revisions, role)
+        known = _states(modelserving, by_role.pop(role.name, {}), revisions, role=role)
         found += known
         right = len(known) == role.wanted
         miscounted |= not right
         complete &= right and all(each.status is InstanceStatus.RUNNING for each in known)
     for name in sorted(by_role):
-        found += _states(modelserving, by_role[name], revisions, Role(name=name), removed=True)
+        found += _states(modelserving, by_role[name], revisions, role=Role(name=name), removed=True)
     return Judged(tuple(found), complete, miscounted)
 
 
@@ -87,8 +91,8 @@ def _states(
     modelserving: ModelServing,
     known: Mapping[str, InstanceParts],
     revisions: Revisions,
-    role: Role,
     *,
+    role: Role,
     removed: bool = False,
 ) -> list[InstanceState]:
     """Return the states of the instances of one role, by ordinal."""
@@ -120,11 +124,11 @@ def _states(
 
 
 def _expected(parts: InstanceParts, revisions: Revisions, role: Role, *, removed: bool) -> int:
-    """Return how many pods make an instance complete (Kthena sheet 5.3, `expected pods`).
+    """Return how many pods make an instance complete: its entry pod and its workers.
 
-    That follows from the revision its pods are of. Where they are of several, the controller is
-    completing it, and does so by what is wanted now. Of a role of which nothing is known the pods
-    that exist are taken for all.
+    The revision of its pods says how many workers. Where the pods are of several revisions, the
+    controller is completing the instance by the spec of now. Where nothing is known of a role, the
+    pods that exist are taken for all.
     """
     found = {revision_of(pod) for pod in standing(parts.pods)}
     own = revisions.role_in(next(iter(found)), role.name) if len(found) == 1 else None

@@ -7,7 +7,7 @@ from reporter.model.objects import Pod
 
 
 class GroupStatus(StrEnum):
-    """What a ServingGroup is doing (Kthena sheet 5.5)."""
+    """What a ServingGroup is doing, in Kthena's words."""
 
     CREATING = "Creating"
     RUNNING = "Running"
@@ -16,7 +16,7 @@ class GroupStatus(StrEnum):
 
 
 class InstanceStatus(StrEnum):
-    """What an instance of a role is doing (Kthena sheet 5.4); the values of `roleStatuses`."""
+    """What an instance of a role is doing, in Kthena's words; the values of `roleStatuses`."""
 
     CREATING = "Creating"
     RUNNING = "Running"
@@ -39,7 +39,7 @@ class InstanceState:
         outdated: whether it is known to be of an older template; only looked at where an update
             replaces instances one by one (RoleRollingUpdate).
         protected: the partition of its role keeps it from being updated then.
-        row: the row of table 5.4 that decided.
+        row: the row of `instances` that decided.
 
     """
 
@@ -73,7 +73,7 @@ class GroupState:
             ordinal. Those that are still to be created are among them as NotFound; of a very large
             number only the first.
         absent: how many more are to be created than `instances` shows.
-        row: the row of table 5.5 that decided.
+        row: the row of `groups` that decided.
 
     """
 

@@ -13,7 +13,7 @@ _MOST: Final = 2**31 - 1
 def ordinal_of(name: str) -> int:
     """Return the number at the end of the name of a group or instance, -1 if there is none.
 
-    It has 32 bits, as in the controller (Kthena sheet 2.2).
+    It has 32 bits, as in Kthena's controller.
     """
     found = _ORDINAL.search(name)
     number = int(found[1]) if found else -1
@@ -21,9 +21,9 @@ def ordinal_of(name: str) -> int:
 
 
 def partition_of(value: int | str | None, replicas: int) -> int:
-    """Return how many entries a partition protects (Kthena sheet 4.3).
+    """Return how many entries a partition protects.
 
-    A percentage is of `replicas` and is rounded up. What is neither protects none, as upstream.
+    A percentage is of `replicas` and is rounded up. What is neither protects none, as in Kthena.
     """
     if isinstance(value, int):
         return value
@@ -32,7 +32,7 @@ def partition_of(value: int | str | None, replicas: int) -> int:
 
 
 def to_create(known: Collection[int], wanted: int) -> Iterator[int]:
-    """Yield the ordinals that the controller creates next, ascending (Kthena sheet 2.5).
+    """Yield the ordinals that the controller creates next, ascending.
 
     Everything known counts, so {0, 5} of 4 lacks only 1 and 2. There may be very many.
     """

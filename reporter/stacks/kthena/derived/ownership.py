@@ -1,8 +1,34 @@
-"""Who owns the status of a ModelServing: whether to write it, and when to stand back (design 9).
+"""Who owns the status of a ModelServing: whether to write it, and when to stand back.
 
-Versions are compared for equality only. What is remembered of an object is what this process wrote
-of it; after a restart or a change of the leader nothing is remembered, so that a status that is not
-as wanted is written once and one that is as wanted is not touched.
+The problem: Kthena's controller replaces the whole status by PUT, from a Go type that does not know
+`roleStatuses` (github.com/volcano-sh/kthena, pkg/apis/workload/v1alpha1/model_serving_types.go,
+v1.0.0). Each of its writes erases ours. If we wrote again each time, two writers could go on for
+ever.
+
+What Kubernetes offers does not tell a fight. The resource version as a precondition finds only a
+write between our read and our write. Server-side apply reports conflicts among those who apply; a
+PUT that leaves a field out removes it without a conflict, and with it our entry in `managedFields`,
+so that nothing in the object says we ever owned the field. An API server whose CRD lacks the field
+drops it without an error.
+
+The choice: remember what this process wrote of each object, as digests of our share, and compare
+each look with that. What is there and is neither our last write nor what we saw before is somebody
+else's change. Two of them within a resync are a fight: we stand back for a resync, and twice as
+long after each further change, up to ten minutes. A field that was dropped is left out of writes
+and tried again with the same back-off.
+
+What fails, and why the memory has the fields that it has:
+
+* To judge a snapshot that is older than our own write. It looks like a foreign change, so a pass
+  waits until the watch brings the write back (`Act.WAIT`).
+* To expect the answer to a write before the watch. The watch may be quicker, so digests of planned
+  writes are kept until they are answered.
+* To order resource versions. They are opaque, so they are compared for equality only.
+* To write until the stored status equals the wanted one. The API server may complete what it
+  stores; the same wish is not written again.
+
+After a restart or a change of the leader nothing is remembered. Then a status that is not as wanted
+is written once, and one that is as wanted is not touched.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +50,7 @@ from reporter.stacks.kthena.derived.share import digest, our_share, status_docum
 from reporter.stacks.kthena.objects import ModelServingStatus
 
 TWICE: Final = 2
-"""Changes of others within a resync that end our writing for a while."""
+"""How many foreign changes within a resync are a fight, which ends our writing for a while."""
 
 BEHIND: Final = timedelta(minutes=2)
 """How long the watch may take to bring our own write back."""
@@ -88,26 +114,26 @@ class Judged:
 
 
 NOTHING: Final = Judged()
-"""Of a pass that does not write: a standby forgets, for the leader's writes are not its own."""
+"""Of a pass that does not write. A standby forgets: the leader's writes are not its own."""
 
 
 def judge_all(
     memory: Mapping[str, Ownership],
     claims: Iterable[Claim],
     answers: Mapping[str, Answer],
-    now: Instant,
     *,
+    now: Instant,
     whole: bool,
     resync: timedelta,
 ) -> Judged:
-    """Judge all objects; what is not claimed any more is forgotten."""
+    """Judge all objects; an object that is not claimed any more is forgotten."""
     kept: dict[str, Ownership] = {}
     verdicts: dict[str, Verdict] = {}
     troubles: dict[str, tuple[Trouble, ...]] = {}
     for claim in claims:
         uid = claim.uid
         kept[uid], verdicts[uid] = judge(
-            memory.get(uid), claim, answers.get(uid), now, whole=whole, resync=resync
+            memory.get(uid), claim, answers.get(uid), now=now, whole=whole, resync=resync
         )
         if found := kept[uid].troubles(whole=whole):
             troubles[uid] = found
@@ -118,8 +144,8 @@ def judge(
     memory: Ownership | None,
     claim: Claim,
     answer: Answer | None,
-    now: Instant,
     *,
+    now: Instant,
     whole: bool,
     resync: timedelta,
 ) -> tuple[Ownership, Verdict]:
@@ -134,16 +160,16 @@ def judge(
         resync: within this time two changes of somebody else are a fight.
 
     """
-    known = _heard(memory or Ownership(), answer, now, resync)
+    known = _heard(memory or Ownership(), answer, now, resync=resync)
     if _behind(known, claim.version, now):
         return known, Verdict(Act.WAIT, known.wrote + BEHIND - now.boot)
     left_out = known.pruned if now.boot < known.pruning.until else ()
     compared = _compared(known.compared, claim, left_out, whole=whole)
     found, wanted = compared.found, compared.wanted
-    agrees = compared.kept == wanted or _settled(known, found, wanted, left_out)
+    agrees = compared.kept == wanted or _settled(known, found, wanted, left_out=left_out)
     if compared is not known.compared:
         known = replace(known, compared=compared)
-    known = _looked_at(known, claim, found, now, resync, agrees=agrees)
+    known = _looked_at(known, claim, found, now=now, resync=resync, agrees=agrees)
     if agrees:
         retry = known.pruning.until - now.boot if left_out else None
         return _quiet(known, now, resync), Verdict(Act.AGREES, retry)
@@ -168,7 +194,9 @@ def _compared(
     return Compared(sources, found, kept, wanted)
 
 
-def _heard(known: Ownership, answer: Answer | None, now: Instant, resync: timedelta) -> Ownership:
+def _heard(
+    known: Ownership, answer: Answer | None, now: Instant, *, resync: timedelta
+) -> Ownership:
     """Take in an answer that is new."""
     if answer is None or (known.answer is not None and answer.number <= known.answer.number):
         return known
@@ -186,7 +214,7 @@ def _heard(known: Ownership, answer: Answer | None, now: Instant, resync: timede
     known = replace(
         known, ours=answer.stored, asked=answer.asked, seen=answer.stored, wrote=now.boot
     )
-    # That it was tried again proves nothing yet; later writes of ours are no news of others.
+    # A first try after standing back proves nothing yet; our later writes say nothing of others.
     is_retry = known.contest.level and known.stirred < known.contest.until
     return replace(known, stirred=now.boot) if is_retry else known
 
@@ -205,7 +233,7 @@ def _behind(known: Ownership, version: str, now: Instant) -> bool:
     )
 
 
-def _settled(known: Ownership, found: str, wanted: str, left_out: tuple[str, ...]) -> bool:
+def _settled(known: Ownership, found: str, wanted: str, *, left_out: tuple[str, ...]) -> bool:
     """Tell whether the API server made of this very wish what is there now.
 
     It may drop or complete what it stores; to write it again would end the same. Only fields that
@@ -217,7 +245,7 @@ def _settled(known: Ownership, found: str, wanted: str, left_out: tuple[str, ...
 
 
 def _looked_at(
-    known: Ownership, claim: Claim, found: str, now: Instant, resync: timedelta, *, agrees: bool
+    known: Ownership, claim: Claim, found: str, *, now: Instant, resync: timedelta, agrees: bool
 ) -> Ownership:
     """Note what is there, and count it where somebody else changed what was ours."""
     if found in known.planned:
@@ -231,9 +259,9 @@ def _looked_at(
     manager = claim.manager or known.manager
     known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)
     if now.boot < known.contest.until:
-        return known  # Nobody contests what we do not write.
+        return known  # While we stand back there is nothing to contest.
     recent = (*(each for each in known.changes if now.boot - each <= resync), now.boot)
-    # Who has been fought already needs no second change after we tried again.
+    # After a fight a single foreign change is enough.
     if len(recent) < TWICE and not known.contest.level:
         return replace(known, changes=recent)
     return replace(known, changes=(), contest=known.contest.raised(now, resync))

@@ -9,14 +9,14 @@ from typing import Final
 from reporter.model.instant import Instant
 
 LONGEST: Final = timedelta(minutes=10)
-"""How long we stand back at most, and how seldom a field that was dropped is tried again."""
+"""The longest time to stand back, and between tries of a field that was dropped."""
 
 NEVER: Final = timedelta(days=-36_500)
-"""Before everything that the boot clock tells."""
+"""A time on the boot clock before all others."""
 
 
 class TroubleKind(StrEnum):
-    """Why a status is not ours."""
+    """Why we do not own a status."""
 
     CONTESTED = "contested"
     PRUNED = "pruned"

@@ -1,7 +1,8 @@
 """The objects that are a ModelServing's own, by group and instance.
 
-Labels alone say little: objects of a deleted ModelServing of the same name carry the same ones
-(Kthena sheet 5.4 I19, weak point W13). A dump may lack uids; labels are all there is then.
+Labels alone say little: objects of a deleted ModelServing of the same name carry the same labels.
+Kthena's controller looks them up by label only and counts them; here the owner's uid decides. A
+dump may lack uids; then labels are all there is.
 """
 
 from collections.abc import Iterable, Iterator

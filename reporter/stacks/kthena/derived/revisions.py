@@ -1,6 +1,8 @@
-"""Which revision is wanted, and which pods are known to be on an older one (Kthena sheet 5.3).
+"""Which revision is wanted, and which pods are known to be on an older one.
 
-A revision is a hash that cannot be computed here; it is read from labels and ControllerRevisions.
+A revision is a hash of how Go prints the roles (github.com/volcano-sh/kthena,
+pkg/model-serving-controller/utils, v1.0.0), which cannot be computed here. It is read from labels
+and ControllerRevisions.
 """
 
 from collections import Counter
@@ -92,7 +94,7 @@ def standing(pods: Sequence[Pod]) -> Sequence[Pod]:
 
 
 def commonest(revisions: Iterable[str]) -> str:
-    """Return the most frequent revision; of equally frequent ones the first that is seen (W22)."""
+    """Return the most frequent revision; of equally frequent ones the first that is seen."""
     return next((revision for revision, _ in Counter(revisions).most_common(1)), "")
 
 
@@ -130,7 +132,8 @@ def _roles(revision: ControllerRevision) -> Roles | None:
 def _described(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:
     """Return the revision whose roles are the spec's; of several the newest.
 
-    There are several if a newer controller hashes the same roles to another text (sheet 2.4).
+    There are several if a newer controller gives the same roles another hash: the hash is of every
+    field that its version of the Kubernetes API knows.
     """
     newest_first = reversed(tuple(kept))
     found = (each for each in newest_first if same_roles(modelserving.roles, kept[each]))
@@ -142,8 +145,9 @@ def _newest_unkept(
 ) -> str:
     """Return the revision of the newest pods where an update keeps no ControllerRevision of it.
 
-    RoleRollingUpdate makes none (W24), so a label of which there is none is the only trace of the
-    revision that is being rolled out. Of pods that are equally new nothing is concluded.
+    The controller makes a ControllerRevision when it creates a group, and RoleRollingUpdate creates
+    none. So a label without a ControllerRevision is the only trace of the revision that is being
+    rolled out. Of pods that are equally new nothing is concluded.
     """
     if not modelserving.rolls_roles:
         return ""

@@ -1,8 +1,9 @@
-"""Which role instances changed between two passes (Kthena sheet, sections 5.4 and 6).
+"""Which role instances changed between two passes.
 
-Upstream's controller tells the state of every instance anew after each restart and says nothing
-when a whole ServingGroup is deleted. Here what is seen for the first time is no change, and an
-instance that goes without having been seen Deleting is told as Deleting.
+Since v0.4.0 Kthena's controller has Events for that (github.com/volcano-sh/kthena/pull/753). It
+tells the state of every instance again after each restart of its own, and says nothing when a whole
+ServingGroup is deleted. Here what is seen for the first time is no change, and an instance that
+goes without having been seen Deleting is told as Deleting.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ RUNNING: Final = "Running"
 DELETING: Final = "Deleting"
 
 TOLD: Final = frozenset({CREATING, RUNNING, DELETING})
-"""States that are told; NotFound is none that an instance takes, it is the lack of one."""
+"""States that are told. NotFound is not one of them: it says that there is no instance."""
 
 _ALIVE: Final = frozenset({CREATING, RUNNING})
 
@@ -102,7 +103,7 @@ def role_changes(
 
 
 def _changes(before: Roles, after: Roles) -> Iterable[tuple[Instance, str]]:
-    """Yield instances with their new states: those that go first, then in the order of the list.
+    """Yield instances with their new states: first those that go, then in the order of the list.
 
     Where instances were left out of a list, coming and going says nothing.
     """

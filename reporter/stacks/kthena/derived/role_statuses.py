@@ -1,4 +1,8 @@
-"""`status.roleStatuses`: one entry for each instance of each role (Kthena sheet 5.1)."""
+"""`status.roleStatuses`: one entry for each instance of each role.
+
+No release of Kthena has the field. It was the first draft of a proposal that became role Events
+instead (github.com/volcano-sh/kthena/pull/676).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -17,10 +21,9 @@ def role_fields(groups: Sequence[GroupState]) -> Document:
     """Return `roleStatuses`, and how many instances are left out of it if any are.
 
     Order: group ordinal, then the order of the roles, then instance ordinal. Instances of a group
-    that is being deleted are not listed (I1), nor are those of removed roles (I2). A group on an
-    older revision is listed with the roles of that revision (S11). Of more
-    than `MAX_ENTRIES` those that are not Running are kept first, and `roleStatusesOmitted` says
-    how many are left out.
+    that is being deleted are not listed, and neither are those of removed roles. A group on an
+    older revision is listed with the roles of that revision. Of more than `MAX_ENTRIES` entries
+    those that are not Running are kept first, and `roleStatusesOmitted` says how many are left out.
     """
     listed = [(group, each) for group, each in _listed(groups)]
     kept = listed if len(listed) <= MAX_ENTRIES else _most_telling(listed)

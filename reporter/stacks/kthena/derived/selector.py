@@ -17,10 +17,10 @@ def label_selector(modelserving: ModelServing, groups: Sequence[GroupState]) -> 
     """Return a selector of one entry pod in each group; empty for a ModelServing without roles.
 
     A HorizontalPodAutoscaler multiplies its ratio by the number of pods that are selected, so a
-    selector must name one instance of one role and not all entry pods. Upstream always names
-    instance 0 of the first role and selects nothing while that is not there (W23). Here it is the
+    selector must name one instance of one role and not all entry pods. Kthena always names
+    instance 0 of the first role and selects nothing while that is not there. Here it is the
     first role that has an entry pod anywhere, and of its instances the one that most groups have.
-    While everything exists that is upstream's; it is another one only for as long as it must.
+    While everything exists that is Kthena's choice, too.
     """
     role, identity = _chosen(modelserving, groups)
     if not role:

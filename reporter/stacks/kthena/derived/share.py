@@ -13,7 +13,7 @@ ROLE_STATUSES: Final = "roleStatuses"
 OMITTED: Final = "roleStatusesOmitted"
 
 ROLES_FIELDS: Final = frozenset({ROLE_STATUSES, OMITTED})
-"""The fields that are ours beside a controller that owns the rest."""
+"""The fields that are ours where a controller owns the rest."""
 
 _TIME: Final = "lastTransitionTime"
 

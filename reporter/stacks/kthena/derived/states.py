@@ -1,4 +1,7 @@
-"""The states of all groups and instances, from what can be seen from outside."""
+"""The states of all groups and instances, from what can be seen from outside.
+
+`groups` and `instances` have the tables, and say what is hard about them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +47,7 @@ def observe(facts: Facts, revisions: Revisions | None = None) -> tuple[GroupStat
 
     Args:
         facts: what the ModelServing is made of.
-        revisions: `revisions_of(facts)`, where it is at hand.
+        revisions: `revisions_of(facts)`, if the caller has it.
 
     """
     modelserving = facts.modelserving
@@ -81,7 +84,7 @@ def _state(look: _Look, name: str, budget: int, *, protected: bool) -> GroupStat
     by_spec = _judge(look, look.modelserving.roles)
     age = _age(look, by_spec, protected=protected)
     judged, roles = _own_or_spec(look, by_spec, age)
-    row = groups.decide(_group_facts(look, judged, roles, age))
+    row = groups.decide(_group_facts(look, judged, roles, age=age))
     known = judged.instances
     absent: list[InstanceState] = []
     more = 0
@@ -102,14 +105,16 @@ def _state(look: _Look, name: str, budget: int, *, protected: bool) -> GroupStat
 
 
 def _judge(look: _Look, roles: Roles) -> Judged:
-    return judge(look.modelserving, look.parts, look.revisions, roles)
+    return judge(look.modelserving, look.parts, look.revisions, roles=roles)
 
 
 def _own_or_spec(look: _Look, by_spec: Judged, age: _Age) -> tuple[Judged, Roles]:
-    """Judge an outdated group by the roles of its own revision (S11, W9).
+    """Judge an outdated group by the roles of its own revision.
 
-    Role replicas are no part of a revision and the controller scales old groups by the spec, so
-    one that has no roles but the spec's and is complete by the spec is complete, too.
+    Kthena judges it by the new spec, so a group that partition protects could never be Running
+    again once the spec has other roles. Role replicas are no part of a revision and the controller
+    scales old groups by the spec. So a group that has only roles of the spec and is complete by the
+    spec is complete, too.
     """
     spec = look.modelserving.roles
     own = look.revisions.kept.get(age.revision)
@@ -152,7 +157,7 @@ def _age_of_instances(look: _Look, judged: Judged) -> _Age:
     )
 
 
-def _group_facts(look: _Look, judged: Judged, roles: Roles, age: _Age) -> groups.GroupFacts:
+def _group_facts(look: _Look, judged: Judged, roles: Roles, *, age: _Age) -> groups.GroupFacts:
     modelserving, parts = look.modelserving, look.parts
     replaced = age.outdated and not age.protected and not modelserving.rolls_roles
     return groups.GroupFacts(

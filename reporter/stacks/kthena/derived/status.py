@@ -1,4 +1,9 @@
-"""The status that a ModelServing should have (Kthena sheet, sections 4 and 5)."""
+"""The status that a ModelServing should have.
+
+Its fields and counters are those of Kthena's `UpdateModelServingStatus`
+(github.com/volcano-sh/kthena, pkg/model-serving-controller/controller/model_serving_controller.go,
+v1.0.0), and `roleStatuses`.
+"""
 
 from collections.abc import Sequence
 
@@ -16,6 +21,7 @@ def wanted_status(
     modelserving: ModelServing,
     groups: Sequence[GroupState],
     facts: Facts,
+    *,
     revisions: Revisions | None = None,
 ) -> Document:
     """Return the whole status in the shape of the API.
@@ -27,7 +33,7 @@ def wanted_status(
         modelserving: whose status it is, with the one on record.
         groups: what `observe` saw.
         facts: what it saw it in.
-        revisions: `revisions_of(facts)`, where it is at hand.
+        revisions: `revisions_of(facts)`, if the caller has it.
 
     """
     revisions = revisions or revisions_of(facts)
@@ -46,7 +52,7 @@ def wanted_status(
 
 
 def _counters(modelserving: ModelServing, groups: Sequence[GroupState]) -> dict[str, int]:
-    """Return the four counters of Kthena sheet 4.2.
+    """Return the four counters.
 
     Groups that are being deleted count in `replicas` only, and so do those without pods, which are
     on no revision yet. Without a partition a finished rollout has all groups current; with one
@@ -70,9 +76,11 @@ def _counters(modelserving: ModelServing, groups: Sequence[GroupState]) -> dict[
 def _current_revision(modelserving: ModelServing, groups: Sequence[GroupState], update: str) -> str:
     """Return the revision that the groups are leaving, or are all on.
 
-    It moves to the update revision only when no group is on an older one, none that is being
-    deleted either (W6). Until then it stays, as long as a group is on it; else it is the most
-    frequent older revision, of equally frequent ones that of the lowest ordinal (W22).
+    It moves to the update revision only when no group is on an older one, not even a group that is
+    being deleted. (Kthena leaves out groups that are being deleted, and cleans up their
+    ControllerRevision too early.) Until then it stays, as long as a group is on it. Else it is the
+    most frequent older revision, and of equally frequent ones that of the lowest ordinal, where
+    Kthena chooses at random.
     """
     recorded = modelserving.status.current_revision
     older = [each.revision for each in groups if each.revision and not each.updated]

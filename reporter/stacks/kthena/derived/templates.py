@@ -55,7 +55,7 @@ _POINTERS: Final = frozenset(
 
 
 def same_roles(ours: Sequence[Role], theirs: Sequence[Role]) -> bool:
-    """Tell whether two lists of roles give the same revision (Kthena sheet 2.4).
+    """Tell whether two lists of roles give the same revision.
 
     `replicas`, `maxUnavailable` and `partition` are no part of it; the order of the roles is.
     """

@@ -1,4 +1,7 @@
-"""The rules of a ModelServing's spec (Kthena sheet 1.2): those of the schema and of the webhook.
+"""The rules of a ModelServing's spec: those of the CRD's schema and of Kthena's webhook.
+
+The webhook's are in github.com/volcano-sh/kthena,
+pkg/model-serving-controller/webhook/validator.go, v1.0.0.
 
 A cluster holds an object that breaks one if the webhook was not there when it was written, if
 `scale` changed its replicas (no webhook is asked then), or if the CRD is another one.
@@ -92,8 +95,8 @@ def _rolling_update(update: RollingUpdate, replicas: int) -> Iterator[Violation]
     yield from _amount(f"{_ROLLING_UPDATE}.partition", update.partition)
     path, unavailable = f"{_ROLLING_UPDATE}.maxUnavailable", update.max_unavailable
     yield from _amount(path, unavailable)
-    # Of no replicas none can be away, and a rollout has nothing to do. With groups that it may
-    # make beside the wanted ones, it can begin without any being away (sheet 9).
+    # With 0 replicas no group can be away, and a rollout has nothing to do. With maxSurge, which
+    # Kthena has had again since August 2026, a rollout can begin with an additional group.
     may_surge = bool(_resolved(update.max_surge, _FULL))
     if replicas and not may_surge and _resolved(unavailable, replicas) == 0:
         yield Violation(path, f"{_of(unavailable, replicas)}0, so that no rollout could begin")

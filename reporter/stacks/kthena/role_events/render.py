@@ -1,4 +1,4 @@
-"""A change of a role instance as a core/v1 Event (Kthena sheet, section 6)."""
+"""A change of a role instance as a core/v1 Event, in the words of Kthena's controller."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ def reason_of(change: RoleChange) -> str:
 
 
 def message_of(telling: Telling) -> str:
-    """Return what upstream's controller says, and how many changes are not told one by one."""
+    """Return what Kthena's controller says, and how many changes are not told one by one."""
     change, each = telling.change, telling.change.instance
     text = f"Role {each.role}/{each.role_id} in ServingGroup {each.group} is now {change.state}"
     if not telling.untold:

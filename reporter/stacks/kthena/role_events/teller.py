@@ -11,7 +11,7 @@ from reporter.stacks.kthena.role_events.render import role_event
 
 
 def tell(
-    paces: Mapping[str, Pace], changes: Iterable[RoleChange], now: Instant, instance: str
+    paces: Mapping[str, Pace], changes: Iterable[RoleChange], now: Instant, *, instance: str
 ) -> tuple[Mapping[str, Pace], list[Document], timedelta | None]:
     """Return what the next pass is given, the Events to write, and when more are due."""
     result = paced(paces, changes, now)

@@ -1,4 +1,9 @@
-"""The status that a ModelService should have (OtterScale sheet 4.1, 4.2)."""
+"""The status that a ModelService should have, by the rules of OtterScale's operator.
+
+They are in github.com/otterscale/model-operator, internal/modelservice/status.go (April 2026). The
+operator looks at the two serving Deployments only: not at pods, the endpoint picker, the pool or
+the route.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -29,8 +34,8 @@ def observe(
     Args:
         service: the ModelService, with the status on record.
         decode: its decode Deployment; None if there is none.
-        prefill: its prefill Deployment, likewise; one that `spec.prefill` does not ask for is
-            not counted.
+        prefill: its prefill Deployment; None if there is none. One that `spec.prefill` does not
+            ask for is not counted.
 
     """
     decoding = _counts(decode)
@@ -46,7 +51,7 @@ def observe(
         "prefillReady": prefilling.ready,
         "prefillReplicas": prefilling.wanted,
     }
-    condition = _condition(service, "True" if phase == READY else "False", reason, message)
+    condition = _condition(service, "True" if phase == READY else "False", reason, message=message)
     return {**{key: each for key, each in fields.items() if each}, "conditions": [condition]}
 
 
@@ -58,7 +63,7 @@ def _counts(deployment: Deployment | None) -> _Counts:
 
 
 def _judged(*, found: bool, wanted: int, ready: int) -> tuple[str, str, str]:
-    """Return phase, reason and message; the roles count together (OtterScale sheet 4.1)."""
+    """Return phase, reason and message; roles count together, so one can hide what another lacks."""
     if not found:
         return PENDING, "DeploymentNotFound", "Decode Deployment has not been created yet"
     if ready == 0 and wanted > 0:
@@ -68,7 +73,7 @@ def _judged(*, found: bool, wanted: int, ready: int) -> tuple[str, str, str]:
     return READY, "AllReplicasReady", f"All {ready} replicas are ready"
 
 
-def _condition(service: ModelService, status: str, reason: str, message: str) -> Document:
+def _condition(service: ModelService, status: str, reason: str, *, message: str) -> Document:
     condition: dict[str, object] = {"type": READY, "status": status}
     if service.metadata.generation:
         condition["observedGeneration"] = service.metadata.generation

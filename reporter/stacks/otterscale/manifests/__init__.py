@@ -1,4 +1,6 @@
 """What OtterScale's operator creates for a ModelService, and what it deletes.
 
-One module for each section of the OtterScale sheet, 2.1 to 2.11 and 3; `wanted` puts them together.
+The rules are those of github.com/otterscale/model-operator, internal/modelservice and
+internal/labels, as of April 2026 (commit ca17623). One module for each kind of object; `wanted`
+puts them together.
 """

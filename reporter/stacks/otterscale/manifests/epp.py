@@ -1,4 +1,4 @@
-"""The endpoint picker: Deployment, Service, ServiceAccount, Secret (OtterScale sheet 2.5, 2.7)."""
+"""The endpoint picker: Deployment, Service, ServiceAccount, Secret."""
 
 from typing import Final
 
@@ -55,7 +55,7 @@ def deployment(service: ModelService, operator: OperatorSettings) -> Manifest:
         "selector": {"matchLabels": labels.epp_deployment_selector(service.name)},
         "template": template,
     }
-    return _owned(service, operator, "apps/v1", "Deployment", {"spec": spec})
+    return _owned(service, operator, "apps/v1", kind="Deployment", content={"spec": spec})
 
 
 def service(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -68,12 +68,12 @@ def service(service: ModelService, operator: OperatorSettings) -> Manifest:
             for name, number in ports
         ],
     }
-    return _owned(service, operator, "v1", "Service", {"spec": spec})
+    return _owned(service, operator, "v1", kind="Service", content={"spec": spec})
 
 
 def service_account(service: ModelService, operator: OperatorSettings) -> Manifest:
     """Return the ServiceAccount of the endpoint picker."""
-    return _owned(service, operator, "v1", "ServiceAccount", {})
+    return _owned(service, operator, "v1", kind="ServiceAccount", content={})
 
 
 def token_secret(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -82,18 +82,20 @@ def token_secret(service: ModelService, operator: OperatorSettings) -> Manifest:
         service,
         "v1",
         "Secret",
-        names.epp_secret(service.name),
-        labels.epp_metadata(service.name, operator.version),
-        {"type": "kubernetes.io/service-account-token"},
+        name=names.epp_secret(service.name),
+        labels=labels.epp_metadata(service.name, operator.version),
+        content={"type": "kubernetes.io/service-account-token"},
         annotations={"kubernetes.io/service-account.name": names.epp(service.name)},
     )
 
 
 def _owned(
-    service: ModelService, operator: OperatorSettings, api_version: str, kind: str, content: Json
+    service: ModelService, operator: OperatorSettings, api_version: str, *, kind: str, content: Json
 ) -> Manifest:
     metadata = labels.epp_metadata(service.name, operator.version)
-    return owned(service, api_version, kind, names.epp(service.name), metadata, content)
+    return owned(
+        service, api_version, kind, name=names.epp(service.name), labels=metadata, content=content
+    )
 
 
 def _container(service: ModelService, operator: OperatorSettings) -> Json:

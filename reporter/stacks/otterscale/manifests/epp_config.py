@@ -1,4 +1,4 @@
-"""The configuration of the endpoint picker: its ConfigMap and checksum (OtterScale sheet 2.6).
+"""The configuration of the endpoint picker: its ConfigMap and checksum.
 
 The text is written from tables. Its bytes matter: the operator puts a checksum of them into the
 pod template of the endpoint picker.
@@ -61,7 +61,9 @@ def config_map(service: ModelService, operator: OperatorSettings) -> Manifest:
     """Return the ConfigMap with the configuration."""
     name = names.epp_config_map(service.name)
     metadata = labels.epp_metadata(service.name, operator.version)
-    return owned(service, "v1", "ConfigMap", name, metadata, {"data": data(service)})
+    return owned(
+        service, "v1", "ConfigMap", name=name, labels=metadata, content={"data": data(service)}
+    )
 
 
 def key(service: ModelService) -> str:

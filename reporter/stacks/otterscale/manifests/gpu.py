@@ -1,4 +1,4 @@
-"""Accelerators of a serving pod (OtterScale sheet 3.4)."""
+"""Accelerators of a serving pod."""
 
 from typing import Final
 

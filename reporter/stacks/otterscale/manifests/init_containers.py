@@ -1,4 +1,4 @@
-"""Init containers of the serving pods: the model, and the routing proxy (OtterScale sheet 2.3)."""
+"""Init containers of the serving pods: the model, and the routing proxy."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ export KITOPS_HOME="${{KITOPS_HOME:-{CACHE_PATH}}}"
 mkdir -p "$KITOPS_HOME"
 kit unpack "$OCI_MODEL_IMAGE" --plain-http -o -d "$MODEL_MOUNT_PATH"
 """
-"""The operator's own text to the byte: another one would be a difference for kubectl, and new pods."""
+"""The operator's own text to the byte: any other would differ for kubectl, and make new pods."""
 
 
 def model_unpack(service: ModelService, operator: OperatorSettings) -> Json | None:

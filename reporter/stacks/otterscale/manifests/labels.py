@@ -1,4 +1,4 @@
-"""Label sets of the objects of a ModelService (OtterScale sheet 2.1)."""
+"""Label sets of the objects of a ModelService."""
 
 from typing import Final
 

@@ -35,13 +35,13 @@ def owned(
     service: ModelService,
     api_version: str,
     kind: str,
+    *,
     name: str,
     labels: Labels,
     content: Json,
-    *,
     annotations: Labels | None = None,
 ) -> Manifest:
-    """Return an object beside a ModelService, and owned by it once the API server has seen it."""
+    """Return an object in the namespace of a ModelService, which owns it once it has a uid."""
     metadata: Json = {"name": name, "namespace": service.namespace, "labels": labels}
     if annotations is not None:
         metadata["annotations"] = annotations
@@ -52,7 +52,7 @@ def owned(
 
 
 def cluster_scoped(
-    api_version: str, kind: str, name: str, labels: Labels, content: Json
+    api_version: str, kind: str, name: str, *, labels: Labels, content: Json
 ) -> Manifest:
     """Return an object in no namespace, which nothing in a namespace can own."""
     metadata = {"name": name, "labels": labels}

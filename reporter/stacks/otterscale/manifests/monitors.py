@@ -1,4 +1,4 @@
-"""What tells Prometheus to scrape: PodMonitors and ServiceMonitor (OtterScale sheet 2.11)."""
+"""What tells Prometheus to scrape: PodMonitors and ServiceMonitor."""
 
 from typing import Final
 
@@ -34,14 +34,16 @@ def pod_monitor(service: ModelService, operator: OperatorSettings, role: str) ->
     }
     name = names.pod_monitor(service.name, role)
     metadata = labels.role_metadata(service.name, role, operator.version)
-    return owned(service, API_VERSION, "PodMonitor", name, metadata, {"spec": spec})
+    return owned(
+        service, API_VERSION, "PodMonitor", name=name, labels=metadata, content={"spec": spec}
+    )
 
 
 def service_monitor(service: ModelService, operator: OperatorSettings) -> Manifest:
     """Return the ServiceMonitor of the endpoint picker."""
     endpoint: Json = {"port": METRICS_PORT_NAME, "interval": "30s"}
     if operator.metrics_endpoint_auth:
-        # On GKE this Secret is never made (OtterScale sheet 2.8).
+        # With the provider gke the operator names this Secret here and never makes it.
         token = {"name": names.epp_secret(service.name), "key": "token"}
         endpoint["authorization"] = {"credentials": token}
     spec = {
@@ -50,4 +52,6 @@ def service_monitor(service: ModelService, operator: OperatorSettings) -> Manife
     }
     metadata = labels.epp_metadata(service.name, operator.version)
     name = names.epp(service.name)
-    return owned(service, API_VERSION, "ServiceMonitor", name, metadata, {"spec": spec})
+    return owned(
+        service, API_VERSION, "ServiceMonitor", name=name, labels=metadata, content={"spec": spec}
+    )

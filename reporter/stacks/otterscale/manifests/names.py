@@ -1,4 +1,7 @@
-"""Names of the objects of a ModelService (OtterScale sheet 3.1 to 3.3)."""
+"""Names of the objects of a ModelService.
+
+The operator's rules are in github.com/otterscale/model-operator, internal/modelservice/helpers.go.
+"""
 
 import re
 from typing import Final
@@ -16,7 +19,7 @@ _DROPPED: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def sanitised(text: str) -> str:
-    """Return `text` as a DNS-1035 label, except that it may be too long (OtterScale sheet 3.2).
+    """Return `text` as a DNS-1035 label, except that it may be too long.
 
     Characters other than letters and digits of ASCII, `.`, `_` and `-` are dropped, and the
     separators that then stand in a row become one hyphen.
@@ -53,7 +56,7 @@ def http_route(name: str) -> str:
 
 
 def epp(name: str) -> str:
-    """Return the name that most objects of the endpoint picker share: E in the sheet."""
+    """Return the name that most objects of the endpoint picker share."""
     return f"{sanitised(name)}-epp"
 
 
@@ -73,7 +76,7 @@ def epp_cluster_role(namespace: str, name: str) -> str:
 
 
 def too_long(name: str) -> str:
-    """Return why a ModelService cannot work for the length of its name, empty if it can (sheet 3.3)."""
+    """Return why a ModelService cannot work because its name is too long; empty if it can."""
     if len(name) > _MOST_LABEL:
         return (
             f"its name has {len(name)} characters, and labels hold {_MOST_LABEL} at most: the "

@@ -1,4 +1,7 @@
-"""Settings of OtterScale's operator, its command line (OtterScale sheet 1.3)."""
+"""Settings of OtterScale's operator: its command line.
+
+The flags are in github.com/otterscale/model-operator, cmd/main.go (April 2026).
+"""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""Parts that several pods have in common (OtterScale sheet 2.3, 2.5)."""
+"""Parts that several pods have in common."""
 
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.objects import Json

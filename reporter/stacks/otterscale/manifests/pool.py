@@ -1,4 +1,4 @@
-"""The InferencePool, by default or as the resource says (OtterScale sheet 2.9)."""
+"""The InferencePool, by default or as the resource says."""
 
 from typing import Final
 
@@ -26,4 +26,4 @@ def inference_pool(service: ModelService, operator: OperatorSettings) -> Manifes
     }
     name = names.inference_pool(service.name)
     metadata = labels.routing_metadata(service.name, operator.version)
-    return owned(service, API_VERSION, KIND, name, metadata, {"spec": spec})
+    return owned(service, API_VERSION, KIND, name=name, labels=metadata, content={"spec": spec})

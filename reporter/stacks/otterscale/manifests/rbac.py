@@ -1,4 +1,4 @@
-"""What the endpoint picker may do (OtterScale sheet 2.8)."""
+"""What the endpoint picker may do."""
 
 from typing import Final
 
@@ -35,7 +35,9 @@ def role(service: ModelService, operator: OperatorSettings) -> Manifest:
     rules = [*_RULES, *(_LEADING_RULES if service.picker.replicas > 1 else ())]
     content: Json = {"rules": [_rule(*each) for each in rules]}
     metadata = labels.epp_metadata(service.name, operator.version)
-    return owned(service, _API, "Role", names.epp(service.name), metadata, content)
+    return owned(
+        service, _API, "Role", name=names.epp(service.name), labels=metadata, content=content
+    )
 
 
 def role_binding(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -43,7 +45,7 @@ def role_binding(service: ModelService, operator: OperatorSettings) -> Manifest:
     name = names.epp(service.name)
     metadata = labels.epp_metadata(service.name, operator.version)
     content = _binding(service, "Role", name)
-    return owned(service, _API, "RoleBinding", name, metadata, content)
+    return owned(service, _API, "RoleBinding", name=name, labels=metadata, content=content)
 
 
 def cluster_role(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -52,7 +54,7 @@ def cluster_role(service: ModelService, operator: OperatorSettings) -> Manifest:
     metadata = labels.epp_metadata(service.name, operator.version)
     rules = [_rule(*each) for each in _METRICS_RULES]
     rules.append({"nonResourceURLs": ["/metrics"], "verbs": ["get"]})
-    return cluster_scoped(_API, "ClusterRole", name, metadata, {"rules": rules})
+    return cluster_scoped(_API, "ClusterRole", name, labels=metadata, content={"rules": rules})
 
 
 def cluster_role_binding(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -60,7 +62,7 @@ def cluster_role_binding(service: ModelService, operator: OperatorSettings) -> M
     name = names.epp_cluster_role(service.namespace, service.name)
     metadata = labels.epp_metadata(service.name, operator.version)
     content = _binding(service, "ClusterRole", name)
-    return cluster_scoped(_API, "ClusterRoleBinding", name, metadata, content)
+    return cluster_scoped(_API, "ClusterRoleBinding", name, labels=metadata, content=content)
 
 
 def _rule(group: str, resources: tuple[str, ...], verbs: tuple[str, ...]) -> Json:

@@ -1,4 +1,4 @@
-"""The operator's settings, recovered from what it made (OtterScale sheet 1.3, last table).
+"""The operator's settings, recovered from the objects that it made.
 
 One operator makes the objects of all ModelServices, so each setting is looked for in all of them,
 and what stands in most of them counts.
@@ -76,7 +76,7 @@ def _most(read: Callable[[Children], T | None], services: Iterable[Children]) ->
 
 
 def _commonest(values: Iterable[T]) -> T | None:
-    """Return the value that is there most often; of several, the same one each time."""
+    """Return the most frequent value; of equally frequent ones always the same."""
     counts = Counter(values)
     return max(counts, key=lambda each: (counts[each], each)) if counts else None
 
@@ -96,7 +96,7 @@ def _gateway(services: Sequence[Children]) -> str | None:
 
 
 def _parent(children: Children) -> str | None:
-    """Return the Gateway of the route, None if the operator did not write it (sheet 2.1)."""
+    """Return the Gateway of the route, None if the route's labels are not the operator's."""
     route = children.route
     if route is None or route.metadata.label(labels.MANAGED_BY) != labels.OPERATOR:
         return None

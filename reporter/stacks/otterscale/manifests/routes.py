@@ -1,6 +1,4 @@
-"""The HTTPRoute, by default or as the resource says, and the DestinationRule
-(OtterScale sheet 2.10).
-"""
+"""The HTTPRoute, by default or as the resource says, and the DestinationRule."""
 
 from typing import Final
 
@@ -27,7 +25,9 @@ def http_route(service: ModelService, operator: OperatorSettings) -> Manifest | 
     spec["rules"] = [{"matches": [_match(service)], "backendRefs": [_backend(service)]}]
     name = names.http_route(service.name)
     metadata = labels.routing_metadata(service.name, operator.version)
-    return owned(service, ROUTE_API_VERSION, "HTTPRoute", name, metadata, {"spec": spec})
+    return owned(
+        service, ROUTE_API_VERSION, "HTTPRoute", name=name, labels=metadata, content={"spec": spec}
+    )
 
 
 def destination_rule(service: ModelService, operator: OperatorSettings) -> Manifest:
@@ -38,7 +38,14 @@ def destination_rule(service: ModelService, operator: OperatorSettings) -> Manif
         "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
     }
     metadata = labels.epp_metadata(service.name, operator.version)
-    return owned(service, RULE_API_VERSION, "DestinationRule", name, metadata, {"spec": spec})
+    return owned(
+        service,
+        RULE_API_VERSION,
+        "DestinationRule",
+        name=name,
+        labels=metadata,
+        content={"spec": spec},
+    )
 
 
 def _parent(service: ModelService, operator: OperatorSettings) -> Json | None:

@@ -1,4 +1,4 @@
-"""The Deployments that serve the model, decode and prefill (OtterScale sheet 2.3)."""
+"""The Deployments that serve the model, decode and prefill."""
 
 import re
 from typing import Final
@@ -27,23 +27,23 @@ _MOST_PORT: Final = 65_535
 def decode_deployment(service: ModelService, operator: OperatorSettings) -> Manifest:
     """Return the Deployment of the decode pods, the only serving pods without prefill."""
     name = names.decode_deployment(service.name)
-    return _deployment(service, operator, service.spec.decode, names.DECODE, name)
+    return _deployment(service, operator, service.spec.decode, role_name=names.DECODE, name=name)
 
 
 def prefill_deployment(service: ModelService, operator: OperatorSettings, role: Role) -> Manifest:
     """Return the Deployment of the prefill pods."""
     name = names.prefill_deployment(service.name)
-    return _deployment(service, operator, role, names.PREFILL, name)
+    return _deployment(service, operator, role, role_name=names.PREFILL, name=name)
 
 
 def listen_port(service: ModelService, role: str) -> int:
-    """Return the port where vLLM listens in the pods of a role (OtterScale sheet 2.4)."""
+    """Return the port where vLLM listens in the pods of a role: behind the proxy if there is one."""
     proxied = role == names.DECODE and service.spec.routing_proxy is not None
     return service.target_port if proxied else service.engine_port
 
 
 def _deployment(
-    service: ModelService, operator: OperatorSettings, role: Role, role_name: str, name: str
+    service: ModelService, operator: OperatorSettings, role: Role, *, role_name: str, name: str
 ) -> Manifest:
     template = {
         "metadata": _without_none(
@@ -52,7 +52,7 @@ def _deployment(
                 "annotations": role.annotations,
             }
         ),
-        "spec": _pod_spec(service, operator, role, role_name),
+        "spec": _pod_spec(service, operator, role, role_name=role_name),
     }
     spec = {
         "replicas": role.replicas,
@@ -60,11 +60,13 @@ def _deployment(
         "template": template,
     }
     metadata = labels.role_metadata(service.name, role_name, operator.version)
-    return owned(service, "apps/v1", "Deployment", name, metadata, {"spec": spec})
+    return owned(
+        service, "apps/v1", "Deployment", name=name, labels=metadata, content={"spec": spec}
+    )
 
 
 def _pod_spec(
-    service: ModelService, operator: OperatorSettings, role: Role, role_name: str
+    service: ModelService, operator: OperatorSettings, role: Role, *, role_name: str
 ) -> Json:
     init = [model_unpack(service, operator)]
     if role_name == names.DECODE:
@@ -73,7 +75,7 @@ def _pod_spec(
     return _without_none(
         {
             "initContainers": [each for each in init if each is not None] or None,
-            "containers": [_vllm(service, operator, role, role_name)],
+            "containers": [_vllm(service, operator, role, role_name=role_name)],
             "volumes": _volumes(service),
             "imagePullSecrets": [{"name": each.name} for each in secrets] if secrets else None,
             "automountServiceAccountToken": False,
@@ -84,7 +86,7 @@ def _pod_spec(
     )
 
 
-def _vllm(service: ModelService, operator: OperatorSettings, role: Role, role_name: str) -> Json:
+def _vllm(service: ModelService, operator: OperatorSettings, role: Role, *, role_name: str) -> Json:
     engine = service.spec.engine
     listen = listen_port(service, role_name)
     ports = [pods.port("http", listen)]

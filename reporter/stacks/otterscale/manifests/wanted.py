@@ -1,4 +1,4 @@
-"""All objects of a ModelService: which should exist, which are deleted (OtterScale sheet 2.2)."""
+"""All objects of a ModelService: which should exist, and which the operator deletes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def unwanted(service: ModelService, operator: OperatorSettings) -> tuple[Unwante
 
 
 def _judged(service: ModelService, operator: OperatorSettings) -> Iterator[Manifest | Unwanted]:
-    """Yield the rows of the sheet's table: each is created, or else deleted."""
+    """Yield each object in the operator's order: it is created, or else deleted."""
     yield serving.decode_deployment(service, operator)
     yield _prefill(service, operator)
     yield epp.service_account(service, operator)
@@ -62,7 +62,7 @@ def _prefill(service: ModelService, operator: OperatorSettings) -> Manifest | Un
     if role is not None:
         return serving.prefill_deployment(service, operator, role)
     name = names.prefill_deployment(service.name)
-    return _beside(service, "apps/v1", "Deployment", name, "spec.prefill is not set")
+    return _beside(service, "apps/v1", "Deployment", name=name, why="spec.prefill is not set")
 
 
 def _metrics_secret(
@@ -72,7 +72,7 @@ def _metrics_secret(
     if not why and operator.provider == GKE:
         why = "the provider is gke"
     if why:
-        yield _beside(service, "v1", "Secret", names.epp_secret(service.name), why)
+        yield _beside(service, "v1", "Secret", name=names.epp_secret(service.name), why=why)
     else:
         yield epp.token_secret(service, operator)
 
@@ -89,23 +89,25 @@ def _cluster_rbac(
 
 
 def _no_metrics_auth(service: ModelService, operator: OperatorSettings) -> str:
-    """Return why nobody needs a token for the endpoint picker's metrics, empty if somebody does."""
+    """Return why the endpoint picker's metrics need no token, empty if they need one."""
     if service.spec.inference_pool is None:
         return "spec.inferencePool is not set"
     return "" if operator.metrics_endpoint_auth else "metrics need no token"
 
 
 def _former_pool(service: ModelService) -> Unwanted:
-    # The name that pools once had. It may be the name of another ModelService (sheet 3.3).
+    # The name that pools once had. Another ModelService may have that name, and loses its pool.
     name = names.epp(service.name)
-    return _beside(service, pool.API_VERSION, pool.KIND, name, "in every pass, a former name")
+    return _beside(
+        service, pool.API_VERSION, pool.KIND, name=name, why="in every pass, a former name"
+    )
 
 
 def _route(service: ModelService, operator: OperatorSettings) -> Manifest | Unwanted:
     why = "spec.httpRoute is not set and there is no default Gateway"
     name = names.http_route(service.name)
     return routes.http_route(service, operator) or _beside(
-        service, routes.ROUTE_API_VERSION, "HTTPRoute", name, why
+        service, routes.ROUTE_API_VERSION, "HTTPRoute", name=name, why=why
     )
 
 
@@ -136,5 +138,5 @@ def _service_monitor(service: ModelService, operator: OperatorSettings) -> Manif
     return Unwanted(monitor.ref, why)
 
 
-def _beside(service: ModelService, api_version: str, kind: str, name: str, why: str) -> Unwanted:
+def _beside(service: ModelService, api_version: str, kind: str, *, name: str, why: str) -> Unwanted:
     return Unwanted(ObjectRef(api_version, kind, service.namespace, name), why)

@@ -104,11 +104,13 @@ def _parser() -> Parser:
     )
     group = parser.add_argument_group("settings of the operator, as on its command line")
     for field, (placeholder, meaning) in FLAGS.items():
-        _add_flag(group, field, placeholder, meaning)
+        _add_flag(group, field, placeholder, meaning=meaning)
     return parser
 
 
-def _add_flag(group: argparse._ArgumentGroup, field: str, placeholder: str, meaning: str) -> None:
+def _add_flag(
+    group: argparse._ArgumentGroup, field: str, placeholder: str, *, meaning: str
+) -> None:
     default = getattr(OperatorSettings(), field)
     if placeholder == _BOOL:
         shown = "true" if default else "false"

@@ -49,7 +49,7 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
             if isinstance(document, BrokenDocument):
                 raise UsageError(f"{document.source}: {document.cause}")
             for value in _objects(document.value, document.source):
-                _take(value, document.source, namespace, read, others)
+                _take(value, document.source, namespace, read=read, others=others)
     except DumpError as error:
         raise UsageError(str(error)) from None
     if not read.services:
@@ -79,7 +79,7 @@ def _objects(value: object, source: str) -> Iterator[dict[str, object]]:
 
 
 def _take(
-    value: dict[str, object], source: str, namespace: str, read: Read, others: Counter[str]
+    value: dict[str, object], source: str, namespace: str, *, read: Read, others: Counter[str]
 ) -> None:
     if value["kind"] != KIND:
         others[clean(str(value["kind"]))] += 1

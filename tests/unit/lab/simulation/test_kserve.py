@@ -1,4 +1,4 @@
-"""The played KServe and Knative: the tables of the sheet, and agreement with what is derived."""
+"""The played KServe and Knative: the life of a service, and agreement with what is derived."""
 
 from itertools import product
 
@@ -32,8 +32,8 @@ def differing(cluster):
     return differs(facts.inferenceservice.status, derive(facts))
 
 
-def test_life_of_the_sheet(cluster):
-    """Section 3.2, from the first rollout to a load that fails while rolled back."""
+def test_life_of_a_service(cluster):
+    """From the first rollout over a canary to a load that fails while rolled back."""
 
     def shows(revisions, traffic, ready, model=LOADED):
         assert (cluster.revisions(), cluster.traffic()) == (revisions, traffic)
@@ -61,7 +61,7 @@ def test_life_of_the_sheet(cluster):
 
 
 def test_a_rollback_takes_two_passes(cluster):
-    """Sheet 2.5, examples 5 and 6: a route over one revision first."""
+    """The route is split over one revision first, and goes to the older one then."""
     cluster.model(2)
     cluster.settle()
     cluster.ask(canaryTrafficPercent=0)
@@ -73,7 +73,7 @@ def test_a_rollback_takes_two_passes(cluster):
 
 
 def test_scaled_to_zero_shows_pending_although_ready():
-    """Fact 6."""
+    """The target is Pending without pods, while the active model stays Loaded."""
     cluster = Cluster(inferenceservice(minReplicas=0))
     cluster.settle()
     assert cluster.names() == []
@@ -100,7 +100,7 @@ def test_first_rollout_that_fails(fate, model, predictor):
 
 
 def test_transformer_that_fails_leaves_ready_true():
-    """Fact 2, in Knative mode, once it was ready."""
+    """In Knative mode Ready does not follow a transformer that was ready once."""
     cluster = Cluster(inferenceservice())
     cluster.inferenceservice["spec"]["transformer"] = {"containers": [{"image": "t:1"}]}
     cluster.settle()
@@ -140,7 +140,7 @@ HISTORIES = ["", "v1", "v2"]
 @pytest.mark.parametrize("ready", ["", "v1", "v2"])
 @pytest.mark.parametrize("created", ["v1", "v2"])
 def test_bookkeeping_is_as_derived(created, ready):
-    """Two readings of sheet 2.3, apart from each other, over every small case."""
+    """The played and the derived bookkeeping, written apart, agree in every small case."""
     routes = [first + second for first in ENTRIES for second in ([], *ENTRIES)]
     for route, lr, pr in product(routes, HISTORIES, HISTORIES):
         status = KnativeServiceStatus(
@@ -156,7 +156,7 @@ def test_bookkeeping_is_as_derived(created, ready):
             ),
         )
         found = walk(History(lr, pr), status).history
-        assert (found.rolled_out, found.previous) == rolled((lr, pr), created, ready, route)
+        assert (found.rolled_out, found.previous) == rolled((lr, pr), created, ready, traffic=route)
 
 
 CHANGES = [

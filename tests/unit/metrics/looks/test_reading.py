@@ -53,7 +53,7 @@ def test_of_a_histogram_the_next_bound_is_kept():
 
 
 def test_asleep_and_paused():
-    """A pause leaves all states 0."""
+    """A paused engine has no sleep state at 1."""
     asleep = ENGINE.replace('"awake"} 1', '"awake"} 0')
     assert engine(asleep).awake is False
     assert engine(asleep.replace('"discard_all"} 0', '"discard_all"} 1')).awake is False

@@ -1,4 +1,4 @@
-"""The grammar of a line, row by row (Prometheus documentation, "Exposition formats")."""
+"""The grammar of a line of the Prometheus text format, UTF-8 names included."""
 
 import math
 

@@ -14,7 +14,7 @@ REPORTED = frozenset({"stop", "length", "abort", "error", "repetition"})
 
 
 def test_vllm_sample():
-    """Two engines, one saturated, told apart."""
+    """Two engines are read apart, the one that is saturated and the one that is not."""
     told = read_page(VLLM)
     assert (told.vllm, told.router, list(told.engines)) == (True, False, ["0", "1"])
     busy, normal = told.engines["0"], told.engines["1"]
@@ -44,7 +44,7 @@ def test_vllm_sample():
 
 
 def test_identities():
-    """Finished requests are as many as observations of their latency (1.4)."""
+    """Finished requests are as many as observations of their latency."""
     for engine in read_page(VLLM).engines.values():
         finished = sum(count.value for count in engine.finished_requests.values())
         assert engine.e2e_request_latency.count == finished
@@ -258,7 +258,7 @@ def test_created_of_another_name():
 
 
 def test_parts_of_a_count():
-    """Labels that newer releases add do not hide a part of the count (1.4, 1.5)."""
+    """Labels that newer releases add do not hide a part of the count."""
     told = page(
         'vllm:request_success_total{finished_reason="stop",priority="0"} 3',
         'vllm:request_success_total{finished_reason="stop",priority="<-1"} 4',
@@ -327,7 +327,7 @@ HISTOGRAMS = {
 
 @pytest.mark.parametrize("name", HISTOGRAMS)
 def test_histogram(name):
-    """Histograms: bounds are numbers in any order; what is not cumulative is unknown (5.5)."""
+    """Histograms: bounds are numbers in any order; what is not cumulative is unknown."""
     samples, expected = HISTOGRAMS[name]
     assert latency(*samples) == expected
 

@@ -1,4 +1,4 @@
-"""Required CustomResourceDefinitions (section 4.2 of the sheet, column "Recommended")."""
+"""CustomResourceDefinitions that are required, and those that are not."""
 
 import dataclasses
 
@@ -74,7 +74,7 @@ def test_each_missing_crd_has_a_finding_of_its_own():
     ],
 )
 def test_crds_off_the_list_are_not_required(name):
-    """Sheet, 4.2: requiring them gives permanent warnings on healthy clusters."""
+    """To require them would warn for ever on healthy clusters."""
     assert missing(ALL_CRDS - {name}) == []
 
 

@@ -1,4 +1,4 @@
-"""Evidence for clusterReady (design 5.7), and the layer as a whole."""
+"""Evidence for clusterReady, and the layer as a whole."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Gateways that no controller takes up (sheet, 7.1; weak points 9.B.10, 15 and 25)."""
+"""Gateways that no controller takes up."""
 
 import pytest
 
@@ -151,7 +151,7 @@ def test_a_gateway_made_by_hand_is_judged():
 
 
 def test_a_namespace_without_the_label_is_no_subject():
-    """Sheet, 4.3: only labelled namespaces are workload namespaces."""
+    """Only labelled namespaces are workload namespaces."""
     assert probe(replaced(without_class(), "Namespace", {"metadata": {"labels": None}})) == []
 
 

@@ -1,4 +1,4 @@
-"""Gateways that could not be programmed (sheet, 7.1; weak point 9.B.16)."""
+"""Gateways that could not be programmed."""
 
 from datetime import timedelta
 

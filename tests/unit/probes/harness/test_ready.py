@@ -1,4 +1,4 @@
-"""Evidence for modelharnessReady (design 5.7), and the layer as a whole."""
+"""Evidence for modelharnessReady, and the layer as a whole."""
 
 import pytest
 
@@ -107,7 +107,7 @@ def test_namespaces_are_judged_apart():
 
 
 def test_every_message_names_the_namespace_and_fits():
-    """Design 6: harness messages name the workload namespace, on one line without links."""
+    """Messages of the harness name the workload namespace, on one line without links."""
     broken = replaced(
         HEALTHY,
         "Gateway",

@@ -1,4 +1,4 @@
-"""Rows 0 and 13: a download that is slow, one that stands still, and all that looks like it."""
+"""A download that is slow, one that stands still, and all that looks like it."""
 
 from dataclasses import replace
 

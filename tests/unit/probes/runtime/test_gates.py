@@ -1,4 +1,4 @@
-"""When a pod cannot be judged (section 3.1 and 3.2 of the vLLM sheet): nothing begins, nothing ends."""
+"""When a pod cannot be judged: nothing begins, nothing ends."""
 
 from dataclasses import replace
 
@@ -173,7 +173,7 @@ def test_gauge_that_vanishes_is_unknown(reason):
 
 @pytest.mark.parametrize("reason", FAULTS)
 def test_fault_that_cannot_be_judged_any_more_is_held_for_two_windows(reason):
-    """Then nothing is known of it for so long that it is given up (section 4.1)."""
+    """Then nothing is known of it for so long that it is given up."""
     fault, pod = FAULTS[reason], Scraped()
     pod.watch(fault.page, fault.window)
     assert reason in pod.verdict.faults

@@ -1,4 +1,4 @@
-"""Each row of section 3.4 of the vLLM sheet as a table over time: when it is found first."""
+"""Each rule about a pod's page as a table over time: when its fault is found first."""
 
 from math import inf
 

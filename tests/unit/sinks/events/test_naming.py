@@ -58,7 +58,7 @@ def test_two_episodes_never_share_a_name(one, other):
     ],
 )
 def test_names_do_not_collide(one, other):
-    """Separators that are folded into one character do not merge two subjects."""
+    """Two subjects have two names, even where both become the same characters."""
     space = ObjectRef("v1", "Namespace", "", "x")
 
     def name(subject):
@@ -68,7 +68,7 @@ def test_names_do_not_collide(one, other):
 
 
 def test_a_recurrence_has_a_name_of_its_own():
-    """A second incident is a new object."""
+    """A second incident is a new object, not a higher count of the first."""
     space = ObjectRef("v1", "Namespace", "", "x")
     key = FindingKey(MODEL_EPP, Subject(INFERENCESET_KIND, "x", "m"), space)
     later = SINCE + timedelta(microseconds=1)

@@ -1,4 +1,4 @@
-"""inferencesetEPPNotReady (sheet 1, 4.4; weak points 11, 12, 24)."""
+"""inferencesetEPPNotReady: the endpoint picker of an InferenceSet that asked for one."""
 
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ def test_a_picker_that_cannot_be_read_is_not_missing():
 
 @pytest.mark.parametrize("left", ["route", "pool", "workspace"])
 def test_a_picker_is_expected_by_its_pool_its_route_or_its_chart(left):
-    """Each of them alone says that the set asked for one (design 4)."""
+    """Each of them alone says that the set asked for one."""
     changes = {"epp": None, "route": None, "pool": None, "workspace": UNLABELLED}
     del changes[left]
     assert only(stack(**changes), MODEL_EPP).cause == "missing"

@@ -1,4 +1,4 @@
-"""Subjects of the model layer and the evidence that they are ready (design 3, 4.3, 5.7)."""
+"""Subjects of the model layer and the evidence that they are ready."""
 
 from dataclasses import replace
 
@@ -53,7 +53,7 @@ def test_a_set_is_a_subject_with_its_creation_time():
     ids=["set deleting", "namespace deleting", "not labelled", "managed by others", "unknown"],
 )
 def test_what_goes_or_is_not_managed_is_no_subject(changes):
-    """Nothing is said about it, however broken it is (25; sheet 4.3)."""
+    """Nothing is said about it, however broken it is."""
     evaluation = evaluate(stack(pod=waits("CrashLoopBackOff"), **changes))
     assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
 

@@ -118,7 +118,7 @@ def test_each_fault_fires_by_its_own_clock(stages, expected):
 
 
 def test_a_crashing_container_is_one_episode_until_its_pod_is_ready():
-    """Runs between crashes are no recovery (design 5.6, weak point 13)."""
+    """Runs between crashes are no recovery."""
     stages = [
         (0, CRASH_LOOP),
         (60, running(60, restartCount=1)),

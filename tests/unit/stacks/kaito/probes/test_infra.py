@@ -1,4 +1,4 @@
-"""inferencesetInfraProvisioningFailed (sheet 1, 5.1, 5.3, 5.4)."""
+"""inferencesetInfraProvisioningFailed: nodes that a Workspace does not get."""
 
 from datetime import timedelta
 

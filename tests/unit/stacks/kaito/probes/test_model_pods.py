@@ -1,4 +1,4 @@
-"""inferencesetModelPodsNotReady (sheet 1, 5.1, 5.6; design 3, 4, 5.2, 5.6)."""
+"""inferencesetModelPodsNotReady: model pods that fail, start for long, or are missing."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -69,7 +69,7 @@ def test_a_pod_in_its_start_up_is_within_its_budget():
 
 
 def test_a_pod_that_had_been_ready_is_independent_of_the_controller():
-    """Its failure is not explained by KAITO being down (design 4)."""
+    """Its failure is not explained by KAITO being down."""
     finding = only(stack(pod=not_ready(since=LATE)), MODEL_PODS)
     assert finding.independent
     assert finding.budget is None
@@ -95,7 +95,7 @@ def test_a_crashed_pod_that_had_been_ready_is_independent():
     ],
 )
 def test_every_pod_that_is_not_ready_has_a_finding(patch):
-    """So a container's fault clears only when the pod is Ready or gone (design 5.6)."""
+    """So a container's fault clears only when the pod is Ready or gone."""
     found = findings(stack(pod=patch), MODEL_PODS)
     assert [each.related.name for each in found] == ["qwen-a-0"]
 
@@ -159,7 +159,7 @@ def test_pods_are_judged_where_workspaces_cannot_be_read():
 
 
 def test_a_terminating_pod_counts_as_not_there():
-    """It has a minute after its grace, and its replica is missing meanwhile (design 3)."""
+    """It has a minute after its grace, and its replica is missing meanwhile."""
     pod, replica = findings(stack(pod=DELETING), MODEL_PODS)
     assert (pod.related.kind, pod.budget) == ("Pod", timedelta(seconds=90))
     assert (replica.related.kind, replica.budget) == ("Workspace", STARTUP)
@@ -218,7 +218,7 @@ def test_a_past_oom_does_not_fire_while_the_model_is_loaded_again():
     ],
 )
 def test_streaming_configuration_fires_at_once(reason):
-    """It is checked before any pod exists, and only a change mends it (design 5.2)."""
+    """It is checked before any pod exists, and only a change mends it."""
     finding = only(stack(pod=None, workspace=inference(reason)), MODEL_PODS)
     assert finding.exempt
     assert finding.cause == reason
@@ -291,7 +291,7 @@ def test_a_replica_with_a_replacement_of_an_evicted_pod_is_fine():
 
 @pytest.mark.parametrize("name", ["NodeClaimReady", "NodesReady"])
 def test_a_replica_without_nodes_is_told_by_another_reason(name):
-    """KAITO makes pods only once there are nodes (sheet 5.6)."""
+    """KAITO makes pods only once there are nodes."""
     patch = conditions(condition(name, "False", "NodeNotReady"))
     assert findings(stack(pod=None, workspace=patch), MODEL_PODS) == []
 

@@ -1,4 +1,4 @@
-"""inferencesetNodeUnderPressure (sheet 1, 5.4; weak points 9, 22, 25)."""
+"""inferencesetNodeUnderPressure: nodes of model pods that report pressure."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def blind(snapshot):
 
 
 def test_pressure_is_read_from_the_node():
-    """It is the node's own statement, so no controller explains it (design 4)."""
+    """It is the node's own statement, so no controller explains it."""
     finding = only(stack(node=pressed("DiskPressure", "MemoryPressure")), MODEL_NODE_PRESSURE)
     expected = f"InferenceSet {NS}/{SET}: node gpu-1 is under DiskPressure, MemoryPressure"
     assert finding.message == expected
@@ -96,7 +96,7 @@ def test_a_text_that_names_no_node_is_told_of_the_workspace():
 
 
 def test_a_reconcile_error_beside_the_text_does_no_harm():
-    """Any condition may gain one (sheet 5.4)."""
+    """Any condition may gain one."""
     text = f"{TEXT}gpu-1 (DiskPressure) (last reconcile error: no {'x' * 50_000})"
     assert only(blind(stack(workspace=says(text))), MODEL_NODE_PRESSURE).cause == "DiskPressure"
 

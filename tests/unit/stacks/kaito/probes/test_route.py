@@ -1,4 +1,4 @@
-"""inferencesetRouteNotReady (sheet 1, 7.6, 10.16; weak points 24, 25, 35)."""
+"""inferencesetRouteNotReady: the route and the pool of an InferenceSet that asked for them."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -160,7 +160,7 @@ def test_the_default_entry_of_a_pool_says_nothing():
 
 
 def test_a_pool_that_selects_no_pod_is_told():
-    """No status shows it, so the pods are counted (sheet 7.6)."""
+    """No status shows it, so the pods are counted."""
     patch = {"spec": {"selector": {"matchLabels": {"typo": "yes"}}}}
     finding = only(stack(pool=patch), MODEL_ROUTE)
     assert finding.message.endswith("InferencePool qwen-inferencepool selects no pod")
@@ -246,7 +246,7 @@ def test_deleting_routes_and_pools_are_not_judged():
 
 
 def test_objects_that_kaito_could_not_make_are_told():
-    """inferencesetFailed of the InferenceSet's own condition (sheet 5.2)."""
+    """inferencesetFailed of the InferenceSet's own condition."""
     failed = conditions(condition("InferenceSetReady", "False", "inferencesetFailed", "helm"))
     finding = only(stack(set=failed), MODEL_ROUTE)
     assert (finding.related.kind, finding.transition) == ("InferenceSet", None)

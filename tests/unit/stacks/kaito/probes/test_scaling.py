@@ -1,4 +1,4 @@
-"""inferencesetScalingMisconfigured (sheet 7.6)."""
+"""inferencesetScalingMisconfigured: annotations for the scaler that cannot work."""
 
 import pytest
 

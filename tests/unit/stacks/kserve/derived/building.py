@@ -1,4 +1,10 @@
-"""An InferenceService `models/llm`, what KServe and Knative make for it, and the sheet's notation."""
+"""An InferenceService `models/llm`, what KServe and Knative make for it, and a short notation.
+
+A traffic entry is `name:percent` and a flag: `v2:20 L` follows the latest ready revision, `v1:80 -`
+does not, `v2:100 ?` has no flag, and `v2:~ L` has no percent. C and R are the latest created and
+the latest ready revision, lr and pr the latest and the previous rolled-out one; `0` and `-` are
+none.
+"""
 
 from collections.abc import Iterable
 
@@ -37,7 +43,7 @@ FLAGS = {"L": True, "-": False, "?": None}
 
 
 def entry(text: str) -> TrafficEntry:
-    """An entry in the sheet's notation: `v2:20 L`, `v1:80 -`, `v2:100 ?`, `v2:~ L`."""
+    """A traffic entry in short: `v2:20 L`."""
     target, _, flag = text.strip().partition(" ")
     name, _, percent = target.partition(":")
     return TrafficEntry(
@@ -48,12 +54,12 @@ def entry(text: str) -> TrafficEntry:
 
 
 def traffic(text: str) -> tuple[TrafficEntry, ...]:
-    """Entries in the sheet's notation, with commas between them."""
+    """Traffic entries in short, with commas between them."""
     return tuple(entry(each) for each in text.split(",") if each.strip())
 
 
 def blank(text: str) -> str:
-    """A name in the sheet's notation, where `0` and `-` are none."""
+    """The name of a revision in short, empty for `0` and `-`."""
     return "" if text in ("0", "-") else text
 
 
@@ -64,7 +70,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def routed(revisions: str, entries: str, **more: object) -> KnativeServiceStatus:
-    """The status of a Knative Service: `C, R` and traffic in the sheet's notation."""
+    """The status of a Knative Service: `C, R` and traffic in short."""
     created, ready = pair(revisions)
     return KnativeServiceStatus(
         latest_created_revision_name=created,
@@ -75,7 +81,7 @@ def routed(revisions: str, entries: str, **more: object) -> KnativeServiceStatus
 
 
 def component(history: str, revisions: str = "0, 0", entries: str = "") -> ComponentStatus:
-    """The status of a component: `lr, pr`, `C, R` and traffic in the sheet's notation."""
+    """The status of a component: `lr, pr`, `C, R` and traffic in short."""
     created, ready = pair(revisions)
     rolled_out, previous = pair(history)
     return ComponentStatus(
@@ -135,7 +141,7 @@ def knative_service(
     component: str = "predictor",
     **statuses: str,
 ) -> Document:
-    """A Knative Service: `C, R`, traffic in the sheet's notation, and conditions by type."""
+    """A Knative Service: `C, R`, traffic in short, and conditions by type."""
     status = msgspec.to_builtins(routed(revisions, entries, observed_generation=3))
     status["conditions"] = conditions(**(KNATIVE_UP | statuses))
     return document(

@@ -1,4 +1,4 @@
-"""Conditions as Knative's condition set keeps them (KServe sheet 1.4 and 3.1)."""
+"""Conditions as Knative's condition set keeps them."""
 
 from datetime import UTC, datetime
 
@@ -72,8 +72,8 @@ def test_ready_of_the_whole_service(predictor, ingress, transformer, ready):
 def test_of_two_false_ones_the_last_written_speaks():
     """Ready takes reason and message of the one that is written last."""
     manager = ConditionManager()
-    manager.mark("PredictorReady", "False", "First", "one")
-    manager.mark("IngressReady", "False", "Second", "two")
+    manager.mark("PredictorReady", "False", "First", message="one")
+    manager.mark("IngressReady", "False", "Second", message="two")
     ready = manager.get("Ready")
     assert (ready.reason, ready.message) == ("Second", "two")
 

@@ -1,4 +1,4 @@
-"""Which revisions are rolled out: the truth table of KServe sheet 2.3 and the examples of 2.5."""
+"""Which revisions are rolled out: each row of the truth table, and examples from rollouts."""
 
 from itertools import product
 
@@ -118,7 +118,7 @@ def test_exactly_one_row_is_about_any_situation(situation):
     ids=[each[0] for each in EXAMPLES + NOTES],
 )
 def test_worked_example(before, revisions, entries, after, letters):
-    """The examples of the sheet, in its own notation."""
+    """What a pass makes of lr and pr in each situation, and by which rows."""
     walked = walk(History(*pair(before)), routed(revisions, entries))
     assert walked.history == History(*pair(after))
     assert "".join(row.letter for row in walked.rows) == letters
@@ -138,7 +138,7 @@ def test_share_of_a_percent(percent, share):
 
 def propagated(before, service):
     conditions = ConditionManager()
-    return propagate(Component.PREDICTOR, before, service.status, conditions), conditions
+    return propagate(Component.PREDICTOR, before, service.status, conditions=conditions), conditions
 
 
 def test_revisions_and_traffic_are_taken_over_also_when_empty():

@@ -183,7 +183,7 @@ def test_an_older_revision_that_still_serves_is_named():
 
 
 def test_after_a_rollback_the_revision_that_gets_requests_is_named():
-    """Not the latest ready one, which gets none (KServe sheet 3.2, t7)."""
+    """Not the latest ready one, which gets none."""
     history = {"latestRolledoutRevision": "v1", "previousRolledoutRevision": "v1"}
     objects = as_propagated(
         on_knative(),

@@ -1,4 +1,4 @@
-"""Components, ingress and canaries by their conditions (KServe sheet 4.4 and 4.5)."""
+"""Components, ingress and canaries by their conditions."""
 
 from datetime import timedelta
 
@@ -130,7 +130,7 @@ HIDDEN = [
 
 @pytest.mark.parametrize(("service", "told"), HIDDEN)
 def test_a_transformer_that_stays_unknown(service, told):
-    """Ready does not follow it (fact 2): one thing tells, after the time of a start at most."""
+    """Ready does not follow it, so one finding tells it, after the start-up time at most."""
     service = service | {"metadata": service["metadata"] | {"name": "llm-transformer"}}
     objects = on_knative(TRANSFORMED) | {"transformer": service, "t1": revision("t1")}
     found = seen(as_propagated(objects))

@@ -56,21 +56,21 @@ def test_the_ready_message_names_the_revision():
 
 
 def test_scaled_to_zero_is_ready():
-    """Fact 6: no pods, and the model status says Pending."""
+    """Without pods the model status says Pending, and requests are answered all the same."""
     found = seen(on_knative(), pod=None)
     assert found.findings == ()
     assert len(found.ready) == 1
 
 
 def test_a_failure_of_old_is_not_told():
-    """Fact 5: KServe never clears lastFailureInfo."""
+    """KServe never clears lastFailureInfo, so it says nothing of now."""
     info = {"reason": "ModelLoadFailed", "message": "of old", "exitCode": 1}
     patch = {"status": {"modelStatus": {"lastFailureInfo": info}}}
     assert seen(on_knative(patch)).findings == ()
 
 
 def test_a_generation_behind_is_nothing():
-    """Fact 1: observedGeneration is another object's."""
+    """observedGeneration is that of a Knative Service, so it is never behind."""
     patch = {"metadata": {"generation": 99}}
     assert seen(on_knative(), inferenceservice=patch).findings == ()
 
@@ -119,7 +119,7 @@ def test_nothing_is_ready_while_it_rests_on_something_unknown(resource):
 
 
 def test_not_ready_while_a_component_is_not():
-    """Fact 2: Ready is True, and the transformer is not."""
+    """Ready stays True without the transformer, and no request gets past it."""
     objects = on_knative(TRANSFORMED)
     failing = knative_service(
         "t1, t1", "t1:100 L", component="transformer", Ready="False RevisionMissing: no image"

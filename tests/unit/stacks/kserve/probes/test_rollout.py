@@ -1,4 +1,4 @@
-"""Which revision serves, and why it is not the one that was wanted (KServe sheet 4.3)."""
+"""Which revision serves, and why it is not the one that was wanted."""
 
 from datetime import timedelta
 
@@ -222,6 +222,6 @@ def test_which_pods_serve_while_a_rollout_does_not_go_on(replicas, updated, avai
 
 
 def test_no_revisions_in_standard_mode():
-    """Fact 10: a Knative Service of old is nobody's."""
+    """In Standard mode a Knative Service that was left over says nothing."""
     objects = on_deployments() | {"service": on_knative()["service"]}
     assert seen(objects).findings == ()

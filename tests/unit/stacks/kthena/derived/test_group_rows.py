@@ -1,4 +1,4 @@
-"""Table 5.5 of the Kthena sheet, row by row: what group `m-0` is said to be."""
+"""Each row of the table of ServingGroups in docs/modelserving.md: what `m-0` is said to be."""
 
 import pytest
 
@@ -122,8 +122,8 @@ PARTED = modelserving(role("decode", 2, image="v2"), PREFILL, replicas=2, partit
         ("S8", [*instance("m-0", "decode-0"), *instance("m-0", "decode-1", "starting")]),
     ],
 )
-def test_s11_a_protected_group_is_judged_by_its_own_revision(row, objects):
-    """W9: revision A has one instance of decode and no prefill, and that is what it lists."""
+def test_a_protected_group_is_judged_by_its_own_revision(row, objects):
+    """Revision A has one decode and no prefill; by the new spec it could never run again."""
     revisions = kept(DECODE, revisions=[A])
     found = derived(PARTED, *objects, UP, *revisions, *group(1, role("decode", 2), revision=B))
     first = found.groups[0]

@@ -1,4 +1,4 @@
-"""Table 5.4 of the Kthena sheet, row by row: what each instance of `m-0` is said to be."""
+"""Each row of the table of instances in docs/modelserving.md: what those of `m-0` are said to be."""
 
 from dataclasses import replace
 
@@ -110,7 +110,7 @@ def test_i2_instances_of_removed_roles_are_not_listed():
     ],
 )
 def test_i3_i4_what_is_created_next_is_not_found(known, wanted, absent):
-    """Known ones count wherever they are (sheet 2.5), so a gap alone means nothing."""
+    """Instances count whatever their ordinals are, so a gap alone means nothing."""
     serving = modelserving(role("decode", wanted))
     pods = [each for number in known for each in instance("m-0", f"decode-{number}")]
     found = rows(serving, UP, *pods)
@@ -154,7 +154,7 @@ def test_expected_pods_follow_the_revision_of_the_pods():
 
 @pytest.mark.parametrize("owner", ["uid-of-another", ""])
 def test_i19_objects_of_another_owner_are_ignored(owner):
-    """W13: they carry the labels of a ModelServing of the same name that is gone."""
+    """They carry the labels of a deleted ModelServing of the same name; Kthena counts them."""
     foreign = [
         pod("m-0", "prefill-0", 1, uid=owner),
         pod("m-5", "prefill-0", 0, uid=owner),

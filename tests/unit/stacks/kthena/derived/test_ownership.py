@@ -57,7 +57,7 @@ class Play:
         status, version = self.seen
         claim = Claim("uid", str(version), typed(status), wanted, manager="kthena")
         self.memory, verdict = judge(
-            self.memory, claim, self.answer, at(second), whole=self.whole, resync=RESYNC
+            self.memory, claim, self.answer, now=at(second), whole=self.whole, resync=RESYNC
         )
         return verdict
 
@@ -335,7 +335,7 @@ def test_our_own_writes_are_never_taken_for_those_of_others(steps):
 def test_memory_ends_with_the_object():
     """Thousands of ModelServings that come and go cost nothing."""
     claims = [Claim(f"u{index}", "1", typed(LOST), roles("Running")) for index in range(5)]
-    first = judge_all({}, claims, {}, at(0), whole=False, resync=RESYNC)
+    first = judge_all({}, claims, {}, now=at(0), whole=False, resync=RESYNC)
     assert set(first.memory) == set(first.verdicts) == {f"u{index}" for index in range(5)}
-    second = judge_all(first.memory, claims[:1], {}, at(1), whole=False, resync=RESYNC)
+    second = judge_all(first.memory, claims[:1], {}, now=at(1), whole=False, resync=RESYNC)
     assert set(second.memory) == {"u0"}

@@ -1,7 +1,6 @@
-"""The worked examples of the Kthena sheet, section 8: what ours gives.
+"""Worked examples: creation, rollouts, partitions, gaps, scaling and restarts, moment by moment.
 
-Where upstream gives something else, the case names the weak point (section 7) that ours is free of,
-or the fact that cannot be seen from outside.
+Where Kthena's own status (v1.0.0) says something else, the name of the case says what.
 """
 
 from dataclasses import dataclass, field
@@ -44,7 +43,7 @@ def updating(ordinals: str, updated: str) -> tuple[str, str]:
 
 
 def groups(*each: str, roles: tuple[Document, ...] = (DECODE,)) -> list[Document]:
-    """Groups by ordinal, as the sheet writes them: `A Run`."""
+    """Groups by ordinal, each as its revision and its state: `A Run`."""
     states = {"Run": "Running", "Creating": "Creating", "Deleting": "Deleting"}
     found: list[Document] = []
     for ordinal, text in enumerate(each):
@@ -121,7 +120,7 @@ EXAMPLES = [
         "prefill",
     ),
     Example(
-        "2 one of two groups is ready (upstream keeps [0 1]: W1)", TWO, [*HALF_READY, *ONLY_A],
+        "2 one of two groups is ready (Kthena still says [0 1])", TWO, [*HALF_READY, *ONLY_A],
         "2/0/2/1", "A/A", progressing("1"),
         [
             "m-0 prefill-0 Running", "m-0 decode-0 Running",
@@ -139,28 +138,28 @@ EXAMPLES = [
         "prefill",
     ),
     Example(
-        "4a the update starts (upstream A/B: B is in no object yet, and is not guessed)", ROLLS,
+        "4a the update starts (Kthena says A/B: B is in no object yet, and is not guessed)", ROLLS,
         [*groups("A Run", "A Run", "A Deleting"), *DECODE_A],
         "3/2/0/2", "A/A", updating("2", ""), running("m-0", "m-1"), generation=2,
     ),
     Example(
-        "4b the first new group (upstream keeps U[]: W1)", ROLLS,
+        "4b the first new group (Kthena still names no updated one)", ROLLS,
         [*groups("A Run", "A Run", "B Creating"), *BOTH],
         "3/2/1/2", "A/B", updating("2", "2"),
         [*running("m-0", "m-1"), "m-2 decode-0 Creating"], generation=2,
     ),
     Example(
-        "4c the next old group goes (upstream keeps P[2]U[]: W1)", ROLLS,
+        "4c the next old group goes (Kthena still names 2)", ROLLS,
         [*groups("A Run", "A Deleting", "B Run"), *BOTH],
         "3/1/1/2", "A/B", updating("1", "2"), running("m-0", "m-2"), generation=2,
     ),
     Example(
-        "5a the last old group goes (upstream B/B: W6, and two conditions True: W4)", ROLLS,
+        "5a the last old group goes (Kthena says B/B, and two conditions True)", ROLLS,
         [*groups("A Deleting", "B Run", "B Run"), *BOTH],
         "3/0/2/2", "A/B", updating("0", "1 2"), running("m-1", "m-2"), generation=2,
     ),
     Example(
-        "5b no old group is left (upstream keeps UpdateInProgress, too: W4)", ROLLS,
+        "5b no old group is left (in Kthena UpdateInProgress is True, too)", ROLLS,
         [*groups("B Creating", "B Run", "B Run"), *BOTH],
         "3/0/3/2", "B/B", progressing("0"),
         ["m-0 decode-0 Creating", *running("m-1", "m-2")], generation=2,
@@ -176,12 +175,12 @@ EXAMPLES = [
         "4/0/4/4", "A/A", OK, running("m-0", "m-1", "m-2", "m-3"),
     ),
     Example(
-        "6a partition 2 of 4 (upstream A/B: B is in no object yet)", FOUR,
+        "6a partition 2 of 4 (Kthena says A/B: B is in no object yet)", FOUR,
         [*groups("A Run", "A Run", "A Run", "A Deleting"), *DECODE_A],
         "4/3/0/3", "A/A", updating("3", ""), running("m-0", "m-1", "m-2"), generation=2,
     ),
     Example(
-        "6b the last group to update goes (upstream Progressing, too: W18, W4)", FOUR,
+        "6b the last group to update goes (in Kthena Progressing is True, too)", FOUR,
         [*groups("A Run", "A Run", "A Deleting", "B Run"), *BOTH],
         "4/2/1/3", "A/B", updating("2", "3"), running("m-0", "m-1", "m-3"), generation=2,
     ),
@@ -203,7 +202,7 @@ EXAMPLES = [
         [*running("m-0", "m-1"), "m-2 decode-0 Creating"], generation=2,
     ),
     Example(
-        "8 a gap: m-0 and m-2 (upstream names position 1: W2)", GAP,
+        "8 a gap: m-0 and m-2 (Kthena names position 1)", GAP,
         [*group(0, DECODE), *group(2, DECODE, state="Creating"), *DECODE_A],
         "2/0/2/1", "A/A", progressing("2"),
         ["m-0 decode-0 Running", "m-2 decode-0 Creating"], generation=3,
@@ -245,7 +244,7 @@ EXAMPLES = [
         ["m-0 prefill-0 Creating", "m-0 decode-0 Running"], "prefill",
     ),
     Example(
-        "11 t2 the rest of the instance goes (upstream still says Creating: W16)", RESTARTS,
+        "11 t2 the rest of the instance goes (Kthena still says Creating)", RESTARTS,
         [
             *instance("m-0", "prefill-0", "terminating"), *instance("m-0", "decode-0"),
             *UP, *ONLY_A,
@@ -254,7 +253,7 @@ EXAMPLES = [
         ["m-0 prefill-0 Deleting", "m-0 decode-0 Running"], "prefill",
     ),
     Example(
-        "11 t3 nothing of the instance is left (upstream never shows NotFound)", RESTARTS,
+        "11 t3 nothing of the instance is left (Kthena has no such state)", RESTARTS,
         [*instance("m-0", "decode-0"), *UP, *ONLY_A],
         "1/0/1/0", "A/A", progressing("0"),
         ["m-0 prefill-0 NotFound", "m-0 decode-0 Running"], "decode",
@@ -265,7 +264,7 @@ EXAMPLES = [
         ["m-0 prefill-0 Running", "m-0 decode-0 Running"], "prefill",
     ),
     Example(
-        "12a new, no replicas (upstream never writes: W7)",
+        "12a new, no replicas (Kthena never writes)",
         modelserving(DECODE, replicas=0), [], "0/0/0/0", "-/-", OK,
     ),
     Example(
@@ -274,12 +273,12 @@ EXAMPLES = [
     ),
     Example("12b2 scaled to 0", ZERO, DECODE_A, "0/0/0/0", "A/A", OK, generation=2),
     Example(
-        "12c a pod is not ready any more (upstream stays Available: W10)", modelserving(DECODE),
+        "12c a pod is not ready any more (Kthena stays Available)", modelserving(DECODE),
         [*instance("m-0", "decode-0", "not ready any more"), *UP, *DECODE_A],
         "1/0/1/0", "A/A", progressing("0"), ["m-0 decode-0 Creating"],
     ),
     Example(
-        "12d1 RoleRollingUpdate: an instance goes (upstream Available: W12; A/B)", BY_ROLE,
+        "12d1 RoleRollingUpdate: an instance goes (Kthena says Available, A/B)", BY_ROLE,
         [
             *instance("m-0", "decode-0"), *instance("m-0", "decode-1", "terminating"),
             *UP, *PAIR_A,
@@ -297,7 +296,7 @@ EXAMPLES = [
         ["m-0 decode-0 Running", "m-0 decode-1 Creating"], generation=2,
     ),
     Example(
-        "12d3 RoleRollingUpdate: the other one goes (upstream Available: W12)", BY_ROLE,
+        "12d3 RoleRollingUpdate: the other one goes (Kthena says Available)", BY_ROLE,
         [
             *instance("m-0", "decode-0", "terminating"),
             *instance("m-0", "decode-1", revision=B), *UP, *PAIR_A,
@@ -337,7 +336,7 @@ def test_worked_example(example):
 
 
 def test_the_same_moment_again_changes_nothing():
-    """Example 3, `again`: upstream writes on every reconcile (W5)."""
+    """A status that is written is what the next pass derives; Kthena writes on every reconcile."""
     status = derived(TWO, *group(0, *AB), *group(1, *AB), *ONLY_A).status
     written = stored(TWO, status)
     assert derived(written, *group(0, *AB), *group(1, *AB), *ONLY_A).status == written["status"]

@@ -1,4 +1,4 @@
-"""modelservingRoleStuckCreating (Kthena sheet 5.4): pods of instances that do not come up."""
+"""modelservingRoleStuckCreating: pods of instances that do not come up."""
 
 from datetime import timedelta
 
@@ -126,7 +126,7 @@ def test_pods_that_cannot_be_read_are_not_missed():
 
 
 def test_one_ready_pod_too_many_keeps_an_instance_from_running():
-    """Kthena counts exactly (sheet 3.4), so it is as bad as one too few."""
+    """Kthena wants exactly as many ready pods as it asked for, so it is as bad as one too few."""
     extra = pod("m-0", "prefill", 0, 2)
     finding = only(stack({"Pod m-0-prefill-0-2": extra}), ROLE_CREATING)
     assert said(finding) == f"{PLACE}: 3 pods are ready where 2 should be"

@@ -1,4 +1,4 @@
-"""modelservingRoleStuckDeleting (Kthena sheet 5.4 I5 and I7, 5.5 S2 and S3): what does not go."""
+"""modelservingRoleStuckDeleting: what does not go."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""modelservingGroupNotReady (Kthena sheet 5.5): groups that are missing or not Running for long."""
+"""modelservingGroupNotReady: groups that are missing or not Running for long."""
 
 from datetime import timedelta
 

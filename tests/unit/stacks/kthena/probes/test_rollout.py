@@ -80,7 +80,7 @@ def test_a_rollout_waits_for_what_is_being_replaced_as_long_as_start_up_may_take
 
 
 def test_a_rollout_does_not_wait_for_an_old_group_that_partition_protects():
-    """Such a group takes nothing of maxUnavailable (Kthena sheet 3.3); m-1 is what is left alone."""
+    """Such a group takes nothing of maxUnavailable; m-1 is what is left alone."""
     changes = {"Pod m-0-decode-0-0": not_ready()}
     objects = rollout(old=("m-0", "m-1"), changes=changes, partition=1)
     assert said(only(objects, ROLLOUT_STUCK)).startswith("the update leaves ServingGroup m-1 alone")

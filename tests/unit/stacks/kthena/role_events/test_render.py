@@ -41,7 +41,7 @@ def test_message(state, untold, message):
 
 
 def events(*changes: RoleChange, second: float = 0):
-    return tell({}, changes, at(second), "replica-0")[1]
+    return tell({}, changes, at(second), instance="replica-0")[1]
 
 
 def test_event_is_about_the_modelserving_in_its_namespace():

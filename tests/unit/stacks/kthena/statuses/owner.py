@@ -90,7 +90,7 @@ class Owner:
             self.memory,
             claims_of([target]),
             self.writer.answers(),
-            at(second),
+            now=at(second),
             whole=self.whole,
             resync=timedelta(seconds=60),
         )

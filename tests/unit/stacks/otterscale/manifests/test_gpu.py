@@ -1,4 +1,4 @@
-"""Accelerators (OtterScale sheet 3.4)."""
+"""Accelerators: the extended resource that pods ask for, and how many."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Label sets (OtterScale sheet 2.1)."""
+"""Labels and selectors of the objects of a ModelService."""
 
 import pytest
 

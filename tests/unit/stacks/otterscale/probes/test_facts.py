@@ -1,4 +1,4 @@
-"""Ten facts that are easy to get wrong (OtterScale sheet 0), each as what is told."""
+"""Ten things about ModelServices that are easy to get wrong, each by what is told."""
 
 import pytest
 
@@ -32,12 +32,12 @@ def test_healthy():
     )
 
 
-def test_1_pods_have_no_probes():
+def test_pods_have_no_probes():
     """Ready says so: a pod is Ready before vLLM has loaded the model."""
     assert "the pods have no probes" in ready_message(healthy())
 
 
-def test_2_phase_failed_is_never_written():
+def test_phase_failed_is_never_written():
     """A crash loop is told, whatever the phase."""
     docs = changed(healthy(), "Pod", "qwen3-decode-0", crashing("vllm"))
     docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
@@ -48,7 +48,7 @@ def test_2_phase_failed_is_never_written():
     assert one(docs, "PodsNotReady").exempt
 
 
-def test_3_a_surplus_pod_hides_a_missing_one():
+def test_a_surplus_pod_hides_a_missing_one():
     """The sum of both roles is reached, and the operator calls it Ready."""
     docs = changed(healthy(), "Deployment", "qwen3-decode", {"status": rolled_out(1, 2)})
     docs = changed(docs, "Deployment", "qwen3-prefill", {"status": rolled_out(1, 0)})
@@ -62,7 +62,7 @@ def test_3_a_surplus_pod_hides_a_missing_one():
     assert evaluation(docs).ready == ()
 
 
-def test_4_a_missing_prefill_deployment_counts_as_none_wanted():
+def test_a_missing_prefill_deployment_counts_as_none_wanted():
     docs = without(healthy(), ("Deployment", "qwen3-prefill"), ("Pod", "qwen3-prefill-0"))
     gone = {"prefillReady": None, "prefillReplicas": None}
     docs = changed(docs, "ModelService", "qwen3", {"status": gone})
@@ -72,7 +72,7 @@ def test_4_a_missing_prefill_deployment_counts_as_none_wanted():
     assert evaluation(docs).derived[0].status["phase"] == "Ready"
 
 
-def test_5_zero_replicas_are_ready():
+def test_zero_replicas_are_ready():
     """That is so by our rules too, and the message says it."""
     docs = healthy(decode={"replicas": 0}, prefill=None, routingProxy=None)
     assert found(docs) == []
@@ -90,14 +90,14 @@ def test_5_zero_replicas_are_ready():
         ("ServiceMonitor", EPP, "Drift"),
     ],
 )
-def test_6_what_the_operator_never_looks_at(kind, name, reason):
+def test_what_the_operator_never_looks_at(kind, name, reason):
     """Its status stays Ready; ours tells."""
     docs = without(healthy(), (kind, name))
     assert reasons(docs) == [reason]
     assert evaluation(docs).derived[0].status["phase"] == "Ready"
 
 
-def test_7_an_error_leaves_the_phase_as_it_was():
+def test_an_error_leaves_the_phase_as_it_was():
     error = condition("Ready", "False", "ReconcileError", "creating Deployment qwen3-decode: quota")
     docs = changed(healthy(), "ModelService", "qwen3", {"status": {"conditions": [error]}})
     assert reasons(docs) == ["ReconcileFailed"]
@@ -109,7 +109,7 @@ def test_7_an_error_leaves_the_phase_as_it_was():
     assert finding.transition is None, "the time of the condition moves with its status only"
 
 
-def test_8_the_model_is_unpacked_by_an_init_container():
+def test_the_model_is_unpacked_by_an_init_container():
     """A wrong registry shows there, and not as an image that cannot be pulled."""
     docs = changed(healthy(), "Pod", "qwen3-decode-0", crashing("model-unpack"))
     docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
@@ -127,7 +127,7 @@ def test_8_the_model_is_unpacked_by_an_init_container():
         ({"endpointPicker": {"failureMode": ""}}, "failureMode is FailClose"),
     ],
 )
-def test_9_failure_mode(pool, mode):
+def test_failure_mode(pool, mode):
     """Without the section the operator builds FailClose, with it the schema's default is FailOpen."""
     docs = healthy(inferencePool=pool)
     docs = changed(docs, "Deployment", EPP, {"status": rolled_out(1, 0)})
@@ -136,7 +136,7 @@ def test_9_failure_mode(pool, mode):
 
 
 @pytest.mark.parametrize(("ready", "told"), [(1, []), (2, []), (0, ["EPPNotReady"])])
-def test_10_only_the_leader_is_ready(ready, told):
+def test_only_the_leader_is_ready(ready, told):
     """With several replicas the Deployment never becomes available, and that is no fault."""
     docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
     stalled = rolled_out(3, ready)

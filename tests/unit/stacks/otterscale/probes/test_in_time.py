@@ -148,7 +148,7 @@ def test_a_model_may_take_its_time_to_be_unpacked():
 
 
 def test_cause_before_symptoms():
-    """Sheet 5.6: the pool is missing, so the picker restarts and the route does not resolve."""
+    """The pool is missing, so the picker restarts and the route does not resolve."""
     docs = without(healthy(), ("InferencePool", NAME))
     docs = changed(docs, "Deployment", EPP, {"status": rolled_out(1, 0)})
     docs = changed(docs, "Pod", f"{EPP}-0", crashing("epp"))
@@ -230,7 +230,7 @@ def restarted(second):
 
 
 def test_a_crash_loop_without_probes_is_one_episode():
-    """Fact 1: the pod is Ready while vLLM loads the model that it will crash of."""
+    """Without probes the pod is Ready while vLLM loads the model that it will crash on."""
     docs = broken(crashing("vllm"))
     told = story(
         (0, docs),
@@ -341,7 +341,7 @@ def test_a_past_crash_begins_nothing():
 
 
 def test_a_pod_that_loads_its_model_does_not_answer_yet():
-    """Fact 1: it is Ready all the time, and its silence is told after the start-up budget only."""
+    """Without probes it is always Ready; its silence is told after the start-up budget only."""
     docs = restarted(0)
     seen = scraped(answered=False, silent=True, started=0)
     told = firsts(story((0, docs, seen), until=2400))
@@ -404,7 +404,7 @@ def docs_status(docs):
 
 
 def test_a_picker_whose_leader_changes_is_not_down_since_ever():
-    """Its Deployment has never been Available (fact 10), so that says nothing about since when."""
+    """Only the leader is Ready, so that its Deployment was never Available says nothing."""
     docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
     never = [
         condition("Available", "False", "MinimumReplicasUnavailable", since=moment(-86_400)),

@@ -1,4 +1,4 @@
-"""Names and settings that do not work (OtterScale sheet 3.3, and the combinations of 5.1)."""
+"""Names and settings that do not work."""
 
 import pytest
 

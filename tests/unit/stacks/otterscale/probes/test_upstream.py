@@ -1,4 +1,4 @@
-"""What the operator's Ready reason lets conclude (OtterScale sheet 5.7), and the derived status."""
+"""What the operator's Ready reason lets conclude, and the derived status."""
 
 import pytest
 
@@ -80,7 +80,7 @@ ORDER = (
     "Invalid", "NotObserved", "ReconcileFailed", "ObjectMissing", "PodsNotReady", "RolloutStalled",
     "EPPNotReady", "RouteNotReady",
 )  # fmt: skip
-"""Sheet 5.6: the left one explains those to its right."""
+"""Each explains those to its right."""
 
 
 def test_cause_order():

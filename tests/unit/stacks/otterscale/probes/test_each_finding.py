@@ -1,6 +1,6 @@
-"""Sections 5.1 to 5.4 of the OtterScale sheet: each finding that it proposes, and what we tell.
+"""What can be wrong with a ModelService, its pods, endpoint picker and route, and what is told.
 
-A row: the sheet's name, how it comes about, all that is told, and a part of the message.
+A row: what is wrong, how it comes about, all that is told, and a part of the message.
 """
 
 from functools import reduce
@@ -624,7 +624,7 @@ def test_the_gateway_goes_by_the_pool_as_it_is(spec, has, effect):
     ],
 )
 def test_without_its_pool_a_single_picker_restarts(replicas, effect):
-    """With leader election liveness does not depend on the pool (sheet 2.5)."""
+    """With several replicas the picker's liveness does not depend on the pool."""
     pool = {"endpointPicker": {"replicas": replicas}}
     docs = reduced(remove(("InferencePool", NAME)), inferencePool=pool)
     assert one(docs, "ObjectMissing").message.endswith(f"is missing: {effect}")
@@ -649,7 +649,7 @@ def test_a_missing_prefill_deployment_is_called_ready_only_where_it_is(phase, sa
 
 @pytest.mark.parametrize(("replicas", "explained"), [(1, True), (3, False)])
 def test_a_missing_pool_explains_a_single_picker_only(replicas, explained):
-    """With leader election neither probe waits for the pool (sheet 2.5)."""
+    """With several replicas neither probe of the picker waits for the pool."""
     pool = {"endpointPicker": {"replicas": replicas}}
     docs = reduced(
         remove(("InferencePool", NAME)),
