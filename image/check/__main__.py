@@ -68,8 +68,8 @@ def _facts(folder: Path) -> Iterator[Fact]:
         build(context, folder / "other", other),
     )
     yield from _facts_of_container(_container(first, folder))
-    beside = laboratory.install(first, folder / "laboratory")
-    yield "laboratory installed too", partial(laboratory.tells_the_demo, first, beside)
+    added = laboratory.install(first, folder / "laboratory")
+    yield "laboratory installed too", partial(laboratory.tells_the_demo, first, added)
 
 
 def _facts_of_builds(first: Built, second: Built, other: Built) -> Iterator[Fact]:
@@ -77,6 +77,7 @@ def _facts_of_builds(first: Built, second: Built, other: Built) -> Iterator[Fact
     yield f"linux/{first.arch}", partial(facts.is_for_its_processor, first)
     yield f"linux/{other.arch}", partial(facts.is_for_its_processor, other)
     yield "same for both", partial(facts.has_same_packages, first, other)
+    yield "whole packages", partial(facts.has_whole_packages, first)
     yield "size", partial(_sizes, first)
 
 

@@ -1,4 +1,4 @@
-"""The laboratory, which is a distribution of its own: the image has none of it, and who wants it adds it."""
+"""The laboratory, a distribution of its own: the image has none of it, and it can be added."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def install(built: Built, folder: Path) -> Path:
 
 
 def tells_the_demo(built: Built, laboratory: Path) -> str:
-    """With its wheel beside the program of the image, the demo is told far from the checkout."""
+    """With its wheel added to the packages of the image, the demo passes outside of the checkout."""
     path = os.pathsep.join(map(str, (site_packages(built.installed), laboratory)))
     ended = subprocess.run(  # noqa: S603  # our own words
         [built.builder, "-m", "reporter", "demo", "--fast"],
