@@ -1,4 +1,4 @@
-"""All wheels in one prefix, compiled, and the same bytes whenever and wherever it is done."""
+"""All wheels in one prefix, whole and compiled, and the same bytes whenever and wherever it is done."""
 
 import csv
 import os
@@ -13,13 +13,8 @@ from image.tree import compile_bytecode, normalise, site_packages
 
 PROGRAM: Final = "productionstack-status-reporter"
 
-NOT_SHIPPED: Final = (
-    # The generated client, half of all that is installed. `reporter/kube/library.py` imports the
-    # library without it.
-    "kubernetes_asyncio/client/api",
-    "kubernetes_asyncio/client/models",
-)
-"""Folders of libraries that the program never imports."""
+_LAUNCHERS: Final = "../../bin/"
+"""Where pip's lists of files have the launchers that it put below `--target`."""
 
 _LAUNCHER: Final = """\
 #!/usr/local/bin/python3
@@ -38,21 +33,21 @@ def install_wheels(arch: str, wheels: Path, prefix: Path) -> None:
     locked = ("--require-hashes", f"--requirement={REQUIREMENTS}")
     for wanted, folder in ((locked, "runtime"), ((PROGRAM,), "program")):
         pip("install", *wanted, *from_folder(wheels / folder), *target)
-        # pip's launchers name the Python that installs, and those of libraries are not wanted.
         shutil.rmtree(site / "bin")
-    for unused in NOT_SHIPPED:
-        shutil.rmtree(site / unused)
-    _prune_records(site)
+    _forget_launchers(site)
     _write_launchers(site, prefix / "bin")
     compile_bytecode(prefix)
     normalise(prefix, float(os.environ["SOURCE_DATE_EPOCH"]))
 
 
-def _prune_records(site: Path) -> None:
-    """Let each distribution's list of files name only what is there."""
+def _forget_launchers(site: Path) -> None:
+    """Take pip's launchers off each distribution's list of files, which would name what is not there.
+
+    They name the Python that installs, and those of libraries are not wanted.
+    """
     for record in site.glob("*.dist-info/RECORD"):
         with record.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.reader(file) if (site / row[0]).exists()]
+            rows = [row for row in csv.reader(file) if not row[0].startswith(_LAUNCHERS)]
         with record.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
 

@@ -28,20 +28,33 @@ def build_program(commit: str, wheels: Path) -> None:
 
     """
     with TemporaryDirectory() as folder:
-        backend, sources = Path(folder, "backend"), Path(folder, "sources")
-        pip(
-            "install", "--require-hashes", "--requirement", BUILD_REQUIREMENTS,
-            *from_folder(wheels / "build"), "--target", backend,
-        )  # fmt: skip
+        sources = Path(folder)
         _copy_sources(sources)
         (sources / "reporter" / "_build.py").write_text(f"COMMIT = {commit!r}\n", encoding="utf-8")
+        build_wheel(sources, backend=wheels / "build", to=wheels / "program")
+
+
+def build_wheel(sources: Path, *, backend: Path, to: Path) -> None:
+    """Build the wheel of a project.
+
+    Args:
+        sources: the folder of its pyproject.toml.
+        backend: the folder of the wheels of the build backend.
+        to: where the wheel is put.
+
+    """
+    with TemporaryDirectory() as hatchling:
+        pip(
+            "install", "--require-hashes", "--requirement", BUILD_REQUIREMENTS,
+            *from_folder(backend), "--target", hatchling,
+        )  # fmt: skip
         subprocess.run(  # noqa: S603  # our own words
             [
                 sys.executable, "-m", "hatchling", "build",
-                "--target", "wheel", "--directory", str((wheels / "program").absolute()),
+                "--target", "wheel", "--directory", str(to.absolute()),
             ],
             cwd=sources,
-            env=os.environ | {"PYTHONPATH": str(backend)},
+            env=os.environ | {"PYTHONPATH": hatchling},
             check=True,
         )  # fmt: skip
 

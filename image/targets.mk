@@ -22,7 +22,7 @@ BUILD_IMAGE = build --file Dockerfile.status-reporter \
 image-lint: setup ## hadolint
 	$(BIN)/hadolint Dockerfile.status-reporter
 
-image-check: setup ## Do the image's steps in a clean folder, without an engine, and start it (root, a minute)
+image-check: setup ## Do the image's steps in a clean folder, without an engine, and start it (root, two minutes)
 	$(BIN)/python -m image.check
 
 sbom: setup ## Write build/sbom.json: what the image adds to its base

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from image.check import daemon, facts
+from image.check import daemon, facts, laboratory
 from image.check.build import ELSEWHERE, Built, build
 from image.check.container import Container
 from image.check.context import Allowed
@@ -64,10 +64,12 @@ def _facts(folder: Path) -> Iterator[Fact]:
     first = build(context, folder / "first", here)
     yield from _facts_of_builds(
         first,
-        build(context, folder / "again", here, ELSEWHERE),
+        build(context, folder / "again", here, circumstances=ELSEWHERE),
         build(context, folder / "other", other),
     )
     yield from _facts_of_container(_container(first, folder))
+    added = laboratory.install(first, folder / "laboratory")
+    yield "laboratory installed too", partial(laboratory.tells_the_demo, first, added)
 
 
 def _facts_of_builds(first: Built, second: Built, other: Built) -> Iterator[Fact]:
@@ -75,12 +77,14 @@ def _facts_of_builds(first: Built, second: Built, other: Built) -> Iterator[Fact
     yield f"linux/{first.arch}", partial(facts.is_for_its_processor, first)
     yield f"linux/{other.arch}", partial(facts.is_for_its_processor, other)
     yield "same for both", partial(facts.has_same_packages, first, other)
+    yield "whole packages", partial(facts.has_whole_packages, first)
     yield "size", partial(_sizes, first)
 
 
 def _facts_of_container(container: Container) -> Iterator[Fact]:
     yield "its own Python", partial(facts.runs_its_own_python, container)
     yield "no build tools", partial(facts.has_no_build_tools, container)
+    yield "no laboratory", partial(laboratory.is_left_out, container)
     yield "bytecode", partial(facts.is_compiled, container)
     yield "unprivileged", partial(facts.is_unprivileged, container)
     yield "--version", partial(facts.says_its_version, container)

@@ -41,6 +41,11 @@ class Built:
         return self.folder / "installed"
 
     @property
+    def builder(self) -> Path:
+        """The Python that followed the steps; it has pip and nothing else."""
+        return self.folder.with_name(f"{self.folder.name}-python") / "bin/python"
+
+    @property
     def wheel(self) -> Path:
         """The wheel of the program."""
         (wheel,) = (self.folder / "wheels/program").iterdir()
@@ -66,7 +71,7 @@ ELSEWHERE: Final = Circumstances(
 )
 
 
-def build(context: Path, folder: Path, arch: str, circumstances: Circumstances = HERE) -> Built:
+def build(context: Path, folder: Path, arch: str, *, circumstances: Circumstances = HERE) -> Built:
     """Follow the instructions of the stage, one after the other.
 
     Args:
@@ -81,8 +86,9 @@ def build(context: Path, folder: Path, arch: str, circumstances: Circumstances =
 
     """
     folder.mkdir()
+    built = Built(folder, arch)
     given = ARGUMENTS | {"TARGETARCH": arch}
-    variables = {**os.environ, **circumstances.environment, "PATH": _path_with_python(folder)}
+    variables = {**os.environ, **circumstances.environment, "PATH": _path_with(built.builder)}
     for keyword, rest in Dockerfile.read().stage("build").instructions:
         match keyword:
             case "ARG":
@@ -104,14 +110,13 @@ def build(context: Path, folder: Path, arch: str, circumstances: Circumstances =
                 pass
             case _:
                 raise ValueError(f"{DOCKERFILE}: image.check cannot follow {keyword} {rest}")
-    return Built(folder, arch)
+    return built
 
 
-def _path_with_python(folder: Path) -> str:
+def _path_with(python: Path) -> str:
     """Make an environment that has nothing but pip, and return the PATH that finds it first."""
-    environment = folder.with_name(f"{folder.name}-python")
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)  # noqa: S603  # our own words
-    return f"{environment / 'bin'}:{os.environ['PATH']}"
+    subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)  # noqa: S603  # our own words
+    return f"{python.parent}:{os.environ['PATH']}"
 
 
 def _copy(rest: str, context: Path, folder: Path) -> None:

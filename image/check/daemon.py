@@ -1,4 +1,4 @@
-"""The daemon in the container, against the sandbox: it becomes ready, and a signal ends it."""
+"""The daemon in the container, against the checkout's sandbox: it becomes ready, a signal ends it."""
 
 import socket
 import subprocess
@@ -15,6 +15,7 @@ from typing import Final
 from image.check.container import Container, Process
 from image.check.facts import FactError, require
 
+STACK: Final = Path("examples/healthy-stack")
 READY_SECONDS: Final = 60.0
 END_SECONDS: Final = 20.0
 """Less than the 30 s that Kubernetes gives before it kills."""
@@ -44,15 +45,19 @@ def ends_on_sigterm(container: Container) -> str:
 
 @contextmanager
 def _sandbox(mounted: Path) -> Iterator[None]:
-    """Serve the healthy stack outside the container, with a kubeconfig that it can read."""
+    """Serve the healthy stack outside the container, with a kubeconfig that it can read.
+
+    The image has no sandbox; this is the one that `make setup` installed.
+    """
     kubeconfig = mounted / "kubeconfig"
-    command = ("sandbox", "--from", str(mounted / "healthy-stack"), "--kubeconfig", str(kubeconfig))
+    command = ("sandbox", "--from", str(STACK), "--kubeconfig", str(kubeconfig))
     with subprocess.Popen(  # noqa: S603  # our own words
         [sys.executable, "-m", "reporter", *command], stdout=subprocess.PIPE, text=True
     ) as sandbox:
         try:
             # It prints how to use the kubeconfig once that is written.
-            require(sandbox.stdout is not None and bool(sandbox.stdout.readline()), "no sandbox")
+            started = sandbox.stdout is not None and bool(sandbox.stdout.readline())
+            require(started, "the sandbox did not start; it has said why")
             kubeconfig.chmod(0o644)
             yield
         finally:

@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Final
+from zipfile import ZipFile
 
 from image.check.build import COMMIT, Built
 from image.check.container import Container
@@ -47,6 +48,27 @@ def _trees(built: Built) -> dict[str, dict[str, str]]:
         "python": fingerprints(built.python),
         "installed": fingerprints(built.installed),
     }
+
+
+def has_whole_packages(built: Built) -> str:
+    """Each distribution has every file of its wheel as it is there, and lists what is there."""
+    site = site_packages(built.installed)
+    wheels = [*(built.folder / "wheels/runtime").glob("*.whl"), built.wheel]
+    files = 0
+    for wheel in wheels:
+        with ZipFile(wheel) as packed:
+            names = [name for name in packed.namelist() if not name.endswith(("/", "/RECORD"))]
+            changed = [name for name in names if _content(site / name) != packed.read(name)]
+        require(not changed, f"{wheel.name}: not as in the wheel: {', '.join(changed[:5])}")
+        files += len(names)
+    for found in distributions(path=[str(site)]):
+        missing = [str(path) for path in found.files or () if not Path(path.locate()).exists()]
+        require(not missing, f"{found.name} lists what is not there: {', '.join(missing[:5])}")
+    return f"{len(wheels)} distributions, {files} files as in their wheels"
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def runs_its_own_python(container: Container) -> str:

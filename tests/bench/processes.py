@@ -88,21 +88,25 @@ class Daemon:
 
 @asynccontextmanager
 async def daemon(
-    kubeconfig: Path, folder: Path, modelserving_status: str = "off"
+    kubeconfig: Path,
+    folder: Path,
+    modelserving_status: str = "off",
+    *,
+    module: str = "daemon_process",
 ) -> AsyncIterator[Daemon]:
-    """Run the daemon; when the context is left its `phases` are filled."""
+    """Run the daemon by a module of this package; when the context is left its `phases` are filled."""
     metrics_port, health_port = _free_port(), _free_port()
     output, log = folder / "phases.json", folder / "daemon.log"
     with log.open("wb") as stderr:
         process = await _start(
-            "daemon_process",
+            module,
             str(kubeconfig),
             str(metrics_port),
             str(health_port),
             str(output),
             modelserving_status,
             stderr=stderr.fileno(),
-            env=os.environ | _allocator(),
+            env=os.environ | allocator(),
         )
     running = Daemon(process, metrics_port, health_port, log)
     try:
@@ -115,7 +119,7 @@ async def daemon(
     running.phases = msgspec.json.decode(output.read_bytes(), type=list[Phase])
 
 
-def _allocator() -> dict[str, str]:
+def allocator() -> dict[str, str]:
     """Return how the image sets up glibc's allocator."""
     variables = Dockerfile.read(_PROJECT / DOCKERFILE).final.variables("ENV")
     return {name: value for name, value in variables.items() if name.startswith("MALLOC_")}
