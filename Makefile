@@ -10,7 +10,7 @@ SCHEMA := $(CHARTS)/productionstack-status-reporter/values.schema.json
 .DEFAULT_GOAL := help
 include image/targets.mk
 include tests/browser/targets.mk
-.PHONY: help setup demo test check format lint type contracts docs clean-tree cover bench lock clean
+.PHONY: help setup demo test check format lint type contracts docs cover bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ demo: setup ## Run the demo: a stack, its faults and the Events that tell them, 
 test: setup ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-check: lint type contracts docs-check chart-lint image-lint ## Lint, format, types, import contracts, generated pages, charts, Dockerfile
+check: lint type contracts docs-check chart-lint image-lint workflow-lint ## Lint, format, types, import contracts, generated pages, charts, Dockerfile, workflows
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -70,6 +70,10 @@ docs-check: setup ## Fail if what is rendered is not what the code renders
 chart-lint: setup ## helm lint, strict, of both charts
 	$(BIN)/helm dependency build $(CHARTS)/productionstack >/dev/null
 	$(BIN)/helm lint --strict --quiet $(CHARTS)/productionstack-status-reporter $(CHARTS)/productionstack
+
+.PHONY: workflow-lint
+workflow-lint: setup ## actionlint of .github: ACTIONLINT, or one built once per machine (a minute)
+	$(BIN)/python -m tests.workflows
 
 .PHONY: envtest e2e chaos
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
