@@ -87,7 +87,7 @@ chaos: envtest ## Faults on a real control plane, and the table of docs/reliabil
 	@echo "faults on a real control plane: about 20 minutes"
 	$(BIN)/python -m e2e.chaos $(ARGS)
 
-cover: setup ## Tests with branch coverage
+cover: setup ## All tests with branch coverage; fails below the floor of pyproject.toml
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: rules
@@ -103,14 +103,14 @@ fuzz: setup ## Fuzz what reads pods' pages for FUZZ_SECONDS (60), guided by cove
 soak: setup ## Scrape 500 simulated pods, of which a tenth misbehave, for minutes (ARGS="--minutes 1")
 	$(BIN)/python -m tests.soak $(ARGS)
 
-bench: setup ## Measure passes, memory, latency and requests (a few minutes)
+bench: setup ## Measure passes, memory, latency and requests (about 10 minutes)
 	$(BIN)/python -m tests.bench $(ARGS)
 
-lock: setup ## Resolve the lock files anew
+lock: setup ## Resolve the lock files again, to the newest releases
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
 	$(BIN)/uv pip compile --group browser --constraint requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-browser.lock
 	$(BIN)/uv pip compile image/build-requirements.in --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
 
 clean: ## Remove what was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist $(CHARTS)/*/charts .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
