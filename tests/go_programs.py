@@ -32,11 +32,11 @@ def built(module: Path, package: str, flags: Sequence[str] = ()) -> Path:
     program = folder / module.name
     with binaries._only_one(binaries.cache() / f"{module.name}.lock"):
         if not program.exists():
-            _build(program, module, package, flags)
+            _build(program, module, package, flags=flags)
     return program
 
 
-def _build(program: Path, module: Path, package: str, flags: Sequence[str]) -> None:
+def _build(program: Path, module: Path, package: str, *, flags: Sequence[str]) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
     sys.stderr.write(f"building {program.name}, once per machine, some minutes\n")
     made = program.with_suffix(".new")
