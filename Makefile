@@ -9,7 +9,7 @@ CHARTS := helm
 .DEFAULT_GOAL := help
 include image/targets.mk
 include tests/browser/targets.mk
-.PHONY: help setup demo test check format lint type contracts docs clean-tree cover bench lock clean
+.PHONY: help setup demo test check format lint type contracts docs cover bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,7 +28,7 @@ demo: setup ## Run the demo: a stack, its faults and the Events that tell them, 
 test: setup ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-check: lint type contracts docs-check chart-lint image-lint ## Lint, format, types, import contracts, generated pages, charts, Dockerfile
+check: lint type contracts docs-check chart-lint image-lint workflow-lint ## Lint, format, types, import contracts, generated pages, charts, Dockerfile, workflows
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -56,6 +56,10 @@ chart-lint: setup ## helm lint, strict, of both charts
 	$(BIN)/helm dependency build $(CHARTS)/productionstack >/dev/null
 	$(BIN)/helm lint --strict --quiet $(CHARTS)/productionstack-status-reporter $(CHARTS)/productionstack
 
+.PHONY: workflow-lint
+workflow-lint: setup ## actionlint of .github: ACTIONLINT, or one built once per machine (a minute)
+	$(BIN)/python -m tests.workflows
+
 .PHONY: envtest e2e chaos
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
 	@$(BIN)/python -m e2e.envtest.binaries
@@ -68,7 +72,7 @@ chaos: envtest ## Faults on a real control plane, and the table of docs/reliabil
 	@echo "faults on a real control plane: about 20 minutes"
 	$(BIN)/python -m e2e.chaos $(ARGS)
 
-cover: setup ## Tests with branch coverage
+cover: setup ## All tests with branch coverage; fails below the floor of pyproject.toml
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: rules
@@ -84,14 +88,14 @@ fuzz: setup ## Fuzz what reads pods' pages for FUZZ_SECONDS (60), guided by cove
 soak: setup ## Scrape 500 simulated pods, of which a tenth misbehave, for minutes (ARGS="--minutes 1")
 	$(BIN)/python -m tests.soak $(ARGS)
 
-bench: setup ## Measure passes, memory, latency and requests (a few minutes)
+bench: setup ## Measure passes, memory, latency and requests (about 10 minutes)
 	$(BIN)/python -m tests.bench $(ARGS)
 
-lock: setup ## Resolve the lock files anew
+lock: setup ## Resolve the lock files again, to the newest releases
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
 	$(BIN)/uv pip compile --group browser --constraint requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-browser.lock
 	$(BIN)/uv pip compile image/build-requirements.in --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
 
 clean: ## Remove what was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist $(CHARTS)/*/charts .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -4,15 +4,11 @@
 is built from the Go module beside this file, once per machine and content of that module.
 """
 
-import hashlib
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-from e2e.envtest import binaries
-from e2e.envtest.errors import EnvtestError
+from tests.go_programs import NotBuiltError, built
 
 MODULE = Path(__file__).parent / "promtool"
 PACKAGE = "github.com/prometheus/prometheus/cmd/promtool"
@@ -35,35 +31,10 @@ def promtool() -> Path:
 
 
 def _built() -> Path:
-    content = b"".join((MODULE / name).read_bytes() for name in ("go.mod", "go.sum"))
-    folder = binaries.cache() / "promtool" / hashlib.sha256(content).hexdigest()[:12]
-    program = folder / "promtool"
-    with binaries._only_one(binaries.cache() / "promtool.lock"):
-        if not program.exists():
-            _build(program)
-    return program
-
-
-def _build(program: Path) -> None:
-    program.parent.mkdir(parents=True, exist_ok=True)
-    sys.stderr.write("rules: building promtool, once per machine, some minutes\n")
-    made = program.with_suffix(".new")
     # It speaks to no service discovery here, whose libraries are most of it.
-    flags = ["-trimpath", "-mod=readonly", "-tags", "remove_all_sd", "-ldflags", "-s -w"]
     try:
-        done = subprocess.run(
-            [binaries._go(), "build", *flags, "-o", made, PACKAGE],
-            cwd=MODULE,
-            env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except EnvtestError as error:
-        raise NoPromtoolError(f"no promtool and no Go to build it: {error}") from None
-    if done.returncode:
+        return built(MODULE, PACKAGE, ("-tags", "remove_all_sd"))
+    except NotBuiltError as error:
         raise NoPromtoolError(
-            "promtool could not be built; install one (Debian: apt-get install prometheus), or name it "
-            f"with PROMTOOL:\n{done.stderr[-2000:]}"
-        )
-    made.rename(program)
+            f"no promtool; install one (Debian: apt-get install prometheus), or name it with PROMTOOL: {error}"
+        ) from None

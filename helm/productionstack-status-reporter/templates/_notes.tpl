@@ -11,7 +11,7 @@ Everything it told in the last hour:
   kubectl -n kube-system get events --field-selector source=productionstack-status-reporter
 {{- if .Values.mirrorToWorkload }}
 
-It writes Events about models once more on the models themselves (mirrorToWorkload){{ if .Values.rbac.create }}, and may create and patch Events in every namespace{{ end }}:
+It also writes Events about models on the models themselves (mirrorToWorkload){{ if .Values.rbac.create }}, and may create and patch Events in every namespace{{ end }}:
   kubectl -n <namespace> describe {{ include "status-reporter.someModel" . }} <name>
 {{- end }}
 {{- if .Values.leaderElection.enabled }}
@@ -44,11 +44,11 @@ It writes no Events for: {{ join ", " .Values.disableReasons }}.
 The metrics of model pods are not read (scrape.via is off): slow downloads and runtime reasons are not told.
 {{- else if and (eq $via "apiserver-proxy") .Values.rbac.create }}
 
-It reads the metrics of model pods through the API server, and so may GET any port of any pod (pods/proxy).
+It reads the metrics of model pods through the API server, so it may GET any port of any pod (pods/proxy).
 {{- end }}
 {{- if not .Values.rbac.create }}
 
-No roles were made for it (rbac.create is false). What it may not read it tells as clusterStatusUnknown.
+No roles were made for it (rbac.create is false). Anything it may not read is told as clusterStatusUnknown.
 {{- end }}
 {{- if not .Values.controlPlane.nodeProvisioner.name }}
 

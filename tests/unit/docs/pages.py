@@ -8,7 +8,10 @@ ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm" / "productionstack-status-reporter"
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text()
-    for path in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    )
 }
 
 _RULE = re.compile(r"\|[\s|:-]+\|")
