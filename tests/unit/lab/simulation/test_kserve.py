@@ -137,12 +137,12 @@ ENTRIES = [
 HISTORIES = ["", "v1", "v2"]
 
 
-@pytest.mark.parametrize("ready", ["", "v1", "v2"])
 @pytest.mark.parametrize("created", ["v1", "v2"])
-def test_bookkeeping_is_as_derived(created, ready):
-    """Two readings of sheet 2.3, apart from each other, over every small case."""
+def test_bookkeeping_is_as_derived(created):
+    """Two readings of how KServe keeps revisions, apart from each other, over every small case."""
     routes = [first + second for first in ENTRIES for second in ([], *ENTRIES)]
-    for route, lr, pr in product(routes, HISTORIES, HISTORIES):
+    differ = []
+    for ready, route, lr, pr in product(HISTORIES, routes, HISTORIES, HISTORIES):
         status = KnativeServiceStatus(
             latest_created_revision_name=created,
             latest_ready_revision_name=ready,
@@ -156,7 +156,9 @@ def test_bookkeeping_is_as_derived(created, ready):
             ),
         )
         found = walk(History(lr, pr), status).history
-        assert (found.rolled_out, found.previous) == rolled((lr, pr), created, ready, route)
+        if (found.rolled_out, found.previous) != rolled((lr, pr), created, ready, route):
+            differ.append((lr, pr, created, ready, route))
+    assert differ == []
 
 
 CHANGES = [
@@ -168,10 +170,19 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("changes", [*product(range(len(CHANGES)), repeat=3)])
-def test_status_at_rest_is_as_derived(changes, cluster):
-    """Whatever was done: nothing of the status that KServe wrote differs from ours."""
+def differing_after(changes):
+    """What differs at rest after any of the changes."""
+    cluster = Cluster(inferenceservice())
+    cluster.settle()
+    differ = []
     for each in changes:
         CHANGES[each](cluster)
         cluster.settle()
-        assert differing(cluster) == ()
+        differ += differing(cluster)
+    return differ
+
+
+def test_status_at_rest_is_as_derived():
+    """Whatever was done: nothing of the status that KServe wrote differs from ours."""
+    histories = product(range(len(CHANGES)), repeat=3)
+    assert {each: differ for each in histories if (differ := differing_after(each))} == {}
