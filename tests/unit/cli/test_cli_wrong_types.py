@@ -68,25 +68,30 @@ def put(value, path, wrong):
             value[head] = copy.deepcopy(wrong)
 
 
-def check(tmp_path, objects, capsys):
+@pytest.fixture(name="is_answered")
+def _is_answered(tmp_path, capsys):
+    """Whether an evaluation of the objects ends with a report that can be written, or is refused."""
     path = tmp_path / "dump.json"
-    path.write_text("\n".join(json.dumps(each) for each in objects))
     argv = ["check", "--from", str(path), "-o", "json", "--now", "2026-11-20T12:00:00Z"]
-    status = main(argv)
-    out, err = capsys.readouterr()
-    assert status in {0, 1, 2}
-    assert "Traceback" not in err
-    if status != 2:
-        document = json.loads(out)
-        for event in document["events"]:
-            assert len(event["message"].encode()) <= 1024
-            assert event["message"].isprintable()
+
+    def is_answered(objects):
+        path.write_text("\n".join(json.dumps(each) for each in objects))
+        status = main(argv)
+        out, err = capsys.readouterr()
+        if status == 2 or "Traceback" in err:
+            return "Traceback" not in err
+        messages = [event["message"] for event in json.loads(out)["events"]]
+        fit = all(len(each.encode()) <= 1024 and each.isprintable() for each in messages)
+        return status in {0, 1} and fit
+
+    return is_answered
 
 
 @pytest.mark.parametrize("kind", [*(each.kind for each in r.ALL), "CustomResourceDefinition"])
-def test_wrong_types_in_every_field(tmp_path, objects, capsys, kind):
+def test_wrong_types_in_every_field(objects, is_answered, kind):
     """Each field of each kind in turn holds what it should not; nothing crashes."""
     fields = sorted({path for each in objects.get(kind, ()) for path in paths(each)}, key=str)
+    unanswered = []
     for number, field in enumerate(fields):
         changed = []
         for each in [item for items in objects.values() for item in items]:
@@ -95,21 +100,24 @@ def test_wrong_types_in_every_field(tmp_path, objects, capsys, kind):
                 mutant = copy.deepcopy(each)
                 put(mutant, field, WRONG[number % len(WRONG)])
             changed.append(mutant)
-        check(tmp_path, changed, capsys)
+        if not is_answered(changed):
+            unanswered.append(field)
+    assert unanswered == []
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda value: repr(value)[:20])
 @pytest.mark.parametrize("field", ["metadata", "spec", "status", "kind", "apiVersion"])
-def test_wrong_parts_of_all_objects(tmp_path, objects, capsys, field, wrong):
+def test_wrong_parts_of_all_objects(objects, is_answered, field):
     """Even if no object at all is as it should be, the answer is a report or a clear refusal."""
-    changed = [each | {field: wrong} for items in objects.values() for each in items]
-    check(tmp_path, changed, capsys)
+    whole = [each for items in objects.values() for each in items]
+    assert [
+        wrong for wrong in WRONG if not is_answered([each | {field: wrong} for each in whole])
+    ] == []
 
 
-def test_ten_thousand_conditions(tmp_path, objects, capsys):
+def test_ten_thousand_conditions(objects, is_answered):
     """Absurd sizes are skipped with a cause."""
     changed = copy.deepcopy(objects["Workspace"])
     for each in changed:
         each["status"]["conditions"] *= 2000
     rest = [each for kind, items in objects.items() if kind != "Workspace" for each in items]
-    check(tmp_path, [*changed, *rest], capsys)
+    assert is_answered([*changed, *rest])
