@@ -66,16 +66,19 @@ def test_no_cell_is_left_out():
     assert len(TABLE) == len(Availability) * len(Progress)
 
 
-@pytest.mark.parametrize(
-    ("available", "progressing"), sorted({each[:2] for each in cases()}, key=str)
-)
-def test_a_replica_failure_overrides_every_cell(available, progressing):
-    """Pods that cannot be created are told before anything else."""
+def with_replica_failure(available, progressing):
+    """What is derived where pods cannot be created."""
     broken = deployment(
         Available=available, Progressing=progressing, ReplicaFailure="True FailedCreate: quota"
     )
     ready = raw_ready("PredictorReady", [broken])
-    assert (ready.status, ready.reason, ready.message) == ("False", "FailedCreate", "quota")
+    return ready.status, ready.reason, ready.message
+
+
+def test_a_replica_failure_overrides_every_cell():
+    """Pods that cannot be created are told before anything else."""
+    found = {each[:2]: with_replica_failure(*each[:2]) for each in cases()}
+    assert found == dict.fromkeys(found, ("False", "FailedCreate", "quota"))
 
 
 def test_a_replica_failure_that_is_over_changes_nothing():
