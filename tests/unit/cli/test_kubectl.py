@@ -202,8 +202,14 @@ def test_a_reason_is_explained_without_a_cluster(bin_, tmp_path):
     """The plugin is the whole manual."""
     plugin = Plugin(bin_, tmp_path / "no-kubeconfig", tmp_path)
     assert "Raised when:" in plugin("--explain", KAITO.upper()).stdout
-    assert json.loads(plugin("--explain", KAITO, "-o", "json").stdout)["reason"] == KAITO
-    assert f"  {KAITO} " in plugin("--explain").stdout
+
+
+def test_reasons_are_explained_as_by_the_command(capsys):
+    """One as an object, and all of them."""
+    assert main(["--explain", KAITO, "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reason"] == KAITO
+    assert main(["--explain"]) == 0
+    assert f"  {KAITO} " in capsys.readouterr().out
 
 
 @pytest.fixture(name="own")
