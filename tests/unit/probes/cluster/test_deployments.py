@@ -1,6 +1,9 @@
 """The shared Deployments: what is judged, where it is looked for, and what governs."""
 
+from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
+from reporter.catalogue.suppression import SUPPRESSION
+from reporter.model.stack import Stack
 from reporter.probes.cluster.deployments import probe_component
 from reporter.settings import EvaluationSettings
 from reporter.workload.components import components
@@ -190,6 +193,17 @@ def test_unknown_namespaces_do_not_hide_a_fault():
     docs = [*healthy_cluster("istiod"), deployment("istio-system", "istiod", ready=0)]
     finding = only(*docs, unknown={NAMESPACES: FORBIDDEN})
     assert (str(finding.involved), finding.involved.uid) == ("Namespace istio-system", "")
+
+
+def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
+    """Else its being down would explain what no row says, or a row would never apply."""
+    settings = EvaluationSettings(
+        stacks=dict.fromkeys(Stack, "on"),
+        node_provisioner_name="karpenter",
+        node_provisioner_namespace=("karpenter",),
+    )
+    governing = {each.reason for each in components(settings) if each.governs}
+    assert governing == {row.upstream for row in SUPPRESSION if row.upstream != CLUSTER_CRD_MISSING}
 
 
 def switched_off(field):
