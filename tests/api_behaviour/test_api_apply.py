@@ -1,4 +1,4 @@
-"""Server-side apply and who owns what (rows of section 5)."""
+"""Server-side apply and who owns what."""
 
 import pytest
 

@@ -65,7 +65,7 @@ def test_it_is_the_resource_that_the_program_reads():
     ],
 )
 def test_defaults_are_those_of_kthena(path, default):
-    """Another default would change what an object means that leaves the field out (sheet 1.2)."""
+    """Another default would change what an object means that leaves the field out."""
     assert at(path).get("default") == default
 
 

@@ -112,7 +112,7 @@ def test_a_stack_that_is_off_is_not_asked_about(asked, mode):
     ids=["itself", "its namespace"],
 )
 def test_what_is_being_deleted_is_no_subject(asked, gone):
-    """Design section 3: it raises nothing, and is forgotten without a Ready."""
+    """It raises nothing, and is forgotten without a Ready."""
     assert subjects(evaluate(snapshot_of(*gone), SETTINGS)) == set()
 
 

@@ -264,8 +264,8 @@ def test_bind_addresses(text, address):
     assert bind_address(text) == address
 
 
-def test_weak_point_31_a_provisioner_needs_its_namespace():
-    """Weak point 31: a name without a namespace would be looked for nowhere and be missing."""
+def test_a_provisioner_needs_its_namespace():
+    """A name without a namespace would be looked for nowhere and be missing."""
     with pytest.raises(UsageError, match=r"node.provisioner.name"):
         load_settings({"node_provisioner_name": "karpenter"}, None)
     both = {"node_provisioner_name": "karpenter", "node_provisioner_namespace": "karpenter"}

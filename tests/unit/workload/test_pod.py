@@ -1,4 +1,4 @@
-"""Judging pods (design 3, 5.2 and 5.6; sheet 5.1, 5.6 and 9.B 12, 13, 19, 20)."""
+"""Judging pods: what is a fault, since when, and how it is told."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -99,7 +99,7 @@ def judge(pod, nodes=HEALTHY):
 
 @pytest.mark.parametrize("reason", ["InvalidImageName", "ErrImageNeverPull", "CrashLoopBackOff"])
 def test_what_never_heals_by_itself_is_exempt(reason):
-    """A container that waits in vain fires at once (design 5.2)."""
+    """A container that waits in vain fires at once."""
     fault = judge(make_pod(containers=[waiting(reason)]))
     assert fault.exempt
     assert fault.budget is None
@@ -120,7 +120,7 @@ def test_what_never_heals_by_itself_is_exempt(reason):
     ],
 )
 def test_what_may_heal_has_a_grace(reason):
-    """Image pull and container start errors are faults with the normal grace (weak point 20)."""
+    """Image pull and container start errors are faults with the normal grace."""
     fault = judge(make_pod(phase="Pending", containers=[waiting(reason, "because")]))
     assert not fault.exempt
     assert fault.budget is None
@@ -182,7 +182,7 @@ def test_a_crash_loop_names_how_it_ended_and_no_running_value():
 
 
 def test_a_past_crash_of_a_ready_pod_is_nothing():
-    """A container that was OOM-killed and is Ready again is no fault (weak point 20)."""
+    """A container that was OOM-killed and is Ready again is no fault."""
     last = {"reason": "OOMKilled", "exitCode": 137}
     pod = make_pod(ready="True", containers=[container(ready=True, restarts=3, last=last)])
     assert judge(pod) is None
@@ -330,7 +330,7 @@ def test_a_node_without_a_ready_condition_says_nothing():
 
 
 def test_a_terminating_pod_has_sixty_seconds_after_its_grace():
-    """deletionTimestamp includes the grace period, which is 30 s by default (design 3)."""
+    """deletionTimestamp includes the grace period, which is 30 s by default."""
     pod = make_pod(ready="True", deleted=LATER)
     fault = judge(pod)
     assert not counts(pod)
@@ -367,7 +367,7 @@ def test_a_terminating_pod_on_a_dead_node_names_the_node():
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 def test_leftovers_of_evictions_are_not_replicas(phase):
-    """A pod in a terminal phase does not count and is no fault (weak point 12)."""
+    """A pod in a terminal phase does not count and is no fault."""
     pod = make_pod(phase=phase, reason="Evicted", message="low on disk", containers=[])
     assert not counts(pod)
     assert judge(pod, []) is None
@@ -382,7 +382,7 @@ def test_an_ended_pod_explains_a_missing_replica():
 
 
 def test_texts_are_clean_and_bounded():
-    """Huge and hostile texts of the cluster do not reach messages as they are (weak point 6)."""
+    """Huge and hostile texts of the cluster do not reach messages as they are."""
     text = "pull https://registry.example/x?sig=abcdefgh\nfailed " + "x" * 100_000
     fault = judge(make_pod(containers=[waiting("ImagePullBackOff", text, name="n" * 9000)]))
     assert len(fault.detail.encode()) <= 300

@@ -91,7 +91,7 @@ class Cluster:
         return " ".join(name[-1:] or "-" for name in names)
 
     def traffic(self):
-        """The route in the sheet's notation."""
+        """The route in the short notation: `v2:20 L, v1:80 -`."""
         return ", ".join(
             f"v{each['revisionName'][-1]}:{each['percent']} {'L' if each['latestRevision'] else '-'}"
             for each in self.predictor().get("traffic") or ()

@@ -1,4 +1,4 @@
-"""The played KServe and Knative: the tables of the sheet, and agreement with what is derived."""
+"""The played KServe and Knative: what they write, and that it is what is derived."""
 
 from itertools import product
 
@@ -32,8 +32,8 @@ def differing(cluster):
     return differs(facts.inferenceservice.status, derive(facts))
 
 
-def test_life_of_the_sheet(cluster):
-    """Section 3.2, from the first rollout to a load that fails while rolled back."""
+def test_life_of_a_service(cluster):
+    """From the first rollout to a load that fails while rolled back."""
 
     def shows(revisions, traffic, ready, model=LOADED):
         assert (cluster.revisions(), cluster.traffic()) == (revisions, traffic)
@@ -61,7 +61,7 @@ def test_life_of_the_sheet(cluster):
 
 
 def test_a_rollback_takes_two_passes(cluster):
-    """Sheet 2.5, examples 5 and 6: a route over one revision first."""
+    """A route over one revision first."""
     cluster.model(2)
     cluster.settle()
     cluster.ask(canaryTrafficPercent=0)
@@ -73,7 +73,7 @@ def test_a_rollback_takes_two_passes(cluster):
 
 
 def test_scaled_to_zero_shows_pending_although_ready():
-    """Fact 6."""
+    """KServe counts the pods of the model, and there are none."""
     cluster = Cluster(inferenceservice(minReplicas=0))
     cluster.settle()
     assert cluster.names() == []
@@ -100,7 +100,7 @@ def test_first_rollout_that_fails(fate, model, predictor):
 
 
 def test_transformer_that_fails_leaves_ready_true():
-    """Fact 2, in Knative mode, once it was ready."""
+    """Of the components, only the predictor is part of Ready; in Knative mode, once it was ready."""
     cluster = Cluster(inferenceservice())
     cluster.inferenceservice["spec"]["transformer"] = {"containers": [{"image": "t:1"}]}
     cluster.settle()

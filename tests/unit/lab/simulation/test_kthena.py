@@ -1,4 +1,4 @@
-"""The played Kthena controller makes and deletes what the fact sheet says."""
+"""The played Kthena controller makes and deletes what Kthena's does."""
 
 import copy
 

@@ -53,7 +53,7 @@ def test_of_a_histogram_the_next_bound_is_kept():
 
 
 def test_asleep_and_paused():
-    """A pause leaves all states 0 (section 1.2)."""
+    """A pause leaves all states 0."""
     asleep = ENGINE.replace('"awake"} 1', '"awake"} 0')
     assert engine(asleep).awake is False
     assert engine(asleep.replace('"discard_all"} 0', '"discard_all"} 1')).awake is False
@@ -79,7 +79,7 @@ def test_first_error_of_a_process_is_an_increase():
 
 
 def test_a_router_is_no_engine():
-    """Its page has the names of several engines (section 1.10)."""
+    """Its page has the names of several engines."""
     text = 'vllm:num_requests_running{server="http://a"} 2\nvllm:num_requests_running{server="http://b"} 2\n'
     found = look(text)
     assert not found.vllm

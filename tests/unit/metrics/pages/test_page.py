@@ -1,4 +1,4 @@
-"""What a page tells: the samples, and what may be different about them (section 6 of the sheet)."""
+"""What a page tells: the samples, and what may be different about them."""
 
 import math
 import re
@@ -14,7 +14,7 @@ REPORTED = frozenset({"stop", "length", "abort", "error", "repetition"})
 
 
 def test_vllm_sample():
-    """Two engines, one saturated, as the sheet describes them."""
+    """Two engines, one of which is saturated."""
     told = read_page(VLLM)
     assert (told.vllm, told.router, list(told.engines)) == (True, False, ["0", "1"])
     busy, normal = told.engines["0"], told.engines["1"]

@@ -1,4 +1,4 @@
-"""clusterStatusUnknown: a blind reporter says so (design section 3, weak point 9.B.28)."""
+"""clusterStatusUnknown: a blind reporter says so."""
 
 from reporter.catalogue.resources import GATEWAYS, NODES, PODS
 from reporter.probes.cluster.unknown import probe_unknown_resources

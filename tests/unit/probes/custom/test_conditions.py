@@ -124,7 +124,7 @@ def test_a_condition_counts_unless_it_is_of_an_earlier_spec(name):
 
 
 def test_the_generation_that_an_inferenceservice_observed_is_another_objects():
-    """KServe copies it from the Knative Service (KServe sheet, fact 1)."""
+    """KServe copies it from the Knative Service."""
     kind = {
         "group": "serving.kserve.io", "version": "v1beta1", "plural": "inferenceservices",
         "kind": "InferenceService",

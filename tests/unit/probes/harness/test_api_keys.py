@@ -1,4 +1,4 @@
-"""API keys that their operator refused (sheet, 7.3)."""
+"""API keys that their operator refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The filter that answers requests for unknown models (sheet, 7.2)."""
+"""The filter that answers requests for unknown models."""
 
 import pytest
 

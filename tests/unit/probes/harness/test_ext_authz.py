@@ -1,4 +1,4 @@
-"""What requests are sent to for authorization (sheet, 7.4)."""
+"""What requests are sent to for authorization."""
 
 import pytest
 

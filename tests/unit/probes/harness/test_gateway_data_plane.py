@@ -1,4 +1,4 @@
-"""Programmed Gateways without a pod that serves them (decision 12 of the sheet)."""
+"""Programmed Gateways without a pod that serves them."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_scaled_to_zero():
 
 
 def test_without_the_label_of_its_owner():
-    """Sheet, 7.1: Istio copies the owner's label only sometimes."""
+    """Istio copies the owner's label only sometimes."""
     label = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
     assert len(probe(plane(NONE_READY, label))) == 1
 

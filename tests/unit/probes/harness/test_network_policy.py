@@ -1,4 +1,4 @@
-"""Namespaces that the network policy of the inference pods names (sheet, 7.5)."""
+"""Namespaces that the network policy of the inference pods names."""
 
 import dataclasses
 
@@ -151,7 +151,7 @@ def test_scaler_switched_off():
 
 
 def test_a_scaler_that_cannot_be_read_any_more_has_not_been_admitted():
-    """What fires goes on, marked stale, until the Deployments can be read again (design 3)."""
+    """What fires goes on, marked stale, until the Deployments can be read again."""
     settings, memory, told = EvaluationSettings(), Memory(), []
     for seconds, unknown in ((0, {}), (100, {}), (400, {DEPLOYMENTS: FORBIDDEN})):
         snapshot = snapshot_of(*BASE, policy("other"), unknown=unknown)

@@ -1,4 +1,4 @@
-"""All pods that fail at once say something of the reporter, not of the pods (design 8)."""
+"""All pods that fail at once say something of the reporter, not of the pods."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Rows 1, 2 and 12: what is told of a pod as a whole."""
+"""What is told of a pod as a whole: scrapes that fail, pages without vLLM, restarts."""
 
 from dataclasses import replace
 

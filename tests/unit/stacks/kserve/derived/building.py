@@ -1,4 +1,4 @@
-"""An InferenceService `models/llm`, what KServe and Knative make for it, and the sheet's notation."""
+"""An InferenceService `models/llm`, what KServe and Knative make for it, and a short notation of both."""
 
 from collections.abc import Iterable
 
@@ -37,7 +37,7 @@ FLAGS = {"L": True, "-": False, "?": None}
 
 
 def entry(text: str) -> TrafficEntry:
-    """An entry in the sheet's notation: `v2:20 L`, `v1:80 -`, `v2:100 ?`, `v2:~ L`."""
+    """An entry in the short notation: `v2:20 L`, `v1:80 -`, `v2:100 ?`, `v2:~ L`."""
     target, _, flag = text.strip().partition(" ")
     name, _, percent = target.partition(":")
     return TrafficEntry(
@@ -48,12 +48,12 @@ def entry(text: str) -> TrafficEntry:
 
 
 def traffic(text: str) -> tuple[TrafficEntry, ...]:
-    """Entries in the sheet's notation, with commas between them."""
+    """Entries in the short notation, with commas between them."""
     return tuple(entry(each) for each in text.split(",") if each.strip())
 
 
 def blank(text: str) -> str:
-    """A name in the sheet's notation, where `0` and `-` are none."""
+    """A name in the short notation, where `0` and `-` are none."""
     return "" if text in ("0", "-") else text
 
 
@@ -64,7 +64,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def routed(revisions: str, entries: str, **more: object) -> KnativeServiceStatus:
-    """The status of a Knative Service: `C, R` and traffic in the sheet's notation."""
+    """The status of a Knative Service: `C, R` and traffic in the short notation."""
     created, ready = pair(revisions)
     return KnativeServiceStatus(
         latest_created_revision_name=created,
@@ -75,7 +75,7 @@ def routed(revisions: str, entries: str, **more: object) -> KnativeServiceStatus
 
 
 def component(history: str, revisions: str = "0, 0", entries: str = "") -> ComponentStatus:
-    """The status of a component: `lr, pr`, `C, R` and traffic in the sheet's notation."""
+    """The status of a component: `lr, pr`, `C, R` and traffic in the short notation."""
     created, ready = pair(revisions)
     rolled_out, previous = pair(history)
     return ComponentStatus(
@@ -135,7 +135,7 @@ def knative_service(
     component: str = "predictor",
     **statuses: str,
 ) -> Document:
-    """A Knative Service: `C, R`, traffic in the sheet's notation, and conditions by type."""
+    """A Knative Service: `C, R`, traffic in the short notation, and conditions by type."""
     status = msgspec.to_builtins(routed(revisions, entries, observed_generation=3))
     status["conditions"] = conditions(**(KNATIVE_UP | statuses))
     return document(

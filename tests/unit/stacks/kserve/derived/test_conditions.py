@@ -1,4 +1,4 @@
-"""Conditions as Knative's condition set keeps them (KServe sheet 1.4 and 3.1)."""
+"""Conditions as Knative's condition set keeps them."""
 
 from datetime import UTC, datetime
 

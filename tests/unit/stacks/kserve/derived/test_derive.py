@@ -1,4 +1,4 @@
-"""One service through its life (KServe sheet 3.2), and a pass with some of its inputs missing."""
+"""One service through its life, and a pass with some of its inputs missing."""
 
 from dataclasses import dataclass, field
 
@@ -250,7 +250,7 @@ def test_pods_that_are_unknown_leave_the_model_status_alone():
 
 
 def test_a_second_download_leaves_the_whole_status_alone():
-    """KServe does not store that pass (row 3)."""
+    """KServe does not store that pass."""
     again = container("storage-initializer", RUNNING, ended("Error"))
     found = derived(
         inferenceservice(has(**UP)),

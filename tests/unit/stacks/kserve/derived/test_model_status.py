@@ -1,4 +1,4 @@
-"""What the model is doing, by the first pod: the rows of KServe sheet 1.5."""
+"""What the model is doing, by the first pod."""
 
 import pytest
 

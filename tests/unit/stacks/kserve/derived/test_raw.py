@@ -1,4 +1,4 @@
-"""The Ready of a component in Standard mode: all cells of KServe sheet 2.7."""
+"""The Ready of a component in Standard mode, for each pair of conditions of its Deployment."""
 
 import pytest
 

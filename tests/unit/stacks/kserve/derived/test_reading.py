@@ -1,4 +1,4 @@
-"""What one look tells of a component (KServe sheet 2.6), and what KServe asks for (2.4)."""
+"""What one look tells of a component, and what KServe asks for."""
 
 import pytest
 
@@ -38,7 +38,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize(("history", "revisions", "entries", "percent", "expected"), PATTERNS)
 def test_pattern(history, revisions, entries, percent, expected):
-    """Every pattern of the sheet; several may hold."""
+    """Every pattern; several may hold."""
     status = component(history, revisions, entries)
     assert read_component(status, percent) == expected
 

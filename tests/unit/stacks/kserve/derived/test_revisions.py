@@ -1,4 +1,4 @@
-"""Which revisions are rolled out: the truth table of KServe sheet 2.3 and the examples of 2.5."""
+"""Which revisions are rolled out: the truth table, and worked examples."""
 
 from itertools import product
 
@@ -117,7 +117,7 @@ def test_exactly_one_row_is_about_any_situation():
     ids=[each[0] for each in EXAMPLES + NOTES],
 )
 def test_worked_example(before, revisions, entries, after, letters):
-    """The examples of the sheet, in its own notation."""
+    """From the status before and the traffic now to what is recorded then."""
     walked = walk(History(*pair(before)), routed(revisions, entries))
     assert walked.history == History(*pair(after))
     assert "".join(row.letter for row in walked.rows) == letters

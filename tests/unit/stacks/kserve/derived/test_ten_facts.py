@@ -1,4 +1,4 @@
-"""The ten facts that are easy to get wrong (KServe sheet, section 0), each by what it does here."""
+"""The ten facts that are easy to get wrong, each by what it does here."""
 
 from reporter.stacks.kserve.derived.differs import differs
 from tests.unit.stacks.kserve.derived.building import (
@@ -28,7 +28,7 @@ def with_history(rolled_out, previous):
     return {"status": {"components": {"predictor": part}}}
 
 
-def test_fact_1_observed_generation_is_that_of_the_component_reconciled_last():
+def test_observed_generation_is_that_of_the_component_reconciled_last():
     """Never the InferenceService's own, so that being behind it is no sign of a stale status."""
     last = {"status": {"observedGeneration": 2}}
     found = derived(
@@ -41,7 +41,7 @@ def test_fact_1_observed_generation_is_that_of_the_component_reconciled_last():
     assert differs(kept.status, found) == ()
 
 
-def test_fact_2_ready_does_not_follow_the_transformer():
+def test_ready_does_not_follow_the_transformer():
     """Ready is True while the transformer is False."""
     found = derived(
         inferenceservice(has(**UP), TRANSFORMED),
@@ -54,7 +54,7 @@ def test_fact_2_ready_does_not_follow_the_transformer():
     assert statuses(found)["Ready"] == "True"
 
 
-def test_fact_3_after_a_rollback_both_revisions_are_the_same():
+def test_after_a_rollback_both_revisions_are_the_same():
     """lr = pr is the signature of a rollback."""
     found = derived(
         inferenceservice(has(**UP), with_history("v2", "v1")),
@@ -63,7 +63,7 @@ def test_fact_3_after_a_rollback_both_revisions_are_the_same():
     assert history(found) == ("v1", "v1")
 
 
-def test_fact_4_a_newer_revision_that_fails_blocks_the_rollback():
+def test_a_newer_revision_that_fails_blocks_the_rollback():
     """The record does not move while the latest created revision is not the ready one."""
     found = derived(
         inferenceservice(has(**UP), with_history("v2", "v1")),
@@ -72,7 +72,7 @@ def test_fact_4_a_newer_revision_that_fails_blocks_the_rollback():
     assert history(found) == ("v2", "v1")
 
 
-def test_fact_5_the_last_failure_survives_a_success():
+def test_the_last_failure_survives_a_success():
     """It is history, not a present fault."""
     failure = {"reason": "ModelLoadFailed", "message": "of old", "exitCode": 1}
     found = derived(
@@ -84,7 +84,7 @@ def test_fact_5_the_last_failure_survives_a_success():
     assert found.status["modelStatus"]["lastFailureInfo"] == failure
 
 
-def test_fact_6_scaled_to_zero_shows_pending_although_ready():
+def test_scaled_to_zero_shows_pending_although_ready():
     """Zero pods and Ready True: the target is Pending, the transition InProgress."""
     states = {"activeModelState": "Loaded", "targetModelState": "Loaded"}
     found = derived(
@@ -95,7 +95,7 @@ def test_fact_6_scaled_to_zero_shows_pending_although_ready():
     assert model(found) == ("Loaded", "Pending", "InProgress")
 
 
-def test_fact_7_total_copies_counts_ready_pods():
+def test_total_copies_counts_ready_pods():
     """A pod that fails is in neither number."""
     crashed = container("kserve-container", ended("Error"))
     found = derived(
@@ -107,7 +107,7 @@ def test_fact_7_total_copies_counts_ready_pods():
     assert found.status["modelStatus"]["copies"] == {"failedCopies": 0, "totalCopies": 1}
 
 
-def test_fact_8_reasons_are_free_text_and_conditions_have_a_severity():
+def test_reasons_are_free_text_and_conditions_have_a_severity():
     """Spaces in a reason are kept, and there is no observedGeneration in a condition."""
     found = derived(
         inferenceservice(has(IngressReady="False")),
@@ -119,7 +119,7 @@ def test_fact_8_reasons_are_free_text_and_conditions_have_a_severity():
     assert not any("observedGeneration" in each for each in by_type.values())
 
 
-def test_fact_9_a_component_that_is_not_ready_keeps_its_url():
+def test_a_component_that_is_not_ready_keeps_its_url():
     """URL and address are only ever overwritten."""
     part = {"url": "http://old", "address": {"url": "http://in"}}
     found = derived(
@@ -129,7 +129,7 @@ def test_fact_9_a_component_that_is_not_ready_keeps_its_url():
     assert {key: predictor(found)[key] for key in part} == part
 
 
-def test_fact_10_standard_mode_has_no_revisions():
+def test_standard_mode_has_no_revisions():
     """Revision fields and traffic stay empty, also where a Knative Service of old is left over."""
     found = derived(
         inferenceservice(STANDARD, has(**UP)),

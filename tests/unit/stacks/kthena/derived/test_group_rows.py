@@ -1,4 +1,4 @@
-"""Table 5.5 of the Kthena sheet, row by row: what group `m-0` is said to be."""
+"""What group `m-0` is said to be, by each row of the table in its order."""
 
 import pytest
 
@@ -123,7 +123,7 @@ PARTED = modelserving(role("decode", 2, image="v2"), PREFILL, replicas=2, partit
     ],
 )
 def test_s11_a_protected_group_is_judged_by_its_own_revision(row, objects):
-    """W9: revision A has one instance of decode and no prefill, and that is what it lists."""
+    """Revision A has one instance of decode and no prefill, and that is what it lists."""
     revisions = kept(DECODE, revisions=[A])
     found = derived(PARTED, *objects, UP, *revisions, *group(1, role("decode", 2), revision=B))
     first = found.groups[0]

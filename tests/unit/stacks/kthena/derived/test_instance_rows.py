@@ -1,4 +1,4 @@
-"""Table 5.4 of the Kthena sheet, row by row: what each instance of `m-0` is said to be."""
+"""What each instance of `m-0` is said to be, by each row of the table in its order."""
 
 from dataclasses import replace
 
@@ -78,14 +78,14 @@ def test_the_first_row_that_holds_decides(row, status, objects):
     assert entries(derived(SERVING, *objects).status) == [f"m-0 prefill-0 {status}"]
 
 
-def test_i1_instances_of_a_group_that_is_deleted_are_not_listed():
+def test_instances_of_a_group_that_is_deleted_are_not_listed():
     both = modelserving(PREFILL, DECODE)
     found = derived(both, *group(0, PREFILL, DECODE, state="Deleting"))
     assert [each.row for each in found.groups] == ["S3"]
     assert entries(found.status) == []
 
 
-def test_i2_instances_of_removed_roles_are_not_listed():
+def test_instances_of_removed_roles_are_not_listed():
     """They are seen all the same, for whoever looks for what hangs."""
     gone = instance("m-0", "router-0", "terminating", "ready")
     alive = instance("m-0", "cache-0", "ready", "ready")
@@ -109,8 +109,8 @@ def test_i2_instances_of_removed_roles_are_not_listed():
         ([0, 1, 2], 1, []),
     ],
 )
-def test_i3_i4_what_is_created_next_is_not_found(known, wanted, absent):
-    """Known ones count wherever they are (sheet 2.5), so a gap alone means nothing."""
+def test_what_is_created_next_is_not_found(known, wanted, absent):
+    """Known ones count wherever they are, so a gap alone means nothing."""
     serving = modelserving(role("decode", wanted))
     pods = [each for number in known for each in instance("m-0", f"decode-{number}")]
     found = rows(serving, UP, *pods)
@@ -120,7 +120,7 @@ def test_i3_i4_what_is_created_next_is_not_found(known, wanted, absent):
     assert list(found) == [f"decode-{number}" for number in sorted((*known, *absent))]
 
 
-def test_i4_what_is_neither_there_nor_wanted_has_no_entry():
+def test_what_is_neither_there_nor_wanted_has_no_entry():
     row = decide(InstanceFacts(expected=1))
     assert (row.name, row.status) == ("I4", None)
 
@@ -154,7 +154,7 @@ def test_expected_pods_follow_the_revision_of_the_pods():
 
 @pytest.mark.parametrize("owner", ["uid-of-another", ""])
 def test_i19_objects_of_another_owner_are_ignored(owner):
-    """W13: they carry the labels of a ModelServing of the same name that is gone."""
+    """They carry the labels of a ModelServing of the same name that is gone."""
     foreign = [
         pod("m-0", "prefill-0", 1, uid=owner),
         pod("m-5", "prefill-0", 0, uid=owner),

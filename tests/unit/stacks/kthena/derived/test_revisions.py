@@ -1,4 +1,4 @@
-"""Which revision is wanted and which groups are on it, without computing a hash (sheet 5.3)."""
+"""Which revision is wanted and which groups are on it, without computing a hash."""
 
 import pytest
 
@@ -166,7 +166,7 @@ def test_the_roles_may_stand_without_a_wrapper():
 
 
 def test_of_equal_revisions_the_newest_counts():
-    """A newer controller may hash the same roles to another text (sheet 2.4)."""
+    """A newer controller may hash the same roles to another text."""
     objects = [
         controller_revision(B, DECODE, created=LATER),
         controller_revision(A, DECODE, created=STARTED),
@@ -232,7 +232,7 @@ class TestGroupsOfSeveralRevisions:
 
 
 class TestRoleRollingUpdate:
-    """The revision label says little: a role that is not changed keeps its pods (sheet 5.3)."""
+    """The revision label says little: a role that is not changed keeps its pods."""
 
     ROLES = (role("decode", image="v2"), role("router"))
 
@@ -252,7 +252,7 @@ class TestRoleRollingUpdate:
 
     @pytest.mark.parametrize(("old", "updated"), [("h1", 0), ("h2", 1), (None, 1)])
     def test_without_a_controller_revision_the_hash_of_a_current_pod_decides(self, old, updated):
-        """Upstream deletes the old one (W24). What nothing speaks against is current."""
+        """Upstream deletes the old one. What nothing speaks against is current."""
         pods = [
             *instance("m-0", "decode-0", hash_=old),
             *instance("m-0", "decode-1", revision=B, hash_="h2"),
@@ -276,7 +276,7 @@ class TestRoleRollingUpdate:
         assert status.get("currentRevision", "") == (recorded if recorded in (A, B) else "")
 
     def test_a_node_selector_without_a_value_is_a_change_like_any_other(self):
-        """No ControllerRevision is made of it (W24), so it must not be taken for the old one."""
+        """No ControllerRevision is made of it, so it must not be taken for the old one."""
         wanted = role("decode", 2) | {"entryTemplate": with_spec(nodeSelector={"gpu": ""})}
         pods = [
             *instance("m-0", "decode-0", revision=B, hash_="h2"),
@@ -345,7 +345,7 @@ class TestRoleRollingUpdate:
     ],
 )
 def test_partition_protects_the_first_groups(partition, protected):
-    """A percentage is rounded up; what is neither protects none (sheet 4.3)."""
+    """A percentage is rounded up; what is neither protects none."""
     serving = modelserving(V2, replicas=3, partition=partition)
     objects = [each for ordinal in (4, 0, 3) for each in group(ordinal, DECODE)]
     found = derived(serving, *objects, *kept(DECODE)).groups

@@ -1,4 +1,4 @@
-"""`roleStatuses`: the test plan of the proposal (Kthena sheet 5.2), order and bound."""
+"""`roleStatuses`: the test plan of the proposal, order and bound."""
 
 import pytest
 

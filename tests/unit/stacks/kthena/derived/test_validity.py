@@ -1,4 +1,4 @@
-"""Each rule of a ModelServing's spec (Kthena sheet 1.2), broken once."""
+"""Each rule of a ModelServing's spec, broken once."""
 
 import msgspec
 import pytest

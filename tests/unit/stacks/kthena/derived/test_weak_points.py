@@ -1,4 +1,4 @@
-"""The weak points of upstream's status (Kthena sheet, section 7) that ours is free of."""
+"""What the status that Kthena's controller writes gets wrong, and ours does not."""
 
 from itertools import permutations
 
@@ -57,12 +57,12 @@ BOTH_OF_TWO = [*group(0, DECODE), *group(1, DECODE)]
 TWO = modelserving(DECODE, replicas=2)
 
 
-def test_w1_the_message_is_refreshed_while_the_condition_stays_true():
+def test_the_message_is_refreshed_while_the_condition_stays_true():
     found = of_type(after(TWO, NONE_OF_TWO, ONE_OF_TWO), "Progressing")
     assert (found["status"], found["message"]) == ("True", "Some groups is progressing: [1]")
 
 
-def test_w1_the_time_stays_while_the_condition_stays_true():
+def test_the_time_stays_while_the_condition_stays_true():
     serving = stored(TWO, of(TWO, *NONE_OF_TWO))
     for each in serving["status"]["conditions"]:
         each["lastTransitionTime"] = EARLIER
@@ -70,7 +70,7 @@ def test_w1_the_time_stays_while_the_condition_stays_true():
     assert found["lastTransitionTime"] == EARLIER
 
 
-def test_w2_ordinals_and_not_positions_are_named():
+def test_ordinals_and_not_positions_are_named():
     status = of(
         modelserving(V2, replicas=2, generation=2),
         *group(3, DECODE, state="Creating"), *group(7, V2, revision=B), *kept(DECODE),
@@ -106,12 +106,12 @@ def test_updated_groups_that_are_deleted_are_not_named():
          "3 Serving groups exist, 2 wanted"),
     ],
 )  # fmt: skip
-def test_w3_a_losing_condition_says_what_is_true_now(objects, type_, reason, message):
+def test_a_losing_condition_says_what_is_true_now(objects, type_, reason, message):
     found = of_type(of(TWO, *objects), type_)
     assert (found["status"], found["reason"], found["message"]) == ("False", reason, message)
 
 
-def test_w3_a_losing_condition_has_the_time_of_its_transition():
+def test_a_losing_condition_has_the_time_of_its_transition():
     serving = stored(TWO, of(TWO, *BOTH_OF_TWO))
     for each in serving["status"]["conditions"]:
         each["lastTransitionTime"] = EARLIER
@@ -122,12 +122,12 @@ def test_w3_a_losing_condition_has_the_time_of_its_transition():
     assert of_type(written, "UpdateInProgress")["lastTransitionTime"] == EARLIER
 
 
-def test_w3_while_an_update_is_in_progress_progressing_says_so():
+def test_while_an_update_is_in_progress_progressing_says_so():
     status = of(modelserving(V2, generation=2), *group(0, DECODE, state="Deleting"), *kept(DECODE))
     assert of_type(status, "Progressing")["reason"] == "GroupsUpdating"
 
 
-def test_w4_progressing_and_update_in_progress_are_never_both_true():
+def test_progressing_and_update_in_progress_are_never_both_true():
     """The end of a rollout; upstream has both True from the last old group on."""
     serving = modelserving(V2, replicas=2, generation=2)
     moments = (
@@ -148,27 +148,27 @@ def test_w4_progressing_and_update_in_progress_are_never_both_true():
 
 
 @pytest.mark.parametrize("partition", [None, 0, 1, "50%"])
-def test_w5_in_the_steady_state_there_is_nothing_to_write(partition):
+def test_in_the_steady_state_there_is_nothing_to_write(partition):
     serving = modelserving(DECODE, replicas=2, partition=partition)
     written = stored(serving, of(serving, *BOTH_OF_TWO, *kept(DECODE)))
     known = facts(written, *BOTH_OF_TWO, *kept(DECODE))
     assert not differs(known.modelserving.status, derive(known).status)
 
 
-def test_w6_current_revision_waits_for_the_last_old_group_to_be_gone():
+def test_current_revision_waits_for_the_last_old_group_to_be_gone():
     serving = modelserving(V2, replicas=2, generation=2, status=RECORDED)
     new = [*group(1, V2, revision=B), *kept(DECODE)]
     assert revisions(of(serving, *group(0, DECODE, state="Deleting"), *new)) == "A/B"
     assert revisions(of(serving, *new)) == "B/B"
 
 
-def test_w7_a_new_modelserving_without_replicas_has_a_status():
+def test_a_new_modelserving_without_replicas_has_a_status():
     status = of(modelserving(DECODE, replicas=0))
     assert (counters(status), true(status)) == ("0/0/0/0", ["Available"])
     assert status["observedGeneration"] == 1
 
 
-def test_w9_an_old_group_with_other_roles_can_become_running_again():
+def test_an_old_group_with_other_roles_can_become_running_again():
     serving = modelserving(V2, PREFILL, partition=1, generation=2)
     revision = kept(role("decode", 2), revisions=[A])
     unready = [*instance("m-0", "decode-0"), *instance("m-0", "decode-1", "starting"), UP]
@@ -178,29 +178,29 @@ def test_w9_an_old_group_with_other_roles_can_become_running_again():
 
 
 @pytest.mark.parametrize("state", ["not ready any more", "unknown", "starting", "pending"])
-def test_w10_readiness_that_is_lost_counts_at_once(state):
+def test_readiness_that_is_lost_counts_at_once(state):
     written = after(modelserving(DECODE), group(0, DECODE), [*instance("m-0", "decode-0", state)])
     assert (written["availableReplicas"], true(written)) == (0, ["Progressing"])
 
 
-def test_w12_during_a_role_rolling_update_a_group_is_not_available():
+def test_during_a_role_rolling_update_a_group_is_not_available():
     serving = modelserving(role("decode", 2, image="v2"), by_role=True, generation=2)
     pods = [*instance("m-0", "decode-0"), *instance("m-0", "decode-1", "terminating"), UP]
     status = of(serving, *pods, *kept(role("decode", 2), revisions=[A]))
     assert (status["availableReplicas"], true(status)) == (0, ["UpdateInProgress"])
 
 
-def test_w13_terminating_pods_complete_no_instance():
+def test_terminating_pods_complete_no_instance():
     pods = [pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, "terminating")]
     assert of(modelserving(PREFILL), *pods, UP)["availableReplicas"] == 0
 
 
-def test_w13_pods_of_a_former_modelserving_complete_no_instance():
+def test_pods_of_a_former_modelserving_complete_no_instance():
     pods = [pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, uid="uid-of-the-former")]
     assert of(modelserving(PREFILL), *pods, UP)["availableReplicas"] == 0
 
 
-def test_w13_revisions_of_a_former_modelserving_say_nothing():
+def test_revisions_of_a_former_modelserving_say_nothing():
     former = controller_revision(B, V2, uid="uid-of-the-former")
     status = of(modelserving(V2, status=RECORDED), *group(0, DECODE), former)
     assert revisions(status) == "A/A"
@@ -215,23 +215,23 @@ def test_w13_revisions_of_a_former_modelserving_say_nothing():
         (group(0, DECODE), 0),
     ],
 )
-def test_w17_available_needs_as_many_groups_as_are_wanted(objects, replicas):
+def test_available_needs_as_many_groups_as_are_wanted(objects, replicas):
     assert true(of(modelserving(DECODE, replicas=replicas), *objects)) == ["Progressing"]
 
 
-def test_w17_groups_that_do_not_exist_yet_are_named():
+def test_groups_that_do_not_exist_yet_are_named():
     status = of(modelserving(DECODE, replicas=4), *group(1, DECODE), *group(9, DECODE))
     assert of_type(status, "Progressing")["message"] == "Some groups is progressing: [0 2]"
 
 
-def test_w17_groups_that_are_too_many_are_told():
+def test_groups_that_are_too_many_are_told():
     status = of(modelserving(DECODE), *group(0, DECODE), *group(1, DECODE))
     assert of_type(status, "Progressing")["message"] == (
         "Some groups is progressing: [], 2 Serving groups exist, 1 wanted"
     )
 
 
-def test_w18_groups_that_partition_protects_are_no_update_in_progress():
+def test_groups_that_partition_protects_are_no_update_in_progress():
     """Both groups are old, one is protected; upstream compares how many with the partition."""
     serving = modelserving(V2, replicas=2, partition=1, generation=2)
     last_step = [*group(0, DECODE), *group(1, DECODE, state="Deleting")]
@@ -242,14 +242,14 @@ def test_w18_groups_that_partition_protects_are_no_update_in_progress():
     assert true(of(serving, *broken, *kept(DECODE))) == ["Progressing"]
 
 
-def test_w18_partition_protects_by_position_and_not_by_count():
+def test_partition_protects_by_position_and_not_by_count():
     """One old group, outside of the protected first place: upstream says Progressing."""
     serving = modelserving(V2, replicas=2, partition=1, generation=2)
     objects = [*group(0, V2, revision=B), *group(5, DECODE, state="Creating")]
     assert true(of(serving, *objects, *kept(DECODE))) == ["UpdateInProgress"]
 
 
-def test_w19_generation_and_revision_are_of_the_same_object():
+def test_generation_and_revision_are_of_the_same_object():
     """The generation that is acknowledged is the one whose roles were compared."""
     revision = kept(DECODE)
     before = of(modelserving(DECODE, generation=1), *group(0, DECODE), *revision)
@@ -258,7 +258,7 @@ def test_w19_generation_and_revision_are_of_the_same_object():
     assert (now["observedGeneration"], revisions(now)) == (2, "A/B")
 
 
-def test_w20_computing_a_status_changes_nothing():
+def test_computing_a_status_changes_nothing():
     known = facts(TWO, *ONE_OF_TWO, *kept(DECODE))
     before = msgspec.json.encode(known)
     assert derive(known) == derive(known)
@@ -266,7 +266,7 @@ def test_w20_computing_a_status_changes_nothing():
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_w22_a_tie_for_the_current_revision_is_decided_by_the_lowest_ordinal(order):
+def test_a_tie_for_the_current_revision_is_decided_by_the_lowest_ordinal(order):
     third = role("decode", image="v3")
     serving = modelserving(third, replicas=3, generation=3)
     groups = [group(0, V2, revision=B), group(1, DECODE), group(2, third, revision="ccc")]
@@ -309,7 +309,7 @@ ENTRY = "modelserving.volcano.sh/entry=true,modelserving.volcano.sh/name=m"
         "no entry pod", "nothing is wanted",
     ],
 )  # fmt: skip
-def test_w23_the_selector_names_an_instance_that_is_there(roles, objects, expected):
+def test_the_selector_names_an_instance_that_is_there(roles, objects, expected):
     role_name = expected.partition("-")[0]
     prefix = "modelserving.volcano.sh/"
     assert of(modelserving(*roles), *objects)["labelSelector"] == (
@@ -317,5 +317,5 @@ def test_w23_the_selector_names_an_instance_that_is_there(roles, objects, expect
     )
 
 
-def test_w23_without_roles_nothing_is_selected():
+def test_without_roles_nothing_is_selected():
     assert "labelSelector" not in of(modelserving())

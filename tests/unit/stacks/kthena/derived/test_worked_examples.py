@@ -1,6 +1,6 @@
-"""The worked examples of the Kthena sheet, section 8: what ours gives.
+"""Worked examples: ModelServings through a rollout or a failure, and the status that ours gives.
 
-Where upstream gives something else, the case names the weak point (section 7) that ours is free of,
+Where upstream gives something else, the case names what upstream gets wrong,
 or the fact that cannot be seen from outside.
 """
 
@@ -44,7 +44,7 @@ def updating(ordinals: str, updated: str) -> tuple[str, str]:
 
 
 def groups(*each: str, roles: tuple[Document, ...] = (DECODE,)) -> list[Document]:
-    """Groups by ordinal, as the sheet writes them: `A Run`."""
+    """Groups by ordinal, with revision and state: `A Run`."""
     states = {"Run": "Running", "Creating": "Creating", "Deleting": "Deleting"}
     found: list[Document] = []
     for ordinal, text in enumerate(each):
@@ -121,7 +121,7 @@ EXAMPLES = [
         "prefill",
     ),
     Example(
-        "2 one of two groups is ready (upstream keeps [0 1]: W1)", TWO, [*HALF_READY, *ONLY_A],
+        "2 one of two groups is ready (upstream keeps [0 1])", TWO, [*HALF_READY, *ONLY_A],
         "2/0/2/1", "A/A", progressing("1"),
         [
             "m-0 prefill-0 Running", "m-0 decode-0 Running",
@@ -144,23 +144,23 @@ EXAMPLES = [
         "3/2/0/2", "A/A", updating("2", ""), running("m-0", "m-1"), generation=2,
     ),
     Example(
-        "4b the first new group (upstream keeps U[]: W1)", ROLLS,
+        "4b the first new group (upstream keeps U[])", ROLLS,
         [*groups("A Run", "A Run", "B Creating"), *BOTH],
         "3/2/1/2", "A/B", updating("2", "2"),
         [*running("m-0", "m-1"), "m-2 decode-0 Creating"], generation=2,
     ),
     Example(
-        "4c the next old group goes (upstream keeps P[2]U[]: W1)", ROLLS,
+        "4c the next old group goes (upstream keeps P[2]U[])", ROLLS,
         [*groups("A Run", "A Deleting", "B Run"), *BOTH],
         "3/1/1/2", "A/B", updating("1", "2"), running("m-0", "m-2"), generation=2,
     ),
     Example(
-        "5a the last old group goes (upstream B/B: W6, and two conditions True: W4)", ROLLS,
+        "5a the last old group goes (upstream B/B, and two conditions True)", ROLLS,
         [*groups("A Deleting", "B Run", "B Run"), *BOTH],
         "3/0/2/2", "A/B", updating("0", "1 2"), running("m-1", "m-2"), generation=2,
     ),
     Example(
-        "5b no old group is left (upstream keeps UpdateInProgress, too: W4)", ROLLS,
+        "5b no old group is left (upstream keeps UpdateInProgress, too)", ROLLS,
         [*groups("B Creating", "B Run", "B Run"), *BOTH],
         "3/0/3/2", "B/B", progressing("0"),
         ["m-0 decode-0 Creating", *running("m-1", "m-2")], generation=2,
@@ -181,7 +181,7 @@ EXAMPLES = [
         "4/3/0/3", "A/A", updating("3", ""), running("m-0", "m-1", "m-2"), generation=2,
     ),
     Example(
-        "6b the last group to update goes (upstream Progressing, too: W18, W4)", FOUR,
+        "6b the last group to update goes (upstream Progressing, too)", FOUR,
         [*groups("A Run", "A Run", "A Deleting", "B Run"), *BOTH],
         "4/2/1/3", "A/B", updating("2", "3"), running("m-0", "m-1", "m-3"), generation=2,
     ),
@@ -203,7 +203,7 @@ EXAMPLES = [
         [*running("m-0", "m-1"), "m-2 decode-0 Creating"], generation=2,
     ),
     Example(
-        "8 a gap: m-0 and m-2 (upstream names position 1: W2)", GAP,
+        "8 a gap: m-0 and m-2 (upstream names position 1)", GAP,
         [*group(0, DECODE), *group(2, DECODE, state="Creating"), *DECODE_A],
         "2/0/2/1", "A/A", progressing("2"),
         ["m-0 decode-0 Running", "m-2 decode-0 Creating"], generation=3,
@@ -245,7 +245,7 @@ EXAMPLES = [
         ["m-0 prefill-0 Creating", "m-0 decode-0 Running"], "prefill",
     ),
     Example(
-        "11 t2 the rest of the instance goes (upstream still says Creating: W16)", RESTARTS,
+        "11 t2 the rest of the instance goes (upstream still says Creating)", RESTARTS,
         [
             *instance("m-0", "prefill-0", "terminating"), *instance("m-0", "decode-0"),
             *UP, *ONLY_A,
@@ -265,7 +265,7 @@ EXAMPLES = [
         ["m-0 prefill-0 Running", "m-0 decode-0 Running"], "prefill",
     ),
     Example(
-        "12a new, no replicas (upstream never writes: W7)",
+        "12a new, no replicas (upstream never writes)",
         modelserving(DECODE, replicas=0), [], "0/0/0/0", "-/-", OK,
     ),
     Example(
@@ -274,12 +274,12 @@ EXAMPLES = [
     ),
     Example("12b2 scaled to 0", ZERO, DECODE_A, "0/0/0/0", "A/A", OK, generation=2),
     Example(
-        "12c a pod is not ready any more (upstream stays Available: W10)", modelserving(DECODE),
+        "12c a pod is not ready any more (upstream stays Available)", modelserving(DECODE),
         [*instance("m-0", "decode-0", "not ready any more"), *UP, *DECODE_A],
         "1/0/1/0", "A/A", progressing("0"), ["m-0 decode-0 Creating"],
     ),
     Example(
-        "12d1 RoleRollingUpdate: an instance goes (upstream Available: W12; A/B)", BY_ROLE,
+        "12d1 RoleRollingUpdate: an instance goes (upstream Available; A/B)", BY_ROLE,
         [
             *instance("m-0", "decode-0"), *instance("m-0", "decode-1", "terminating"),
             *UP, *PAIR_A,
@@ -297,7 +297,7 @@ EXAMPLES = [
         ["m-0 decode-0 Running", "m-0 decode-1 Creating"], generation=2,
     ),
     Example(
-        "12d3 RoleRollingUpdate: the other one goes (upstream Available: W12)", BY_ROLE,
+        "12d3 RoleRollingUpdate: the other one goes (upstream Available)", BY_ROLE,
         [
             *instance("m-0", "decode-0", "terminating"),
             *instance("m-0", "decode-1", revision=B), *UP, *PAIR_A,
@@ -337,7 +337,7 @@ def test_worked_example(example):
 
 
 def test_the_same_moment_again_changes_nothing():
-    """Example 3, `again`: upstream writes on every reconcile (W5)."""
+    """Example 3, `again`: upstream writes on every reconcile."""
     status = derived(TWO, *group(0, *AB), *group(1, *AB), *ONLY_A).status
     written = stored(TWO, status)
     assert derived(written, *group(0, *AB), *group(1, *AB), *ONLY_A).status == written["status"]

@@ -1,4 +1,4 @@
-"""The status that a ModelService should have (OtterScale sheet 4.1, 4.2)."""
+"""The status that a ModelService should have."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""The endpoint picker and its configuration (OtterScale sheet 2.5 to 2.7)."""
+"""The endpoint picker and its configuration."""
 
 from dataclasses import replace
 

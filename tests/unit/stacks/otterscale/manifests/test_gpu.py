@@ -1,4 +1,4 @@
-"""Accelerators (OtterScale sheet 3.4)."""
+"""Accelerators."""
 
 import pytest
 

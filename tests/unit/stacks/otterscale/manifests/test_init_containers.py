@@ -1,4 +1,4 @@
-"""Init containers of the serving pods (OtterScale sheet 2.3)."""
+"""Init containers of the serving pods."""
 
 import subprocess
 from dataclasses import replace

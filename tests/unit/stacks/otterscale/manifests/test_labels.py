@@ -1,4 +1,4 @@
-"""Label sets (OtterScale sheet 2.1)."""
+"""Label sets."""
 
 import pytest
 

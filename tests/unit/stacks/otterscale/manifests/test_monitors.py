@@ -1,4 +1,4 @@
-"""PodMonitors and ServiceMonitor (OtterScale sheet 2.11)."""
+"""PodMonitors and ServiceMonitor."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Names (OtterScale sheet 3.1 to 3.3)."""
+"""Names."""
 
 import pytest
 

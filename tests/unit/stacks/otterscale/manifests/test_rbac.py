@@ -1,4 +1,4 @@
-"""Rights of the endpoint picker (OtterScale sheet 2.8)."""
+"""Rights of the endpoint picker."""
 
 import pytest
 

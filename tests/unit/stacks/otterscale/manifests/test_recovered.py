@@ -1,4 +1,4 @@
-"""Settings recovered from what the operator made (OtterScale sheet 1.3, last table)."""
+"""Settings recovered from what the operator made."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""InferencePool, HTTPRoute and DestinationRule (OtterScale sheet 2.9, 2.10)."""
+"""InferencePool, HTTPRoute and DestinationRule."""
 
 from dataclasses import replace
 

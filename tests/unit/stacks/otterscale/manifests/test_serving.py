@@ -1,4 +1,4 @@
-"""The Deployments of decode and prefill (OtterScale sheet 2.3, 2.4)."""
+"""The Deployments of decode and prefill."""
 
 from dataclasses import replace
 

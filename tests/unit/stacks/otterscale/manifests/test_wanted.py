@@ -1,4 +1,4 @@
-"""Which objects are created and which are deleted (OtterScale sheet 2.2)."""
+"""Which objects are created and which are deleted."""
 
 from dataclasses import replace
 
