@@ -30,7 +30,7 @@ def fields_of(answer) -> set[str]:
         ("default", "", 201),
     ],
 )
-async def test_old_style_namespace_rule(api: Api, namespace: str, home, subject, code):
+async def test_old_style_namespace_rule(api: Api, namespace: str, home, *, subject, code):
     """Without eventTime an Event lives where its subject does, or in default for no namespace."""
     places = {"own": namespace}
     home, subject = places.get(home, home), places.get(subject, subject)
@@ -54,7 +54,7 @@ async def test_old_style_namespace_rule(api: Api, namespace: str, home, subject,
         ("default", "", 201),
     ],
 )
-async def test_new_style_namespace_rule(api: Api, namespace: str, home, subject, code):
+async def test_new_style_namespace_rule(api: Api, namespace: str, home, *, subject, code):
     """With eventTime only a subject without namespace is bound: to default and kube-system."""
     places = {"own": namespace}
     home, subject = places.get(home, home), places.get(subject, subject)
@@ -82,7 +82,7 @@ async def test_new_style_namespace_rule(api: Api, namespace: str, home, subject,
         ("two words", False),
     ],
 )
-async def test_reporting_component_syntax(api: Api, namespace, controller, valid):
+async def test_reporting_component_syntax(api: Api, namespace, controller, *, valid):
     """The reporting component is a label key, but only once eventTime is set."""
     for event_time in (None, MICRO):
         event = new_event(
@@ -119,7 +119,7 @@ async def test_required_and_bounded_fields(api: Api, namespace: str, field):
     [("", 201), ("x" * 1024, 201), ("x" * 1025, 422), ("€" * 341, 201), ("€" * 342, 422)],
     ids=["empty", "limit", "over", "limit in bytes", "over in bytes"],
 )
-async def test_new_style_message_is_bounded(api: Api, namespace: str, message, code):
+async def test_new_style_message_is_bounded(api: Api, namespace: str, message, *, code):
     """With eventTime a message has at most 1024 bytes, characters do not count."""
     reference = {"kind": "Pod", "namespace": namespace, "name": "p"}
     event = new_event(unique("e"), involvedObject=reference, message=message)
@@ -168,7 +168,7 @@ async def test_core_takes_any_type(api: Api, namespace: str):
         ({"reportingController": ""}, "reportingController"),
     ],
 )
-async def test_strict_layer(api: Api, namespace: str, changes, field):
+async def test_strict_layer(api: Api, namespace: str, changes, *, field):
     """events.k8s.io/v1 adds rules, and names internal fields in what it says."""
     answer = await api.post(NEW_EVENTS.format(namespace), strict_event(unique("e"), **changes))
     assert (422 if field else 201) == answer.status, answer.text
@@ -225,7 +225,7 @@ async def test_micro_time_refused(api: Api, namespace: str, time: str):
         ("2026-11-20T12:00:00.000001+02:00", "2026-11-20T10:00:00.000001Z"),
     ],
 )
-async def test_micro_time_accepted(api: Api, namespace: str, given: str, stored: str):
+async def test_micro_time_accepted(api: Api, namespace: str, given: str, *, stored: str):
     """Six digits and any zone are taken, and stored in UTC."""
     made = await api.made(NEW_EVENTS.format(namespace), strict_event(unique("e"), eventTime=given))
     assert stored == made["eventTime"]
@@ -240,7 +240,7 @@ async def test_micro_time_accepted(api: Api, namespace: str, given: str, stored:
         ("2026-11-20T10:00:00", None),
     ],
 )
-async def test_time(api: Api, namespace: str, given: str, stored: str | None):
+async def test_time(api: Api, namespace: str, given: str, *, stored: str | None):
     """A Time may have a fraction, which is cut off, but must have a zone."""
     event = old_event(unique("e"), namespace, firstTimestamp=given)
     answer = await api.post(CORE_EVENTS.format(namespace), event)

@@ -22,7 +22,7 @@ def _path(namespace: str) -> str:
     ],
     ids=str,
 )
-async def test_validation(api: Api, path: str, spec, field: str | None):
+async def test_validation(api: Api, path: str, spec, *, field: str | None):
     """Durations are positive, transitions are not negative, holders may be empty or missing."""
     answer = await api.post(path, lease("l", **spec))
     assert (422 if field else 201) == answer.status, answer.text
@@ -41,7 +41,7 @@ async def test_validation(api: Api, path: str, spec, field: str | None):
         ("2026-11-20T10:00:00.123456", 400),
     ],
 )
-async def test_times(api: Api, path: str, time: str | None, code: int):
+async def test_times(api: Api, path: str, time: str | None, *, code: int):
     """The times of a lease have exactly six digits and a zone."""
     for field in ("renewTime", "acquireTime"):
         answer = await api.post(path, lease(f"l-{field.lower()}", **{field: time}))

@@ -212,7 +212,7 @@ def test_the_notes_name_what_is_there(notes):
         ),
     ],
 )
-def test_the_notes_promise_nothing_that_is_switched_off(notes, values, absent, present):
+def test_the_notes_promise_nothing_that_is_switched_off(notes, values, absent, *, present):
     """Notes that describe what the code no longer does mislead whoever has just installed it."""
     text = notes(values)
     assert not absent or absent not in text

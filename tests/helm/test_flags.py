@@ -106,7 +106,7 @@ def test_a_mode_is_what_it_says(given, becomes):
         ("runtime.reasons", "runtime_reasons", "off", "off"),
     ],
 )
-def test_on_and_off_are_what_they_say(value, field, given, becomes):
+def test_on_and_off_are_what_they_say(value, field, given, *, becomes):
     """YAML reads them as true and false where they stand without quotes."""
     assert getattr(parsed({value: given}), field) == becomes
 

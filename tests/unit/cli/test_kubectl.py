@@ -61,7 +61,7 @@ def _ask(on, capsys, monkeypatch):
     ("stack", "flags", "status"),
     [("healthy", [], 0), ("broken", [], 1), ("broken", ["-o", "yaml"], 2)],
 )
-def test_it_runs_as_a_plugin(on, ask, stack, flags, status):
+def test_it_runs_as_a_plugin(on, ask, stack, *, flags, status):
     """As an executable that kubectl finds: with the same status and the same words."""
     done, asked = on[stack](*flags), ask(stack, *flags)
     assert done.returncode == asked.returncode == status
@@ -89,7 +89,7 @@ def test_it_runs_as_a_plugin(on, ask, stack, flags, status):
         ("broken", ["--watchh"], 2),
     ],
 )
-def test_exit_status(ask, stack, flags, status):
+def test_exit_status(ask, stack, flags, *, status):
     """1 if a Warning fires, unless that is not to fail; 2 with one line if it could not be told."""
     done = ask(stack, *flags)
     assert done.returncode == status, done.stderr

@@ -123,7 +123,7 @@ def test_forms_of_flags(argv, field, value):
         ("", "resync_seconds", 60),
     ],
 )
-def test_forms_in_the_file(tmp_path, content, field, value):
+def test_forms_in_the_file(tmp_path, content, field, *, value):
     """Lists and mappings may be written as YAML or as on the command line."""
     path = tmp_path / "settings.yaml"
     path.write_text(content)
@@ -166,7 +166,9 @@ def test_forms_in_the_file(tmp_path, content, field, value):
         ("node_provisioner_name", "karpenter", "the namespaces of the Deployment"),
     ],
 )
-def test_a_wrong_value_is_named_with_what_is_allowed(monkeypatch, tmp_path, field, value, allowed):
+def test_a_wrong_value_is_named_with_what_is_allowed(
+    monkeypatch, tmp_path, field, *, value, allowed
+):
     """One line: the setting as the user wrote it, the value, and what is allowed."""
     path, kebab = tmp_path / "settings.yaml", field.replace("_", "-")
     path.write_text(f'{kebab}: "{value}"')

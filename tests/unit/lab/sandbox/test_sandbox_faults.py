@@ -72,7 +72,7 @@ async def test_remove(sandbox: Sandbox, api: Api):
     ],
     ids=str,
 )
-async def test_answers(sandbox: Sandbox, api: Api, fault: Fault, status, content_type):
+async def test_answers(sandbox: Sandbox, api: Api, fault: Fault, *, status, content_type):
     """Faults answer for resources and for discovery."""
     sandbox.faults.add(fault)
     for path in (PODS, "/apis", "/version"):

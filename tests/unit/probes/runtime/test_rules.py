@@ -230,7 +230,7 @@ def test_when_a_rule_finds_its_fault(reason, page, when):
         (t.SCRAPE_FAILING, "scrape-attempts=70", FAULTS[t.SCRAPE_FAILING].page, 1035),
     ],
 )  # fmt: skip
-def test_thresholds(reason, thresholds, page, when):
+def test_thresholds(reason, thresholds, page, *, when):
     pod = Scraped(runtime_threshold=thresholds.split(","))
     assert pod.first(reason, page) == when
 

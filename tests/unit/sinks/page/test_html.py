@@ -225,7 +225,7 @@ def test_what_is_said_where_nothing_fires(changes, said):
 @pytest.mark.parametrize(
     ("more", "rest"), [(0, None), (1, "And 1 more;"), (2950, "And 2950 more;")]
 )
-def test_long_lists_end_with_how_many_more_there_are(part, entry, more, rest):
+def test_long_lists_end_with_how_many_more_there_are(part, entry, more, *, rest):
     """Thousands of pods that carry a mute, or are malformed, do not bury the page."""
     refs = [ObjectRef("v1", "Pod", "team", f"p-{number:04}") for number in range(LISTED + more)]
     text = Tree(page(**{part: tuple(map(entry, refs))})).text

@@ -52,7 +52,7 @@ def deployment(name=PREDICTOR, **texts):
 
 
 @pytest.mark.parametrize(("available", "progressing", "status", "source"), list(cases()))
-def test_cell(available, progressing, status, source):
+def test_cell(available, progressing, status, *, source):
     """Status, and whose reason and message it takes."""
     ready = raw_ready("PredictorReady", [deployment(Available=available, Progressing=progressing)])
     assert (ready.type, ready.status) == ("PredictorReady", status)
@@ -153,7 +153,7 @@ TWO = [
     [each[1:] for each in TWO],
     ids=[each[0] for each in TWO],
 )
-def test_head_and_worker(head, worker, status, reason, message):
+def test_head_and_worker(head, worker, status, *, reason, message):
     """A condition counts only if both report it, and is True only if both are."""
     ready = two(head, worker)
     assert (ready.status, ready.reason or "", ready.message or "") == (status, reason, message)

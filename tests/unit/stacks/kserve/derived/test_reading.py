@@ -37,7 +37,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("history", "revisions", "entries", "percent", "expected"), PATTERNS)
-def test_pattern(history, revisions, entries, percent, expected):
+def test_pattern(history, revisions, entries, *, percent, expected):
     """Every pattern; several may hold."""
     status = component(history, revisions, entries)
     assert read_component(status, percent) == expected
@@ -67,7 +67,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("percent", "rolled_out", "entries", "tags"), ASKED)
-def test_traffic_that_kserve_asks_for(percent, rolled_out, entries, tags):
+def test_traffic_that_kserve_asks_for(percent, rolled_out, entries, *, tags):
     """A canary percent is ignored until something was rolled out."""
     found = asked_traffic(percent, rolled_out)
     plain = [(each.revision_name, each.percent, each.latest_revision) for each in found]

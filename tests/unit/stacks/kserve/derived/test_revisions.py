@@ -86,7 +86,7 @@ NOTES = [
 
 
 @pytest.mark.parametrize(("letter", "before", "revisions", "entries", "after"), ROWS)
-def test_row_of_the_truth_table(letter, before, revisions, entries, after):
+def test_row_of_the_truth_table(letter, before, revisions, *, entries, after):
     """The row that applies, and what it makes of lr and pr."""
     walked = walk(History(*pair(before)), routed(revisions, entries))
     assert walked.history == History(*pair(after))
@@ -116,7 +116,7 @@ def test_exactly_one_row_is_about_any_situation():
     [each[1:] for each in EXAMPLES + NOTES],
     ids=[each[0] for each in EXAMPLES + NOTES],
 )
-def test_worked_example(before, revisions, entries, after, letters):
+def test_worked_example(before, revisions, entries, *, after, letters):
     """From the status before and the traffic now to what is recorded then."""
     walked = walk(History(*pair(before)), routed(revisions, entries))
     assert walked.history == History(*pair(after))

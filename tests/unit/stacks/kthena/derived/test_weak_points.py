@@ -106,7 +106,7 @@ def test_updated_groups_that_are_deleted_are_not_named():
          "3 Serving groups exist, 2 wanted"),
     ],
 )  # fmt: skip
-def test_a_losing_condition_says_what_is_true_now(objects, type_, reason, message):
+def test_a_losing_condition_says_what_is_true_now(objects, type_, reason, *, message):
     found = of_type(of(TWO, *objects), type_)
     assert (found["status"], found["reason"], found["message"]) == ("False", reason, message)
 

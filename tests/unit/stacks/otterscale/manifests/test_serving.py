@@ -173,7 +173,7 @@ def test_port_of_the_side_channel(variables, port):
         ({"engine": {}, "routingProxy": {"targetPort": 8300}}, 8300, 8000, 8000),
     ],
 )
-def test_ports_from_client_to_model(spec, decode, proxy, prefill):
+def test_ports_from_client_to_model(spec, decode, proxy, *, prefill):
     made = service(prefill={}, **spec)
     listening = {
         role: [
