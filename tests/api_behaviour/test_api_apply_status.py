@@ -51,7 +51,7 @@ def shown(answer) -> str:
     ],
 )
 async def test_entries_come_in_the_order_in_which_they_are_applied(
-    api: Api, custom, others, applied, then, result
+    api: Api, custom, others, *, applied, then, result
 ):
     """Those of other managers stay where they stood."""
     if others:

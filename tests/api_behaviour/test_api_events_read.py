@@ -58,7 +58,7 @@ async def _core(api: Api, namespace: str) -> str:
         ("source=checks.example.com/agent", ["new"]),
     ],
 )
-async def test_core_field_selectors(api: Api, core: str, selector: str, names: list[str]):
+async def test_core_field_selectors(api: Api, core: str, selector: str, *, names: list[str]):
     """The fields of core/v1 select, source stands in for the reporting component."""
     answer = await api.get(core, fieldSelector=selector)
     assert names == [item["metadata"]["name"] for item in answer.json["items"]]
@@ -74,7 +74,7 @@ async def test_core_field_selectors(api: Api, core: str, selector: str, names: l
         ("reason=Old,type=Warning", ["old"]),
     ],
 )
-async def test_new_field_selectors(api: Api, core: str, namespace: str, selector: str, names):
+async def test_new_field_selectors(api: Api, core: str, namespace: str, *, selector: str, names):
     """The fields of events.k8s.io/v1 select under their own names."""
     answer = await api.get(NEW_EVENTS.format(namespace), fieldSelector=selector)
     assert names == [item["metadata"]["name"] for item in answer.json["items"]]
@@ -94,13 +94,12 @@ async def test_new_field_selectors(api: Api, core: str, namespace: str, selector
         (NEW_EVENTS, "reportingComponent"),
     ],
 )
-@pytest.mark.parametrize("watch", [False, True])
-async def test_unsupported_fields(api: Api, namespace: str, view: str, field: str, watch):
+async def test_unsupported_fields(api: Api, namespace: str, view: str, *, field: str):
     """Other fields, and those of the other view, are refused, for a watch too."""
-    options = {"watch": "true"} if watch else {}
-    answer = await api.get(view.format(namespace), fieldSelector=f"{field}=x", **options)
-    assert (answer.status, answer.reason) == (400, "BadRequest")
-    assert f"field label not supported: {field}" in answer.json["message"]
+    for options in ({}, {"watch": "true"}):
+        answer = await api.get(view.format(namespace), fieldSelector=f"{field}=x", **options)
+        assert (answer.status, answer.reason) == (400, "BadRequest"), options
+        assert f"field label not supported: {field}" in answer.json["message"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +115,7 @@ async def test_unsupported_fields(api: Api, namespace: str, view: str, field: st
         ("state,state!=over", ["new"]),
     ],
 )
-async def test_label_selectors(api: Api, core: str, selector: str, names: list[str]):
+async def test_label_selectors(api: Api, core: str, selector: str, *, names: list[str]):
     """Labels select in all the ways they do elsewhere."""
     answer = await api.get(core, labelSelector=selector)
     assert names == [item["metadata"]["name"] for item in answer.json["items"]]
@@ -188,7 +187,7 @@ def ago_micro(**age: int) -> str:
         ),
     ],
 )
-async def test_table_times(api: Api, namespace: str, fields, last: str, first: str, count: int):
+async def test_table_times(api: Api, namespace: str, fields, *, last: str, first: str, count: int):
     """Series win over timestamps, those over eventTime; a count of none prints as one."""
     path = CORE_EVENTS.format(namespace)
     await api.made(path, old_event("e", namespace, **fields))
@@ -216,7 +215,7 @@ async def test_table_uses_event_time(api: Api, namespace: str):
         ({"message": "  padded\n"}, 6, "padded"),
     ],
 )
-async def test_table_cells(api: Api, namespace: str, fields, column: int, cell: str):
+async def test_table_cells(api: Api, namespace: str, fields, *, column: int, cell: str):
     """Object, source and message are put together as kubectl shows them."""
     path = CORE_EVENTS.format(namespace)
     reference = {"involvedObject": {"kind": "Pod", "name": "p", "namespace": "x"}}
@@ -229,7 +228,7 @@ async def test_table_cells(api: Api, namespace: str, fields, column: int, cell: 
     ("include", "expected"),
     [("None", None), ("Metadata", "PartialObjectMetadata"), ("Object", "Event")],
 )
-async def test_included_objects(api: Api, core: str, include: str, expected: str | None):
+async def test_included_objects(api: Api, core: str, include: str, *, expected: str | None):
     """Rows carry nothing, metadata or whole objects, as asked for."""
     table = (await api.get(core, accept=TABLE, includeObject=include)).json
     assert expected == (table["rows"][0].get("object") or {}).get("kind")

@@ -30,7 +30,7 @@ def _new(namespace: str) -> str:
     return NEW_EVENTS.format(namespace)
 
 
-async def test_one_object_two_views(api: Api, core: str, new: str, namespace: str):
+async def test_one_object_two_views(api: Api, core: str, new: str, *, namespace: str):
     """Both views show the same name, uid and version."""
     made = await api.made(core, old_event("e", namespace, count=2, message="m"))
     other = (await api.get(f"{new}/e")).json
@@ -38,7 +38,7 @@ async def test_one_object_two_views(api: Api, core: str, new: str, namespace: st
     assert (other["apiVersion"], other["kind"]) == ("events.k8s.io/v1", "Event")
 
 
-async def test_old_style_in_the_new_view(api: Api, core: str, new: str, namespace: str):
+async def test_old_style_in_the_new_view(api: Api, core: str, new: str, *, namespace: str):
     """Nothing is computed: an old Event shows deprecated fields and no eventTime."""
     event = old_event(
         "e",
@@ -123,7 +123,7 @@ async def test_everything_is_mutable_in_core(api: Api, core: str, change):
         ({"metadata": {"annotations": {"a": "b"}}}, None),
     ],
 )
-async def test_immutable_in_the_new_view(api: Api, new: str, change, field):
+async def test_immutable_in_the_new_view(api: Api, new: str, change, *, field):
     """Through events.k8s.io/v1 only series and metadata change (since about 1.24)."""
     await api.made(new, strict_event("e"))
     answer = await api.patch(f"{new}/e", change)
@@ -186,7 +186,7 @@ async def test_put_creates(api: Api, core: str, namespace: str):
         (JSON_PATCH, [{"op": "replace", "path": "/count", "value": 5}]),
     ],
 )
-async def test_patch_types(api: Api, core: str, namespace: str, kind: str, patch):
+async def test_patch_types(api: Api, core: str, namespace: str, *, kind: str, patch):
     """Events take merge, strategic and JSON patches."""
     await api.made(core, old_event("e", namespace, count=4))
     answer = await api.patch(f"{core}/e", patch, kind)
@@ -201,7 +201,7 @@ async def test_apply_event(api: Api, core: str, namespace: str):
 
 
 @pytest.mark.parametrize("version", ["stale", "none"])
-async def test_version_in_a_patch(api: Api, core: str, namespace: str, version: str):
+async def test_version_in_a_patch(api: Api, core: str, namespace: str, *, version: str):
     """A patch needs no version, but one that it carries has to be the present one."""
     made = await api.made(core, old_event("e", namespace, count=1))
     await api.patch(f"{core}/e", {"count": 2})

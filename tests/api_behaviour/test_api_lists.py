@@ -111,7 +111,7 @@ async def test_contradicting_options(api: Api, namespace: str, query: dict[str, 
 
 @pytest.mark.parametrize("query", [{"labelSelector": "a=(b"}, {"fieldSelector": "nonsense"}])
 @pytest.mark.parametrize("watch", ["true", "false"])
-async def test_bad_selectors(api: Api, namespace: str, query: dict[str, str], watch: str):
+async def test_bad_selectors(api: Api, namespace: str, query: dict[str, str], *, watch: str):
     """A selector that cannot be parsed is a 400, for lists and watches."""
     answer = await api.get(CONFIG_MAPS.format(namespace), watch=watch, **query)
     assert (answer.status, answer.reason) == (400, "BadRequest")

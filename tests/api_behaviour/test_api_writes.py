@@ -50,7 +50,7 @@ async def test_name_is_required(api: Api, path: str):
         ({"apiVersion": "v2", "kind": "ConfigMap", "metadata": {"name": "a"}}, 400),
     ],
 )
-async def test_bodies_that_do_not_fit(api: Api, path: str, body, code: int):
+async def test_bodies_that_do_not_fit(api: Api, path: str, body, *, code: int):
     """Broken JSON and foreign kinds are a 400."""
     answer = await api.post(path, body)
     assert (code, "Status") == (answer.status, answer.json["kind"])
@@ -86,7 +86,7 @@ async def test_replace(api: Api, path: str):
     ],
     ids=str,
 )
-async def test_replace_refused(api: Api, path: str, change, code: int, reason: str):
+async def test_replace_refused(api: Api, path: str, change, *, code: int, reason: str):
     """A stale version or foreign uid conflicts, another identity is a bad request."""
     await api.made(path, config_map("a"))
     body = config_map("a", x="1")
@@ -128,7 +128,7 @@ async def test_unchanged_put(api: Api, path: str):
         ),
     ],
 )
-async def test_patches(api: Api, path: str, kind: str, patch, data):
+async def test_patches(api: Api, path: str, kind: str, *, patch, data):
     """Merge, strategic and JSON patches do as they say."""
     await api.made(path, config_map("a", x="1"))
     answer = await api.patch(f"{path}/a", patch, kind)
@@ -150,7 +150,7 @@ async def test_patches(api: Api, path: str, kind: str, patch, data):
         (MERGE, {"metadata": {"name": "b"}}, {400}),
     ],
 )
-async def test_patches_refused(api: Api, path: str, kind: str, patch, codes):
+async def test_patches_refused(api: Api, path: str, kind: str, *, patch, codes):
     """Patches that make no sense, or do not apply, change nothing."""
     made = await api.made(path, config_map("a", x="1"))
     answer = await api.patch(f"{path}/a", patch, kind)
@@ -180,7 +180,7 @@ async def test_force_is_for_apply(api: Api, path: str):
         ([{"$patch": "replace"}, {"name": "only", "image": "o"}], {"only": "o"}),
     ],
 )
-async def test_strategic_lists(api: Api, deployments: str, patch, containers):
+async def test_strategic_lists(api: Api, deployments: str, patch, *, containers):
     """A strategic merge patch knows containers by name."""
     await api.made(deployments, deployment("d"))
     body = {"spec": {"template": {"spec": {"containers": patch}}}}
@@ -245,7 +245,7 @@ async def test_dry_run(api: Api, path: str):
     ],
     ids=str,
 )
-async def test_labels_are_checked(api: Api, path: str, labels, valid):
+async def test_labels_are_checked(api: Api, path: str, labels, *, valid):
     """Labels have a syntax."""
     body = config_map("a")
     body["metadata"]["labels"] = labels

@@ -230,7 +230,7 @@ async def test_a_thousand_faults_can_be_used(served, browser):
 
 @pytest.mark.parametrize("width", [360, 1280, 3840])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_serious_fault(served, browser, width, scheme):
+async def test_axe_finds_no_serious_fault(served, browser, width, *, scheme):
     """Contrast, names, roles and headings, with everything open."""
     server = await served(mixed())
     page = await opened(browser, server.url, width=width, color_scheme=scheme)

@@ -55,7 +55,7 @@ def create(stage, kserve, port, **model):
 
 
 async def test_full_kv_cache_of_a_kserve_pod_is_told_of_its_inferenceservice(
-    stage, kserve, inside, settings, port
+    stage, kserve, inside, *, settings, port
 ):
     """The reason has the name of the subject's kind, and the settings of all kinds count for it."""
     create(stage, kserve, port)
@@ -70,7 +70,7 @@ async def test_full_kv_cache_of_a_kserve_pod_is_told_of_its_inferenceservice(
         await stage.told(FULL, "over")
 
 
-async def test_pod_of_another_engine_is_not_scraped(stage, kserve, inside, settings, port):
+async def test_pod_of_another_engine_is_not_scraped(stage, kserve, inside, *, settings, port):
     """Its container has the same name; its pages would be read wrongly."""
     create(stage, kserve, port, image=SGLANG)
     async with ModelPod(host=ADDRESS, port=port) as pod:

@@ -53,7 +53,7 @@ def status_is(stage, **fields):
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
-async def test_role_statuses_are_there_for_kubectl(stage, serving, inside, tmp_path):
+async def test_role_statuses_are_there_for_kubectl(stage, serving, inside, *, tmp_path):
     await inside(**FULL).start()
     stage.sandbox.create(modelserving())
     await until(lambda: roles_of(stage) == running(0, 1), "all roles run")

@@ -213,7 +213,7 @@ async def test_every_answer_is_locked_down(served, path):
         ("GET", "/", {"Host": "attacker.example"}, 403),
     ],
 )
-async def test_what_is_no_page_is_not_taken_for_one(served, method, path, headers, expected):
+async def test_what_is_no_page_is_not_taken_for_one(served, method, path, *, headers, expected):
     """Text, JSON and refusals: not kept, not guessed at, nothing loaded, in no frame."""
     async with (
         aiohttp.ClientSession() as session,

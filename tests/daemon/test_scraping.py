@@ -79,7 +79,7 @@ def told(stage) -> list[tuple[str, str]]:
 
 
 async def test_slow_download_is_told_after_its_window_and_over_after_one_good_scrape(
-    stage, pods, inside, settings
+    stage, pods, inside, *, settings
 ):
     """Not from a part of the window; and to be slow again takes a whole window again."""
     pod = pods.of(*MISTRAL)
@@ -103,7 +103,7 @@ async def test_slow_download_is_told_after_its_window_and_over_after_one_good_sc
     assert told(stage) == [SLOW, SLOW]
 
 
-async def test_dip_shorter_than_the_window_is_not_told(stage, pods, inside, settings):
+async def test_dip_shorter_than_the_window_is_not_told(stage, pods, inside, *, settings):
     """Slow, quick, slow: each part alone is too short."""
     pod = pods.of(*MISTRAL)
     pod.become(Phase.DOWNLOADING, speed=5e6)
@@ -118,7 +118,7 @@ async def test_dip_shorter_than_the_window_is_not_told(stage, pods, inside, sett
     assert told(stage) == []
 
 
-async def test_full_kv_cache_explains_preemptions(stage, pods, inside, settings):
+async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settings):
     """They are in the report, suppressed by it, and in no Event of their own."""
     settings["runtime_threshold"] = {"preemptions-per-second": 0.5}
     replica = await inside(**settings).start()
@@ -141,7 +141,7 @@ async def test_full_kv_cache_explains_preemptions(stage, pods, inside, settings)
     assert told(stage) == [KV_CACHE]
 
 
-async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, settings):
+async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, *, settings):
     """Its scrapes last to the timeout; the others are asked as often as before."""
     replica = await inside(**settings, scrape_concurrency=2).start()
     hanging, others = pods.of(*PHI), [pods.of(*LLAMA), pods.of(*MISTRAL)]
@@ -162,7 +162,7 @@ async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, settings):
     await stage.told(NOT_SCRAPED, "over")
 
 
-async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, settings):
+async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, *, settings):
     """That says nothing of the pods."""
     replica = await inside(**settings).start()
     await until(lambda: all(pod.requests for pod in pods.all.values()), "all are scraped")
@@ -178,7 +178,7 @@ async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, setti
     assert told(stage) == [UNKNOWN]
 
 
-async def test_standby_scrapes_and_goes_on_with_the_same_event(stage, pods, inside, settings):
+async def test_standby_scrapes_and_goes_on_with_the_same_event(stage, pods, inside, *, settings):
     """The one that takes over knows the window that it saw as a standby."""
     replicas = [inside(name, **settings) for name in ("replica-a", "replica-b")]
     for replica in replicas:
@@ -204,7 +204,7 @@ async def test_standby_scrapes_and_goes_on_with_the_same_event(stage, pods, insi
     await stage.told(KV_CACHE, "over")
 
 
-async def test_restart_neither_ends_nor_doubles_what_fires(stage, pods, inside, settings):
+async def test_restart_neither_ends_nor_doubles_what_fires(stage, pods, inside, *, settings):
     """The new process has no window yet, so it can say nothing, and what fired goes on."""
     first = await inside(**settings).start()
     pods.of(*PHI).become(Phase.SATURATED)
@@ -224,7 +224,7 @@ async def test_restart_neither_ends_nor_doubles_what_fires(stage, pods, inside, 
     assert told(stage) == [KV_CACHE]
 
 
-async def test_program_tells_and_shows_a_full_kv_cache(stage, pods, program, settings):
+async def test_program_tells_and_shows_a_full_kv_cache(stage, pods, program, *, settings):
     """With flags, at the shortest interval that they allow, and `status --pod`."""
     windows = settings.pop("runtime_window")
     settings["runtime_window"] = ",".join(f"{name}={seconds}" for name, seconds in windows.items())
@@ -250,7 +250,7 @@ async def status_of(replica, pod: str, *options: str) -> tuple[int, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, settings):
+async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, *, settings):
     """A pod that is not Ready has only its download judged, and that not before its window."""
     settings["weight_download_window_seconds"] = 300
     pods.of(*MISTRAL).become(Phase.DOWNLOADING, speed=5e6)
@@ -276,7 +276,7 @@ async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, setting
 
 @pytest.mark.parametrize("via", ["direct", "off"])
 async def test_status_of_a_pod_that_was_not_scraped_says_why_that_may_be(
-    stage, pods, inside, settings, via
+    stage, pods, inside, *, settings, via
 ):
     """One line, and the exit status of a wrong argument."""
     settings["scrape_via"] = via

@@ -1,5 +1,6 @@
 """helm, as the tests call it, and what it renders."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -97,8 +98,13 @@ def template(
     release: str = RELEASE,
     namespace: str = NAMESPACE,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `helm template` with these values."""
-    return helm("template", release, str(chart), "--namespace", namespace, *_set(values))
+    """Run `helm template` with these values, once for the same ones."""
+    return _template(release, str(chart), "--namespace", namespace, *_set(values))
+
+
+@functools.cache
+def _template(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return helm("template", *arguments)
 
 
 def lint(values: Mapping[str, object] | None = None, *, chart: Path = REPORTER):
@@ -120,7 +126,7 @@ def _set(values: Mapping[str, object] | None) -> list[str]:
     return [f"--set-json={key}={json.dumps(value)}" for key, value in (values or {}).items()]
 
 
-class _StrictLoader(yaml.SafeLoader):
+class _StrictLoader(yaml.CSafeLoader):
     """Reads YAML as the API server does with strict decoding."""
 
     def construct_mapping(self, node, deep=False):  # noqa: FBT002 - as in PyYAML

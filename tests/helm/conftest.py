@@ -6,6 +6,13 @@ from tests.helm import charts
 
 
 @pytest.fixture(scope="session")
+def combinations():
+    """Return each combination of values that makes a difference, and what it renders."""
+    rows = charts.load("combinations.yaml")
+    return [(row, charts.render(row.get("values"))) for row in rows]
+
+
+@pytest.fixture(scope="session")
 def umbrella(tmp_path_factory):
     """The umbrella chart with its dependency, built in a folder of this process's own."""
     folder = tmp_path_factory.mktemp("helm")

@@ -2,14 +2,11 @@
 
 import json
 
-import pytest
-
 from tests.helm.charts import NAMESPACE, render
 from tests.helm.dashboard import FILE, expressions
 
 ON = {"dashboard.enabled": True}
 DASHBOARD = json.loads(FILE.read_text())
-PANELS = {panel["title"]: panel for panel in DASHBOARD["panels"]}
 
 
 def test_the_config_map_holds_the_file_and_the_label_of_the_sidecar():
@@ -44,15 +41,17 @@ def test_panels_have_ids_of_their_own_and_do_not_overlap():
     assert max(x for x, _ in taken) < 24
 
 
-@pytest.mark.parametrize(
-    "title", [each for each, panel in PANELS.items() if panel["type"] != "row"]
-)
-def test_a_panel_says_what_it_shows(title):
+def test_a_panel_says_what_it_shows():
     """In words, and from the data source that is chosen."""
-    panel = PANELS[title]
-    assert panel["description"].endswith(".")
-    assert panel["datasource"]["uid"] == "${datasource}"
-    assert panel["targets"]
+    panels = [each for each in DASHBOARD["panels"] if each["type"] != "row"]
+    assert [
+        each["title"]
+        for each in panels
+        if not each["description"].endswith(".")
+        or each["datasource"]["uid"] != "${datasource}"
+        or not each["targets"]
+    ] == []
+    assert len({each["title"] for each in panels}) == len(panels) > 0
 
 
 def test_every_expression_is_about_the_release_that_is_chosen():

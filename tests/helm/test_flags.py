@@ -33,7 +33,7 @@ def plain(value: object) -> object:
 
 
 def test_the_defaults_are_those_of_the_program():
-    """A chart that names another namespace than its program looks in the wrong place."""
+    """Whoever sets nothing gets the same from the chart and from the command."""
     chart = parsed()
     different = {
         field
@@ -55,26 +55,33 @@ def test_every_setting_of_the_daemon_has_a_value():
     assert FLAGS.keys() | NOT_VALUES == FullDaemonSettings.model_fields.keys()
 
 
-@pytest.mark.parametrize("field", FLAGS)
-def test_a_value_becomes_its_setting(field):
+def test_a_value_becomes_its_setting():
     """Each value reaches the program, whatever its form."""
-    row = FLAGS[field]
-    settings = parsed({row["value"]: row["set"], **row.get("with", {})})
-    assert plain(getattr(settings, field)) == row["becomes"]
+    found = {
+        field: plain(getattr(parsed({row["value"]: row["set"], **row.get("with", {})}), field))
+        for field, row in FLAGS.items()
+    }
+    assert found == {field: row["becomes"] for field, row in FLAGS.items()}
 
 
-@pytest.mark.parametrize("field", sorted(FLAGS.keys() - NEEDED))
-def test_a_value_of_null_leaves_the_flag_to_the_program(field):
+def test_a_value_of_null_leaves_the_flag_to_the_program():
     """As does a value that an older release knows nothing of, with `--reuse-values`."""
-    assert getattr(parsed({FLAGS[field]["value"]: None}), field) == getattr(PROGRAM, field)
+    fields = FLAGS.keys() - NEEDED
+    found = {field: getattr(parsed({FLAGS[field]["value"]: None}), field) for field in fields}
+    assert found == {field: getattr(PROGRAM, field) for field in fields}
 
 
-@pytest.mark.parametrize("value", ["stacks", *(f"stacks.{each}" for each in Stack)])
-def test_a_mode_of_null_is_the_programs_default(value):
+def test_a_mode_of_null_is_the_programs_default():
     """Permissions and notes rest on the modes, so that all of them are always named."""
-    chart = parsed({value: None})
-    assert chart.stacks.keys() == set(Stack)
-    assert [chart.stack(each) for each in Stack] == [PROGRAM.stack(each) for each in Stack]
+    modes = {each: PROGRAM.stack(each) for each in Stack}
+    values = ["stacks", *(f"stacks.{each}" for each in Stack)]
+    found = {value: named_modes(parsed({value: None})) for value in values}
+    assert {value: named for value, named in found.items() if named != modes} == {}
+
+
+def named_modes(chart):
+    """The mode of each stack that the command line names."""
+    return {each: chart.stack(each) for each in chart.stacks}
 
 
 @pytest.mark.parametrize("given", [None, False])
@@ -83,10 +90,10 @@ def test_no_status_is_written_unless_asked_for(given):
 
 
 @pytest.mark.parametrize(("given", "becomes"), [(True, "on"), (False, "off"), ("auto", "auto")])
-@pytest.mark.parametrize("stack", Stack)
-def test_a_mode_is_what_it_says(stack, given, becomes):
+def test_a_mode_is_what_it_says(given, becomes):
     """YAML reads `on` and `off` as true and false where they stand without quotes."""
-    assert parsed({f"stacks.{stack}": given}).stack(stack) == becomes
+    found = {stack: parsed({f"stacks.{stack}": given}).stack(stack) for stack in Stack}
+    assert found == dict.fromkeys(Stack, becomes)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +106,7 @@ def test_a_mode_is_what_it_says(stack, given, becomes):
         ("runtime.reasons", "runtime_reasons", "off", "off"),
     ],
 )
-def test_on_and_off_are_what_they_say(value, field, given, becomes):
+def test_on_and_off_are_what_they_say(value, field, given, *, becomes):
     """YAML reads them as true and false where they stand without quotes."""
     assert getattr(parsed({value: given}), field) == becomes
 

@@ -72,7 +72,7 @@ def page(*, leads: bool = False, age: float = 1.0, unknown: int = 0) -> str:
         ([page(leads=True), None], ["127.0.0.2: /metrics answers 500"]),
     ],
 )
-def test_what_a_replica_says_is_judged(module, monkeypatch, pages, wrong):
+def test_what_a_replica_says_is_judged(module, monkeypatch, pages, *, wrong):
     """Every replica is asked, and each fault is told with its address."""
     port = free_port()
     addresses = [f"127.0.0.{number}" for number in range(1, len(pages) + 1)]

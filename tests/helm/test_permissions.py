@@ -6,7 +6,7 @@ from reporter.catalogue.rbac import VERBS, files
 from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
-from tests.helm.charts import NAMESPACE, REPORTER, load, name_of, namespace_of, render
+from tests.helm.charts import NAMESPACE, REPORTER, name_of, namespace_of, render
 from tests.tables import CLUSTER_WIDE, Stack
 
 MESH = {
@@ -71,26 +71,28 @@ def test_cluster_wide_is_granted_what_the_table_of_resources_reads():
     assert named(cluster_rules()) == [MESH]
 
 
+def granted_in(mode: object) -> dict[Stack, list[tuple[str, str, str]]]:
+    """Return what is granted with each stack in a mode, one at a time."""
+    return {stack: granted(cluster_rules({f"stacks.{stack}": mode})) for stack in Stack}
+
+
 @pytest.mark.parametrize("off", ["off", False])
-@pytest.mark.parametrize("stack", Stack)
-def test_a_stack_that_is_switched_off_is_granted_nothing(stack, off):
+def test_a_stack_that_is_switched_off_is_granted_nothing(off):
     """The others keep what they have."""
-    assert reading(stack) != reading()
-    assert granted(cluster_rules({f"stacks.{stack}": off})) == reading(stack)
+    assert granted_in(off) == {stack: reading(stack) for stack in Stack}
+    assert [stack for stack in Stack if reading(stack) == reading()] == []
 
 
 @pytest.mark.parametrize("mode", ["auto", None])
-@pytest.mark.parametrize("stack", Stack)
-def test_a_stack_that_may_be_there_is_granted_what_is_read_of_it(stack, mode):
+def test_a_stack_that_may_be_there_is_granted_what_is_read_of_it(mode):
     """Null is the program's default, which is not off."""
-    assert granted(cluster_rules({f"stacks.{stack}": mode})) == reading()
+    assert granted_in(mode) == dict.fromkeys(Stack, reading())
 
 
 @pytest.mark.parametrize("mode", ["on", True])
-@pytest.mark.parametrize("stack", Stack)
-def test_what_takes_a_wide_right_is_granted_only_where_a_stack_must_be_there(stack, mode):
+def test_what_takes_a_wide_right_is_granted_only_where_a_stack_must_be_there(mode):
     """OtterScale's ConfigMaps: RBAC knows no labels, so the right is for all of the cluster."""
-    assert granted(cluster_rules({f"stacks.{stack}": mode})) == reading(on=stack)
+    assert granted_in(mode) == {stack: reading(on=stack) for stack in Stack}
     wide = set(reading(on=Stack.OTTERSCALE)) - set(reading())
     assert {plural for _, plural, _ in wide} == {"configmaps", "serviceaccounts"}
 
@@ -179,33 +181,45 @@ def test_without_leader_election_no_lease_is_granted():
     assert role["rules"] == [EVENT_RULE]
 
 
-@pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
-def test_nothing_sensitive_is_ever_granted(row):
+def rules_of(rendered):
+    """Return the kind of the role and the rule, of all roles."""
+    roles = (*rendered.of("ClusterRole"), *rendered.of("Role"))
+    return [(role["kind"], rule) for role in roles for rule in role["rules"]]
+
+
+def is_sensitive(kind, rule) -> bool:
+    return bool(
+        {"secrets", "pods/proxy", "*"} & set(rule["resources"])
+        or {"rbac.authorization.k8s.io", "*"} & set(rule["apiGroups"])
+        or (kind == "ClusterRole" and set(rule["verbs"]) != {"list", "watch"})
+    )
+
+
+def test_nothing_sensitive_is_ever_granted(combinations):
     """No Secrets, no RBAC objects, no wildcards, no writes beyond kube-system; for pods/proxy see below."""
-    rendered = render(row.get("values"))
-    for role in (*rendered.of("ClusterRole"), *rendered.of("Role")):
-        for rule in role["rules"]:
-            if rule == PAGES or any(rule in wanted for _, wanted in WRITES):
-                continue
-            assert not {"secrets", "pods/proxy", "*"} & set(rule["resources"])
-            assert not {"rbac.authorization.k8s.io", "*"} & set(rule["apiGroups"])
-            if role["kind"] == "ClusterRole":
-                assert set(rule["verbs"]) == {"list", "watch"}
+    asked_for = [PAGES, *(rule for _, wanted in WRITES for rule in wanted)]
+    assert [
+        (row["name"], kind, rule)
+        for row, rendered in combinations
+        for kind, rule in rules_of(rendered)
+        if rule not in asked_for and is_sensitive(kind, rule)
+    ] == []
 
 
-@pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
-def test_the_proxy_of_pods_is_granted_only_where_scraping_goes_through_it(row):
+def test_the_proxy_of_pods_is_granted_only_where_scraping_goes_through_it(combinations):
     """It is any GET on any port of any pod, so nobody gets it by default."""
-    rendered = render(row.get("values"))
-    rules = [
-        rule
-        for kind in ("ClusterRole", "Role")
-        for role in rendered.of(kind)
-        for rule in role["rules"]
-        if any("proxy" in resource for resource in rule["resources"])
-    ]
-    asked_for = "--scrape-via=apiserver-proxy" in rendered.flags
-    assert rules == ([PAGES] if asked_for and rendered.of("ClusterRole") else [])
+    granted_to, asked_by = {}, {}
+    for row, rendered in combinations:
+        proxies = [
+            rule
+            for _, rule in rules_of(rendered)
+            if any("proxy" in each for each in rule["resources"])
+        ]
+        asked = "--scrape-via=apiserver-proxy" in rendered.flags and rendered.of("ClusterRole")
+        granted_to[row["name"]] = proxies
+        asked_by[row["name"]] = [PAGES] if asked else []
+    assert granted_to == asked_by
+    assert [PAGES] in granted_to.values()
 
 
 @pytest.mark.parametrize("via", [None, False, "off", "direct"])
@@ -214,20 +228,41 @@ def test_whatever_else_the_values_say_of_scraping_grants_no_proxy(via):
     assert PAGES not in render({"scrape.via": via}).one("ClusterRole")["rules"]
 
 
-@pytest.mark.parametrize("row", load("combinations.yaml"), ids=lambda row: row["name"])
-def test_bindings_bind_the_roles_that_are_rendered_to_the_account_of_the_pod(row):
+def bindings(rendered):
+    return (*rendered.of("ClusterRoleBinding"), *rendered.of("RoleBinding"))
+
+
+def test_bindings_bind_roles_that_are_rendered(combinations):
     """A binding to a name that does not exist grants nothing, and says nothing."""
-    rendered = render(row.get("values"))
-    account = {
+    roles = {
+        row["name"]: {(each["kind"], name_of(each)) for each in rendered}
+        for row, rendered in combinations
+    }
+    assert [
+        (row["name"], name_of(each))
+        for row, rendered in combinations
+        for each in bindings(rendered)
+        if (each["roleRef"]["kind"], each["roleRef"]["name"]) not in roles[row["name"]]
+    ] == []
+
+
+def account(rendered):
+    """Return the account of the pod as the subject of a binding."""
+    return {
         "kind": "ServiceAccount",
         "name": rendered.pod["serviceAccountName"],
         "namespace": namespace_of(rendered.deployment),
     }
-    roles = {(each["kind"], name_of(each)) for each in rendered if each["kind"].endswith("Role")}
-    for each in (*rendered.of("ClusterRoleBinding"), *rendered.of("RoleBinding")):
-        assert (each["roleRef"]["kind"], each["roleRef"]["name"]) in roles
-        if not name_of(each).endswith(".viewer"):
-            assert each["subjects"] == [account]
+
+
+def test_bindings_bind_to_the_account_of_the_pod(combinations):
+    """But for the one of viewers, whom the values name."""
+    assert [
+        (row["name"], name_of(each))
+        for row, rendered in combinations
+        for each in bindings(rendered)
+        if not name_of(each).endswith(".viewer") and each["subjects"] != [account(rendered)]
+    ] == []
 
 
 def test_viewers_may_read_events_and_nothing_else():

@@ -36,12 +36,12 @@ def test_a_wrong_value_fails_lint_and_names_the_key(row):
     assert row["says"] in linted.stdout
 
 
-@pytest.mark.parametrize("row", REFUSED, ids=lambda row: str(row["values"]))
-def test_a_wrong_value_fails_the_installation_too(row):
+def test_a_wrong_value_fails_the_installation_too():
     """Nobody has to run lint."""
-    rendered = template(row["values"])
-    assert rendered.returncode != 0
-    assert row["says"] in rendered.stderr
+    tried = [(row, template(row["values"])) for row in REFUSED]
+    assert [
+        row for row, done in tried if done.returncode == 0 or row["says"] not in done.stderr
+    ] == []
 
 
 def test_every_object_of_the_schema_is_closed():

@@ -101,7 +101,7 @@ PLACES = [
     [row[1:] for row in PLACES],
     ids=[row[0] for row in PLACES],
 )
-def test_places(entries, above, own, below):
+def test_places(entries, above, own, *, below):
     order = names(*(declared(**each) for each in entries))
     start = order.index(above)
     assert order[start : start + len(own) + 2] == [above, *own, below]

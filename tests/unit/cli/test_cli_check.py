@@ -126,7 +126,7 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
 
 
 @pytest.mark.parametrize("output", ["json", "text", "events"])
-def test_the_same_input_gives_the_same_bytes(run, broken, tmp_path, output):
+def test_the_same_input_gives_the_same_bytes(run, broken, tmp_path, *, output):
     """The order of files and documents does not matter."""
     paths = sorted(broken.glob("*.yaml"))
     forward = [part for path in paths for part in ("--from", path)]
@@ -178,7 +178,7 @@ def test_a_dump_from_standard_input(run, healthy, monkeypatch):
         (("--observed-for", "10", "--grace", "clusterBBRNotReady=5"), 1, "firing", None),
     ],
 )
-def test_observed_for(run, tmp_path, argv, status, disposition, since):
+def test_observed_for(run, tmp_path, argv, *, status, disposition, since):
     """A finding without a time of its own counts as first seen so long before now."""
     path = write(tmp_path, deployment("body-based-router", 0))
     found, document = report(run, "--from", path, "--now", NOW, *argv)
@@ -216,7 +216,7 @@ def deployment(name, replicas, namespace="kaito-system"):
         ),
     ],
 )
-def test_a_dump_that_says_nothing_names_a_sufficient_one(run, tmp_path, documents, argv):
+def test_a_dump_that_says_nothing_names_a_sufficient_one(run, tmp_path, documents, *, argv):
     """Nothing judged is neither healthy nor faulty: status 2, and the commands that help."""
     status, out, err = run("check", "--from", write(tmp_path, *documents), *argv)
     assert (status, out) == (2, "")
@@ -237,7 +237,7 @@ def test_a_dump_that_says_nothing_names_a_sufficient_one(run, tmp_path, document
         (("--emit", "all"), "--emit: 'all' is not allowed"),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused(run, healthy, argv, says):
+def test_what_cannot_be_evaluated_is_refused(run, healthy, argv, *, says):
     """Wrong arguments end with status 2 and name what is allowed."""
     given = argv if argv[0] == "--from" else ("--from", healthy, *argv)
     status, out, err = run("check", *given)

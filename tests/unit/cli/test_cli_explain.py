@@ -15,15 +15,21 @@ def test_without_a_reason_all_are_listed(run):
         assert reason.summary in out
 
 
-@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.name)
-def test_each_reason_says_what_to_do(run, reason):
+def test_each_reason_says_what_to_do(run):
     """Meaning, trigger and action of every reason are shown, within 100 columns."""
-    status, out, _ = run("explain", reason.name)
-    assert status == 0
-    flowing = " ".join(out.split())
-    for text in (reason.summary, reason.trigger, reason.action):
-        assert " ".join(text.split()) in flowing
-    assert max(map(len, out.splitlines())) <= 100
+    left_out, too_wide = [], []
+    for reason in REASONS:
+        status, out, _ = run("explain", reason.name)
+        assert status == 0
+        flowing = " ".join(out.split())
+        left_out += [
+            (reason.name, text)
+            for text in (reason.summary, reason.trigger, reason.action)
+            if " ".join(text.split()) not in flowing
+        ]
+        too_wide += [line for line in out.splitlines() if len(line) > 100]
+    assert left_out == []
+    assert too_wide == []
 
 
 def test_letter_case_does_not_matter(run):

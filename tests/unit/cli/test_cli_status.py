@@ -20,7 +20,7 @@ def daemon():
         (["--url", "http://localhost:1234/", "-o", "json"], "http://localhost:1234/api/v1/report"),
     ],
 )
-def test_the_report_is_printed_as_it_comes(run, daemon, argv, asked):
+def test_the_report_is_printed_as_it_comes(run, daemon, argv, *, asked):
     """The daemon decides what the report says; this command only shows it."""
     daemon.get(asked).respond(text="the report: \u00fc\n")
     assert run("status", *argv) == (0, "the report: \u00fc\n", "")
@@ -37,7 +37,7 @@ def test_the_report_is_printed_as_it_comes(run, daemon, argv, asked):
         (httpx.RemoteProtocolError("odd"), "odd"),
     ],
 )
-def test_failures_say_what_to_do(run, daemon, answer, says):
+def test_failures_say_what_to_do(run, daemon, answer, *, says):
     """A daemon that is not there, not ready or no daemon is told in one clean line."""
     route = daemon.get(f"{URL}/")
     if isinstance(answer, Exception):
@@ -52,7 +52,7 @@ def test_failures_say_what_to_do(run, daemon, answer, says):
 
 
 @pytest.mark.parametrize(("output", "path"), [("text", "/pods/"), ("json", "/api/v1/pods/")])
-def test_a_pod_is_asked_for_by_namespace_and_name(run, daemon, output, path):
+def test_a_pod_is_asked_for_by_namespace_and_name(run, daemon, output, *, path):
     daemon.get(f"{URL}{path}models/phi-0").respond(text="what was scraped\n")
     assert run("status", "--pod", "models/phi-0", "-o", output) == (0, "what was scraped\n", "")
 

@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.request import Request, urlopen
 from xml.etree import ElementTree as ET
@@ -11,7 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from reporter.cli.kubectl import in_namespace
+from reporter.cli.kubectl import PROGRAM, in_namespace, main
+from reporter.cli.main import exit_status
 from reporter.model.subject import CLUSTER
 from tests.unit.cli.plugin import Plugin, install, read_until, sandbox, served
 from tests.unit.conftest import EXAMPLES
@@ -41,6 +44,31 @@ def _on(bin_, tmp_path_factory):
         }
 
 
+@pytest.fixture(name="ask")
+def _ask(on, capsys, monkeypatch):
+    """The plugin in this process, which spares its start; else as if it were called."""
+
+    def ask(stack, *flags):
+        monkeypatch.setenv("KUBECONFIG", on[stack].environment["KUBECONFIG"])
+        with ThreadPoolExecutor(1) as thread:
+            status = thread.submit(exit_status, partial(main, flags), PROGRAM).result()
+        return subprocess.CompletedProcess(flags, status, *capsys.readouterr())
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("stack", "flags", "status"),
+    [("healthy", [], 0), ("broken", [], 1), ("broken", ["-o", "yaml"], 2)],
+)
+def test_it_runs_as_a_plugin(on, ask, stack, *, flags, status):
+    """As an executable that kubectl finds: with the same status and the same words."""
+    done, asked = on[stack](*flags), ask(stack, *flags)
+    assert done.returncode == asked.returncode == status
+    assert done.stderr == asked.stderr
+    assert done.stdout.partition(" at ")[0] == asked.stdout.partition(" at ")[0]
+
+
 @pytest.mark.parametrize(
     ("stack", "flags", "status"),
     [
@@ -61,26 +89,26 @@ def _on(bin_, tmp_path_factory):
         ("broken", ["--watchh"], 2),
     ],
 )
-def test_exit_status(on, stack, flags, status):
+def test_exit_status(ask, stack, flags, *, status):
     """1 if a Warning fires, unless that is not to fail; 2 with one line if it could not be told."""
-    done = on[stack](*flags)
+    done = ask(stack, *flags)
     assert done.returncode == status, done.stderr
     assert (done.stderr != "") == (status == 2)
     assert not done.stderr or done.stderr.startswith("kubectl status-reporter: ")
     assert done.stderr.count("\n") == (status == 2)
 
 
-def test_the_cause_comes_first_and_in_no_colours_where_nobody_sees_them(on):
+def test_the_cause_comes_first_and_in_no_colours_where_nobody_sees_them(ask):
     """What is piped is plain text."""
-    text = on["broken"]().stdout
+    text = ask("broken").stdout
     assert "4 causes fire" in text
     assert text.index(KAITO) < text.index("Not causes:")
     assert "\x1b" not in text
 
 
-def test_wide_is_a_line_for_each_finding_what_fires_first(on):
+def test_wide_is_a_line_for_each_finding_what_fires_first(ask):
     """State, reason, subject, object, since when, by what, and the whole message."""
-    head, *rows = on["broken"]("-o", "wide").stdout.splitlines()
+    head, *rows = ask("broken", "-o", "wide").stdout.splitlines()
     assert head.split() == [
         "STATE",
         "REASON",
@@ -97,26 +125,26 @@ def test_wide_is_a_line_for_each_finding_what_fires_first(on):
     (pods,) = (row for row in rows if "inferencesetModelPodsNotReady" in row.split()[1])
     assert "inferenceset/search-models/mistral-7b" in pods
     assert pods.split()[6] == KAITO
-    assert on["healthy"]("-o", "wide").stdout == "No findings.\n"
+    assert ask("healthy", "-o", "wide").stdout == "No findings.\n"
 
 
-def test_json_is_the_report_of_check(on):
+def test_json_is_the_report_of_check(ask):
     """So that scripts need not know which of the two they have."""
-    report = json.loads(on["broken"]("-o", "json").stdout)
+    report = json.loads(ask("broken", "-o", "json").stdout)
     assert (report["apiVersion"], report["kind"]) == ("status-reporter/v1", "Report")
     assert sum(each["disposition"] == "firing" for each in report["findings"]) == 4
 
 
-def test_events_are_those_that_a_daemon_would_write(on):
+def test_events_are_those_that_a_daemon_would_write(ask):
     """As kubectl get events has them."""
-    head, *rows = on["broken"]("-o", "events").stdout.splitlines()
+    head, *rows = ask("broken", "-o", "events").stdout.splitlines()
     assert head.split()[:4] == ["LAST", "SEEN", "TYPE", "REASON"]
     assert any(KAITO in row for row in rows)
 
 
-def test_a_namespace_is_shown_with_the_cluster_that_may_be_behind_it(on):
+def test_a_namespace_is_shown_with_the_cluster_that_may_be_behind_it(ask):
     """Not the faults of other namespaces."""
-    findings = json.loads(on["broken"]("-n", "search-models", "-o", "json").stdout)["findings"]
+    findings = json.loads(ask("broken", "-n", "search-models", "-o", "json").stdout)["findings"]
     subjects = {each["subject"] for each in findings}
     assert subjects == {"cluster", "inferenceset/search-models/mistral-7b"}
 
@@ -128,9 +156,9 @@ def test_subjects_of_other_namespaces_are_not_counted():
     assert in_namespace(whole, "here").subjects == (CLUSTER, here)
 
 
-def test_a_namespace_that_does_not_exist_is_not_green(on):
+def test_a_namespace_that_does_not_exist_is_not_green(ask):
     """A misspelt name must not look like one where all is well."""
-    done = on["healthy"]("-n", "search-model")
+    done = ask("healthy", "-n", "search-model")
     assert done.stdout == ""
     assert "there is no namespace search-model" in done.stderr
 
@@ -151,9 +179,9 @@ CHILDREN = {
 """What the schema of Jenkins' JUnit plugin allows, of what is written here."""
 
 
-def test_junit_is_what_pipelines_read(on):
+def test_junit_is_what_pipelines_read(ask):
     """Elements and attributes of the schema, counts that are right, names that are unique."""
-    root = ET.fromstring(on["broken"]("-o", "junit").stdout)
+    root = ET.fromstring(ask("broken", "-o", "junit").stdout)
     for element in root.iter():
         assert set(element.keys()) == ATTRIBUTES[element.tag]
         assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
@@ -174,8 +202,14 @@ def test_a_reason_is_explained_without_a_cluster(bin_, tmp_path):
     """The plugin is the whole manual."""
     plugin = Plugin(bin_, tmp_path / "no-kubeconfig", tmp_path)
     assert "Raised when:" in plugin("--explain", KAITO.upper()).stdout
-    assert json.loads(plugin("--explain", KAITO, "-o", "json").stdout)["reason"] == KAITO
-    assert f"  {KAITO} " in plugin("--explain").stdout
+
+
+def test_reasons_are_explained_as_by_the_command(capsys):
+    """One as an object, and all of them."""
+    assert main(["--explain", KAITO, "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reason"] == KAITO
+    assert main(["--explain"]) == 0
+    assert f"  {KAITO} " in capsys.readouterr().out
 
 
 @pytest.fixture(name="own")

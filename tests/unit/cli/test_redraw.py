@@ -22,7 +22,7 @@ MORE = "... {} more lines; a larger terminal shows them"
         ("", 10, 3, []),
     ],
 )
-def test_what_fits_is_shown_and_the_rest_counted(text, columns, rows, shown):
+def test_what_fits_is_shown_and_the_rest_counted(text, columns, rows, *, shown):
     """Lines that wrap take the room that they take; colours take none."""
     assert fitting(text, os.terminal_size((columns, rows))) == shown
 

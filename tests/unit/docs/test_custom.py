@@ -36,7 +36,7 @@ TRANSCRIPTS = [each[2:].partition("\n") for each in indented() if each.startswit
 @pytest.mark.parametrize(
     ("command", "output"), [(each[0], each[2]) for each in TRANSCRIPTS], ids=lambda text: text[:50]
 )
-def test_what_a_command_prints(monkeypatch, capsys, command, output):
+def test_what_a_command_prints(monkeypatch, capsys, command, *, output):
     monkeypatch.chdir(ROOT)
     program, *argv = shlex.split(command)
     assert program == "status-reporter"

@@ -1,7 +1,5 @@
 """The page on stacks says what the catalogue, the settings and the probes say."""
 
-import pytest
-
 from reporter.catalogue.render_stacks import stacks_page
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
@@ -19,31 +17,59 @@ def test_the_table_is_rendered():
     assert ROWS.keys() == set(Stack)
 
 
-@pytest.mark.parametrize("stack", Stack)
-def test_what_is_read_is_what_the_catalogue_reads(stack):
+def read_of(stack):
+    """What is read of a stack: kinds, labels, and the mode that some of it takes."""
     read = [each for each in CLUSTER_WIDE if each.stack == stack]
     labels = {each.label_selector for each in read if each.label_selector}
     modes = {f"{stack}=on" for each in read if each.wide}
-    assert set(code(ROWS[stack][1])) == {*map(str, read), *labels, *modes}
+    return {*map(str, read), *labels, *modes}
 
 
-@pytest.mark.parametrize("stack", Stack)
-def test_reasons_are_those_of_the_subjects_and_the_controllers(stack):
-    """No reason is left out, and each stands once; of those from metrics, the first and the last."""
+def test_what_is_read_is_what_the_catalogue_reads():
+    """Whoever grants rights by the page grants enough."""
+    told = {stack: set(code(ROWS[stack][1])) for stack in Stack}
+    assert told == {stack: read_of(stack) for stack in Stack}
+
+
+def reasons_of(stack):
+    """Reasons of its subjects with and without a window."""
     kinds = {each.subject_kind for each in subjects_of(stack)}
     told = [each for each in REASONS if each.subject_kind in kinds]
-    from_metrics = [each.name for each in told if each.window_seconds is not None]
-    of_subjects = [each.name for each in told if each.window_seconds is None]
-    of_controllers = {each.reason for each in components(SETTINGS) if each.stack == stack}
-    ends = from_metrics[:1] + from_metrics[-1:]
-    assert sorted(code(ROWS[stack][3])) == sorted([*of_subjects, *of_controllers, *ends])
-    assert not from_metrics or f"; {len(from_metrics)} [from metrics]" in ROWS[stack][3]
+    plain = [each.name for each in told if each.window_seconds is None]
+    return plain, [each.name for each in told if each.window_seconds is not None]
 
 
-@pytest.mark.parametrize("stack", Stack)
-def test_controllers_that_are_required_are_those_that_are_looked_for(stack):
-    told = set(code(ROWS[stack][4]))
-    assert {each.deployment for each in components(SETTINGS) if each.stack == stack} <= told
+def controllers_of(stack):
+    return [each for each in components(SETTINGS) if each.stack == stack]
+
+
+def test_reasons_are_those_of_the_subjects_and_the_controllers():
+    """No reason is left out, and each stands once; of those from metrics, the first and the last."""
+    told, wanted = {}, {}
+    for stack in Stack:
+        plain, from_metrics = reasons_of(stack)
+        ends = from_metrics[:1] + from_metrics[-1:]
+        told[stack] = sorted(code(ROWS[stack][3]))
+        wanted[stack] = sorted([*plain, *ends, *{each.reason for each in controllers_of(stack)}])
+        assert not from_metrics or f"; {len(from_metrics)} [from metrics]" in ROWS[stack][3]
+    assert told == wanted
+
+
+STACKS = {each.name: each for each in BUILT_IN.stacks}
+
+
+def test_controllers_are_those_that_are_looked_for():
+    """By their reasons, and by the names of their Deployments."""
+    assert {
+        stack: {each.reason for each in STACKS[stack].controllers if each.with_stack}
+        for stack in Stack
+    } == {stack: {each.reason for each in controllers_of(stack)} for stack in Stack}
+    assert [
+        (stack, each.deployment)
+        for stack in Stack
+        for each in controllers_of(stack)
+        if each.deployment not in code(ROWS[stack][4])
+    ] == []
 
 
 def test_the_modes_are_the_defaults():

@@ -132,7 +132,7 @@ async def test_a_dead_server_is_a_failed_connection(client_for, handler):
         ("http://no-such-host.invalid", ConnectionFailed, "resolved"),
     ],
 )
-async def test_unreachable_servers(tmp_path: Path, server, error, hint):
+async def test_unreachable_servers(tmp_path: Path, server, error, *, hint):
     """Where nobody listens or no name resolves, the message says what to look at."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

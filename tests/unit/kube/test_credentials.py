@@ -43,7 +43,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
         (None, {}, None, "default"),
     ],
 )
-def test_where_the_configuration_comes_from(files, flag, environment, context, wanted):
+def test_where_the_configuration_comes_from(files, flag, environment, *, context, wanted):
     """The flag wins over KUBECONFIG, that over the service account, that over the home folder."""
     environment = dict(environment)
     if "KUBECONFIG" in environment:
@@ -71,7 +71,7 @@ def test_where_the_configuration_comes_from(files, flag, environment, context, w
         (None, {}, "no cluster"),
     ],
 )
-def test_nothing_to_connect_to(tmp_path: Path, flag, environment, hint):
+def test_nothing_to_connect_to(tmp_path: Path, flag, environment, *, hint):
     """The message names the setting that points nowhere."""
     with pytest.raises(ConfigurationError, match=hint):
         choose_source(flag, None, environment, home=tmp_path, service_account=tmp_path / "no")

@@ -60,7 +60,7 @@ async def test_a_declared_kind_comes_and_goes(sandbox: Sandbox, tmp_path: Path):
     ],
     ids=["custom", "built in"],
 )
-async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, cause):
+async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, *, cause):
     """Which versions the cluster serves, in the Event and in the report."""
     sandbox.create(widgets("v2"))
     settings = settings_of(clusterWidgetNotReady={"condition": rule | {"type": "Ready"}})
@@ -94,7 +94,7 @@ def unserved_lines(lines) -> list[tuple[str, str]]:
     ids=["misspelt", "not installed"],
 )
 async def test_a_kind_that_is_not_served_is_in_the_log(
-    sandbox: Sandbox, tmp_path: Path, plural, told
+    sandbox: Sandbox, tmp_path: Path, plural, *, told
 ):
     """Once, however often discovery answers; and it is no fault."""
     sandbox.create(widgets())

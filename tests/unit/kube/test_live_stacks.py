@@ -143,23 +143,21 @@ async def test_either_group_of_a_kind_that_has_moved_will_do(
 PARTS = {"ControllerRevision": {"revision": 1}}
 
 
-@pytest.mark.parametrize(
-    "resource",
-    [each for each in CLUSTER_WIDE if each.label_selector],
-    ids=lambda each: each.selection,
-)
-async def test_only_objects_with_the_label_are_read(
-    sandbox: Sandbox, tmp_path: Path, resource: Resource[KubeObject]
-):
+async def test_only_objects_with_the_label_are_read(sandbox: Sandbox, tmp_path: Path):
     """What others made of the same kind is none of ours, and may be very much."""
-    serve(sandbox, *{*subjects_of(resource.stack)[:1], *([resource] if resource.custom else [])})
-    parts = PARTS.get(resource.kind, {})
-    others = obj(resource.kind, "others", "n", api=resource.api_version(), **parts)
-    sandbox.load([obj("Namespace", "n"), labelled(resource, "ours", **parts), others])
-    settings = OTTERSCALE_ON if resource.wide else None
-    async with living(sandbox, tmp_path, settings) as cluster:
-        found = await until(cluster, lambda found: len(found[resource]) > 0)
-        assert [each.name for each in found[resource]] == ["ours"]
+    selected = [each for each in CLUSTER_WIDE if each.label_selector]
+    subjects = [subjects_of(stack)[0] for stack in Stack]
+    serve(sandbox, *{*subjects, *(each for each in selected if each.custom)})
+    sandbox.load([obj("Namespace", "n")])
+    wanted = {}
+    for number, each in enumerate(selected):
+        parts = PARTS.get(each.kind, {})
+        others = obj(each.kind, f"others-{number}", "n", api=each.api_version(), **parts)
+        sandbox.load([labelled(each, f"ours-{number}", **parts), others])
+        wanted[each.selection] = [f"ours-{number}"]
+    async with living(sandbox, tmp_path, OTTERSCALE_ON) as cluster:
+        found = await until(cluster, lambda found: all(len(found[each]) for each in selected))
+        assert {each.selection: [one.name for one in found[each]] for each in selected} == wanted
 
 
 async def test_two_resources_of_one_kind_are_told_apart(sandbox: Sandbox, tmp_path: Path):

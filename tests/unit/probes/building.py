@@ -206,7 +206,7 @@ SHARED = (
     ("keda", "keda-operator-metrics-apiserver"),
     ("keda", "keda-kaito-scaler"),
 )
-"""Namespace and name of every Deployment that the default settings ask for."""
+"""Where the charts install every Deployment that the default settings ask for."""
 
 
 def healthy_cluster(*without: str) -> list[Document]:

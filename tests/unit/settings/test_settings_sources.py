@@ -126,7 +126,7 @@ def test_forms_of_flags(argv, field, value):
         ("", "resync_seconds", 60),
     ],
 )
-def test_forms_in_the_file(tmp_path, content, field, value):
+def test_forms_in_the_file(tmp_path, content, field, *, value):
     """Lists and mappings may be written as YAML or as on the command line."""
     path = tmp_path / "settings.yaml"
     path.write_text(content)
@@ -169,32 +169,33 @@ def test_forms_in_the_file(tmp_path, content, field, value):
         ("node_provisioner_name", "karpenter", "the namespaces of the Deployment"),
     ],
 )
-@pytest.mark.parametrize("place", ["flag", "environment", "file"])
 def test_a_wrong_value_is_named_with_what_is_allowed(
-    monkeypatch, tmp_path, place, field, value, allowed
+    monkeypatch, tmp_path, field, *, value, allowed
 ):
     """One line: the setting as the user wrote it, the value, and what is allowed."""
-    flags, config = {}, None
-    name = field
-    if place == "flag":
-        flags, name = {field: value}, "--" + field.replace("_", "-")
-    elif place == "environment":
-        name = f"STATUS_REPORTER_{field.upper()}"
-        monkeypatch.setenv(name, value)
-    else:
-        path = tmp_path / "settings.yaml"
-        name = field.replace("_", "-")
-        path.write_text(f'{name}: "{value}"')
-        config = str(path)
+    path, kebab = tmp_path / "settings.yaml", field.replace("_", "-")
+    path.write_text(f'{kebab}: "{value}"')
+    lines = {
+        f"--{kebab}": refusal({field: value}),
+        kebab: refusal({}, str(path)),
+    }
+    variable = f"STATUS_REPORTER_{field.upper()}"
+    monkeypatch.setenv(variable, value)
+    lines[variable] = refusal({})
+    for name, line in lines.items():
+        assert "\n" not in line
+        assert f"allowed: {allowed}" in line
+        assert len(line) < 500
+        if field not in {"retry_period_seconds", "node_provisioner_name"}:
+            assert line.startswith(name)
+            assert repr(value)[:50] in line or value in line
+
+
+def refusal(flags, config=None):
+    """What is said of settings that cannot be used."""
     with pytest.raises(UsageError) as refused:
         load_settings(flags, config)
-    line = str(refused.value)
-    assert "\n" not in line
-    assert f"allowed: {allowed}" in line
-    assert len(line) < 500
-    if field not in {"retry_period_seconds", "node_provisioner_name"}:
-        assert line.startswith(name)
-        assert repr(value)[:50] in line or value in line
+    return str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_bind_addresses(text, address):
 
 
 def test_a_provisioner_needs_its_namespace():
-    """A name without a namespace would be looked for nowhere, and be missing for ever."""
+    """A name without a namespace would be looked for nowhere and be missing."""
     with pytest.raises(UsageError, match=r"node.provisioner.name"):
         load_settings({"node_provisioner_name": "karpenter"}, None)
     both = {"node_provisioner_name": "karpenter", "node_provisioner_namespace": "karpenter"}

@@ -25,7 +25,7 @@ from tests.unit.sinks.page.reports import EPP, finding, model
     ],
     ids=["an object of the subject is at fault", "the subject itself is", "no proper name"],
 )
-def test_names_are_filled_in(api_version, kind, namespace, name, told):
+def test_names_are_filled_in(api_version, kind, namespace, *, name, told):
     """Whoever is paged copies the command as it stands."""
     subject = model("a", kind=INFERENCESERVICE_KIND)
     related = ObjectRef(api_version, kind, namespace, name)
@@ -51,6 +51,6 @@ def test_reason_that_the_catalogue_does_not_have():
         ("v1", "Pod", "team", "a;reboot", ""),
     ],
 )
-def test_only_what_is_an_object_has_a_command(api_version, kind, namespace, name, command):
+def test_only_what_is_an_object_has_a_command(api_version, kind, namespace, *, name, command):
     """Whoever copies it at night must not be told that the resource type does not exist."""
     assert describe_command(ObjectRef(api_version, kind, namespace, name)) == command

@@ -73,7 +73,7 @@ def test_serving_pod_with_a_fault():
         ),
     ],
 )
-def test_why_a_reason_is_not_judged(page, until, reason, why):
+def test_why_a_reason_is_not_judged(page, until, reason, *, why):
     view, text = seen(page, until)
     told, detail = verdicts(view)[reason]
     assert told == "not judged"

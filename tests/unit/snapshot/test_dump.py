@@ -124,7 +124,7 @@ def test_lists_and_single_documents(load, document):
         ([deployment(), forbidden("apps", "deployments")], True, "n", False),
     ],
 )
-def test_absence_needs_a_look(load, documents, complete, namespace, known):
+def test_absence_needs_a_look(load, documents, complete, *, namespace, known):
     """That an object does not exist follows only where somebody looked for it."""
     snapshot = load(*documents, complete=complete).snapshot
     assert snapshot.absence_known(r.DEPLOYMENTS, namespace) is known
@@ -211,7 +211,7 @@ def test_absence_needs_a_look(load, documents, complete, namespace, known):
         ),
     ],
 )
-def test_what_is_served(load, documents, complete, served, missing):
+def test_what_is_served(load, documents, complete, *, served, missing):
     """CRDs and API resource lists decide what is served; without them documents do."""
     snapshot = load(*documents, complete=complete).snapshot
     assert snapshot.state(WORKSPACES).served is served
@@ -235,7 +235,7 @@ def test_objects_of_a_kind_that_is_not_served_are_left_out_and_noted(load):
         (None, "workspaces", "failed", ""),
     ],
 )
-def test_a_status_marks_its_resource_unknown(load, reason, kind, cause, permission):
+def test_a_status_marks_its_resource_unknown(load, reason, kind, *, cause, permission):
     """A failure that somebody put into the dump says that its resource could not be read."""
     state = load(workspace(), forbidden("kaito.sh", kind, reason)).snapshot.state(WORKSPACES)
     assert (state.served, state.cause, state.permission) == (Served.UNKNOWN, cause, permission)
@@ -316,7 +316,7 @@ def test_other_events_and_configmaps_are_a_look_but_not_read(load):
         ("7", "", "first", 1),
     ],
 )
-def test_duplicates(load, first, second, wins, skips):
+def test_duplicates(load, first, second, *, wins, skips):
     """Of two copies the newer counts, else the later; two that differ are counted."""
     copies = [
         deployment(metadata={"resourceVersion": version, "uid": uid})

@@ -76,7 +76,7 @@ def test_only_selected_objects_are_read(load):
         ),
     ],
 )  # fmt: skip
-def test_what_a_dump_says_of_a_declared_kind(load, documents, complete, state):
+def test_what_a_dump_says_of_a_declared_kind(load, documents, complete, *, state):
     """Looked at, known not to be served, or not in the dump."""
     found = load(*documents, complete=complete).snapshot.state(WIDGETS)
     assert found.served is state

@@ -113,8 +113,8 @@ def test_down(name):
 
 
 DEGRADED = {
-    "9.B.12: fewer pods than wanted, all of them ready": deployment("n", "d", ready=1, wanted=2),
-    "9.B.12: a quota refuses pods after a scale-up": deployment(
+    "fewer pods than wanted, all of them ready": deployment("n", "d", ready=1, wanted=2),
+    "a quota refuses pods after a scale-up": deployment(
         "n", "d", status(replicas=1, updatedReplicas=1, conditions=[AVAILABLE, COMPLETE, REFUSED]),
         ready=1, wanted=3,
     ),
@@ -177,7 +177,7 @@ def test_a_deadline_of_the_previous_rollout_is_forgotten():
 
 
 def test_the_refusal_of_pods_is_the_cause():
-    """9.B.12: with a quota there is no pod that could say what is wrong."""
+    """With a quota there is no pod that could say what is wrong."""
     doc = deployment("n", "d", status(replicas=0, updatedReplicas=0, conditions=[REFUSED]), ready=0)
     fault = judge(doc)
     assert fault.cause == "FailedCreate"
@@ -186,7 +186,7 @@ def test_the_refusal_of_pods_is_the_cause():
 
 
 def test_the_worst_pod_is_the_cause_whatever_the_order():
-    """9.B.12: one pod names the cause, the same one on every pass."""
+    """One pod names the cause, the same one on every pass."""
     pods = [
         pod("n", "d-1", "d", ready=True),
         pod("n", "d-2", "d", waiting("ImagePullBackOff"), ready=False),
@@ -221,7 +221,7 @@ def test_unknown_pods_are_not_taken_for_none():
 
 
 def test_degraded_begins_with_the_first_pod_that_is_not_ready():
-    """9.B.12: the earliest transition counts, not the first pod in list order."""
+    """The earliest transition counts, not the first pod in list order."""
 
     def since(time: str) -> dict:
         return {"status": {"conditions": [condition("Ready", "False", since=time)]}}

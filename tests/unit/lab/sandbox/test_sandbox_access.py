@@ -129,7 +129,7 @@ async def test_creation_by_put_needs_both_verbs(sandbox: Sandbox, api: Api):
     ],
     ids=str,
 )
-async def test_reviews_answer_by_the_rules(sandbox: Sandbox, api: Api, asked, allowed):
+async def test_reviews_answer_by_the_rules(sandbox: Sandbox, api: Api, asked, *, allowed):
     """Reviews are allowed to everybody and say what the rules say."""
     sandbox.access.allow_only(
         [

@@ -72,12 +72,13 @@ async def test_remove(sandbox: Sandbox, api: Api):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("path", [PODS, "/apis", "/version"])
-async def test_answers(sandbox: Sandbox, api: Api, fault: Fault, status, content_type, path: str):
+async def test_answers(sandbox: Sandbox, api: Api, fault: Fault, *, status, content_type):
     """Faults answer for resources and for discovery."""
     sandbox.faults.add(fault)
-    answer = await api.get(path)
-    assert (status, content_type) == (answer.status, answer.headers["Content-Type"].split(";")[0])
+    for path in (PODS, "/apis", "/version"):
+        answer = await api.get(path)
+        assert answer.status == status, path
+        assert answer.headers["Content-Type"].split(";")[0] == content_type, path
 
 
 async def test_namespaces(sandbox: Sandbox, api: Api):

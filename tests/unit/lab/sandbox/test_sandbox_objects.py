@@ -63,7 +63,7 @@ async def test_events_expire(api: Api, clock: Clock):
 
 
 @pytest.mark.parametrize(("change", "status"), [({"count": 2}, 200), ({"count": 1}, 404)])
-async def test_only_real_changes_renew(api: Api, clock: Clock, change, status: int):
+async def test_only_real_changes_renew(api: Api, clock: Clock, change, *, status: int):
     """A patch that changes nothing does not renew the life of an Event."""
     await api.made(EVENTS, old_event("e", "default", count=1))
     clock.now += 3000
@@ -194,7 +194,7 @@ def test_load_takes_lists_apart(sandbox: Sandbox):
         ),
     ],
 )
-def test_load_makes_kinds_served(sandbox: Sandbox, api_version, kind, namespace, resource):
+def test_load_makes_kinds_served(sandbox: Sandbox, api_version, kind, *, namespace, resource):
     """A kind without definition is served because objects of it exist."""
     metadata = {"name": "o", **({"namespace": namespace} if namespace else {})}
     obj = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": {"any": 1}}

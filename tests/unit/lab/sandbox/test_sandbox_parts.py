@@ -353,7 +353,7 @@ def test_bad_protobuf(raw: bytes):
         (3, 2, {"type": "Recreate"}, "False"),
     ],
 )
-def test_available(wanted: int, ready: int, strategy, available: str):
+def test_available(wanted: int, ready: int, strategy, *, available: str):
     """A Deployment is available while at most maxUnavailable pods are missing."""
     default = {"rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
     obj = {"metadata": {}, "spec": {"replicas": wanted, "strategy": strategy or default}}

@@ -1,4 +1,4 @@
-"""The played KServe and Knative: the life of a service, and agreement with what is derived."""
+"""The played KServe and Knative: what they write, and that it is what is derived."""
 
 from itertools import product
 
@@ -33,7 +33,7 @@ def differing(cluster):
 
 
 def test_life_of_a_service(cluster):
-    """From the first rollout over a canary to a load that fails while rolled back."""
+    """From the first rollout to a load that fails while rolled back."""
 
     def shows(revisions, traffic, ready, model=LOADED):
         assert (cluster.revisions(), cluster.traffic()) == (revisions, traffic)
@@ -61,7 +61,7 @@ def test_life_of_a_service(cluster):
 
 
 def test_a_rollback_takes_two_passes(cluster):
-    """The route is split over one revision first, and goes to the older one then."""
+    """A route over one revision first."""
     cluster.model(2)
     cluster.settle()
     cluster.ask(canaryTrafficPercent=0)
@@ -73,7 +73,7 @@ def test_a_rollback_takes_two_passes(cluster):
 
 
 def test_scaled_to_zero_shows_pending_although_ready():
-    """The target is Pending without pods, while the active model stays Loaded."""
+    """KServe counts the pods of the model, and there are none."""
     cluster = Cluster(inferenceservice(minReplicas=0))
     cluster.settle()
     assert cluster.names() == []
@@ -100,7 +100,7 @@ def test_first_rollout_that_fails(fate, model, predictor):
 
 
 def test_transformer_that_fails_leaves_ready_true():
-    """In Knative mode Ready does not follow a transformer that was ready once."""
+    """Of the components, only the predictor is part of Ready; in Knative mode, once it was ready."""
     cluster = Cluster(inferenceservice())
     cluster.inferenceservice["spec"]["transformer"] = {"containers": [{"image": "t:1"}]}
     cluster.settle()
@@ -137,12 +137,12 @@ ENTRIES = [
 HISTORIES = ["", "v1", "v2"]
 
 
-@pytest.mark.parametrize("ready", ["", "v1", "v2"])
 @pytest.mark.parametrize("created", ["v1", "v2"])
-def test_bookkeeping_is_as_derived(created, ready):
-    """The played and the derived bookkeeping, written apart, agree in every small case."""
+def test_bookkeeping_is_as_derived(created):
+    """Two readings of how KServe keeps revisions, apart from each other, over every small case."""
     routes = [first + second for first in ENTRIES for second in ([], *ENTRIES)]
-    for route, lr, pr in product(routes, HISTORIES, HISTORIES):
+    differ = []
+    for ready, route, lr, pr in product(HISTORIES, routes, HISTORIES, HISTORIES):
         status = KnativeServiceStatus(
             latest_created_revision_name=created,
             latest_ready_revision_name=ready,
@@ -156,7 +156,9 @@ def test_bookkeeping_is_as_derived(created, ready):
             ),
         )
         found = walk(History(lr, pr), status).history
-        assert (found.rolled_out, found.previous) == rolled((lr, pr), created, ready, traffic=route)
+        if (found.rolled_out, found.previous) != rolled((lr, pr), created, ready, traffic=route):
+            differ.append((lr, pr, created, ready, route))
+    assert differ == []
 
 
 CHANGES = [
@@ -168,10 +170,19 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("changes", [*product(range(len(CHANGES)), repeat=3)])
-def test_status_at_rest_is_as_derived(changes, cluster):
-    """Whatever was done: nothing of the status that KServe wrote differs from ours."""
+def differing_after(changes):
+    """What differs at rest after any of the changes."""
+    cluster = Cluster(inferenceservice())
+    cluster.settle()
+    differ = []
     for each in changes:
         CHANGES[each](cluster)
         cluster.settle()
-        assert differing(cluster) == ()
+        differ += differing(cluster)
+    return differ
+
+
+def test_status_at_rest_is_as_derived():
+    """Whatever was done: nothing of the status that KServe wrote differs from ours."""
+    histories = product(range(len(CHANGES)), repeat=3)
+    assert {each: differ for each in histories if (differ := differing_after(each))} == {}

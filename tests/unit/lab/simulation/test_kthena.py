@@ -162,7 +162,9 @@ def test_a_rollout_replaces_one_group_at_a_time_from_the_last(volcano):
         (4, 4, None, []),
     ],
 )
-def test_a_rollout_keeps_to_partition_and_max_unavailable(replicas, partition, unavailable, first):
+def test_a_rollout_keeps_to_partition_and_max_unavailable(
+    replicas, partition, unavailable, *, first
+):
     cluster = settled([role("decode")], replicas, rolloutStrategy=rolling(partition, unavailable))
     new_template(cluster)
     cluster.reconcile()

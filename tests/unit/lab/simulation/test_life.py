@@ -39,7 +39,7 @@ def growth(before: Page, after: Page, name: str, **labels: str) -> float:
         (Phase.CACHED, {}, 300, (0, 0)),
     ],
 )
-def test_download(phase: Phase, parameters: dict[str, float], seconds: int, gauges: tuple):
+def test_download(phase: Phase, parameters: dict[str, float], seconds: int, *, gauges: tuple):
     """The pair of download gauges says how far the weights are, as KAITO's monitor does."""
     life = in_phase(phase, **parameters)
     life.advance(START + seconds)

@@ -1,5 +1,7 @@
 """The controllers of stacks: missed, judged or not looked at, as `--stacks` says."""
 
+from itertools import product
+
 import pytest
 
 from reporter.probes.cluster import evaluate_cluster
@@ -26,10 +28,6 @@ OPTIONAL = [each for each in CONTROLLERS if each.optional]
 LOOKED_AT = [StackMode.ON, StackMode.AUTO]
 
 
-def ids(component):
-    return component.reason
-
-
 def look(component, mode, *docs, served=ALL_CRDS, **settings):
     """What is said of a cluster whose other components are healthy."""
     chosen = FullEvaluationSettings(stacks={component.stack: mode}, **settings)
@@ -53,55 +51,68 @@ def test_every_stack_has_a_controller():
     assert OPTIONAL, "Knative's, which KServe's Standard mode does without"
 
 
-@pytest.mark.parametrize("component", EXPECTED, ids=ids)
-def test_missing_while_its_stack_is_on(component):
+def test_missing_while_its_stack_is_on():
     """It is expected, so that nothing is ready without it."""
-    evaluation = look(component, StackMode.ON)
-    (finding,) = told(component, evaluation)
-    assert (finding.cause, finding.governs) == ("missing", True)
-    assert evaluation.ready == ()
+    found = {each.reason: look(each, StackMode.ON) for each in EXPECTED}
+    assert {
+        each.reason: [(one.cause, one.governs) for one in told(each, found[each.reason])]
+        for each in EXPECTED
+    } == {each.reason: [("missing", True)] for each in EXPECTED}
+    assert [reason for reason, each in found.items() if each.ready] == []
 
 
-@pytest.mark.parametrize("component", EXPECTED, ids=ids)
-def test_not_missed_while_its_stack_is_auto(component):
+def is_well(evaluation):
+    """Whether nothing is told, and nothing keeps the cluster from being ready."""
+    return evaluation.findings == () and evaluation.ready != ()
+
+
+def test_not_missed_while_its_stack_is_auto():
     """A stack that is not there is no fault, and keeps nothing from being ready."""
-    evaluation = look(component, StackMode.AUTO)
-    assert evaluation.findings == ()
-    assert evaluation.ready
+    assert [each for each in EXPECTED if not is_well(look(each, StackMode.AUTO))] == []
+
+
+def test_what_a_stack_can_do_without_is_never_missed():
+    """Whether the stack has to be there or not."""
+
+    def beside(component):
+        same = (each for each in EXPECTED if each.stack is component.stack)
+        return [doc for each in same for doc in place(each)]
+
+    assert [
+        (each.reason, mode)
+        for each, mode in product(OPTIONAL, LOOKED_AT)
+        if not is_well(look(each, mode, *beside(each)))
+    ] == []
 
 
 @pytest.mark.parametrize("mode", LOOKED_AT)
-@pytest.mark.parametrize("component", OPTIONAL, ids=ids)
-def test_what_a_stack_can_do_without_is_never_missed(component, mode):
-    own = [doc for each in EXPECTED if each.stack == component.stack for doc in place(each)]
-    evaluation = look(component, mode, *own)
-    assert evaluation.findings == ()
-    assert evaluation.ready
-
-
-@pytest.mark.parametrize("mode", LOOKED_AT)
-@pytest.mark.parametrize("component", CONTROLLERS, ids=ids)
-def test_down_is_told_where_it_is(component, mode):
+def test_down_is_told_where_it_is(mode):
     """It is there, so it should work."""
-    evaluation = look(component, mode, *place(component, ready=0))
-    (finding,) = told(component, evaluation)
-    assert (finding.governs, finding.related.name) == (True, component.deployment)
-    assert evaluation.ready == ()
+    found = {each.reason: look(each, mode, *place(each, ready=0)) for each in CONTROLLERS}
+    assert {
+        each.reason: [(one.governs, one.related.name) for one in told(each, found[each.reason])]
+        for each in CONTROLLERS
+    } == {each.reason: [(True, each.deployment)] for each in CONTROLLERS}
+    assert [reason for reason, each in found.items() if each.ready] == []
 
 
 @pytest.mark.parametrize("state", [{"ready": 0}, {"ready": 1, "wanted": 2}])
-@pytest.mark.parametrize("component", CONTROLLERS, ids=ids)
-def test_nothing_is_told_of_a_stack_that_is_off(component, state):
-    evaluation = look(component, StackMode.OFF, *place(component, **state))
-    assert evaluation.findings == ()
-    assert evaluation.ready
+def test_nothing_is_told_of_a_stack_that_is_off(state):
+    """Neither down nor degraded."""
+    assert [
+        each
+        for each in CONTROLLERS
+        if not is_well(look(each, StackMode.OFF, *place(each, **state)))
+    ] == []
 
 
-@pytest.mark.parametrize("component", CONTROLLERS, ids=ids)
-def test_an_empty_name_switches_it_off_in_any_mode(component):
-    for mode in StackMode:
-        evaluation = look(component, mode, *place(component, ready=0), **empty(component))
-        assert told(component, evaluation) == []
+def test_an_empty_name_switches_it_off_in_any_mode():
+    """As it does for what is not of a stack."""
+    assert [
+        (each.reason, mode)
+        for each, mode in product(CONTROLLERS, StackMode)
+        if told(each, look(each, mode, *place(each, ready=0), **empty(each)))
+    ] == []
 
 
 def empty(component) -> dict[str, str]:
@@ -111,16 +122,20 @@ def empty(component) -> dict[str, str]:
     return {name: ""}
 
 
-@pytest.mark.parametrize("stack", Stack)
-def test_crds_are_missed_only_while_the_stack_is_on(stack):
-    """Those without which it has no subjects."""
+def missed_crds(stack, mode):
+    """Which CRDs are missed where none of those of the stack's subjects is served."""
     own = {each.stack: each for each in EXPECTED}[stack]
     kinds = {each.crd_name for each in subjects_of(stack)}
-    for mode in StackMode:
-        found = look(own, mode, *place(own), served=ALL_CRDS - kinds).findings
-        missing = {each.related.name for each in found if each.reason == "clusterCRDMissing"}
-        assert bool(missing) is (mode is StackMode.ON)
-        assert missing <= kinds
+    found = look(own, mode, *place(own), served=ALL_CRDS - kinds).findings
+    missing = {each.related.name for each in found if each.reason == "clusterCRDMissing"}
+    assert missing <= kinds
+    return missing
+
+
+def test_crds_are_missed_only_while_the_stack_is_on():
+    """Those without which it has no subjects."""
+    missed = {key for key in product(Stack, StackMode) if missed_crds(*key)}
+    assert missed == {(stack, StackMode.ON) for stack in Stack}
 
 
 @pytest.mark.parametrize("served", subjects_of(Stack.KTHENA), ids=str)

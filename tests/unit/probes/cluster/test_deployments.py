@@ -1,11 +1,11 @@
 """The shared Deployments: what is judged, where it is looked for, and what governs."""
 
-import pytest
-
+from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.probes.cluster.deployments import probe_component
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
+from tests.tables import SUPPRESSION, Stack
 from tests.unit.probes.asking import component_scope
 from tests.unit.probes.building import (
     CREATED_AT,
@@ -22,16 +22,9 @@ from tests.unit.probes.building import (
 
 DEFAULTS = FullEvaluationSettings()
 
-REASONS = {
-    "istiod": ("clusterIstioControlPlaneNotReady", True),
-    "apikey-operator": ("clusterGatewayAuthNotReady", True),
-    "apikey-authz": ("clusterGatewayAuthNotReady", False),
-    "body-based-router": ("clusterBBRNotReady", False),
-    "kaito-workspace": ("clusterKaitoControllerNotReady", True),
-    "keda-operator": ("clusterKedaNotReady", False),
-    "keda-operator-metrics-apiserver": ("clusterKedaNotReady", False),
-    "keda-kaito-scaler": ("clusterKedaKaitoScalerNotReady", False),
-}
+COMPONENTS = {each.deployment: each for each in components(DEFAULTS)}
+NAMES = [name for _, name in SHARED]
+PLACES = {name: place for place, name in SHARED}
 
 
 def probe(*docs, settings=DEFAULTS, **options):
@@ -53,39 +46,67 @@ def test_a_healthy_control_plane_raises_nothing():
     assert probe(*healthy_cluster()) == []
 
 
-@pytest.mark.parametrize(("place", "name"), SHARED)
-def test_each_component_that_is_down(place, name):
+def told(states):
+    """The only finding about each component of the healthy cluster that is in such a state."""
+    return {
+        name: only(*healthy_cluster(name), *([] if doc is None else [doc]))
+        for name, doc in states.items()
+    }
+
+
+def about(findings):
+    """The facts of a finding that are those of its component, and where that is."""
+    return {
+        name: (each.reason, each.governs, str(each.subject), str(each.involved))
+        for name, each in findings.items()
+    }
+
+
+def expected():
+    return {
+        name: (COMPONENTS[name].reason, COMPONENTS[name].governs, "cluster", f"Namespace {place}")
+        for name, place in PLACES.items()
+    }
+
+
+def test_each_component_that_is_down():
     """A component without available replica raises its reason about its namespace."""
-    reason, governs = REASONS[name]
-    finding = only(*healthy_cluster(name), deployment(place, name, ready=0))
-    assert (finding.reason, finding.governs) == (reason, governs)
-    assert str(finding.subject) == "cluster"
-    assert (str(finding.involved), finding.involved.uid) == (f"Namespace {place}", f"uid-{place}")
-    assert str(finding.related) == f"Deployment {place}/{name}"
-    assert finding.message == f"Deployment {place}/{name} is down: 0/1 ready, no pods"
-    assert (finding.transition, finding.created) == (SINCE_AT, CREATED_AT)
-    assert not finding.exempt
-    assert finding.budget is None
+    found = told({name: deployment(place, name, ready=0) for place, name in SHARED})
+    assert about(found) == expected()
+    assert {name: (str(each.related), each.message) for name, each in found.items()} == {
+        name: (
+            f"Deployment {place}/{name}",
+            f"Deployment {place}/{name} is down: 0/1 ready, no pods",
+        )
+        for place, name in SHARED
+    }
+    assert {(each.transition, each.created) for each in found.values()} == {(SINCE_AT, CREATED_AT)}
+    assert {(each.exempt, each.budget) for each in found.values()} == {(False, None)}
+    assert {name: each.involved.uid for name, each in found.items()} == {
+        name: f"uid-{place}" for place, name in SHARED
+    }
 
 
-@pytest.mark.parametrize(("place", "name"), SHARED)
-def test_each_component_that_is_missing(place, name):
+def test_each_component_that_is_missing():
     """A missing component is down; its namespace is the first candidate that exists."""
-    reason, governs = REASONS[name]
-    finding = only(*healthy_cluster(name))
-    assert (finding.reason, finding.governs, finding.cause) == (reason, governs, "missing")
-    assert str(finding.involved) == f"Namespace {place}"
-    assert finding.message.startswith(f"Deployment {place}/{name} is down: missing")
-    assert (finding.transition, finding.created) == (None, None)
+    found = told(dict.fromkeys(NAMES))
+    assert about(found) == expected()
+    assert {each.cause for each in found.values()} == {"missing"}
+    assert [
+        name
+        for name, each in found.items()
+        if not each.message.startswith(f"Deployment {PLACES[name]}/{name} is down: missing")
+    ] == []
+    assert {(each.transition, each.created) for each in found.values()} == {(None, None)}
 
 
-@pytest.mark.parametrize("name", [name for _, name in SHARED])
-def test_degraded_never_governs(name):
+def test_degraded_never_governs():
     """Only a component that is down keeps a status from being written."""
-    place = {each: place for place, each in SHARED}[name]
-    finding = only(*healthy_cluster(name), deployment(place, name, ready=1, wanted=2))
-    assert not finding.governs
-    assert " is degraded: 1/2 ready" in finding.message
+    found = told({name: deployment(place, name, ready=1, wanted=2) for place, name in SHARED})
+    assert [name for name, each in found.items() if each.governs] == []
+    assert [
+        name for name, each in found.items() if " is degraded: 1/2 ready" not in each.message
+    ] == []
 
 
 def test_the_message_names_the_worst_pod():
@@ -102,7 +123,7 @@ def test_the_message_names_the_worst_pod():
 
 
 def test_links_of_pod_messages_are_removed():
-    """9.B.32: texts of others are copied without their links."""
+    """Texts of others are copied without their links."""
     text = 'pull "registry.example/x": see https://example.com/help'
     finding = only(
         *healthy_cluster("istiod"),
@@ -114,7 +135,7 @@ def test_links_of_pod_messages_are_removed():
 
 
 def test_both_deployments_of_a_reason_are_judged():
-    """9.B.11: the second KEDA Deployment is not hidden by the first."""
+    """The second KEDA Deployment is not hidden by the first."""
     names = ("keda-operator", "keda-operator-metrics-apiserver")
     found = probe(*healthy_cluster(*names), *(deployment("keda", each, ready=0) for each in names))
     assert [each.related.name for each in found] == list(names)
@@ -139,7 +160,7 @@ def test_the_first_candidate_namespace_that_has_it_counts():
 
 
 def test_missing_needs_a_look_at_every_candidate():
-    """Contract: what lies in a namespace that was not dumped is unknown, not missing."""
+    """What lies in a namespace that was not dumped is unknown, not missing."""
     docs = healthy_cluster("kaito-workspace")
     places = {place for place, _ in SHARED}
     unread = {NAMESPACES: FORBIDDEN}
@@ -163,7 +184,7 @@ def test_missing_names_all_places_where_it_was_looked_for():
 
 
 def test_unknown_deployments_raise_nothing():
-    """9.B.14: what cannot be read is neither healthy nor a fault."""
+    """What cannot be read is neither healthy nor a fault."""
     assert probe(*healthy_cluster(), unknown={DEPLOYMENTS: FORBIDDEN}) == []
 
 
@@ -174,23 +195,38 @@ def test_unknown_namespaces_do_not_hide_a_fault():
     assert (str(finding.involved), finding.involved.uid) == ("Namespace istio-system", "")
 
 
-SWITCHES = {
-    "istiod": {"istiod_deployment": ""},
-    "apikey-authz": {"gateway_auth_deployment": ""},
-    "apikey-operator": {"gateway_auth_operator_deployment": ""},
-    "body-based-router": {"bbr_namespace": ()},
-    "kaito-workspace": {"kaito_deployment": ""},
-    "keda-operator": {"keda_namespace": ()},
-    "keda-kaito-scaler": {"keda_scaler_deployment": ""},
-}
+def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
+    """Else its being down would explain what no row says, or a row would never apply."""
+    settings = FullEvaluationSettings(
+        stacks=dict.fromkeys(Stack, "on"),
+        node_provisioner_name="karpenter",
+        node_provisioner_namespace=("karpenter",),
+    )
+    governing = {each.reason for each in components(settings) if each.governs}
+    assert governing == {row.upstream for row in SUPPRESSION if row.upstream != CLUSTER_CRD_MISSING}
 
 
-@pytest.mark.parametrize("name", SWITCHES)
-def test_a_component_that_is_switched_off_is_not_missed(name):
-    """An empty name or no namespace switches a component off."""
-    docs = healthy_cluster(name)
-    assert probe(*docs) != []
-    assert probe(*docs, settings=FullEvaluationSettings(**SWITCHES[name])) == []
+def switched_off(field):
+    """Which components an empty setting switches off, and whether the others are all that is missed."""
+    empty = type(FullEvaluationSettings.model_fields[field].default)()
+    settings = FullEvaluationSettings(**{field: empty})
+    off = COMPONENTS.keys() - {each.deployment for each in components(settings)}
+    assert probe(*healthy_cluster(*off), settings=settings) == []
+    return off
+
+
+def test_a_component_that_is_switched_off_is_not_missed():
+    """By its name or by its namespaces, whichever is left empty; each can be."""
+    switches = {
+        field: switched_off(field)
+        for field, info in FullEvaluationSettings.model_fields.items()
+        if info.default
+        and field.endswith(("_deployment", "_namespace"))
+        and field != "release_namespace"
+    }
+    assert [field for field, off in switches.items() if not off] == []
+    assert set().union(*switches.values()) == COMPONENTS.keys()
+    assert len(probe(*healthy_cluster(*NAMES))) == len(NAMES)
 
 
 def test_without_api_keys_their_operator_is_not_missed():

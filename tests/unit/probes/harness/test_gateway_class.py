@@ -1,4 +1,4 @@
-"""Gateways that no controller takes up."""
+"""Gateways that no controller has accepted."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def without_class(docs=HEALTHY):
 
 
 def test_a_class_that_does_not_exist():
-    """9.B.15: Istio leaves the default conditions, so the class itself is looked for."""
+    """Istio leaves the default conditions, so the class itself is looked for."""
     (finding,) = probe(without_class(gateway(*PENDING)))
     assert str(finding.subject) == "namespace/my-models"
     assert (str(finding.involved), finding.involved.uid) == (
@@ -68,7 +68,7 @@ def test_a_class_that_is_not_accepted():
 
 @pytest.mark.parametrize("conditions", [PENDING, [], [condition("Programmed", "True")]])
 def test_a_gateway_that_no_controller_took_up(conditions):
-    """9.B.15: a default or missing Accepted counts from creation, never from 1970."""
+    """A default or missing Accepted counts from creation, never from 1970."""
     (finding,) = probe(gateway(*conditions))
     assert finding.cause == "Accepted stays Unknown"
     assert (finding.transition, finding.created) == (None, CREATED_AT)
@@ -120,14 +120,14 @@ def test_unknown_gateways():
 
 
 def test_on_its_way_out():
-    """9.B.25: neither a Gateway nor a Namespace that is being deleted raises anything."""
+    """Neither a Gateway nor a Namespace that is being deleted raises anything."""
     docs = without_class()
     assert probe(replaced(docs, "Gateway", DELETING)) == []
     assert probe(replaced(docs, "Namespace", DELETING)) == []
 
 
 def test_each_gateway_is_told_apart():
-    """9.B.10: two bad Gateways of a namespace are two faults under one key."""
+    """Two bad Gateways of a namespace are two faults under one key."""
     docs = without_class()
     second = replaced(
         [each for each in docs if each["kind"] == "Gateway"], "Gateway", {"metadata": {"name": "b"}}
@@ -138,7 +138,7 @@ def test_each_gateway_is_told_apart():
 
 
 def test_somebody_elses_gateway_is_left_alone():
-    """9.B.10: beside a Gateway of the harness, one without its label is not judged."""
+    """Beside a Gateway of the harness, one without its label is not judged."""
     foreign = {"metadata": {"name": "foreign", "labels": None}, "spec": {"gatewayClassName": "x"}}
     second = replaced([each for each in HEALTHY if each["kind"] == "Gateway"], "Gateway", foreign)
     assert probe([*HEALTHY, *second]) == []

@@ -59,7 +59,7 @@ def test_scaled_to_zero():
 
 
 def test_without_the_label_of_its_owner():
-    """Istio copies the Gateway's labels to its Deployment only sometimes."""
+    """Istio copies the owner's label only sometimes."""
     label = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
     assert len(probe(plane(NONE_READY, label))) == 1
 

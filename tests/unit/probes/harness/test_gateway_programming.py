@@ -43,7 +43,7 @@ def gateway(programmed, *listener_conditions, name="http"):
 
 
 def test_not_programmed():
-    """9.B.16: the age is that of the transition, never that of the Gateway."""
+    """The age is that of the transition, never that of the Gateway."""
     (finding,) = probe(gateway(NOT_USABLE))
     assert str(finding.related) == "Gateway my-models/my-models-gw"
     assert finding.message == (

@@ -88,7 +88,7 @@ def test_ready_without_pods():
     "patch", [DELETING, {"metadata": {"labels": None}}], ids=["terminating", "unlabelled"]
 )
 def test_no_subject(patch):
-    """9.B.25: a namespace on its way out, or not the harness's, is no subject."""
+    """A namespace on its way out, or not the harness's, is no subject."""
     evaluation = evaluate(replaced(HEALTHY, "Namespace", patch))
     assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
 
@@ -107,7 +107,7 @@ def test_namespaces_are_judged_apart():
 
 
 def test_every_message_names_the_namespace_and_fits():
-    """Messages of the harness name the workload namespace, on one line without links."""
+    """Harness messages name the workload namespace, on one line without links."""
     broken = replaced(
         HEALTHY,
         "Gateway",

@@ -1,7 +1,7 @@
 """A pod that is scraped every 15 s and judged after each scrape; what its page says is a function
 of the time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -116,15 +116,18 @@ class Scraped:
 
     def watch(self, page: Page, until: float, since: float = 0) -> dict[float, frozenset[str]]:
         """See a page time after time; return what was found when."""
-        found = {}
+        return dict(self._each(page, until, since))
+
+    def first(self, reason: str, page: Page, until: float = 1200, since: float = 0) -> float | None:
+        """See a page until a reason is found first; return when that is."""
+        found = self._each(page, until, since)
+        return next((at for at, reasons in found if reason in reasons), None)
+
+    def _each(
+        self, page: Page, until: float, since: float
+    ) -> Iterator[tuple[float, frozenset[str]]]:
         for n in range(int((until - since) // self.period) + 1):
             at = since + n * self.period
             fields = page(at)
             if fields is not None:
-                found[at] = frozenset(self.see(at, **fields).faults)
-        return found
-
-    def first(self, reason: str, page: Page, until: float = 1200, since: float = 0) -> float | None:
-        """Return when a reason is found first."""
-        found = self.watch(page, until, since)
-        return next((at for at, reasons in found.items() if reason in reasons), None)
+                yield at, frozenset(self.see(at, **fields).faults)

@@ -1,6 +1,7 @@
 """When a pod cannot be judged: nothing begins, nothing ends."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -29,79 +30,92 @@ def in_service_since(at):
     return replace(TARGET, ready_since=NOON + seconds(at))
 
 
-@pytest.mark.parametrize("reason", FAULTS)
-def test_pod_that_is_not_ready_is_not_judged(reason):
+def watched(faults, page):
+    """For each fault when it is found first in a pod of its own, and the last verdict of that pod.
+
+    `page` changes what the page of the fault says.
+    """
+    pods = {reason: Scraped() for reason in faults}
+    first = {
+        reason: pods[reason].first(reason, partial(page, fault)) for reason, fault in faults.items()
+    }
+    return first, {reason: pod.verdict for reason, pod in pods.items()}
+
+
+def firsts(faults, page):
+    return watched(faults, page)[0]
+
+
+def windows(faults, after=0):
+    """When each window is full that begins so late."""
+    return {reason: after + fault.window for reason, fault in faults.items()}
+
+
+def test_pod_that_is_not_ready_is_not_judged():
     """Its start shows the load of a benchmark."""
-    pod = Scraped()
-    assert pod.first(reason, lambda at: FAULTS[reason].page(at) | {"target": LOADING}) is None
-    assert reason in pod.verdict.why
+    first, verdicts = watched(FAULTS, lambda fault, at: fault.page(at) | {"target": LOADING})
+    assert first == dict.fromkeys(FAULTS)
+    assert [reason for reason, verdict in verdicts.items() if reason not in verdict.why] == []
 
 
-@pytest.mark.parametrize("reason", FAULTS)
-def test_window_begins_a_minute_after_ready(reason):
+def test_window_begins_a_minute_after_ready():
     """Counters hold the traffic of the benchmark by then."""
-    fault = FAULTS[reason]
 
-    def page(at):
+    def page(fault, at):
         return fault.page(at) | {"target": in_service_since(150) if at >= 150 else LOADING}
 
-    assert Scraped().first(reason, page) == 150 + 60 + fault.window
+    assert firsts(FAULTS, page) == windows(FAULTS, after=150 + 60)
 
 
-@pytest.mark.parametrize("reason", ENGINE_FAULTS)
-def test_engine_asleep_is_not_judged(reason):
-    fault, pod = ENGINE_FAULTS[reason], Scraped()
-    page = {"engines": {}}
-
-    def asleep(at):
-        page.update(fault.page(at))
-        page["engines"] = {n: replace(each, awake=False) for n, each in page["engines"].items()}
-        return page
-
-    assert pod.first(reason, asleep) is None
-    assert "asleep" in pod.verdict.why[reason]
+def asleep(fields):
+    engines = {name: replace(each, awake=False) for name, each in fields["engines"].items()}
+    return fields | {"engines": engines}
 
 
-@pytest.mark.parametrize("reason", ENGINE_FAULTS)
-def test_window_begins_when_the_engine_awakes(reason):
-    fault = ENGINE_FAULTS[reason]
-
-    def page(at):
-        fields = fault.page(at)
-        engines = {n: replace(each, awake=at > 90) for n, each in fields["engines"].items()}
-        return fields | {"engines": engines}
-
-    assert Scraped().first(reason, page) == 105 + fault.window
+def test_engine_asleep_is_not_judged():
+    """It serves nobody, and is asked for nothing."""
+    first, verdicts = watched(ENGINE_FAULTS, lambda fault, at: asleep(fault.page(at)))
+    assert first == dict.fromkeys(ENGINE_FAULTS)
+    assert [
+        reason for reason, verdict in verdicts.items() if "asleep" not in verdict.why[reason]
+    ] == []
 
 
-@pytest.mark.parametrize("reason", OF_PAGES)
+def test_window_begins_when_the_engine_awakes():
+    """At the first scrape that sees it awake."""
+
+    def page(fault, at):
+        return fault.page(at) if at > 90 else asleep(fault.page(at))
+
+    assert firsts(ENGINE_FAULTS, page) == windows(ENGINE_FAULTS, after=105)
+
+
 @pytest.mark.parametrize("lost", [None, FAILED], ids=["not scraped", "failed"])
-def test_two_scrapes_in_a_row_that_are_missing_are_a_hole(reason, lost):
-    fault = FAULTS[reason]
+def test_two_scrapes_in_a_row_that_are_missing_are_a_hole(lost):
+    """The window begins behind it."""
 
-    def page(at):
+    def page(fault, at):
         return lost if at in {15, 30} else fault.page(at)
 
-    first = Scraped().first(reason, page)
-    assert first == 45 + fault.window
+    assert firsts(OF_PAGES, page) == windows(OF_PAGES, after=45)
 
 
-@pytest.mark.parametrize("reason", OF_PAGES)
-def test_one_scrape_that_is_missing_is_no_hole(reason):
-    fault = FAULTS[reason]
-    assert (
-        Scraped().first(reason, lambda at: FAILED if at == 15 else fault.page(at)) == fault.window
-    )
+def test_one_scrape_that_is_missing_is_no_hole():
+    """One that is lost on the way says nothing of the pod."""
+
+    def page(fault, at):
+        return FAILED if at == 15 else fault.page(at)
+
+    assert firsts(OF_PAGES, page) == windows(OF_PAGES)
 
 
-@pytest.mark.parametrize("reason", FAULTS)
-def test_another_pod_of_the_same_name_begins_anew(reason):
-    fault = FAULTS[reason]
+def test_another_pod_of_the_same_name_begins_again():
+    """Pods of StatefulSets keep their names."""
 
-    def page(at):
+    def page(fault, at):
         return fault.page(at) | {"target": replace(TARGET, uid="a" if at < 30 else "b")}
 
-    assert Scraped().first(reason, page) == 30 + fault.window
+    assert firsts(FAULTS, page) == windows(FAULTS, after=30)
 
 
 RESTARTS = {
@@ -119,21 +133,22 @@ RESTARTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reason", OF_PAGES.keys() - {t.METRICS_MISSING})
 @pytest.mark.parametrize("evidence", RESTARTS)
-def test_window_lies_in_one_life(reason, evidence):
+def test_window_lies_in_one_life(evidence):
     """Both ends belong to the same process; a page without vLLM has none."""
-    fault = FAULTS[reason]
-    first = Scraped().first(reason, lambda at: RESTARTS[evidence](at, fault.page(at)))
-    assert first == 30 + fault.window
+    faults = {reason: each for reason, each in OF_PAGES.items() if reason != t.METRICS_MISSING}
+
+    def page(fault, at):
+        return RESTARTS[evidence](at, fault.page(at))
+
+    assert firsts(faults, page) == windows(faults, after=30)
 
 
-@pytest.mark.parametrize("reason", ENGINE_FAULTS)
 @pytest.mark.parametrize("evidence", ["value", "created"])
-def test_counters_that_begin_anew_are_another_life_of_that_engine_only(reason, evidence):
-    fault = ENGINE_FAULTS[reason]
+def test_counters_that_begin_anew_are_another_life_of_that_engine_only(evidence):
+    """Another engine of the pod has its own, and its fault is told of it alone."""
 
-    def page(at):
+    def page(fault, at):
         fields = fault.page(at)
         (bad,) = fields["engines"].values()
         counters = dict(bad.counters)
@@ -145,95 +160,106 @@ def test_counters_that_begin_anew_are_another_life_of_that_engine_only(reason, e
         engines = {"0": bad, "1": replace(bad, counters=counters)}
         return fields | {"engines": engines, "process_started": None}
 
+    pods = {reason: found(fault, partial(page, fault)) for reason, fault in ENGINE_FAULTS.items()}
+    told = {reason: pod.verdict.faults[reason] for reason, pod in pods.items()}
+    assert {reason: fault.engine for reason, fault in told.items()} == dict.fromkeys(told, "0")
+    assert [reason for reason, fault in told.items() if fault.text.endswith("more)")] == []
+
+
+def found(fault, page=None):
+    """A pod whose fault has just been found."""
     pod = Scraped()
-    assert pod.first(reason, page, fault.window) == fault.window
-    found = pod.verdict.faults[reason]
-    assert found.engine == "0"
-    assert not found.text.endswith("more)")
+    assert pod.first(fault.reason, page or fault.page, fault.window) == fault.window
+    return pod
 
 
-@pytest.mark.parametrize("reason", ENGINE_FAULTS)
-def test_engine_that_vanishes_is_unknown(reason):
+def undecided_after(faults, **page):
+    """Which of the faults are undecided once the page says something else."""
+    undecided = {}
+    for reason, fault in faults.items():
+        pod = found(fault)
+        pod.see(fault.window + 15, **page)
+        undecided[reason] = reason in pod.verdict.undecided and reason not in pod.verdict.faults
+    return undecided
+
+
+def test_engine_that_vanishes_is_unknown():
     """It is not well, and not ill."""
-    fault, pod = ENGINE_FAULTS[reason], Scraped()
-    pod.watch(fault.page, fault.window)
-    pod.see(fault.window + 15, **(serving(0) | {"engines": {"7": engine(fault.window + 15)}}))
-    assert reason not in pod.verdict.faults
-    assert reason in pod.verdict.undecided
+    page = serving(0) | {"engines": {"7": engine(615)}}
+    assert undecided_after(ENGINE_FAULTS, **page) == dict.fromkeys(ENGINE_FAULTS, True)
 
 
 @pytest.mark.parametrize("reason", [t.KV_CACHE, t.BACKLOG, t.SCHEDULER_STUCK, t.ENGINE_STALLED])
 def test_gauge_that_vanishes_is_unknown(reason):
-    fault, pod = ENGINE_FAULTS[reason], Scraped()
-    pod.watch(fault.page, fault.window)
+    """Which is not the same as zero."""
     gone = engine(0, kv_usage=None, running=None, capacity=None, waiting=None)
-    pod.see(fault.window + 15, **(serving(0) | {"engines": {"0": gone}}))
-    assert reason in pod.verdict.undecided
+    page = serving(0) | {"engines": {"0": gone}}
+    assert undecided_after({reason: FAULTS[reason]}, **page) == {reason: True}
 
 
-@pytest.mark.parametrize("reason", FAULTS)
-def test_fault_that_cannot_be_judged_any_more_is_held_for_two_windows(reason):
-    """Then nothing is known of it for so long that it is given up."""
-    fault, pod = FAULTS[reason], Scraped()
-    pod.watch(fault.page, fault.window)
-    assert reason in pod.verdict.faults
-    length = 2 * (600 if reason == t.ENGINE_STALLED else fault.window)
-    since = fault.window + 15
-
-    def blind(at):
-        return fault.page(at) | {"target": LOADING}
-
-    pod.watch(blind, since + length - 15, since)
-    assert reason in pod.verdict.undecided
-    pod.watch(blind, since + length, since + length)
-    assert reason not in pod.verdict.undecided
-    assert reason in pod.verdict.doubts
+def test_fault_that_cannot_be_judged_any_more_is_held_for_two_windows():
+    """Then nothing has been known of it for so long that it is given up."""
+    held = {reason: held_for(fault) for reason, fault in FAULTS.items()}
+    assert held == {
+        reason: 2 * (600 if reason == t.ENGINE_STALLED else fault.window)
+        for reason, fault in FAULTS.items()
+    }
 
 
-@pytest.mark.parametrize("reason", ENGINE_FAULTS)
-def test_pages_that_fail_hold_a_fault_and_find_none(reason):
-    fault, pod = ENGINE_FAULTS[reason], Scraped()
-    pod.watch(fault.page, fault.window)
-    pod.see(fault.window + 15, **FAILED)
-    assert reason not in pod.verdict.faults
-    assert reason in pod.verdict.undecided
-    pod.see(fault.window + 30, **fault.page(fault.window + 30))
-    assert reason in pod.verdict.faults
+def held_for(fault):
+    """For how long a fault is undecided that cannot be judged any more, before it is in doubt."""
+    pod = found(fault)
+    at = since = fault.window + 15
+    while fault.reason in pod.see(at, **fault.page(at) | {"target": LOADING}).undecided:
+        at += 15
+    assert fault.reason in pod.verdict.doubts
+    return at - since
 
 
-@pytest.mark.parametrize("reason", FAULTS)
-def test_fault_ends_when_the_pod_is_well_again(reason):
+def test_pages_that_fail_hold_a_fault_and_find_none():
+    """At the next good page it is told as before."""
+    assert undecided_after(ENGINE_FAULTS, **FAILED) == dict.fromkeys(ENGINE_FAULTS, True)
+
+    def told_again(fault):
+        pod, at = found(fault), fault.window + 30
+        pod.see(at - 15, **FAILED)
+        return fault.reason in pod.see(at, **fault.page(at)).faults
+
+    assert [reason for reason, fault in ENGINE_FAULTS.items() if not told_again(fault)] == []
+
+
+def recovered(fault, at):
+    """The page of a pod that is well again; its counters go on from where they were."""
+    was = fault.page(fault.window)
+    fields = serving(at)
+    if was.get("engines"):
+        before = was["engines"]["0"]
+        counters = {
+            name: replace(each, value=each.value + PER_SECOND[name] * (at - fault.window))
+            for name, each in before.counters.items()
+        }
+        fields["engines"] = {
+            "0": replace(engine(at, healthy=True), counters=counters, latencies=before.latencies)
+        }
+    if was.get("pod"):
+        fields["pod"] = was["pod"]
+    return fields
+
+
+GRADUAL = {t.OUTPUT_CORRUPTED, t.KV_TRANSFER, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY}
+"""They count over their window; the others look at how it is."""
+
+
+def test_fault_ends_when_the_pod_is_well_again():
     """At the first good page, or when the window holds nothing but good ones."""
-    fault, pod = FAULTS[reason], Scraped()
-    pod.watch(fault.page, fault.window)
-
-    def well(at):
-        # Counters go on from where they were.
-        was = fault.page(fault.window)
-        fields = serving(at)
-        if was.get("engines"):
-            before = was["engines"]["0"]
-            counters = {
-                name: replace(each, value=each.value + PER_SECOND[name] * (at - fault.window))
-                for name, each in before.counters.items()
-            }
-            latencies = before.latencies
-            fields["engines"] = {
-                "0": replace(engine(at, healthy=True), counters=counters, latencies=latencies)
-            }
-        if was.get("pod"):
-            fields["pod"] = was["pod"]
-        return fields
-
-    found = pod.watch(well, 2 * fault.window + 30, fault.window + 15)
-    assert reason not in pod.verdict.faults
-    assert reason not in pod.verdict.doubts
-    at_once = {
-        t.ENGINE_UNHEALTHY, t.ENGINE_STALLED, t.SCHEDULER_STUCK, t.KV_CACHE, t.BACKLOG,
-        t.METRICS_MISSING, t.SCRAPE_FAILING,
-    }  # fmt: skip
-    if reason in at_once:
-        assert reason not in found[fault.window + 15]
+    first, last = set(), set()
+    for reason, fault in FAULTS.items():
+        pod, again = found(fault), fault.window + 15
+        seen = pod.watch(partial(recovered, fault), again + fault.window + 15, again)
+        first |= {reason} & set(seen[again])
+        last |= {reason} & {*pod.verdict.faults, *pod.verdict.doubts}
+    assert last == set()
+    assert first <= GRADUAL
 
 
 def test_what_needs_longer_to_tell_does_not_end_it():

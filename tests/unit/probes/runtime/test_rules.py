@@ -1,4 +1,4 @@
-"""Each rule about a pod's page as a table over time: when its fault is found first."""
+"""Each rule about the metrics of vLLM as a table over time: when it is found first."""
 
 from math import inf
 
@@ -20,9 +20,10 @@ def step(at_time, after=1):
     return lambda at: after if at >= at_time else 0
 
 
-@pytest.mark.parametrize("reason", FAULTS)
-def test_found_once_the_window_is_full_and_not_before(reason):
-    assert Scraped().first(reason, FAULTS[reason].page) == FAULTS[reason].window
+def test_found_once_the_window_is_full_and_not_before():
+    """Whichever the reason is."""
+    found = {reason: Scraped().first(reason, fault.page) for reason, fault in FAULTS.items()}
+    assert found == {reason: fault.window for reason, fault in FAULTS.items()}
 
 
 UNHEALTHY = [
@@ -230,17 +231,22 @@ def test_when_a_rule_finds_its_fault(reason, page, when):
         (t.SCRAPE_FAILING, "scrape-attempts=70", FAULTS[t.SCRAPE_FAILING].page, 1035),
     ],
 )  # fmt: skip
-def test_thresholds(reason, thresholds, page, when):
+def test_thresholds(reason, thresholds, page, *, when):
     pod = Scraped(runtime_threshold=thresholds.split(","))
     assert pod.first(reason, page) == when
 
 
-@pytest.mark.parametrize("reason", [t.KV_CACHE, t.SCRAPE_FAILING, t.METRICS_MISSING, t.REJECTED])
 @pytest.mark.parametrize("option", ["runtime_window", "grace"])
-def test_windows(reason, option):
+def test_windows(option):
     """The window of a reason is its grace, whichever way it is set."""
-    pod = Scraped(**{option: {FullEvaluationSettings.metrics_name(reason): 200}})
-    assert pod.first(reason, FAULTS[reason].page) == 210
+    reasons = [t.KV_CACHE, t.SCRAPE_FAILING, t.METRICS_MISSING, t.REJECTED]
+    found = {
+        each: Scraped(**{option: {FullEvaluationSettings.metrics_name(each): 200}}).first(
+            each, FAULTS[each].page
+        )
+        for each in reasons
+    }
+    assert found == dict.fromkeys(reasons, 210)
 
 
 @pytest.mark.parametrize(

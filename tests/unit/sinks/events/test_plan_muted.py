@@ -47,7 +47,7 @@ def patched(record, *findings):
         ("firing", False, None, [("over", "as it is")]),
     ],
 )
-def test_event_on_record(state, marked, disposition, writes):
+def test_event_on_record(state, marked, disposition, *, writes):
     """It is over, with a note for those who start later; the note goes when the episode does."""
     findings = [finding(disposition)] if disposition else []
     assert patched(on_record(state, marked=marked), *findings) == writes

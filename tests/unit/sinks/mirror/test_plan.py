@@ -117,7 +117,7 @@ WAS_OVER = made(planned(fired(state="over")))
         pytest.param(fired(state="stale"), WAS, 6000, None, id="stale is not refreshed"),
     ],
 )
-def test_only_what_differs_is_written(record, applied, after, purpose):
+def test_only_what_differs_is_written(record, applied, after, *, purpose):
     """And one that was seen again only every ten minutes, well before the API server forgets it."""
     plan = planned(record, applied=applied, after=after)
     assert purposes(plan) == ([purpose] if purpose is not None else [])

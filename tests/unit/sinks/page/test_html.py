@@ -77,7 +77,6 @@ def hostile(text):
     }
 
 
-@pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize(
     "text",
     [
@@ -90,18 +89,22 @@ def hostile(text):
         "]]><!--",
     ],
 )
-def test_what_the_cluster_says_is_text_wherever_it_stands(text, live):
+def test_what_the_cluster_says_is_text_wherever_it_stands(text):
     """The same elements and attributes as with plain words, and the text is there as it is."""
+    for live in (True, False):
+        drawn, usual = drawn_with(text, live=live), drawn_with("plain", live=live)
+        names = [each[:2] for each in drawn.attributes]
+        # A command is given only for proper names.
+        assert set(names) <= {each[:2] for each in usual.attributes}
+        assert set(drawn.tags) <= set(usual.tags)
+        assert drawn.tags.count("script") == (1 if live else 0)
+        assert text in drawn.text
+
+
+def drawn_with(text, *, live):
+    """The page on which a text stands wherever it can."""
     parts = hostile(text)
-    plain = hostile("plain")
-    drawn = Tree(page(*parts.pop("findings"), live=live, query=text, **parts))
-    usual = Tree(page(*plain.pop("findings"), live=live, query="plain", **plain))
-    names = [each[:2] for each in drawn.attributes]
-    # A command is given only for proper names.
-    assert set(names) <= {each[:2] for each in usual.attributes}
-    assert set(drawn.tags) <= set(usual.tags)
-    assert drawn.tags.count("script") == (1 if live else 0)
-    assert text in drawn.text
+    return Tree(page(*parts.pop("findings"), live=live, query=text, **parts))
 
 
 # A parser of HTML changes these two itself.
@@ -224,7 +227,7 @@ def test_what_is_said_where_nothing_fires(changes, said):
 @pytest.mark.parametrize(
     ("more", "rest"), [(0, None), (1, "And 1 more;"), (2950, "And 2950 more;")]
 )
-def test_long_lists_end_with_how_many_more_there_are(part, entry, more, rest):
+def test_long_lists_end_with_how_many_more_there_are(part, entry, more, *, rest):
     """Thousands of pods that carry a mute, or are malformed, do not bury the page."""
     refs = [ObjectRef("v1", "Pod", "team", f"p-{number:04}") for number in range(LISTED + more)]
     text = Tree(page(**{part: tuple(map(entry, refs))})).text

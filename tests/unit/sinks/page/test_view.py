@@ -247,7 +247,7 @@ def test_the_command_shows_the_object_and_holds_nothing_but_proper_names(related
         ),
     ],
 )
-def test_the_verdict_is_one_sentence(changes, verdict, mark, rest):
+def test_the_verdict_is_one_sentence(changes, verdict, mark, *, rest):
     """Nobody needs to read on where nothing fires; what is not known is not said to be well."""
     shown = view(*changes.pop("findings", ()), **changes)
     assert (shown.verdict, shown.mark.name, shown.rest) == (verdict, mark, rest)
@@ -390,7 +390,7 @@ def test_the_time_left_is_that_of_the_report():
         ("no such thing", [], [], []),
     ],
 )
-def test_the_page_can_be_narrowed(query, causes, tiles, ready):
+def test_the_page_can_be_narrowed(query, causes, tiles, *, ready):
     """A cause stays for the sake of what it explains."""
     shown = filtered(
         view(

@@ -58,7 +58,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("folder", "fires", "ready"), EXAMPLES, ids=[e[0] for e in EXAMPLES])
-def test_example(run, examples, folder, fires, ready):
+def test_example(run, examples, folder, *, fires, ready):
     """Each cause once; what is ready; and a stored status that is as derived."""
     code, output, _ = run(
         "check", "--from", str(examples / "inferenceservice" / folder), "-o", "json"
@@ -142,7 +142,7 @@ def starting(source, target):
     ("now", "disposition"), [("08:03:20", {"pending"}), ("08:33:00", {"firing", "secondary"})]
 )
 def test_a_dump_tells_a_start_from_one_that_takes_too_long(
-    run, examples, tmp_path, now, disposition
+    run, examples, tmp_path, *, now, disposition
 ):
     """The newest revision says since when it starts; what has no time of its own fires at once."""
     path = starting(examples / "inferenceservice" / "canary", tmp_path)

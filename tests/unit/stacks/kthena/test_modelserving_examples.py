@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parents[4] / "examples" / "modelserving"
         ),
     ],
 )
-def test_check_tells_what_is_wrong_and_derives_the_status(run, name, fault, code):
+def test_check_tells_what_is_wrong_and_derives_the_status(run, name, fault, *, code):
     """The status in the dump is the one that is derived of the rest of it."""
     status, out, _ = run("check", "--from", FOLDER / name, "-o", "json")
     found = json.loads(out)

@@ -110,7 +110,7 @@ EPP, DECODE = ("Deployment", "qwen3-epp"), ("Deployment", "qwen3-decode")
         (["--operator-version", "v9"], EPP, "'app.kubernetes.io/version': 'v9'", None),
     ],
 )
-def test_flags(rendered, write, flags, key, says, does_not):
+def test_flags(rendered, write, flags, *, key, says, does_not):
     made = rendered("-f", write(MINIMAL + "  routingProxy: {}\n"), *flags)
     text = str(made[key] if key else made)
     assert says is None or says in text
@@ -125,7 +125,7 @@ def test_flags(rendered, write, flags, key, says, does_not):
         (["-n", "models"], ", namespace: own", "own"),
     ],
 )
-def test_namespace(rendered, write, flags, written, namespace):
+def test_namespace(rendered, write, flags, *, written, namespace):
     made = rendered("-f", write(MINIMAL.replace("qwen3", f"qwen3{written}")), *flags)
     assert made[DECODE]["metadata"]["namespace"] == namespace
     assert f"--pool-namespace={namespace}" in str(made[EPP])
@@ -192,7 +192,7 @@ def test_a_field_that_is_not_known_is_named(run, write):
         ("x" * 64, "its name has 64 characters, and labels hold 63 at most"),
     ],
 )
-def test_a_name_that_is_too_long_is_named(run, write, name, says):
+def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
     """An API server takes the ModelService, and not all of what follows from it."""
     status, out, err = run("render", "-f", write(MINIMAL.replace("qwen3", name)))
     assert status == 0
@@ -229,7 +229,7 @@ def test_a_name_that_is_too_long_is_named(run, write, name, says):
         ),
     ],
 )
-def test_what_cannot_be_rendered_is_refused_in_one_line(run, write, old, new, says):
+def test_what_cannot_be_rendered_is_refused_in_one_line(run, write, old, *, new, says):
     assert old in MINIMAL
     status, out, err = run("render", "-f", write(MINIMAL.replace(old, new)))
     assert (status, out) == (2, "")

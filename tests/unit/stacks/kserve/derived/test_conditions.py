@@ -56,7 +56,7 @@ READY_OF_THE_SERVICE = [
 
 
 @pytest.mark.parametrize(("predictor", "ingress", "transformer", "ready"), READY_OF_THE_SERVICE)
-def test_ready_of_the_whole_service(predictor, ingress, transformer, ready):
+def test_ready_of_the_whole_service(predictor, ingress, transformer, *, ready):
     """Ready follows the predictor and the ingress, never the transformer."""
     manager = ConditionManager()
     for type_, text in (

@@ -59,7 +59,7 @@ ROWS = [
     [each[1:] for each in ROWS],
     ids=[each[0] for each in ROWS],
 )
-def test_row(pod, failed, loaded, target, transition, active, failure):
+def test_row(pod, failed, loaded, *, target, transition, active, failure):
     """Target state, transition, active state and failure, by the first row that holds."""
     pods = [] if pod is None else [typed(predictor_pod(**pod))]
     found = model_status(STORED, pods, failed=failed, loaded=loaded)

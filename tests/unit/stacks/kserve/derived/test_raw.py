@@ -52,7 +52,7 @@ def deployment(name=PREDICTOR, **texts):
 
 
 @pytest.mark.parametrize(("available", "progressing", "status", "source"), list(cases()))
-def test_cell(available, progressing, status, source):
+def test_cell(available, progressing, status, *, source):
     """Status, and whose reason and message it takes."""
     ready = raw_ready("PredictorReady", [deployment(Available=available, Progressing=progressing)])
     assert (ready.type, ready.status) == ("PredictorReady", status)
@@ -66,16 +66,19 @@ def test_no_cell_is_left_out():
     assert len(TABLE) == len(Availability) * len(Progress)
 
 
-@pytest.mark.parametrize(
-    ("available", "progressing"), sorted({each[:2] for each in cases()}, key=str)
-)
-def test_a_replica_failure_overrides_every_cell(available, progressing):
-    """Pods that cannot be created are told before anything else."""
+def with_replica_failure(available, progressing):
+    """What is derived where pods cannot be created."""
     broken = deployment(
         Available=available, Progressing=progressing, ReplicaFailure="True FailedCreate: quota"
     )
     ready = raw_ready("PredictorReady", [broken])
-    assert (ready.status, ready.reason, ready.message) == ("False", "FailedCreate", "quota")
+    return ready.status, ready.reason, ready.message
+
+
+def test_a_replica_failure_overrides_every_cell():
+    """Pods that cannot be created are told before anything else."""
+    found = {each[:2]: with_replica_failure(*each[:2]) for each in cases()}
+    assert found == dict.fromkeys(found, ("False", "FailedCreate", "quota"))
 
 
 def test_a_replica_failure_that_is_over_changes_nothing():
@@ -150,7 +153,7 @@ TWO = [
     [each[1:] for each in TWO],
     ids=[each[0] for each in TWO],
 )
-def test_head_and_worker(head, worker, status, reason, message):
+def test_head_and_worker(head, worker, status, *, reason, message):
     """A condition counts only if both report it, and is True only if both are."""
     ready = two(head, worker)
     assert (ready.status, ready.reason or "", ready.message or "") == (status, reason, message)

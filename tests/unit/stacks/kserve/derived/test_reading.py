@@ -67,7 +67,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("percent", "rolled_out", "entries", "tags"), ASKED)
-def test_traffic_that_kserve_asks_for(percent, rolled_out, entries, tags):
+def test_traffic_that_kserve_asks_for(percent, rolled_out, entries, *, tags):
     """A canary percent is ignored until something was rolled out."""
     found = asked_traffic(percent, rolled_out)
     plain = [(each.revision_name, each.percent, each.latest_revision) for each in found]

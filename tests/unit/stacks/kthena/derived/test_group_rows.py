@@ -73,7 +73,7 @@ NO_PODGROUPS = {"pod_groups": False}
         ("S9", "Creating", SERVING, [LEFT], NO_PODGROUPS),
     ],
 )  # fmt: skip
-def test_the_first_row_that_holds_decides(row, status, serving, objects, options):
+def test_the_first_row_that_holds_decides(row, status, serving, *, objects, options):
     (found,) = derived(serving, *objects, **options).groups
     assert (found.name, found.row, str(found.status)) == ("m-0", row, status)
 

@@ -78,14 +78,14 @@ def test_the_first_row_that_holds_decides(row, status, objects):
     assert entries(derived(SERVING, *objects).status) == [f"m-0 prefill-0 {status}"]
 
 
-def test_i1_instances_of_a_group_that_is_deleted_are_not_listed():
+def test_instances_of_a_group_that_is_deleted_are_not_listed():
     both = modelserving(PREFILL, DECODE)
     found = derived(both, *group(0, PREFILL, DECODE, state="Deleting"))
     assert [each.row for each in found.groups] == ["S3"]
     assert entries(found.status) == []
 
 
-def test_i2_instances_of_removed_roles_are_not_listed():
+def test_instances_of_removed_roles_are_not_listed():
     """They are seen all the same, for whoever looks for what hangs."""
     gone = instance("m-0", "router-0", "terminating", "ready")
     alive = instance("m-0", "cache-0", "ready", "ready")
@@ -120,7 +120,7 @@ def test_i3_i4_what_is_created_next_is_not_found(known, wanted, absent):
     assert list(found) == [f"decode-{number}" for number in sorted((*known, *absent))]
 
 
-def test_i4_what_is_neither_there_nor_wanted_has_no_entry():
+def test_what_is_neither_there_nor_wanted_has_no_entry():
     row = decide(InstanceFacts(expected=1))
     assert (row.name, row.status) == ("I4", None)
 

@@ -65,7 +65,7 @@ def deployment(counts):
 
 
 @pytest.mark.parametrize(("decode", "in_spec", "prefill", "expected"), TRUTH)
-def test_truth_table(decode, in_spec, prefill, expected):
+def test_truth_table(decode, in_spec, prefill, *, expected):
     made = service(generation=7, prefill={} if in_spec else None)
     found = observe(made, deployment(decode), deployment(prefill))
     phase, status, reason, message = expected

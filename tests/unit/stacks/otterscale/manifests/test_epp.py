@@ -98,7 +98,7 @@ def probe(asked, delay, period):
         (2, "readiness", "liveness", True),
     ],
 )
-def test_replicas(replicas, readiness, liveness, leads):
+def test_replicas(replicas, readiness, liveness, *, leads):
     made = picked(replicas=replicas)
     assert deployment(made)["spec"]["replicas"] == replicas
     assert epp(made)["readinessProbe"]["grpc"]["service"] == readiness

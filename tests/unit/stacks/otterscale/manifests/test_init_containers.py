@@ -21,7 +21,7 @@ UNPACK, PROXY = "model-unpack", "routing-proxy"
         ({"routingProxy": {}}, "", [PROXY], []),
     ],
 )
-def test_which_there_are(spec, kit, decode, prefill):
+def test_which_there_are(spec, kit, decode, *, prefill):
     operator = replace(OPERATOR, kit_image=kit)
     for role, expected in (("decode", decode), ("prefill", prefill)):
         made = pod(service(prefill={}, **spec), role, operator)
@@ -59,7 +59,7 @@ def test_model_unpack(secrets):
         (0, "kit/below-a-file", 1, ""),
     ],
 )
-def test_what_the_script_of_model_unpack_does(kit_status, cache, status, said, tmp_path):
+def test_what_the_script_of_model_unpack_does(kit_status, cache, status, *, said, tmp_path):
     """It makes the cache directory, unpacks, and ends with the first step that fails."""
     (script,) = container(service(), "decode", UNPACK)["args"]
     kit = tmp_path / "kit"

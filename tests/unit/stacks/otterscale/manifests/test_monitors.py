@@ -1,6 +1,7 @@
 """PodMonitors and ServiceMonitor."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -21,13 +22,16 @@ POOL = {"inferencePool": {"endpointPicker": {}}}
         ({"podMonitor": {"enabled": True}}, True, True),
     ],
 )
-@pytest.mark.parametrize("prefill", [None, {}])
-@pytest.mark.parametrize("pool", [{}, POOL], ids=["default pool", "explicit pool"])
-def test_which_there_are(monitoring, pod_monitors, service_monitor, prefill, pool):
-    made = documents(service(monitoring=monitoring, prefill=prefill, **pool))
-    assert (("PodMonitor", "qwen3-decode") in made) is pod_monitors
-    assert (("PodMonitor", "qwen3-prefill") in made) is (pod_monitors and prefill is not None)
-    assert (("ServiceMonitor", "qwen3-epp") in made) is (service_monitor and bool(pool))
+def test_which_there_are(monitoring, pod_monitors, service_monitor):
+    """Of prefill only where there is prefill, of the endpoint picker only where a pool names one."""
+    for prefill, pool in product([None, {}], [{}, POOL]):
+        made = documents(service(monitoring=monitoring, prefill=prefill, **pool))
+        wanted = {
+            ("PodMonitor", "qwen3-decode"): pod_monitors,
+            ("PodMonitor", "qwen3-prefill"): pod_monitors and prefill is not None,
+            ("ServiceMonitor", "qwen3-epp"): service_monitor and bool(pool),
+        }
+        assert {key: key in made for key in wanted} == wanted, (prefill, pool)
 
 
 @pytest.mark.parametrize(

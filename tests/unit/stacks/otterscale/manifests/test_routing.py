@@ -36,7 +36,7 @@ def pool(**spec):
         ({"routingProxy": {"targetPort": 8300}}, 8000, 9002, "FailClose"),
     ],
 )
-def test_pool(spec, target, port, mode):
+def test_pool(spec, target, port, *, mode):
     assert pool(**spec) == {
         "targetPorts": [{"number": target}],
         "selector": {"matchLabels": labels.pool_selector(NAME)},
@@ -96,7 +96,7 @@ def explicit(gateway, **more):
         (explicit({"name": "g"}, hostnames=["a.b"]), DEFAULT, {"name": "g"}, ["a.b"]),
     ],
 )
-def test_route(spec, operator, parent, hostnames):
+def test_route(spec, operator, parent, *, hostnames):
     made = document(service(NAME, **spec), "HTTPRoute", NAME, operator)
     assert made["apiVersion"] == "gateway.networking.k8s.io/v1"
     assert made["spec"] == {
