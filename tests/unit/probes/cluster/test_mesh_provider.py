@@ -1,4 +1,4 @@
-"""The provider of API keys in the mesh configuration (sheet, 7.4 and decision 10)."""
+"""The provider of API keys in the mesh configuration."""
 
 import pytest
 
