@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-import yaml
+import msgspec
 
 from lab.demo.kthena import MODELSERVINGS, Kthena, Role
 from lab.demo.role_events import RoleEvents
@@ -17,6 +17,7 @@ from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
 from lab.sandbox.objects import Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from reporter.stacks.kthena import reasons as m
+from reporter.yaml_reader.reading import read_yaml
 
 NAMESPACE: Final = "kthena-models"
 NAME: Final = "qwen3"
@@ -37,8 +38,8 @@ _CHECKOUT: Final = (
 def load_crd() -> Object:
     """Return the CustomResourceDefinition of ModelServings, with `status.roleStatuses`."""
     folder = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
-    crd: Object = yaml.safe_load((folder / "modelservings.yaml").read_text("utf-8"))
-    return crd
+    text = (folder / "modelservings.yaml").read_text("utf-8")
+    return msgspec.convert(read_yaml(text), Object)
 
 
 def _template(image: str) -> Object:

@@ -5,24 +5,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
-import yaml
 
 from lab.sandbox.errors import bad_request, unsupported_media_type
 from lab.sandbox.objects import JSON, Object, decode
 from lab.sandbox.operations import PATCH_TYPES, PatchType
 from lab.sandbox.protobuf import decode_body
+from reporter.yaml_reader import reading
+from reporter.yaml_reader.decoding import decoded
+from reporter.yaml_reader.limits import Unreadable
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML as JSON knows it: timestamps stay text."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def read_json(raw: bytes) -> JSON:
@@ -50,8 +42,8 @@ def read_yaml(raw: bytes) -> JSON:
     except msgspec.DecodeError:
         pass
     try:
-        return yaml.load(raw, Loader=_Loader)  # noqa: S506 - derived from the safe loader
-    except yaml.YAMLError as error:
+        return reading.read_yaml(decoded(raw))
+    except Unreadable as error:
         raise bad_request(f"error decoding YAML: {error}") from None
 
 

@@ -1,7 +1,6 @@
 """Settings from flags, environment and file: flag wins over environment wins over file."""
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +10,6 @@ from reprlib import Repr
 from typing import Final
 
 import annotated_types
-import yaml
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -25,8 +23,11 @@ from reporter.model.text import clean, cut, meant
 from reporter.setting_types import Allowed, SettingError
 from reporter.settings import ENV_PREFIX, DaemonSettings
 from reporter.stacks.settings import with_stacks
+from reporter.yaml_reader.decoding import decoded
+from reporter.yaml_reader.limits import Limits, Unreadable
+from reporter.yaml_reader.reading import read_yaml
 
-_CONFIG_BYTES: Final = 1024 * 1024
+_LIMITS: Final = Limits(size=1024 * 1024)
 _SHOWN_BYTES: Final = 120
 _SIMILAR: Final = 0.85
 
@@ -147,36 +148,18 @@ def _range(info: FieldInfo) -> str:
     return " ".join(limits)
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML in which a key stands once: of two, the first would be lost without a word."""
-
-    def compose_mapping_node(self, anchor: object) -> yaml.MappingNode:
-        """Return a mapping as it is written, before `<<` puts in what stands elsewhere.
-
-        Raises:
-            yaml.constructor.ConstructorError: a key is there twice.
-
-        """
-        node = super().compose_mapping_node(anchor)  # type: ignore[arg-type]  # it is a text
-        keys = Counter(each.value for each, _ in node.value if isinstance(each, yaml.ScalarNode))
-        for key, count in keys.items():
-            if count > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is there twice", node.start_mark
-                )
-        return node
-
-
 def _read_file(path: Path) -> dict[str, object]:
     try:
         with path.open("rb") as file:
-            raw = file.read(_CONFIG_BYTES + 1)
-        if len(raw) > _CONFIG_BYTES:
-            raise UsageError(f"--config {path}: larger than {_CONFIG_BYTES} bytes")
-        content = yaml.load(raw.decode("utf-8-sig"), _Loader)  # noqa: S506 - it is a safe one
+            raw = file.read(_LIMITS.size + 1)
     except OSError as error:
         raise UsageError(f"--config {path}: {(error.strerror or str(error)).lower()}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    if len(raw) > _LIMITS.size:
+        raise UsageError(f"--config {path}: larger than {_LIMITS.size} bytes")
+    try:
+        # Of a setting that is there twice, the first would be lost without a word.
+        content = read_yaml(decoded(raw), limits=_LIMITS, duplicate_keys="refuse")
+    except Unreadable as error:
         raise UsageError(f"--config {path}: not YAML: {cut(clean(str(error)), 200)}") from None
     if content is None:
         return {}

@@ -4,7 +4,6 @@ What cannot be opened is an error that ends the evaluation; what cannot be parse
 document, which costs no other.
 """
 
-import codecs
 import json
 import os
 import re
@@ -18,7 +17,9 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from reporter.model.text import clean, cut
-from reporter.snapshot.yaml_stream import AliasBudget, ParseError, parse_yaml
+from reporter.yaml_reader.decoding import decoded
+from reporter.yaml_reader.limits import LIMITS, Unreadable
+from reporter.yaml_reader.reading import YamlReader
 
 STDIN: Final = "-"
 Source: TypeAlias = Path | Literal["-"]
@@ -26,19 +27,12 @@ Source: TypeAlias = Path | Literal["-"]
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Endings of the files that are read in a folder; a file named by itself may have any."""
 
-MAX_BYTES: Final = 512 * 1024 * 1024
+MAX_BYTES: Final = LIMITS.size
 """Most bytes of one file; a cluster of a thousand models stays well below."""
 
 _CAUSE_BYTES: Final = 200
 _JSON_START: Final = re.compile(r"""\s*\{\s*["}]""")
 _SPACE: Final = re.compile(r"\s*")
-_BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 class DumpError(Exception):
@@ -73,13 +67,13 @@ def read_documents(sources: Sequence[Source]) -> Iterator[Document | BrokenDocum
         DumpError: a source cannot be opened, or is too large.
 
     """
-    budget = AliasBudget()
+    reader = YamlReader()
     for source in sources:
         if source == STDIN:
-            yield from _parse("standard input", _read_stdin(), budget)
+            yield from _parse("standard input", _read_stdin(), reader)
             continue
         for path in _files(Path(source)):
-            yield from _parse(str(path), _read(path), budget)
+            yield from _parse(str(path), _read(path), reader)
 
 
 def _files(source: Path) -> Iterator[Path]:
@@ -133,58 +127,52 @@ def _too_large(source: str) -> str:
     return f"{source}: larger than {MAX_BYTES // (1024 * 1024)} MiB; split it by kind"
 
 
-def _parse(source: str, raw: bytes, budget: AliasBudget) -> Iterator[Document | BrokenDocument]:
-    try:
-        text = _decode(raw)
-    except UnicodeError:
-        yield BrokenDocument(source, "it is not UTF-8 text")
-        return
-    is_json = source.endswith(".json")
-    documents = (
-        _parse_json(text, None if is_json else budget)
-        if is_json or _JSON_START.match(text)
-        else parse_yaml(text, budget)
-    )
-    for value in documents:
-        if isinstance(value, Exception):
+def _parse(source: str, raw: bytes, reader: YamlReader) -> Iterator[Document | BrokenDocument]:
+    for value in _values(source, raw, reader):
+        if isinstance(value, Unreadable):
             yield BrokenDocument(source, cut(clean(str(value)), _CAUSE_BYTES))
         else:
             yield Document(source, value)
 
 
-def _decode(raw: bytes) -> str:
-    for bom, encoding in _BOMS:
-        if raw.startswith(bom):
-            # PowerShell's `>` writes UTF-16.
-            return raw.decode(encoding).removeprefix("\ufeff")
-    return raw.decode("utf-8")
+def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[object]:
+    try:
+        text = decoded(raw)
+    except Unreadable as error:
+        yield error
+        return
+    is_json = source.endswith(".json")
+    if is_json or _JSON_START.match(text):
+        yield from _parse_json(text, None if is_json else reader)
+    else:
+        yield from reader.documents(text)
 
 
-def _parse_json(text: str, budget: AliasBudget | None) -> Iterator[object | ParseError]:
+def _parse_json(text: str, reader: YamlReader | None) -> Iterator[object]:
     """Yield the values of a JSON text: one, one on each line, or several in a row.
 
-    Where `budget` is given, what is not JSON may still be YAML, which looks like it.
+    Where `reader` is given, what is not JSON may still be YAML, which looks like it.
     """
     try:
         yield msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        yield from _parse_json_row(text, budget)
+        yield from _parse_json_row(text, reader)
 
 
-def _parse_json_row(text: str, budget: AliasBudget | None) -> Iterator[object | ParseError]:
+def _parse_json_row(text: str, reader: YamlReader | None) -> Iterator[object]:
     decoder = json.JSONDecoder()
     position = _skip_space(text, 0)
     while position < len(text):
         try:
             value, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            if budget is None:
-                yield ParseError(f"line {error.lineno}: it is not valid JSON: {error.msg}")
+            if reader is None:
+                yield Unreadable(f"it is not valid JSON: {error.msg}", error.lineno)
             else:
-                yield from parse_yaml(text[position:], budget, text.count("\n", 0, position))
+                yield from reader.documents(text[position:], text.count("\n", 0, position) + 1)
             return
         except RecursionError:
-            yield ParseError("it is nested too deeply")
+            yield Unreadable("it is nested too deeply")
             return
         yield value
         position = _skip_space(text, position)

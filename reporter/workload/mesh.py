@@ -1,15 +1,14 @@
-"""The authorization providers that Istio's mesh configuration defines (sheet, 7.4)."""
+"""The authorization providers that Istio's mesh configuration defines."""
 
 from functools import lru_cache
 from typing import Final
 
-import yaml
-
 from reporter.catalogue.resources import CONFIGMAPS, ISTIO_CONFIGMAP
 from reporter.model.objects import AuthorizationPolicy, ConfigMap
-from reporter.model.yaml_text import UNREADABLE
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.yaml_reader.limits import Unreadable
+from reporter.yaml_reader.reading import read_yaml
 
 API_KEY_PROVIDER: Final = "apikey-ext-authz"
 """The provider that the gateway authentication registered for all namespaces, in older charts."""
@@ -65,14 +64,10 @@ _PARSED_MESHES: Final = 16
 
 @lru_cache(maxsize=_PARSED_MESHES)
 def _provider_names(mesh: str) -> frozenset[str] | None:
-    """Return the providers of one mesh configuration, None if it is not one.
-
-    PyYAML's own parser is slow, hence the cache; the one of libyaml crashes the process on deep
-    nesting, where this one raises.
-    """
+    """Return the providers of one mesh configuration, None if it is not one."""
     try:
-        config = yaml.safe_load(mesh)
-    except UNREADABLE:
+        config = read_yaml(mesh)
+    except Unreadable:
         return None
     if config is None:
         return frozenset()

@@ -59,10 +59,10 @@ def test_a_value_with_commas_in_the_file(tmp_path):
 
 BOMB = (
     "["
-    + ", ".join(f"&a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]" for n in range(40))
+    + ", ".join(f"&a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]" for n in range(6))
     + "]"
 )
-"""A text that is short here, and in full larger than any memory."""
+"""A text that is short here, and in full has more than half a million values."""
 
 WRONG = [
     ("default-epp-images=a", "'default-epp-images' is no flag to compare with; did you mean default-epp-image?"),

@@ -220,9 +220,11 @@ def test_a_setting_that_is_missing_is_not_called_a_wrong_value(flags, says):
     [
         ("resync-secs: 5", "did you mean resync-seconds?"),
         ("frobnicate: 5", "'frobnicate' is no setting"),
-        ("5: 5", "5 is no setting"),
+        ("5: 5", "'5' is no setting"),
         ("[1, 2]", "not a mapping"),
-        ("a: [", "not YAML"),
+        ("a: 1\nb: c: d", "not YAML: line 2: mapping values are not allowed"),
+        ("a: 1\nb: 2\na: 3", "not YAML: line 3: the key 'a' is there twice"),
+        ("a: 1\n---\nb: 1", "not YAML: there is a second document"),
         ("a: !!python/name:os.system ''", "not YAML"),
         (b"\xff", "not YAML"),
         (b"a" * (1024 * 1024 + 1), "larger than"),

@@ -49,7 +49,10 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
             if isinstance(document, BrokenDocument):
                 raise UsageError(f"{document.source}: {document.cause}")
             for value in _objects(document.value, document.source):
-                _take(value, document.source, namespace, read=read, others=others)
+                if value["kind"] == KIND:
+                    _take(value, document.source, namespace=namespace, read=read)
+                else:
+                    others[clean(str(value["kind"]))] += 1
     except DumpError as error:
         raise UsageError(str(error)) from None
     if not read.services:
@@ -78,12 +81,7 @@ def _objects(value: object, source: str) -> Iterator[dict[str, object]]:
         yield value
 
 
-def _take(
-    value: dict[str, object], source: str, namespace: str, *, read: Read, others: Counter[str]
-) -> None:
-    if value["kind"] != KIND:
-        others[clean(str(value["kind"]))] += 1
-        return
+def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) -> None:
     if value.get("apiVersion") != GROUP_VERSION:
         version = clean(str(value.get("apiVersion")))
         raise UsageError(f"{source}: a ModelService is of {version}; known is {GROUP_VERSION}")

@@ -1,10 +1,11 @@
 import pytest
 
-from reporter.snapshot.yaml_stream import MAX_DEPTH, AliasBudget, ParseError, parse_yaml
+from reporter.yaml_reader.limits import LIMITS, Unreadable
+from reporter.yaml_reader.reading import YamlReader
 
 
 def parse(text):
-    return list(parse_yaml(text, AliasBudget()))
+    return list(YamlReader().documents(text))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_documents_are_parsed_one_by_one():
     """A broken document is named with its line and costs no other."""
     first, broken, last = parse("a: 1\n---\nb: [\n---\nc: 3\n")
     assert (first, last) == ({"a": 1}, {"c": 3})
-    assert isinstance(broken, ParseError)
+    assert isinstance(broken, Unreadable)
     assert str(broken).startswith("line ")
 
 
@@ -106,8 +107,8 @@ def bomb(levels):
         (bomb(9), "aliases expand to more than"),
         ("a: &a [*a]", "inside what it names"),
         ("a: *nowhere", "before or inside"),
-        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "levels deep"),
-        ("- " * (MAX_DEPTH + 1) + "x", "levels deep"),
+        ("[" * (LIMITS.depth + 1) + "]" * (LIMITS.depth + 1), "levels deep"),
+        ("- " * (LIMITS.depth + 1) + "x", "levels deep"),
         ("!!python/object/apply:os.system ['true']", "is not accepted"),
         ("a: !!python/name:os.system ''", "is not accepted"),
         ("a: !custom 1", "is not accepted"),
@@ -121,7 +122,7 @@ def bomb(levels):
 def test_what_is_beyond_the_bounds_is_refused(text, says):
     """Bombs, foreign tags and broken text are refused with a cause, and quickly."""
     (error,) = parse(text)
-    assert isinstance(error, ParseError)
+    assert isinstance(error, Unreadable)
     assert says in str(error)
 
 
@@ -130,4 +131,4 @@ def test_the_alias_budget_is_shared_by_all_documents():
     text = "\n---\n".join([bomb(5)] * 12)
     results = parse(text)
     assert isinstance(results[0], dict)
-    assert isinstance(results[-1], ParseError)
+    assert isinstance(results[-1], Unreadable)

@@ -1,0 +1,130 @@
+"""Reading YAML: dumps, settings, and the YAML in annotations and ConfigMaps.
+
+The problem. The program reads YAML that other programs and strangers wrote: dumps of half a GiB,
+and annotations that any tenant of a cluster may fill. It must mean what it means to Kubernetes,
+or we report of thresholds and switches that nobody set; it must be read in bounded time and
+memory; and one broken document must not cost those beside it.
+
+The choice. PyYAML's parser, the one of libyaml where it is there, turns text into a stream of
+events, and `Builder` turns each event into its part of a value. What a scalar means is `scalars`,
+how much is read is `limits`; both hold for everybody. A caller may ask for lower limits, because
+strangers write its texts, and may refuse a key that is there twice, because a person wrote the
+file and wants to know. A dump is cut where a line begins with `---`, which ends a document
+whatever stands before it, so that the parser begins again behind what it cannot read.
+
+What does not do:
+
+- `yaml.safe_load`, per document or at once. It builds a tree of nodes before the values and reads
+  each scalar with regular expressions in Python: for a list of 5,000 pods (22 MB) that was eight
+  times the time and five times the memory. With libyaml it recurses in C, so that a file of
+  100,000 brackets ends the process; a tree also has no place where a limit could be checked in
+  time. And its dialect is YAML 1.1 to the letter: times become `datetime`, `12:30` is 750, `1e3`
+  and `0o644` are text. The resolvers can be changed one by one; five callers did, in five ways.
+- ruamel.yaml. It is made to write a file back as it was read, comments included, at the price of
+  more time; with YAML 1.2, where `yes` and `0644` are not what Kubernetes takes them for.
+- `msgspec.yaml`. It calls PyYAML's safe loader, with all of the above, and converts the outcome.
+- A parser of our own. YAML's grammar is no place for a second opinion: what libyaml refuses,
+  go-yaml refuses too, as it is a translation of the same parser.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import yaml
+
+from reporter.yaml_reader.building import Builder, DuplicateKeys
+from reporter.yaml_reader.limits import LIMITS, BeyondLimits, Limits, Unreadable
+
+try:
+    from yaml import CSafeLoader as _Parser
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader as _Parser  # type: ignore[assignment]  # same interface
+
+_DOCUMENT_START: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_NO_CONTENT: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.|---)?[ \t]*(?:\r?\n|\Z))*")
+
+
+class YamlReader:
+    """Reads texts of many documents; what aliases add is bounded over all of them."""
+
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        """Read within some limits; of a key that is there twice, the last one counts."""
+        self._limits = limits
+        self._aliases = limits.aliases
+
+    def documents(self, text: str, line: int = 1) -> Iterator[object]:
+        """Yield the value of each document that is not null, or what is wrong with it.
+
+        Documents are parsed one by one, so that a broken one costs no other: it is yielded as
+        `Unreadable`.
+
+        Args:
+            text: the documents.
+            line: the number of the text's first line in its file.
+
+        """
+        if len(text) > self._limits.size:
+            yield _too_large(self._limits)
+            return
+        nodes = self._limits.nodes
+        starts = [match.start() for match in _DOCUMENT_START.finditer(text)]
+        for start, end in zip([0, *starts], [*starts, len(text)], strict=True):
+            chunk = text[start:end]
+            if not _NO_CONTENT.fullmatch(chunk):
+                builder = Builder(self._limits, nodes, self._aliases, "last")
+                error = _build(chunk, builder, line)
+                nodes, self._aliases = builder.nodes, builder.aliases
+                yield from (each for each in builder.documents if each is not None)
+                if error:
+                    yield error
+            line += chunk.count("\n")
+
+
+def read_yaml(
+    text: str, *, limits: Limits = LIMITS, duplicate_keys: DuplicateKeys = "last"
+) -> object:
+    """Return the value of a text of one document; of one without content, None.
+
+    Raises:
+        Unreadable: it is not YAML, or there is a second document.
+        BeyondLimits: it is more than is read.
+
+    """
+    if len(text) > limits.size:
+        raise _too_large(limits)
+    builder = Builder(limits, limits.nodes, limits.aliases, duplicate_keys)
+    if error := _build(text, builder, 1):
+        raise error
+    if len(builder.documents) > 1:
+        raise Unreadable("there is a second document")
+    return builder.documents[0] if builder.documents else None
+
+
+def _too_large(limits: Limits) -> BeyondLimits:
+    return BeyondLimits(f"it is larger than {limits.size} characters")
+
+
+def _build(text: str, builder: Builder, line: int) -> Unreadable | None:
+    """Build the documents of a text that begins in some line; return what ended it early."""
+    handlers = builder.handlers()
+    event: yaml.Event | None = None
+    try:
+        for event in iter(_Parser(text).get_event, None):
+            handlers[type(event)](event)
+    except Unreadable as error:
+        return type(error)(error.cause, line + _line(event.start_mark if event else None))
+    except (yaml.YAMLError, ArithmeticError, ValueError) as error:
+        return _explained(error, line)
+    return None
+
+
+def _explained(error: Exception, line: int) -> Unreadable:
+    """Return what the parser says in our words; it may stumble over characters, too."""
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
+    return Unreadable(str(problem), line + _line(getattr(error, "problem_mark", None)))
+
+
+def _line(mark: object) -> int:
+    line: int = getattr(mark, "line", 0)
+    return line
