@@ -88,6 +88,7 @@ def place_in_time(
     findings: Sequence[Finding],
     remembered: FaultMemory | None,
     now: Instant,
+    *,
     settings: EvaluationSettings,
     one_look: OneLook | None,
 ) -> Fault:
@@ -99,12 +100,14 @@ def place_in_time(
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
-        since = min(_since(each, now, settings, one_look) for each in findings)
+        since = min(_since(each, now, settings, one_look=one_look) for each in findings)
         first_seen = now.boot
     else:
         since, first_seen = min(remembered.since, now.wall), remembered.first_seen
     age = max(now.wall - since, now.boot - first_seen, ZERO)
-    left = [(each, _remaining(each, age, remembered, now, settings)) for each in findings]
+    left = [
+        (each, _remaining(each, age, remembered, now=now, settings=settings)) for each in findings
+    ]
     ripe = [each for each, remaining in left if remaining <= ZERO]
     goes_on = remembered is not None and remembered.ripe and findings[0].budget is None
     worst = min(ripe or findings, key=severity_key)
@@ -163,7 +166,7 @@ def _transition(finding: Finding) -> datetime | None:
 
 
 def _since(
-    finding: Finding, now: Instant, settings: EvaluationSettings, one_look: OneLook | None
+    finding: Finding, now: Instant, settings: EvaluationSettings, *, one_look: OneLook | None
 ) -> datetime:
     transition = _transition(finding)
     if transition is not None:
@@ -181,17 +184,18 @@ def _remaining(
     finding: Finding,
     age: timedelta,
     remembered: FaultMemory | None,
+    *,
     now: Instant,
     settings: EvaluationSettings,
 ) -> timedelta:
     remaining = grace_of(finding.reason, settings, exempt=finding.exempt) - age
     if finding.budget is None:
         return remaining
-    return max(remaining, finding.budget - _spent(finding, age, remembered, now))
+    return max(remaining, finding.budget - _spent(finding, age, remembered, now=now))
 
 
 def _spent(
-    finding: Finding, age: timedelta, remembered: FaultMemory | None, now: Instant
+    finding: Finding, age: timedelta, remembered: FaultMemory | None, *, now: Instant
 ) -> timedelta:
     """Return how much of its budget is used up: what it is for may have begun anew."""
     began = _transition(finding)

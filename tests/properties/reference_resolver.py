@@ -112,7 +112,9 @@ class ReferenceResolver:
         self.not_yet_released = set()
         self.released = {}
 
-    def resolve(self, evaluation, snapshot, now, settings, is_muted=lambda _key, _related: False):
+    def resolve(
+        self, evaluation, snapshot, now, *, settings, is_muted=lambda _key, _related: False
+    ):
         """Return the report as {key: Row}."""
         self.snapshot, self.now, self.settings = snapshot, now, settings
         self.is_muted = is_muted
@@ -145,10 +147,19 @@ class ReferenceResolver:
             key for key in present if self.is_active(lines[key]) or self.confirmed(key.reason)
         }
         absent = {key for key in lines if key not in present}
-        firing, pending = self.upstreams(present, hidden, absent, stale, allowed, lines)
+        firing, pending = self.upstreams(
+            present, hidden, absent, stale=stale, allowed=allowed, lines=lines
+        )
 
         rows = {
-            key: self.judge(key, present[key], lines[key], key in allowed, firing, pending)
+            key: self.judge(
+                key,
+                present[key],
+                lines[key],
+                allowed=key in allowed,
+                firing=firing,
+                pending=pending,
+            )
             for key in present
         }
         for key, row in rows.items():
@@ -158,7 +169,7 @@ class ReferenceResolver:
             self.mute_unseen(key, lines[key])
         self.rank(rows, {key for key in absent if lines[key].listed}, lines)
         for key, row in rows.items():
-            self.remember(key, row, present[key], lines[key])
+            self.remember(key, row, present[key], line=lines[key])
         for key, faults in hidden.items():
             self.keep_clocks(key, faults, lines[key])
         self.lines, self.suppressing = lines, firing | self.not_yet_released
@@ -246,7 +257,7 @@ class ReferenceResolver:
                     self.go_on(faults, finding, line, replacing=None)
         return list(faults.values())
 
-    def go_on(self, faults, finding, line, replacing):
+    def go_on(self, faults, finding, line, *, replacing):
         """Let the fault that fired for the same object go on."""
         for budgeted in (False, True):
             clock_key = (finding.related, budgeted)
@@ -323,7 +334,7 @@ class ReferenceResolver:
 
     # Rules 3 and 4
 
-    def upstreams(self, present, hidden, absent, stale, allowed, lines):
+    def upstreams(self, present, hidden, absent, *, stale, allowed, lines):
         names = {row.upstream for row in SUPPRESSION}
 
         def of(key):
@@ -355,7 +366,7 @@ class ReferenceResolver:
             self.released[each] = boot + wait
         return firing, pending - firing
 
-    def judge(self, key, faults, line, allowed, firing, pending):
+    def judge(self, key, faults, line, *, allowed, firing, pending):
         now = self.now
         rows = [row for row in SUPPRESSION if key.reason in row.downstream]
         hits = {
@@ -466,7 +477,7 @@ class ReferenceResolver:
 
     # What the next pass knows
 
-    def remember(self, key, row, faults, line):
+    def remember(self, key, row, faults, *, line):
         ripe = [each for each in faults if each.ripe]
         if (ripe and row.disposition != "clearing") or not line.fired:
             line.since, line.last_seen = row.since, self.now.boot

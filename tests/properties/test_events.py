@@ -39,7 +39,9 @@ class Writer:
     def look(self, given_):
         """Resolve, write, and return the report."""
         snapshot = self.seen(given_)
-        resolution = resolve(given_.evaluation, snapshot, self.memory, given_.now, self.settings)
+        resolution = resolve(
+            given_.evaluation, snapshot, self.memory, now=given_.now, settings=self.settings
+        )
         self.memory = resolution.memory
         self.write(resolution.report, snapshot, given_.now)
         return resolution.report

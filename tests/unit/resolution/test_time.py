@@ -128,7 +128,9 @@ def test_the_wall_clock_set_back():
     resolver.look(0, finding(EPP))
     now = Instant(START.wall - timedelta(hours=2), START.boot + seconds(40))
     evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
-    resolution = resolve(evaluation, snapshot(), resolver.memory, now, resolver.settings)
+    resolution = resolve(
+        evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+    )
     (found,) = resolution.report.findings
     assert found.since == now.wall
     assert found.fires_at == now.wall + seconds(20)
@@ -156,7 +158,9 @@ def test_an_episode_does_not_begin_in_the_future():
     evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
     for at in (40, 60):
         now = Instant(START.wall - back + seconds(at), START.boot + seconds(at))
-        resolution = resolve(evaluation, snapshot(), resolver.memory, now, resolver.settings)
+        resolution = resolve(
+            evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+        )
         resolver.memory = resolution.memory
     (found,) = resolution.report.findings
     assert found.disposition == "firing"

@@ -11,41 +11,43 @@ from reporter.model.report import Disposition
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import Episode
+from reporter.resolution.state import PassState
 
-_SILENCERS = frozenset(row.upstream for row in SILENCING)
+_UPSTREAMS = frozenset(row.upstream for row in SILENCING)
+_upstreams_of = silencers_of
 
-_Silenced: TypeAlias = Mapping[str, frozenset[ObjectRef]]
+_PodsByReason: TypeAlias = Mapping[str, frozenset[ObjectRef]]
 
 
-def silence(
-    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode]
-) -> list[Candidate]:
-    """Return the candidates without the faults that another fault of the same pod explains.
+def suppress_within_pods(state: PassState) -> PassState:
+    """Take from the candidates the faults that another fault of the same pod explains.
 
     Where all of its faults are explained, a candidate is suppressed. A fault explains others
     also while it is itself explained, and while it is clearing: the numbers are no better then.
     """
-    candidates = list(candidates)
-    pods = _pods_by_reason(candidates, unseen)
-    return [_explained(candidate, pods) if pods else candidate for candidate in candidates]
+    pods = _pods_by_reason(state.candidates, state.absence.kept)
+    if not pods:
+        return state
+    return replace(state, candidates=tuple(_explained(each, pods) for each in state.candidates))
 
 
 def _pods_by_reason(
     candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode]
-) -> _Silenced:
+) -> _PodsByReason:
+    """Return for each reason that can explain others the pods that have it."""
     found: dict[str, set[ObjectRef]] = defaultdict(set)
     for candidate in candidates:
-        if candidate.key.reason in _SILENCERS and candidate.disposition is not Disposition.PENDING:
+        if candidate.key.reason in _UPSTREAMS and candidate.disposition is not Disposition.PENDING:
             found[candidate.key.reason].update(fault.says.related for fault in candidate.ripe)
     for key, episode in unseen.items():
-        if key.reason in _SILENCERS and episode.active:
-            ripe = (place for (place, _), fault in episode.faults.items() if fault.ripe)
+        if key.reason in _UPSTREAMS and episode.active:
+            ripe = (pod for (pod, _), fault in episode.faults.items() if fault.ripe)
             found[key.reason].update(ripe)
-    return {reason: frozenset(places) for reason, places in found.items() if places}
+    return {reason: frozenset(pods) for reason, pods in found.items() if pods}
 
 
-def _explained(candidate: Candidate, pods: _Silenced) -> Candidate:
-    rows = silencers_of(candidate.key.reason)
+def _explained(candidate: Candidate, pods: _PodsByReason) -> Candidate:
+    rows = _upstreams_of(candidate.key.reason)
     if candidate.disposition is not None or not rows:
         return candidate
     by: set[str] = set()
