@@ -1,4 +1,29 @@
-"""Rules 1 and 2: since when a fault lasts, and when it has lasted long enough to fire."""
+"""Rules 1 and 2: since when a fault lasts, and when it has lasted long enough to fire.
+
+Most faults that one can see in a cluster heal by themselves within a minute, so a fault has to last
+before it is told. Prometheus has `for`: its clock begins when the rule is first true. That is too
+late here: a reporter that starts beside a pod which has been broken for an hour would wait again,
+and one that is restarted every minute would never tell anything. Kubernetes says more: a condition
+has a `lastTransitionTime`, which moves with its status only (Kubernetes API conventions, "Typical
+status properties"). So that time counts, where it can be believed:
+
+- It is 1970 in conditions that no controller has touched: the CRD of Gateways creates them with
+  that default (Gateway API, apis/v1/gateway_types.go).
+- It may lie before the object's creation, when a backup was restored, or in the future, when the
+  clock of another machine is ahead.
+
+Without such a time the object's creation is only believed while the object is younger than the
+grace. To believe it always fails: a Deployment that is a week old and breaks now would be told at
+once. To ignore it fails too: each new object would have its grace twice after a restart.
+
+A budget is what may rightly take long, such as loading a model. It has a clock of its own for the
+same object (`FaultKey`). With one clock for both, a pod that loaded for twenty minutes and then
+crashed for a second would be told without any grace; and a pod that loads and crashes by turns
+would never be told if each began the other's time again.
+
+Ages are the larger of two: by the time of day, which survives restarts, and by the boot clock,
+which nobody can set back.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +36,7 @@ from reporter.resolution.memory import FaultKey, FaultMemory, fault_key
 from reporter.settings import EvaluationSettings
 
 _NEVER = datetime(1971, 1, 1, tzinfo=UTC)
-"""Times before this are the zero default of a condition, not a transition (sheet 7.1)."""
+"""Times before this are the zero default of a condition, not a transition."""
 
 ZERO = timedelta(0)
 

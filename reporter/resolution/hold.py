@@ -1,4 +1,30 @@
-"""Rule 3: a cause is told before its symptoms, and instead of them."""
+"""Rule 3: a cause is told before its symptoms, and instead of them.
+
+A controller that is down leaves dozens of objects in a state that looks like as many faults.
+Alertmanager's inhibition mutes a target while a source fires, and that is not enough: while the
+cause is still in its grace the symptom is told first; and once the cause is over the symptoms are
+told at once, although the controller that is back has not looked at its objects yet. So an upstream
+goes through three states here:
+
+- pending: it holds. Only what does not fire yet is held. To take back what was told would close an
+  Event and write it again each time that a component restarts for a few seconds.
+- firing, and clearing as well: it suppresses, also what fired before. To let go of the symptoms
+  while it is clearing would tell them each time that the component comes and goes.
+- released, for a grace after it recovered: it holds again, until statuses have been rewritten.
+
+What a finding is held or suppressed by is part of it, and the cause's message names the reasons
+that it hides.
+
+Not every fault of an upstream stops work: `governs` says whether it does, and one that merely
+lacks a replica suppresses nothing. Not every fault of a downstream reason is explained either: a
+pod that was Ready does not need the node provisioner any more. Such a fault is `independent`, and
+a candidate that has one is told with it alone; to suppress by key would hide it.
+
+What is known of an upstream may be less than its state. One that nobody can read now neither
+suppresses nor holds, for nothing is known of it; if it turns out to have recovered, it holds from
+then on. One that is known from our Event alone only holds: the Event does not say whether it
+governs, and what fires must not be taken back on a guess.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,28 @@
-"""Rule 7: Ready needs positive evidence, and is told once."""
+"""Rule 7: Ready needs positive evidence, and is told once.
+
+That no alert fires is what Alertmanager calls resolved, and it is also what an operator sees whose
+monitoring has died. So a subject is ready only if a probe has seen it work, nothing that blocks
+Ready is listed of it in any disposition, and nothing is unknown or unconfirmed that decides about
+it. What was ready before is not taken back by a pass that waits for data.
+
+To tell it once is harder, because Events expire (kube-apiserver `--event-ttl`, an hour by default):
+that there is no Ready on record says nothing. These fail:
+
+- to write it when there is none: every healthy subject would be told again each hour;
+- to keep in memory that it was written: every restart, and every new leader, would tell all again;
+- to write it when the Warning is closed: nobody would answer a Warning that was closed while the
+  evidence was still missing, or by a process that died right afterwards.
+
+So the record decides. Ready is due when the newest Event that speaks of the subject's readiness is
+a Warning, which it answers. Without any it is due only for a subject younger than the lifetime of
+an Event, whose Ready cannot have expired, and for the cluster, which has no creation time. The
+episode in the name of the Event is that of the Warning, so that two replicas write the same Event.
+
+A Ready may expire before the Warning that it answered, which is refreshed while it lasts; and the
+clock of a writer may be set back, so that a Ready looks older than its Warning. Therefore a pass
+that finds a subject told remembers the records that it saw (`Memory.told`): only a record that
+came later calls for another Ready.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,29 @@
-"""Rule 6, and what becomes of a finding that no probe yields any more."""
+"""Rule 6: when a fault that is not seen any more is over.
+
+A probe that yields nothing may mean four things: the fault is gone for good; it is gone for a
+moment, as in a crash loop; its object is gone; or nobody can look. Prometheus has one answer to
+all: the alert is resolved at the first evaluation without it, and a series that is not scraped any
+more is no longer there. `keep_firing_for` delays that by a fixed time, whatever the
+cause, and does nothing for what is pending: its `for` begins again after a single miss, so that a
+pod which is ready and not ready by turns is never told. Here:
+
+- An episode that fired is clearing for a while. Seen again, it goes on as the same episode, with
+  the same Event. To end at once fails: each turn of a crash loop would be a new Event.
+- The while is the shorter of its own grace and the global one. With its own grace alone, a reason
+  that takes five minutes to fire would take as long to clear, and keep Ready back.
+- An episode that never fired is remembered as long, unlisted, so that its grace goes on.
+- It counts when a fault of the key that is past its grace was last seen. To count every fault
+  fails: pods of a rollout, one after the other in their grace, would keep an old episode for ever.
+- What cannot be judged is stale: it stays as it is, and ends without a word after an hour. It
+  neither recovers nor begins again. Where data is merely not confirmed yet, nothing changes at all.
+- With its subject an episode is over at once, if it is certain that the subject is gone.
+
+The memory of a process is no place for this alone: a restart must not tell a fault twice, nor
+leave the Event of a fault that ended meanwhile open. Our own Events on record are the second
+memory, so that there is nothing else to store, to migrate, or to disagree with them. They say what
+fired and since when, and no more; what an Event does not say is answered in the way that takes
+nothing back (see `_from_record`, and `hold.py`).
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,7 +45,7 @@ from reporter.resolution.unknown import confirmed, existence_known, verdict_unkn
 from reporter.snapshot.snapshot import Snapshot
 
 STALE_LIFETIME = timedelta(hours=1)
-"""How long a finding is kept that cannot be judged any more (design 3)."""
+"""How long a finding is kept that cannot be judged any more."""
 
 
 def take_up(

@@ -1,4 +1,4 @@
-"""Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data (design 3)."""
+"""Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data."""
 
 from collections.abc import Iterable
 

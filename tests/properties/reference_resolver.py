@@ -1,13 +1,13 @@
-"""The rules of design section 5 once more: slowly, in one piece, and straight from their text.
+"""The rules of docs/architecture.md once more: slowly, in one piece, and straight from their text.
 
 Where the rules are silent this is what both resolvers do, and why:
 
 * A fault is what is seen of one object under one key. Findings about the same object are one
   fault, whose time is the earliest of theirs and whose voice is the worst's. Time under a budget
-  has a clock of its own: it is no part of the grace of an error that follows it (weak point 18).
+  has a clock of its own: it is no part of the grace of an error that follows it.
 * What fired on an object goes on when its cause changes; only a budget may begin anew.
 * A fault that is away for less than its recovery time keeps its clock, fired or not. Else a pod
-  that is ready and not ready by turns would never get through its grace (weak point 13).
+  that is ready and not ready by turns would never get through its grace.
 * A key that fired and of which only faults in grace are seen is clearing. When that is over the
   young fault stands for itself: it is pending, in an episode of its own.
 * Only what fires is clearing. What was pending, held, suppressed or secondary and is gone leaves
@@ -282,7 +282,7 @@ class ReferenceResolver:
                 )
             return
 
-    # Rule 6 and section 3
+    # Rule 6, and what is unknown
 
     def fate(self, key, line):
         """Say what becomes of a key of which nothing ripe is seen, and bring its row up to date."""
@@ -332,7 +332,7 @@ class ReferenceResolver:
     def is_active(self, line):
         return line.row is not None and line.row.disposition in ACTIVE
 
-    # Rules 3 and 4
+    # Rule 3
 
     def upstreams(self, present, hidden, absent, *, stale, allowed, lines):
         names = {row.upstream for row in SUPPRESSION}
@@ -398,7 +398,7 @@ class ReferenceResolver:
         told = [each for each in ripe if each.says.independent] if stopped else ripe
         return Row("active" if allowed else "pending", since, told=told or ripe)
 
-    # Mutes
+    # Rule 4
 
     def mute(self, key, row, line):
         told = sorted(row.told, key=lambda each: (self.weight(each.says), each.clock_key))

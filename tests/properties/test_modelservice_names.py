@@ -1,4 +1,4 @@
-"""Properties of the names of a ModelService's objects (OtterScale sheet 3.2)."""
+"""Properties of the names of a ModelService's objects."""
 
 import re
 

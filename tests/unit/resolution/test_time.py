@@ -72,7 +72,7 @@ def test_grace(settings, reason, fires):
 
 
 def test_an_error_after_a_start_up_has_its_whole_grace():
-    """Time under a budget is no part of a grace (weak point 18), and the other way round."""
+    """Time under a budget is no part of a grace, and the other way round."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, budget=seconds(1800)))
     resolver.look(600, finding(PODS))
@@ -82,7 +82,7 @@ def test_an_error_after_a_start_up_has_its_whole_grace():
 
 
 def test_error_and_start_up_by_turns_do_not_stay_silent():
-    """Each keeps its clock while the other is seen (weak points 13 and 19)."""
+    """Each keeps its clock while the other is seen."""
     resolver = Resolver()
     for at in range(0, 60, 10):
         resolver.look(at, finding(PODS, budget=seconds(1800) if at % 20 else None))
@@ -96,6 +96,18 @@ def test_a_budget_that_begins_anew():
     later = NOON + seconds(800)
     resolver.look(800, finding(INFRA, budget=seconds(900), transition=later))
     assert resolver[INFRA].fires_at == NOON + seconds(1700)
+
+
+def test_a_budget_that_begins_anew_ends_what_was_told():
+    """What took too long on one node has not taken too long on the next."""
+    resolver = Resolver()
+    first = finding(INFRA, budget=seconds(900), transition=NOON)
+    resolver.look(0, first)
+    assert resolver.look(900, first) == {INFRA: "firing"}
+    second = finding(INFRA, budget=seconds(900), transition=NOON + seconds(905))
+    assert resolver.look(910, second) == {INFRA: "clearing"}
+    assert resolver.look(960, second) == {INFRA: "pending"}
+    assert resolver[INFRA].fires_at == NOON + seconds(1805)
 
 
 def test_two_findings_about_one_object_are_one_fault():
