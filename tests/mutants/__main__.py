@@ -6,6 +6,7 @@ that makes no difference. The latter are listed in explained.yaml, with the reas
 
 import argparse
 import ast
+import math
 import os
 import sys
 import time
@@ -40,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("modules", nargs="*", help="of reporter/resolution, by name; all of them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=math.inf,
+        help="seconds of tests on each mutant; with few, some that are not noticed would be",
+    )
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     parser.add_argument("--list", action="store_true", help="name the mutants, run nothing")
     options = parser.parse_args(arguments)
@@ -51,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ["PROPERTY_PROFILE"] = "mutants"
     os.chdir(_ROOT)
     began = time.monotonic()
-    killing = Killing(trees, mutants, jobs=options.jobs, say=_say)
+    killing = Killing(trees, mutants, jobs=options.jobs, budget=options.budget, say=_say)
     pytest.main([*_OPTIONS, *_TESTS], plugins=[killing])
     sys.stdout.write(f"\n{time.monotonic() - began:.0f} s\n")
     return _report(killing.outcome, mutants)

@@ -123,6 +123,85 @@ def test_two_findings_about_one_object_are_one_fault():
     assert resolver[PODS].since == ago(30)
 
 
+def test_the_first_of_two_budgets_that_is_used_up_speaks():
+    """Even if the other finding about the object is worse: its time has not come."""
+    resolver = Resolver()
+    short = finding(PODS, budget=seconds(900), message="short")
+    long = finding(PODS, budget=seconds(1800), message="long", severity=9)
+    resolver.look(0, short, long)
+    assert resolver[PODS].fires_at == NOON + seconds(900)
+    assert resolver.wake_in == seconds(900)
+    assert resolver.look(900, short, long) == {PODS: "firing"}
+    assert resolver[PODS].message == "short"
+    assert resolver.wake_in == seconds(900)
+
+
+def test_of_two_findings_that_are_as_bad_the_same_one_speaks():
+    """Else the message would change with the order of a list."""
+    pair = [finding(PODS, exempt=True, message=text) for text in "ab"]
+    for order in (pair, pair[::-1]):
+        resolver = Resolver()
+        resolver.look(0, *order)
+        assert resolver[PODS].message == "a"
+
+
+@pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
+def test_recovery_takes_the_shorter_grace_and_the_global_one_of_what_fires_at_once(
+    exempt, gone_for
+):
+    """A grace that is set for the reason says nothing of a fault that has none."""
+    resolver = Resolver(grace={EPP: 5})
+    resolver.look(0, finding(EPP, exempt=exempt))
+    assert resolver.look(5, finding(EPP, exempt=exempt)) == {EPP: "firing"}
+    assert resolver.look(4 + gone_for) == {EPP: "clearing"}
+    assert resolver.look(5 + gone_for) == {}
+
+
+def starting(**fields):
+    """A pod that is within its start-up budget."""
+    return finding(PODS, budget=seconds(300), message="starts", **fields)
+
+
+def test_what_lingers_goes_on_with_its_words_until_the_next_one_is_due():
+    """A crashed container that runs again without being Ready is no better."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, exempt=True, lingers=True, message="crashed"))
+    assert resolver.look(10, starting(lingers=True)) == {PODS: "firing"}
+    assert resolver[PODS].message == "crashed"
+    assert resolver.wake_in == seconds(300)
+    assert resolver.look(310, starting(lingers=True)) == {PODS: "firing"}
+    assert resolver[PODS].message == "starts"
+    assert resolver[PODS].since == NOON
+
+
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (False, False)])
+def test_only_what_lingers_goes_on_and_only_in_what_does(before, after):
+    """Another fault of the same pod has its own time."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, exempt=True, lingers=before))
+    assert resolver.look(10, starting(lingers=after)) == {PODS: "clearing"}
+
+
+def test_a_budget_that_was_used_up_goes_on_while_its_pod_cannot_be_judged():
+    """As any other fault does."""
+    resolver = Resolver()
+    resolver.look(0, starting())
+    assert resolver.look(300, starting()) == {PODS: "firing"}
+    assert resolver.look(900, finding(PODS, sustains=True)) == {PODS: "firing"}
+
+
+def test_of_two_faults_of_a_pod_the_one_that_lingers_goes_on():
+    """The other one does not keep it from that."""
+    resolver = Resolver()
+    error = finding(PODS, exempt=True, message="error")
+    slow = finding(PODS, budget=seconds(10), transition=NOON, lingers=True, message="slow")
+    resolver.look(0, error, slow)
+    resolver.look(60, error, slow)
+    again = finding(PODS, budget=seconds(90), transition=NOON + seconds(65), lingers=True)
+    assert resolver.look(70, again) == {PODS: "firing"}
+    assert resolver[PODS].message == "slow"
+
+
 def test_a_pod_of_the_same_name_is_another():
     """A replaced pod starts its own grace."""
     resolver = Resolver()
@@ -146,6 +225,27 @@ def test_the_wall_clock_set_back():
     (found,) = resolution.report.findings
     assert found.since == now.wall
     assert found.fires_at == now.wall + seconds(20)
+
+
+def test_a_budget_is_used_up_on_the_clock_that_does_not_jump():
+    """An hour that is taken back gives no more of it."""
+    resolver = Resolver()
+    slow = finding(INFRA, budget=seconds(900), transition=NOON)
+    resolver.look(0, slow)
+    resolver.look(10, slow)
+    now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(900))
+    evaluation = Evaluation((slow,), (), tuple(resolver.subjects))
+    resolution = resolve(
+        evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+    )
+    assert [str(each.disposition) for each in resolution.report.findings] == ["firing"]
+
+
+def test_what_fires_at_once_begins_now():
+    """The creation of a young object says something of its grace only."""
+    resolver = Resolver()
+    resolver.look(0, finding(EPP, exempt=True, created=ago(30)))
+    assert resolver[EPP].since == NOON
 
 
 def test_one_look():
