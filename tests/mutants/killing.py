@@ -33,7 +33,7 @@ _FIRST = 15
 _CASES = 60
 """How many cases of a parametrized test are run at most, spread over all of them."""
 
-_SURVIVED, _KILLED = 0, 1
+_SURVIVED, _KILLED, _BROKEN = 0, 1, 2
 
 
 @dataclass
@@ -200,6 +200,8 @@ class Killing:
         with os.fdopen(pipe, "rb") as stream:
             told = stream.read().decode()
         _, status = os.waitpid(pid, 0)
+        if os.waitstatus_to_exitcode(status) == _BROKEN:
+            raise RuntimeError(f"cannot be put in place: {mutant.name}")
         if status == 0:
             self.outcome.survived.append(mutant)
             self.say(f"not noticed: {mutant.name}")
@@ -217,16 +219,16 @@ class Killing:
             os.close(out_of)
             return pid, into
         os.close(into)
-        code = _KILLED
+        code = _BROKEN
         try:
             _quiet()
-            code = self._try(mutant, order, out_of)
+            put_in_place(mutant, self.trees[mutant.path])
+            code = self._try(order, out_of)
         finally:
             os._exit(code)
 
-    def _try(self, mutant: Mutant, order: list[int], pipe: int) -> int:
+    def _try(self, order: list[int], pipe: int) -> int:
         """Run the tests against a mutant, in a fork."""
-        put_in_place(mutant, self.trees[mutant.path])
         for place, test in enumerate(order):
             following = [self._items[each] for each in order[place + 1 : place + 2]]
             try:
