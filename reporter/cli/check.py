@@ -198,7 +198,9 @@ def evaluate_look(
     # One look needs a boot clock only to measure from.
     now = Instant(look.now, look.now - _EPOCH)
     one_look = OneLook(observed_for)
-    return resolve(evaluation, snapshot, Memory(), now, settings, one_look=one_look).report
+    return resolve(
+        evaluation, snapshot, Memory(), now=now, settings=settings, one_look=one_look
+    ).report
 
 
 def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:

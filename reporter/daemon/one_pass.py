@@ -126,7 +126,7 @@ def run_pass(
         leading=leading,
     )
     evaluation = replace(evaluation, findings=evaluation.findings + owned.findings)
-    resolution = resolve(evaluation, snapshot, before.memory, now, settings)
+    resolution = resolve(evaluation, snapshot, before.memory, now=now, settings=settings)
     records = overlay(records_of(snapshot), lately.events)
     plan = _NOTHING
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):

@@ -1,4 +1,4 @@
-"""Pure: findings, memory and now become a report, in the steps of design section 5."""
+"""Pure: findings, memory and now become a report, by the rules of docs/architecture.md."""
 
 from reporter.resolution.grace import OneLook
 from reporter.resolution.memory import Memory

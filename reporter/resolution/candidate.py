@@ -58,11 +58,6 @@ class Candidate:
         return not self.ripe and self.episode is not None and self.episode.fired
 
     @property
-    def remaining(self) -> timedelta:
-        """How long until its first fault is ripe."""
-        return min(fault.remaining for fault in self.faults)
-
-    @property
     def worst(self) -> Fault:
         """The fault that the message names."""
         return (self.told or self.ripe or self.faults)[0]

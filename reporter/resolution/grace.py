@@ -1,4 +1,29 @@
-"""Rules 1 and 2: since when a fault lasts, and when it has lasted long enough to fire."""
+"""Rules 1 and 2: since when a fault lasts, and when it has lasted long enough to fire.
+
+Most faults that one can see in a cluster heal by themselves within a minute, so a fault has to last
+before it is told. Prometheus has `for`: its clock begins when the rule is first true. That is too
+late here: a reporter that starts beside a pod which has been broken for an hour would wait again,
+and one that is restarted every minute would never tell anything. Kubernetes says more: a condition
+has a `lastTransitionTime`, which moves with its status only (Kubernetes API conventions, "Typical
+status properties"). So that time counts, where it can be believed:
+
+- It is 1970 in conditions that no controller has touched: the CRD of Gateways creates them with
+  that default (Gateway API, apis/v1/gateway_types.go).
+- It may lie before the object's creation, when a backup was restored, or in the future, when the
+  clock of another machine is ahead.
+
+Without such a time the object's creation is only believed while the object is younger than the
+grace. To believe it always fails: a Deployment that is a week old and breaks now would be told at
+once. To ignore it fails too: each new object would have its grace twice after a restart.
+
+A budget is what may rightly take long, such as loading a model. It has a clock of its own for the
+same object (`FaultKey`). With one clock for both, a pod that loaded for twenty minutes and then
+crashed for a second would be told without any grace; and a pod that loads and crashes by turns
+would never be told if each began the other's time again.
+
+Ages are the larger of two: by the time of day, which survives restarts, and by the boot clock,
+which nobody can set back.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +36,7 @@ from reporter.resolution.memory import FaultKey, FaultMemory, fault_key
 from reporter.settings import EvaluationSettings
 
 _NEVER = datetime(1971, 1, 1, tzinfo=UTC)
-"""Times before this are the zero default of a condition, not a transition (sheet 7.1)."""
+"""Times before this are the zero default of a condition, not a transition."""
 
 ZERO = timedelta(0)
 
@@ -88,6 +113,7 @@ def place_in_time(
     findings: Sequence[Finding],
     remembered: FaultMemory | None,
     now: Instant,
+    *,
     settings: EvaluationSettings,
     one_look: OneLook | None,
 ) -> Fault:
@@ -99,12 +125,14 @@ def place_in_time(
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
-        since = min(_since(each, now, settings, one_look) for each in findings)
+        since = min(_since(each, now, settings, one_look=one_look) for each in findings)
         first_seen = now.boot
     else:
         since, first_seen = min(remembered.since, now.wall), remembered.first_seen
     age = max(now.wall - since, now.boot - first_seen, ZERO)
-    left = [(each, _remaining(each, age, remembered, now, settings)) for each in findings]
+    left = [
+        (each, _remaining(each, age, remembered, now=now, settings=settings)) for each in findings
+    ]
     ripe = [each for each, remaining in left if remaining <= ZERO]
     goes_on = remembered is not None and remembered.ripe and findings[0].budget is None
     worst = min(ripe or findings, key=severity_key)
@@ -163,7 +191,7 @@ def _transition(finding: Finding) -> datetime | None:
 
 
 def _since(
-    finding: Finding, now: Instant, settings: EvaluationSettings, one_look: OneLook | None
+    finding: Finding, now: Instant, settings: EvaluationSettings, *, one_look: OneLook | None
 ) -> datetime:
     transition = _transition(finding)
     if transition is not None:
@@ -181,17 +209,18 @@ def _remaining(
     finding: Finding,
     age: timedelta,
     remembered: FaultMemory | None,
+    *,
     now: Instant,
     settings: EvaluationSettings,
 ) -> timedelta:
     remaining = grace_of(finding.reason, settings, exempt=finding.exempt) - age
     if finding.budget is None:
         return remaining
-    return max(remaining, finding.budget - _spent(finding, age, remembered, now))
+    return max(remaining, finding.budget - _spent(finding, age, remembered, now=now))
 
 
 def _spent(
-    finding: Finding, age: timedelta, remembered: FaultMemory | None, now: Instant
+    finding: Finding, age: timedelta, remembered: FaultMemory | None, *, now: Instant
 ) -> timedelta:
     """Return how much of its budget is used up: what it is for may have begun anew."""
     began = _transition(finding)

@@ -1,32 +1,43 @@
-"""Rule 3: a cause is told before its symptoms, and instead of them."""
+"""Rule 3: a cause is told before its symptoms, and instead of them.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+A controller that is down leaves dozens of objects in a state that looks like as many faults.
+Alertmanager's inhibition mutes a target while a source fires, and that is not enough: while the
+cause is still in its grace the symptom is told first; and once the cause is over the symptoms are
+told at once, although the controller that is back has not looked at its objects yet. So an upstream
+goes through three states here:
+
+- pending: it holds. Only what does not fire yet is held. To take back what was told would close an
+  Event and write it again each time that a component restarts for a few seconds.
+- firing, and clearing as well: it suppresses, also what fired before. To let go of the symptoms
+  while it is clearing would tell them each time that the component comes and goes.
+- released, for a grace after it recovered: it holds again, until statuses have been rewritten.
+
+What a finding is held or suppressed by is part of it, and the cause's message names the reasons
+that it hides.
+
+Not every fault of an upstream stops work: `governs` says whether it does, and one that merely
+lacks a replica suppresses nothing. Not every fault of a downstream reason is explained either: a
+pod that was Ready does not need the node provisioner any more. Such a fault is `independent`, and
+a candidate that has one is told with it alone; to suppress by key would hide it.
+
+What is known of an upstream may be less than its state. One that nobody can read now neither
+suppresses nor holds, for nothing is known of it; if it turns out to have recovered, it holds from
+then on. One that is known from our Event alone only holds: the Event does not say whether it
+governs, and what fires must not be taken back on a guess.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
-from reporter.model.instant import Instant
 from reporter.model.report import Disposition
 from reporter.model.suppression import SuppressionRow
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import global_grace
-from reporter.resolution.memory import Episode, Memory, UpstreamKey
-from reporter.settings import EvaluationSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Upstreams:
-    """State of everything that can suppress.
-
-    `firing` suppress, `pending` hold, `released` hold until the given instant of the boot clock.
-    `governing` are those that hold for a while once they are gone.
-    """
-
-    firing: frozenset[UpstreamKey]
-    pending: frozenset[UpstreamKey]
-    released: Mapping[UpstreamKey, timedelta]
-    governing: frozenset[UpstreamKey]
+from reporter.resolution.memory import Episode, UpstreamKey
+from reporter.resolution.state import PassState, Upstreams
 
 
 def upstream_key(key: FindingKey) -> UpstreamKey:
@@ -35,14 +46,14 @@ def upstream_key(key: FindingKey) -> UpstreamKey:
     return (key.reason, key.involved.name if is_crd else "")
 
 
-def survey(
-    candidates: Iterable[Candidate],
-    unseen: Mapping[FindingKey, Episode],
-    stale: frozenset[FindingKey],
-    memory: Memory,
-    now: Instant,
-    settings: EvaluationSettings,
-) -> Upstreams:
+def hold_and_suppress(state: PassState) -> PassState:
+    """Suppress and hold the candidates that an upstream explains, or may soon explain."""
+    upstreams, catalogue = _survey(state), state.catalogue
+    judged = (_judge(each, upstreams, catalogue) for each in state.candidates)
+    return replace(state, candidates=tuple(judged), upstreams=upstreams)
+
+
+def _survey(state: PassState) -> Upstreams:
     """Return which upstreams suppress and hold in this pass.
 
     An upstream that is clearing still suppresses: its episode goes on, and a component that comes
@@ -50,12 +61,13 @@ def survey(
     which does not say whether it governs, holds instead. An unknown one does neither; should it
     be found recovered once it is known, it holds then.
     """
+    governing, boot = state.memory.governing, state.now.boot
     firing: set[UpstreamKey] = set()
     pending: set[UpstreamKey] = set()
     recorded: set[UpstreamKey] = set()
-    unknown = {upstream_key(key) for key in stale}
-    can_suppress = settings.catalogue.upstream_reasons
-    for candidate in candidates:
+    unknown = {upstream_key(key) for key in state.absence.stale}
+    can_suppress = state.catalogue.upstream_reasons
+    for candidate in (*state.candidates, *state.undercurrents):
         if candidate.key.reason not in can_suppress:
             continue
         waits = candidate.disposition is Disposition.PENDING
@@ -63,22 +75,22 @@ def survey(
             firing.add(upstream_key(candidate.key))
         elif any(fault.says.governs for fault in candidate.faults):
             pending.add(upstream_key(candidate.key))
-    for key, episode in unseen.items():
-        if key.reason not in can_suppress or key in stale:
+    for key, episode in state.absence.kept.items():
+        if key.reason not in can_suppress or key in state.absence.stale:
             continue
-        if upstream_key(key) in memory.governing:
+        if upstream_key(key) in governing:
             (recorded if _is_recorded(episode) else firing).add(upstream_key(key))
         elif not episode.active and _governs(episode):
             pending.add(upstream_key(key))
-    length = max(global_grace(settings), timedelta(seconds=1))
-    released = {key: until for key, until in memory.released.items() if now.boot < until}
-    for upstream in memory.governing - firing - recorded - unknown:
-        released[upstream] = now.boot + length
+    length = max(global_grace(state.settings), timedelta(seconds=1))
+    released = {key: until for key, until in state.memory.released.items() if boot < until}
+    for upstream in governing - firing - recorded - unknown:
+        released[upstream] = boot + length
     return Upstreams(
         firing=frozenset(firing),
         pending=frozenset((pending | recorded) - firing),
         released=released,
-        governing=frozenset(firing | recorded | (memory.governing & unknown)),
+        governing=frozenset(firing | recorded | (governing & unknown)),
     )
 
 
@@ -90,7 +102,7 @@ def _governs(episode: Episode) -> bool:
     return any(fault.finding and fault.finding.governs for fault in episode.faults.values())
 
 
-def judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> Candidate:
+def _judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> Candidate:
     """Return the candidate suppressed, held, or untouched.
 
     One that may not start to fire because its data is unconfirmed is suppressed and held the same.
@@ -103,17 +115,21 @@ def judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> C
         return candidate
     by = _matching(rows, upstreams.firing)
     if by:
-        return _leave(candidate, Disposition.SUPPRESSED, by, None)
+        return _leave(candidate, Disposition.SUPPRESSED, by)
     if candidate.was_active:
         return candidate
     by, until = _holders(rows, upstreams)
     if by:
-        return _leave(candidate, Disposition.HELD, by, until)
+        return _leave(candidate, Disposition.HELD, by, until=until)
     return candidate
 
 
 def _leave(
-    candidate: Candidate, disposition: Disposition, by: tuple[str, ...], until: timedelta | None
+    candidate: Candidate,
+    disposition: Disposition,
+    by: tuple[str, ...],
+    *,
+    until: timedelta | None = None,
 ) -> Candidate:
     """Return the candidate without the faults that an upstream explains, if others remain."""
     independent = tuple(fault for fault in candidate.ripe if fault.says.independent)

@@ -53,7 +53,7 @@ def suppression_suffixes(
     """Return, per upstream, the suffix that says what it suppresses in this pass.
 
     The whole row of the table is named once one of its reasons is being suppressed; the count is
-    that of the namespaces where one is (section 2.3 of the KAITO sheet).
+    that of the namespaces where one is.
     """
     namespaces: dict[str, set[str]] = defaultdict(set)
     by: dict[str, set[str]] = defaultdict(set)

@@ -1,26 +1,35 @@
 """Rule 4: a fault that would be told, were it not for an annotation, is muted."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from reporter.model.finding import FindingKey
-from reporter.model.instant import Instant
 from reporter.model.report import Disposition
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.memory import Episode
-from reporter.resolution.mutes import Mutes
-from reporter.settings import EvaluationSettings
+from reporter.resolution.mutes import Mutes, find_mutes
+from reporter.resolution.state import PassState
 
 _TOLD: Final = frozenset({Disposition.FIRING, Disposition.CLEARING})
 _HEARD: Final = _TOLD | {Disposition.SECONDARY}
 
 
-def mute(
-    candidate: Candidate, mutes: Mutes, now: Instant, settings: EvaluationSettings
-) -> Candidate:
+def mute(state: PassState) -> PassState:
+    """Mute what would be told, and what is clearing or stale, as the annotations say."""
+    mutes = find_mutes(
+        state.snapshot, state.memory.mutes, state.now.wall, catalogue=state.catalogue
+    )
+    kept = {key: _unseen(episode, mutes) for key, episode in state.absence.kept.items()}
+    return replace(
+        state,
+        candidates=tuple(_seen(each, mutes, state) for each in state.candidates),
+        absence=replace(state.absence, kept=kept),
+        mutes=mutes,
+    )
+
+
+def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
     """Return the candidate without the faults that are muted; as muted where no other is left.
 
     One that is pending, held or suppressed stays so: nothing would be told of it anyway. Who
@@ -39,30 +48,25 @@ def mute(
     told = tuple(fault for fault, those in by_fault if not those)
     if told:
         return replace(candidate, told=told, mutes=found)
-    clears_at = _clears_at(candidate, mutes, settings)
-    if clears_at is not None and now.boot < clears_at:
+    clears_at = _clears_at(candidate, mutes, state)
+    if clears_at is not None and state.now.boot < clears_at:
         return replace(
             candidate, disposition=Disposition.CLEARING, mutes=found, clears_at=clears_at
         )
     return replace(candidate, disposition=Disposition.MUTED, mutes=found)
 
 
-def _clears_at(
-    candidate: Candidate, mutes: Mutes, settings: EvaluationSettings
-) -> timedelta | None:
+def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelta | None:
     """Return when the fault that was told has recovered; None if it is muted, or none was told."""
     episode = candidate.episode
     if episode is None or episode.shown.disposition not in _TOLD or mutes.of(episode.shown):
         return None
-    return episode.last_seen + recovery_time(candidate.key.reason, settings, exempt=episode.exempt)
-
-
-def mute_unseen(episodes: Mapping[FindingKey, Episode], mutes: Mutes) -> dict[FindingKey, Episode]:
-    """Return episodes that are clearing or stale, as muted where all of their faults are."""
-    return {key: _unseen(episode, mutes) for key, episode in episodes.items()}
+    wait = recovery_time(candidate.key.reason, state.settings, exempt=episode.exempt)
+    return episode.last_seen + wait
 
 
 def _unseen(episode: Episode, mutes: Mutes) -> Episode:
+    """Return an episode that is clearing or stale, as muted where all of its faults are."""
     shown = episode.shown
     if not mutes.all or not episode.listed or shown.disposition not in _HEARD:
         return episode

@@ -61,7 +61,7 @@ class Asked:
 
 
 def asked(
-    annotations: Annotations, now: datetime, catalogue: Catalogue, hints: Hints | None
+    annotations: Annotations, now: datetime, catalogue: Catalogue, *, hints: Hints | None
 ) -> Asked:
     """Read the annotations of one object as they count at `now`.
 

@@ -57,7 +57,7 @@ class Mutes:
 
 
 def find_mutes(
-    snapshot: Snapshot, before: Iterable[Mute], now: datetime, catalogue: Catalogue
+    snapshot: Snapshot, before: Iterable[Mute], now: datetime, *, catalogue: Catalogue
 ) -> Mutes:
     """Return the mutes that the objects of a snapshot carry.
 
@@ -114,7 +114,7 @@ def _asked(
         if resource is EVENTS:
             yield ref, Asked(faults=(_ON_EVENT,))
         elif annotations is not None:
-            said = asked(annotations, now, catalogue, hints if faults < FAULTS else None)
+            said = asked(annotations, now, catalogue, hints=hints if faults < FAULTS else None)
             faults += len(said.faults)
             yield ref, said
 

@@ -1,63 +1,84 @@
 """Rule 5: which of several faults of a subject is the one to look at."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Final, TypeAlias
+from collections import defaultdict
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Final
 
-from reporter.model.catalogue import Catalogue, Priority
-from reporter.model.finding import FindingKey
+from reporter.model.catalogue import Priority
 from reporter.model.report import Disposition
-from reporter.model.subject import Layer
+from reporter.model.subject import Layer, Subject
 from reporter.resolution.candidate import Candidate
+from reporter.resolution.state import PassState
 from reporter.setting_types import Emit
 
-_Order: TypeAlias = Callable[[str], Priority]
 
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """What a fault is compared with.
 
-def outrank(
-    active: Sequence[Candidate], clearing: Iterable[FindingKey], emit: Emit, catalogue: Catalogue
-) -> list[Candidate]:
-    """Return the active candidates of one subject as firing or secondary.
+    Attributes:
+        first: the highest of the subject's faults that are seen and active.
+        reasons: of all that are active or clearing.
+        order: the priority of a reason.
 
-    `clearing` are keys of the same subject whose episode goes on although they are not seen: they
-    still outrank, or a fault that comes and goes would make its followers come and go too.
     """
-    order = catalogue.priority
-    ordered = sorted(active, key=lambda each: (order(each.key.reason), each.key))
-    names = {each.reason for each in clearing}
-    return [_RULES[emit](candidate, ordered, names, order) for candidate in ordered]
+
+    first: Candidate
+    reasons: AbstractSet[str]
+    order: Callable[[str], Priority]
 
 
-def _as_causes(
-    candidate: Candidate, ordered: Sequence[Candidate], clearing: set[str], order: _Order
-) -> Candidate:
+def outrank(state: PassState) -> PassState:
+    """Decide of what nothing has been decided yet: it fires, or is secondary to what does.
+
+    What is clearing still outranks the others of its subject, or a fault that comes and goes would
+    make its followers come and go too.
+    """
+    active: dict[Subject, list[Candidate]] = defaultdict(list)
+    decided: list[Candidate] = []
+    for candidate in state.candidates:
+        if candidate.disposition is None:
+            active[candidate.key.subject].append(candidate)
+        else:
+            decided.append(candidate)
+    clearing: dict[Subject, set[str]] = defaultdict(set)
+    seen = (each.key for each in decided if each.disposition is Disposition.CLEARING)
+    for key in (*state.absence.outranking, *seen):
+        clearing[key.subject].add(key.reason)
+    rule, order = _RULES[state.settings.emit], state.catalogue.priority
+    for subject, group in active.items():
+        group.sort(key=lambda each: (order(each.key.reason), each.key))
+        reasons = {each.key.reason for each in group} | clearing.get(subject, set())
+        rivals = _Rivals(group[0], reasons, order)
+        decided += [rule(each, rivals) for each in group]
+    return replace(state, candidates=tuple(sorted(decided, key=attrgetter("key"))))
+
+
+def _as_causes(candidate: Candidate, rivals: _Rivals) -> Candidate:
+    order = rivals.order
     if candidate.reason.layer is Layer.CLUSTER or not candidate.reason.chain:
         return replace(candidate, disposition=Disposition.FIRING)
-    others = clearing | {other.key.reason for other in ordered}
-    above = [name for name in others if order(name) < order(candidate.key.reason)]
+    above = [name for name in rivals.reasons if order(name) < order(candidate.key.reason)]
     if not above:
         return replace(candidate, disposition=Disposition.FIRING)
     return replace(candidate, disposition=Disposition.SECONDARY, by=(min(above, key=order),))
 
 
-def _as_primary(
-    candidate: Candidate, ordered: Sequence[Candidate], clearing: set[str], order: _Order
-) -> Candidate:
-    top = min([ordered[0].key.reason, *clearing], key=order)
-    if candidate is ordered[0] and order(top) >= order(candidate.key.reason):
+def _as_primary(candidate: Candidate, rivals: _Rivals) -> Candidate:
+    top = min(rivals.reasons, key=rivals.order)
+    if candidate is rivals.first and candidate.key.reason == top:
         return replace(candidate, disposition=Disposition.FIRING)
     return replace(candidate, disposition=Disposition.SECONDARY, by=(top,))
 
 
-def _as_firing(
-    candidate: Candidate, _ordered: Sequence[Candidate], _clearing: set[str], _order: _Order
-) -> Candidate:
+def _as_firing(candidate: Candidate, _rivals: _Rivals) -> Candidate:
     return replace(candidate, disposition=Disposition.FIRING)
 
 
-_Rule: TypeAlias = Callable[[Candidate, Sequence[Candidate], set[str], _Order], Candidate]
-
-_RULES: Final[dict[Emit, _Rule]] = {
+_RULES: Final[dict[Emit, Callable[[Candidate, _Rivals], Candidate]]] = {
     Emit.CAUSES: _as_causes,
     Emit.PRIMARY: _as_primary,
     Emit.FIRING: _as_firing,

@@ -1,4 +1,28 @@
-"""Rule 7: Ready needs positive evidence, and is told once."""
+"""Rule 7: Ready needs positive evidence, and is told once.
+
+That no alert fires is what Alertmanager calls resolved, and it is also what an operator sees whose
+monitoring has died. So a subject is ready only if a probe has seen it work, nothing that blocks
+Ready is listed of it in any disposition, and nothing is unknown or unconfirmed that decides about
+it. What was ready before is not taken back by a pass that waits for data.
+
+To tell it once is harder, because Events expire (kube-apiserver `--event-ttl`, an hour by default):
+that there is no Ready on record says nothing. These fail:
+
+- to write it when there is none: every healthy subject would be told again each hour;
+- to keep in memory that it was written: every restart, and every new leader, would tell all again;
+- to write it when the Warning is closed: nobody would answer a Warning that was closed while the
+  evidence was still missing, or by a process that died right afterwards.
+
+So the record decides. Ready is due when the newest Event that speaks of the subject's readiness is
+a Warning, which it answers. Without any it is due only for a subject younger than the lifetime of
+an Event, whose Ready cannot have expired, and for the cluster, which has no creation time. The
+episode in the name of the Event is that of the Warning, so that two replicas write the same Event.
+
+A Ready may expire before the Warning that it answered, which is refreshed while it lasts; and the
+clock of a writer may be set back, so that a Ready looks older than its Warning. Therefore a pass
+that finds a subject told remembers the records that it saw (`Memory.told`): only a record that
+came later calls for another Ready.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -6,13 +30,14 @@ from datetime import datetime, timedelta
 
 from reporter.catalogue.resources import EVENTS
 from reporter.model.catalogue import Catalogue
-from reporter.model.finding import Evaluation, KnownSubject, ReadyEvidence
+from reporter.model.finding import KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant, rfc3339_micro
 from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.subject import Layer, Subject, SubjectKind
-from reporter.resolution.memory import Memory, Writing
+from reporter.resolution.memory import Writing
 from reporter.resolution.records import Record
+from reporter.resolution.state import PassState
 from reporter.resolution.unknown import confirmed, reads_unknown, records_known
 from reporter.snapshot.snapshot import Snapshot
 
@@ -28,22 +53,17 @@ class Readiness:
     told: Mapping[Subject, frozenset[Writing]]
 
 
-def find_ready(
-    evaluation: Evaluation,
-    findings: Collection[ResolvedFinding],
-    records: Iterable[Record],
-    snapshot: Snapshot,
-    memory: Memory,
-    now: Instant,
-    catalogue: Catalogue,
-) -> Readiness:
-    """Return which subjects are ready and whether their Event is due."""
+def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readiness:
+    """Return which subjects are ready beside these findings, and whether their Event is due."""
+    evaluation, snapshot, catalogue = state.evaluation, state.snapshot, state.catalogue
     blocked = {finding.subject for finding in findings if catalogue[finding.reason].blocks_ready}
     known = {each.subject: each for each in evaluation.subjects}
-    on_record = _on_record(records, known, catalogue)
+    on_record = _on_record(state.records, known, catalogue)
     unjudged = evaluation.open_reasons
-    blind = {kind: _blind(kind, unjudged, snapshot, catalogue) for kind in catalogue.kinds}
-    told = {subject: answered for subject, answered in memory.told.items() if subject in known}
+    blind = {
+        kind: _blind(kind, unjudged, snapshot, catalogue=catalogue) for kind in catalogue.kinds
+    }
+    told = {subject: each for subject, each in state.memory.told.items() if subject in known}
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=lambda each: each.subject):
         subject = evidence.subject
@@ -54,7 +74,7 @@ def find_ready(
         own = on_record[subject]
         answered = told.get(subject)
         newest = _newest(own, answered)
-        due = records_known(snapshot) and _is_due(known[subject], newest, answered, now)
+        due = records_known(snapshot) and _is_due(known[subject], newest, answered, now=state.now)
         if records_known(snapshot) and not due:
             told[subject] = frozenset(map(_writing, own))
         layer = catalogue[evidence.reason].layer
@@ -66,6 +86,7 @@ def _is_due(
     subject: KnownSubject,
     newest: Record | None,
     answered: frozenset[Writing] | None,
+    *,
     now: Instant,
 ) -> bool:
     if newest is not None:
@@ -119,7 +140,7 @@ def _speaks_of_ready(record: Record, catalogue: Catalogue) -> bool:
 
 
 def _blind(
-    kind: SubjectKind, unjudged: Collection[str], snapshot: Snapshot, catalogue: Catalogue
+    kind: SubjectKind, unjudged: Collection[str], snapshot: Snapshot, *, catalogue: Catalogue
 ) -> bool:
     """Tell whether something is unknown that decides about a kind of subject being ready."""
     return any(

@@ -1,4 +1,9 @@
-"""Our own Events as the cluster has them: the memory that survives us."""
+"""Our own Events as the cluster has them: the memory that survives us.
+
+Everything that has to be read back is written into labels and annotations of the Event and not
+parsed from its message, which is for people. An Event counts as ours only if all of them are there
+and agree: others may write Events with our reasons, and an older version may have written fewer.
+"""
 
 import re
 from collections.abc import Iterable

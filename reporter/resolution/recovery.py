@@ -1,7 +1,32 @@
-"""Rule 6, and what becomes of a finding that no probe yields any more."""
+"""Rule 6: when a fault that is not seen any more is over.
+
+A probe that yields nothing may mean four things: the fault is gone for good; it is gone for a
+moment, as in a crash loop; its object is gone; or nobody can look. Prometheus has one answer to
+all: the alert is resolved at the first evaluation without it, and a series that is not scraped any
+more is no longer there. `keep_firing_for` delays that by a fixed time, whatever the
+cause, and does nothing for what is pending: its `for` begins again after a single miss, so that a
+pod which is ready and not ready by turns is never told. Here:
+
+- An episode that fired is clearing for a while. Seen again, it goes on as the same episode, with
+  the same Event. To end at once fails: each turn of a crash loop would be a new Event.
+- The while is the shorter of its own grace and the global one. With its own grace alone, a reason
+  that takes five minutes to fire would take as long to clear, and keep Ready back.
+- An episode that never fired is remembered as long, unlisted, so that its grace goes on.
+- It counts when a fault of the key that is past its grace was last seen. To count every fault
+  fails: pods of a rollout, one after the other in their grace, would keep an old episode for ever.
+- What cannot be judged is stale: it stays as it is, and ends without a word after an hour. It
+  neither recovers nor begins again. Where data is merely not confirmed yet, nothing changes at all.
+- With its subject an episode is over at once, if it is certain that the subject is gone.
+
+The memory of a process is no place for this alone: a restart must not tell a fault twice, nor
+leave the Event of a fault that ended meanwhile open. Our own Events on record are the second
+memory, so that there is nothing else to store, to migrate, or to disagree with them. They say what
+fired and since when, and no more; what an Event does not say is answered in the way that takes
+nothing back (see `_from_record`, and `hold.py`).
+"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from reporter.model.catalogue import Catalogue
@@ -10,52 +35,24 @@ from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import CLUSTER, Subject
+from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import Episode, FaultMemory, Memory
 from reporter.resolution.records import Record, RecordState
+from reporter.resolution.state import Absence, PassState
 from reporter.resolution.unknown import confirmed, existence_known, verdict_unknown
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
 STALE_LIFETIME = timedelta(hours=1)
-"""How long a finding is kept that cannot be judged any more (design 3)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Absence:
-    """What became of the episodes that are not seen.
-
-    Attributes:
-        kept: those that go on in some way, with what is to be remembered of them.
-        stale: those that cannot be judged.
-        ended: those that are over: recovered, forgotten with their subject, or stale too long.
-        wake_in: time until one of them changes by itself.
-
-    """
-
-    kept: Mapping[FindingKey, Episode] = field(default_factory=dict)
-    stale: frozenset[FindingKey] = frozenset()
-    ended: frozenset[FindingKey] = frozenset()
-    wake_in: timedelta | None = None
-
-    @property
-    def listed(self) -> dict[FindingKey, ResolvedFinding]:
-        """Those that the report lists."""
-        return {key: each.shown for key, each in self.kept.items() if each.listed}
-
-    @property
-    def outranking(self) -> tuple[FindingKey, ...]:
-        """Those that still outrank others of their subject."""
-        return tuple(
-            key for key, each in self.kept.items() if each.active and each.listed and not each.muted
-        )
+"""How long a finding is kept that cannot be judged any more."""
 
 
 def take_up(
     records: Iterable[Record],
     memory: Memory,
     evaluation: Evaluation,
+    *,
     snapshot: Snapshot,
     now: Instant,
     catalogue: Catalogue,
@@ -90,7 +87,7 @@ def take_up(
                 episodes[key] = _begun(known, record.since)
                 agreed.add(key)
             continue
-        episodes[key] = _from_record(record, known, now, catalogue[key.reason])
+        episodes[key] = _from_record(record, known, now, reason=catalogue[key.reason])
         if key.reason in catalogue.upstream_reasons:
             governing.add(upstream_key(key))
     return replace(memory, episodes=episodes, governing=frozenset(governing))
@@ -102,7 +99,7 @@ def _begun(episode: Episode, since: datetime) -> Episode:
     return replace(episode, since=since, shown=replace(episode.shown, since=since))
 
 
-def _from_record(record: Record, known: Episode | None, now: Instant, reason: Reason) -> Episode:
+def _from_record(record: Record, known: Episode | None, now: Instant, *, reason: Reason) -> Episode:
     key, related = record.key, record.related
     fault = FaultMemory(
         since=record.since,
@@ -140,43 +137,85 @@ def _from_record(record: Record, known: Episode | None, now: Instant, reason: Re
     )
 
 
-def look_for_absence(
-    unseen: Mapping[FindingKey, Episode],
-    evaluation: Evaluation,
-    snapshot: Snapshot,
-    now: Instant,
-    settings: EvaluationSettings,
-) -> Absence:
-    """Decide what becomes of each episode of which no ripe fault is seen."""
+def look_for_absence(state: PassState) -> PassState:
+    """Decide what becomes of each episode of which no ripe fault is seen.
+
+    Faults in grace under such a key are candidates of their own once the earlier one is over.
+    """
+    merged = state.candidates
+    candidates = tuple(each for each in merged if not each.under_an_episode)
+    seen = {each.key for each in candidates}
+    unseen = {key: episode for key, episode in state.memory.episodes.items() if key not in seen}
+    memory = state.memory
+    if state.one_look is None:
+        absence = _absence(unseen, state)
+    else:  # a look without earlier passes sees nothing recover
+        absence = Absence(ended=frozenset(unseen))
+        memory = replace(memory, governing=frozenset())
+    undercurrents, surfaced = _beneath(merged, absence)
+    return replace(
+        state,
+        memory=memory,
+        candidates=candidates + surfaced,
+        undercurrents=undercurrents,
+        absence=absence,
+    )
+
+
+def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
+    evaluation, snapshot, now = state.evaluation, state.snapshot, state.now
     subjects = {each.subject for each in evaluation.subjects} | {CLUSTER}
     unjudged = evaluation.open_reasons
     kept: dict[FindingKey, Episode] = {}
     stale: set[FindingKey] = set()
     ended: set[FindingKey] = set()
-    changes: list[timedelta] = []
+    wakes: list[timedelta] = []
     for key, episode in unseen.items():
         gone = key.subject not in subjects
-        if gone and _is_gone(key.subject, evaluation, snapshot, catalogue=settings.catalogue):
+        if gone and _is_gone(key.subject, evaluation, snapshot, catalogue=state.catalogue):
             ended.add(key)
             continue
         at_fault = (related for related, _ in episode.faults)
-        unknown = verdict_unknown(key, at_fault, snapshot, settings.catalogue)
+        unknown = verdict_unknown(key, at_fault, snapshot, catalogue=state.catalogue)
         if gone or unknown or key.reason in unjudged:
             stale.add(key)
             after = _as_stale(episode, now)
             ends = (after.stale_since or now.boot) + STALE_LIFETIME
-        elif not confirmed(key.reason, snapshot, settings.catalogue):
+        elif not confirmed(key.reason, snapshot, state.catalogue):
             kept[key] = episode
             continue
         else:
             after = as_clearing(episode)
-            ends = episode.last_seen + recovery_time(key.reason, settings, exempt=episode.exempt)
+            wait = recovery_time(key.reason, state.settings, exempt=episode.exempt)
+            ends = episode.last_seen + wait
         if ends > now.boot:
             kept[key] = after
-            changes.append(ends - now.boot)
+            wakes.append(ends - now.boot)
         else:
             ended.add(key)
-    return Absence(kept, frozenset(stale), frozenset(ended), min(changes, default=None))
+    return Absence(kept, frozenset(stale), frozenset(ended), min(wakes, default=None))
+
+
+def _beneath(
+    merged: Iterable[Candidate], absence: Absence
+) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """Split faults in grace under a key that fired into those hidden by it and those on their own.
+
+    While the earlier fault is clearing the key's one place in the report is taken. Once that is
+    over, the younger fault stands for itself, in an episode of its own.
+    """
+    hidden: list[Candidate] = []
+    surfaced: list[Candidate] = []
+    for candidate in merged:
+        if not candidate.under_an_episode:
+            continue
+        if candidate.key in absence.listed:
+            hidden.append(candidate)
+        elif candidate.key in absence.kept:
+            surfaced.append(candidate)
+        else:
+            surfaced.append(replace(candidate, episode=None))
+    return tuple(hidden), tuple(surfaced)
 
 
 def _is_gone(

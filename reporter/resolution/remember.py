@@ -1,20 +1,17 @@
 """What the next pass is given."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
-from reporter.model.report import Disposition, Mute, ResolvedFinding
+from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
-from reporter.resolution.hold import Upstreams
 from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Writing
-from reporter.resolution.records import Record
-from reporter.resolution.recovery import Absence
-from reporter.settings import EvaluationSettings
+from reporter.resolution.state import PassState
 
 _IN_FLIGHT = timedelta(minutes=2)
 """How long an ended episode is kept in mind although no record says it goes on: a write of ours
@@ -22,48 +19,33 @@ may still be on its way."""
 
 
 def remember(
-    candidates: Sequence[Candidate],
-    undercurrents: Sequence[Candidate],
+    state: PassState,
     findings: Iterable[ResolvedFinding],
-    absence: Absence,
-    upstreams: Upstreams,
-    known: Memory,
-    records: Iterable[Record],
     told: Mapping[Subject, frozenset[Writing]],
-    mutes: tuple[Mute, ...],
-    now: Instant,
-    settings: EvaluationSettings,
 ) -> Memory:
-    """Return the memory after a pass.
-
-    `undercurrents` are candidates of a key whose earlier fault is clearing: faults in grace, which
-    the report does not list beside it.
-    """
+    """Return the memory after a pass that lists these findings."""
     shown = {finding.key: finding for finding in findings}
-    episodes = dict(absence.kept)
-    for candidate in candidates:
-        episodes[candidate.key] = _episode(candidate, shown[candidate.key], now, settings)
-    for candidate in undercurrents:
+    episodes = dict(state.absence.kept)
+    for candidate in state.candidates:
+        episodes[candidate.key] = _episode(candidate, shown[candidate.key], state)
+    for candidate in state.undercurrents:
         below = episodes[candidate.key]
-        faults = _faults(candidate, now, settings)
-        episodes[candidate.key] = replace(below, faults=faults)
+        episodes[candidate.key] = replace(below, faults=_faults(candidate, state))
     return Memory(
         episodes=episodes,
-        ended=_ended(known, absence, episodes, records, now),
-        governing=upstreams.governing,
-        released=upstreams.released,
+        ended=_ended(state, episodes),
+        governing=state.upstreams.governing,
+        released=state.upstreams.released,
         told=told,
-        mutes=mutes,
+        mutes=state.mutes.all,
     )
 
 
-def _episode(
-    candidate: Candidate, shown: ResolvedFinding, now: Instant, settings: EvaluationSettings
-) -> Episode:
+def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> Episode:
     before = candidate.episode
     fired_before = before is not None and before.fired
     since = shown.since
-    last_seen = now.boot
+    last_seen = state.now.boot
     exempt = any(fault.says.exempt for fault in candidate.ripe)
     clearing = shown.disposition is Disposition.CLEARING
     if before is not None and fired_before and (clearing or not candidate.ripe):
@@ -74,19 +56,18 @@ def _episode(
         fired=fired_before or shown.disposition in {Disposition.FIRING, Disposition.MUTED},
         listed=True,
         shown=shown,
-        faults=_faults(candidate, now, settings),
+        faults=_faults(candidate, state),
         exempt=exempt,
     )
 
 
-def _faults(
-    candidate: Candidate, now: Instant, settings: EvaluationSettings
-) -> dict[FaultKey, FaultMemory]:
+def _faults(candidate: Candidate, state: PassState) -> dict[FaultKey, FaultMemory]:
+    now = state.now
     beneath = [fault.beneath for fault in candidate.faults if fault.beneath]
     faults = {fault.clock: _fault(fault, now) for fault in (*beneath, *candidate.faults)}
     if candidate.episode is not None:
         for clock, fault in candidate.episode.faults.items():
-            keep = recovery_time(candidate.key.reason, settings, exempt=fault.exempt)
+            keep = recovery_time(candidate.key.reason, state.settings, exempt=fault.exempt)
             if clock not in faults and now.boot - fault.last_seen < keep:
                 faults[clock] = fault
     return faults
@@ -105,19 +86,16 @@ def _fault(fault: Fault, now: Instant) -> FaultMemory:
 
 
 def _ended(
-    known: Memory,
-    absence: Absence,
-    episodes: Mapping[FindingKey, Episode],
-    records: Iterable[Record],
-    now: Instant,
+    state: PassState, episodes: Mapping[FindingKey, Episode]
 ) -> dict[tuple[FindingKey, datetime], timedelta]:
-    going_on = {(record.key, record.since) for record in records if record.goes_on}
+    known, now = state.memory, state.now
+    going_on = {(record.key, record.since) for record in state.records if record.goes_on}
     ended = {
         each: at
         for each, at in known.ended.items()
         if each in going_on or now.boot - at < _IN_FLIGHT
     }
-    for key in absence.ended:
+    for key in state.absence.ended:
         episode = known.episodes[key]
         if episode.fired:
             ended[key, episode.since] = now.boot

@@ -1,4 +1,4 @@
-"""Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data (design 3)."""
+"""Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
 
 
 def verdict_unknown(
-    key: FindingKey, at_fault: Iterable[ObjectRef], snapshot: Snapshot, catalogue: Catalogue
+    key: FindingKey, at_fault: Iterable[ObjectRef], snapshot: Snapshot, *, catalogue: Catalogue
 ) -> bool:
     """Tell whether something is unknown that this key's reason reads about the objects at fault.
 

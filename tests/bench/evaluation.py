@@ -171,12 +171,12 @@ def _whole_and_parts(
     evaluation = evaluate(replace(snapshot), _SETTINGS)
     if evaluation.findings:
         raise RuntimeError(f"the cluster is not healthy: {evaluation.findings[0].message}")
-    resolution = resolve(evaluation, snapshot, memory, now(), _SETTINGS)
+    resolution = resolve(evaluation, snapshot, memory, now=now(), settings=_SETTINGS)
     records = records_of(snapshot)
     parts = (
         # A snapshot is new in each pass, its tables are not.
         median(lambda: evaluate(replace(snapshot), _SETTINGS)),
-        median(lambda: resolve(evaluation, snapshot, memory, now(), _SETTINGS)),
+        median(lambda: resolve(evaluation, snapshot, memory, now=now(), settings=_SETTINGS)),
         median(lambda: plan_events(resolution.report, records, _SETTINGS, instance="bench")),
     )
     return median(full), parts

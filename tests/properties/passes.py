@@ -155,7 +155,9 @@ def snapshots(draw: st.DrawFn, *, troubled: bool = True) -> Snapshot:
         for each in ALL
     }
     answered = draw(st.integers(0, 9)) > 0
-    return Snapshot(states=states, discovery=Discovery(frozenset() if answered else None))
+    return Snapshot(
+        states=states, discovery=Discovery(frozenset() if answered else None, confirmed=answered)
+    )
 
 
 class Chosen(FullEvaluationSettings):

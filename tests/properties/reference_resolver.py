@@ -1,10 +1,10 @@
-"""The rules of the resolution (docs/architecture.md) once more: slowly, and in one piece.
+"""The rules of docs/architecture.md once more: slowly, in one piece, and straight from their text.
 
 Where the rules are silent this is what both resolvers do, and why:
 
-* A fault is what is seen of one object under one key. Findings about the same object are one fault,
-  whose time is the earliest of theirs and whose voice is the worst's. Time under a budget has a
-  clock of its own: it is no part of the grace of an error that follows it.
+* A fault is what is seen of one object under one key. Findings about the same object are one
+  fault, whose time is the earliest of theirs and whose voice is the worst's. Time under a budget
+  has a clock of its own: it is no part of the grace of an error that follows it.
 * What fired on an object goes on when its cause changes; only a budget may begin anew.
 * A fault that is away for less than its recovery time keeps its clock, fired or not. Else a pod
   that is ready and not ready by turns would never get through its grace.
@@ -113,7 +113,9 @@ class ReferenceResolver:
         self.not_yet_released = set()
         self.released = {}
 
-    def resolve(self, evaluation, snapshot, now, settings, is_muted=lambda _key, _related: False):
+    def resolve(
+        self, evaluation, snapshot, now, *, settings, is_muted=lambda _key, _related: False
+    ):
         """Return the report as {key: Row}."""
         self.snapshot, self.now, self.settings = snapshot, now, settings
         self.is_muted = is_muted
@@ -146,10 +148,19 @@ class ReferenceResolver:
             key for key in present if self.is_active(lines[key]) or self.confirmed(key.reason)
         }
         absent = {key for key in lines if key not in present}
-        firing, pending = self.upstreams(present, hidden, absent, stale, allowed, lines)
+        firing, pending = self.upstreams(
+            present, hidden, absent, stale=stale, allowed=allowed, lines=lines
+        )
 
         rows = {
-            key: self.judge(key, present[key], lines[key], key in allowed, firing, pending)
+            key: self.judge(
+                key,
+                present[key],
+                lines[key],
+                allowed=key in allowed,
+                firing=firing,
+                pending=pending,
+            )
             for key in present
         }
         for key, row in rows.items():
@@ -159,7 +170,7 @@ class ReferenceResolver:
             self.mute_unseen(key, lines[key])
         self.rank(rows, {key for key in absent if lines[key].listed}, lines)
         for key, row in rows.items():
-            self.remember(key, row, present[key], lines[key])
+            self.remember(key, row, present[key], line=lines[key])
         for key, faults in hidden.items():
             self.keep_clocks(key, faults, lines[key])
         self.lines, self.suppressing = lines, firing | self.not_yet_released
@@ -247,7 +258,7 @@ class ReferenceResolver:
                     self.go_on(faults, finding, line, replacing=None)
         return list(faults.values())
 
-    def go_on(self, faults, finding, line, replacing):
+    def go_on(self, faults, finding, line, *, replacing):
         """Let the fault that fired for the same object go on."""
         for budgeted in (False, True):
             clock_key = (finding.related, budgeted)
@@ -322,9 +333,9 @@ class ReferenceResolver:
     def is_active(self, line):
         return line.row is not None and line.row.disposition in ACTIVE
 
-    # Rules 3 and 4
+    # Rule 3
 
-    def upstreams(self, present, hidden, absent, stale, allowed, lines):
+    def upstreams(self, present, hidden, absent, *, stale, allowed, lines):
         names = {row.upstream for row in SUPPRESSION}
 
         def of(key):
@@ -356,7 +367,7 @@ class ReferenceResolver:
             self.released[each] = boot + wait
         return firing, pending - firing
 
-    def judge(self, key, faults, line, allowed, firing, pending):
+    def judge(self, key, faults, line, *, allowed, firing, pending):
         now = self.now
         rows = [row for row in SUPPRESSION if key.reason in row.downstream]
         hits = {
@@ -388,7 +399,7 @@ class ReferenceResolver:
         told = [each for each in ripe if each.says.independent] if stopped else ripe
         return Row("active" if allowed else "pending", since, told=told or ripe)
 
-    # Mutes
+    # Rule 4
 
     def mute(self, key, row, line):
         told = sorted(row.told, key=lambda each: (self.weight(each.says), each.clock_key))
@@ -467,7 +478,7 @@ class ReferenceResolver:
 
     # What the next pass knows
 
-    def remember(self, key, row, faults, line):
+    def remember(self, key, row, faults, *, line):
         ripe = [each for each in faults if each.ripe]
         if (ripe and row.disposition != "clearing") or not line.fired:
             line.since, line.last_seen = row.since, self.now.boot

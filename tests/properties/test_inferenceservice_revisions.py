@@ -2,7 +2,7 @@
 
 Idempotence is true of a pass with the same inputs: `pass(pass(status)) = pass(status)` for each
 Knative Service. It is not true of a service's life, where the second pass of a rollback sees the
-route that the first one asked for: a rollback takes two passes.
+route that the first one asked for.
 """
 
 from itertools import product
@@ -196,7 +196,7 @@ def test_a_pass_only_moves_names_that_are_there(history, service):
 
 @given(HISTORIES, SERVICES)
 def test_a_failing_newer_revision_never_rolls_back(history, service):
-    """While the newest revision is not ready, the record moves to the ready one or stays."""
+    """Without a ready newest revision the record moves to the ready one or stays."""
     ready = service.latest_ready_revision_name
     if service.latest_created_revision_name != ready:
         assert walk(history, service).history.rolled_out in {history.rolled_out, ready}

@@ -225,7 +225,7 @@ def test_conditions_of_others_stay(known):
 
 @given(worlds())
 def test_the_counters_add_up(known):
-    """No group counts twice, and Available is True exactly if all wanted groups are available."""
+    """The counters of a status fit each other, its condition, and the groups that there are."""
     status, groups = derive(known).status, derive(known).groups
     replicas, current, updated, available = (
         status[f"{name}eplicas"] for name in ("r", "currentR", "updatedR", "availableR")

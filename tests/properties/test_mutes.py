@@ -56,7 +56,7 @@ def run(passes, settings, tables):
     memory, found = Memory(), []
     for each in passes:
         snapshot = replace(each.snapshot, tables=tables)
-        resolution = resolve(each.evaluation, snapshot, memory, each.now, settings)
+        resolution = resolve(each.evaluation, snapshot, memory, now=each.now, settings=settings)
         memory = resolution.memory
         found.append(resolution)
     return found
@@ -132,7 +132,9 @@ def run_changing(passes, settings):
     """Return the resolution of each pass, each with the objects of its own snapshot."""
     memory, found = Memory(), []
     for each in passes:
-        resolution = resolve(each.evaluation, each.snapshot, memory, each.now, settings)
+        resolution = resolve(
+            each.evaluation, each.snapshot, memory, now=each.now, settings=settings
+        )
         memory = resolution.memory
         found.append(resolution)
     return found
@@ -157,7 +159,7 @@ def test_the_rules_are_kept(passes: list[Pass], settings):
             return any((*place, key.reason) in muted for place in places)
 
         wanted = reference.resolve(
-            given_.evaluation, given_.snapshot, given_.now, settings, is_muted
+            given_.evaluation, given_.snapshot, given_.now, settings=settings, is_muted=is_muted
         )
         found = sorted(essence(each.key, each) for each in resolution.report.findings)
         expected = sorted(essence(key, row) for key, row in wanted.items())
@@ -178,7 +180,9 @@ def test_the_order_of_findings_means_nothing(passes: list[Pass], settings, rando
         each.report for each in run_changing(shuffled, settings)
     ]
     for given_, before in zip(passes, first, strict=True):
-        again = resolve(given_.evaluation, given_.snapshot, before.memory, given_.now, settings)
+        again = resolve(
+            given_.evaluation, given_.snapshot, before.memory, now=given_.now, settings=settings
+        )
         assert again.report == before.report
         assert again.wake_in == before.wake_in
 
@@ -192,7 +196,9 @@ def test_nothing_changes_before_the_timer(passes: list[Pass], settings, tables):
     for given_, before in zip(passes, run_changing(passes, settings), strict=True):
         wait = before.wake_in or timedelta(days=2)
         now = Instant(given_.now.wall + wait, given_.now.boot + wait).after(-1e-6)
-        later = resolve(given_.evaluation, given_.snapshot, before.memory, now, settings)
+        later = resolve(
+            given_.evaluation, given_.snapshot, before.memory, now=now, settings=settings
+        )
         assert later.report.findings == before.report.findings
 
 

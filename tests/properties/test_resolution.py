@@ -20,7 +20,9 @@ def run(passes, settings):
     """Yield each pass with its resolution."""
     memory = Memory()
     for each in passes:
-        resolution = resolve(each.evaluation, each.snapshot, memory, each.now, settings)
+        resolution = resolve(
+            each.evaluation, each.snapshot, memory, now=each.now, settings=settings
+        )
         memory = resolution.memory
         yield each, resolution
 
@@ -39,7 +41,9 @@ def test_the_rules_are_kept(passes: list[Pass], settings: FullEvaluationSettings
     """The resolution decides as the rules do when they are followed word by word."""
     reference = ReferenceResolver()
     for number, (given_, resolution) in enumerate(run(passes, settings)):
-        wanted = reference.resolve(given_.evaluation, given_.snapshot, given_.now, settings)
+        wanted = reference.resolve(
+            given_.evaluation, given_.snapshot, given_.now, settings=settings
+        )
         found = sorted(essence(each.key, each) for each in resolution.report.findings)
         expected = sorted(essence(key, row) for key, row in wanted.items())
         assert found == expected, f"pass {number}"
@@ -84,7 +88,9 @@ def test_messages_fit_into_an_event(passes, settings):
 def test_a_second_look_changes_nothing(passes, settings):
     """A pass with the same input at the same moment gives the same report and wakes as early."""
     for given_, first in run(passes, settings):
-        again = resolve(given_.evaluation, given_.snapshot, first.memory, given_.now, settings)
+        again = resolve(
+            given_.evaluation, given_.snapshot, first.memory, now=given_.now, settings=settings
+        )
         assert again.report == first.report
         assert again.wake_in == first.wake_in
 
@@ -97,7 +103,9 @@ def test_nothing_changes_before_the_timer(passes, settings):
         assert wake_in is None or wake_in > timedelta(0)
         wait = timedelta(days=2) if wake_in is None else wake_in - timedelta(microseconds=1)
         now = Instant(given_.now.wall + wait, given_.now.boot + wait)
-        later = resolve(given_.evaluation, given_.snapshot, resolution.memory, now, settings)
+        later = resolve(
+            given_.evaluation, given_.snapshot, resolution.memory, now=now, settings=settings
+        )
         before = {each.key: each for each in resolution.report.findings}
         assert {each.key: each for each in later.report.findings} == before
         assert later.wake_in is None or wake_in is not None
@@ -113,7 +121,9 @@ def test_the_memory_does_not_grow(passes, settings):
         offset = (end.boot - start.boot + timedelta(seconds=61)) * round_
         for each in passes:
             now = Instant(each.now.wall + offset, each.now.boot + offset)
-            memory = resolve(each.evaluation, each.snapshot, memory, now, settings).memory
+            memory = resolve(
+                each.evaluation, each.snapshot, memory, now=now, settings=settings
+            ).memory
         sizes.append(len(pickle.dumps(memory)))
     assert max(sizes[3:]) <= 2 * max(sizes[:4])
 
@@ -127,7 +137,7 @@ def test_quiet_at_last(passes, settings):
     for hours in (0, 1, 2):
         wait = timedelta(hours=hours)
         now = Instant(last.now.wall + wait, last.now.boot + wait)
-        resolution = resolve(well.evaluation, well.snapshot, memory, now, settings)
+        resolution = resolve(well.evaluation, well.snapshot, memory, now=now, settings=settings)
         memory = resolution.memory
     assert resolution.report.findings == ()
     assert not memory.episodes

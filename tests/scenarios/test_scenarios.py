@@ -79,7 +79,9 @@ class Run:
         snapshot = self.world.snapshot(self.now)
         for replica in self.replicas:
             evaluation = evaluate(snapshot, self.settings)
-            resolution = resolve(evaluation, snapshot, replica.memory, self.now, self.settings)
+            resolution = resolve(
+                evaluation, snapshot, replica.memory, now=self.now, settings=self.settings
+            )
             replica.memory, replica.report = resolution.memory, resolution.report
             replica.wake_in = resolution.wake_in
         if 0 <= self.leader < len(self.replicas):

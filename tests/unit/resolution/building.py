@@ -107,7 +107,12 @@ class Resolver:
         )
         evaluation = Evaluation(findings, tuple(ready), subjects, unjudged=tuple(unjudged))
         resolution = resolve(
-            evaluation, seen or snapshot(), self.memory, START.after(at), self.settings, **options
+            evaluation,
+            seen or snapshot(),
+            self.memory,
+            now=START.after(at),
+            settings=self.settings,
+            **options,
         )
         self.memory, self.report = resolution.memory, resolution.report
         self.wake_in = resolution.wake_in

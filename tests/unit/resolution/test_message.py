@@ -43,6 +43,18 @@ def test_the_longest_suffixes_leave_room():
     assert len(message.encode()) <= 1024
 
 
+def test_four_that_are_outranked_are_all_named():
+    """Nothing is left to be counted."""
+    chain = [
+        "inferencesetScalingMisconfigured", "inferencesetInfraProvisioningFailed", PODS,
+        "inferencesetRouteNotReady", EPP,
+    ]  # fmt: skip
+    resolver = Resolver()
+    resolver.look(0, *(finding(each, exempt=True) for each in chain))
+    also = ", ".join(f"{each}: cause of x" for each in sorted(chain[1:]))
+    assert resolver[chain[0]].message == f"{chain[0]} of x (also: {also})"
+
+
 def test_the_worst_is_named_and_the_others_counted():
     """The most severe fault speaks, the first by name among equals, in whatever order they come."""
     faults = [

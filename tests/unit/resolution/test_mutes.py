@@ -82,8 +82,8 @@ def muted(name="demo", reasons=EPP, until=None):
         ),
     ],
 )  # fmt: skip
-def test_what_annotations_say(mute, until, reasons, faults):
-    found = asked(Annotations(mute=mute, mute_until=until), NOON, BUILT_IN, Hints(BUILT_IN))
+def test_what_annotations_say(mute, until, reasons, *, faults):
+    found = asked(Annotations(mute=mute, mute_until=until), NOON, BUILT_IN, hints=Hints(BUILT_IN))
     assert list(found.reasons) == reasons
     assert list(found.faults) == faults
     assert (found.until is not None) == bool(reasons and until)
@@ -93,13 +93,13 @@ def test_other_peoples_text_is_cleaned_and_bounded():
     """An annotation may be 256 KiB of anything."""
     text = ",".join(f"x{number}\n" for number in range(40_000)) + ",https://a.example/" + "y" * 500
     hints = Hints(BUILT_IN)
-    found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN, hints)
+    found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN, hints=hints)
     assert found.reasons == (EPP,)
     assert len(found.faults) == 7
     assert found.faults[-2].endswith(" more names are not those of faults")
     assert found.faults[-1] == f"{MUTE} is longer than 8192 characters; the rest is not read"
     link = Annotations(mute="https://a.example/\n" + "y" * 500)
-    (fault,) = asked(link, NOON, BUILT_IN, hints).faults
+    (fault,) = asked(link, NOON, BUILT_IN, hints=hints).faults
     assert "://" not in fault
     assert len(fault) < 150
 
@@ -107,14 +107,14 @@ def test_other_peoples_text_is_cleaned_and_bounded():
 def test_objects_without_ours_do_not_count():
     """Nor do annotations of others."""
     other = (r.NAMESPACES, obj(r.NAMESPACES, "demo", **{"example.com/mute": EPP}))
-    found = find_mutes(holding(other), (), NOON, BUILT_IN)
+    found = find_mutes(holding(other), (), NOON, catalogue=BUILT_IN)
     assert (found.all, found.faults, found.next_in) == ((), (), None)
 
 
 def test_the_version_of_an_object_does_not_matter():
     """A finding may name an object in another version than the one that is read."""
     place = (r.GATEWAYS, obj(r.GATEWAYS, "gw", "demo", **{MUTE: "modelharnessGatewayClassMissing"}))
-    found = find_mutes(holding(place), (), NOON, BUILT_IN)
+    found = find_mutes(holding(place), (), NOON, catalogue=BUILT_IN)
     related = replace(r.GATEWAYS.ref(place[1]), api_version="gateway.networking.k8s.io/v1beta1")
     about = finding("modelharnessGatewayClassMissing", related=related)
     assert [str(each.object) for each in found.of(about)] == ["Gateway demo/gw"]
@@ -125,7 +125,7 @@ def test_the_version_of_an_object_does_not_matter():
 def test_an_event_is_not_where_a_mute_belongs():
     metadata = {"name": "e", "namespace": "kube-system", "annotations": {MUTE: EPP}}
     event = decode_object(r.EVENTS, json.dumps({"metadata": metadata}).encode())
-    found = find_mutes(holding((r.EVENTS, event)), (), NOON, BUILT_IN)
+    found = find_mutes(holding((r.EVENTS, event)), (), NOON, catalogue=BUILT_IN)
     assert found.all == ()
     assert [each.text for each in found.faults] == [
         "an Event cannot be muted; mute the object at fault, its subject or its namespace"
@@ -134,7 +134,7 @@ def test_an_event_is_not_where_a_mute_belongs():
 
 def test_faults_are_bounded():
     names = (f"n{number:04}" for number in range(FAULTS + 10))
-    found = find_mutes(holding(*(muted(each, "x") for each in names)), (), NOON, BUILT_IN)
+    found = find_mutes(holding(*(muted(each, "x") for each in names)), (), NOON, catalogue=BUILT_IN)
     assert len(found.faults) == FAULTS
 
 
@@ -142,18 +142,24 @@ def test_hints_are_bounded_and_for_the_first():
     """To look for what may be meant takes long, and a tenant may annotate thousands of objects."""
     names = [f"n{number:04}" for number in range(HINTS + 50)]
     wrong = [muted(name, f"{EPP}{name[1:]}") for name in names]
-    found = find_mutes(holding(*wrong), (), NOON, BUILT_IN)
+    found = find_mutes(holding(*wrong), (), NOON, catalogue=BUILT_IN)
     hinted = [fault.object.name for fault in found.faults if "did you mean" in fault.text]
     assert (hinted, len(found.faults)) == (names[:HINTS], len(names))
-    assert find_mutes(holding(*reversed(wrong)), (), NOON, BUILT_IN).faults == found.faults
-    same = find_mutes(holding(*(muted(name, EPP.lower()) for name in names)), (), NOON, BUILT_IN)
+    assert (
+        find_mutes(holding(*reversed(wrong)), (), NOON, catalogue=BUILT_IN).faults == found.faults
+    )
+    same = find_mutes(
+        holding(*(muted(name, EPP.lower()) for name in names)), (), NOON, catalogue=BUILT_IN
+    )
     assert all("did you mean" in fault.text for fault in same.faults)
 
 
 def test_reasons_that_are_right_count_beside_more_faults_than_are_listed():
     """The last object of thousands is muted like the first."""
     names = [f"n{number:04}" for number in range(FAULTS + 10)]
-    found = find_mutes(holding(*(muted(each, f"{EPP},x") for each in names)), (), NOON, BUILT_IN)
+    found = find_mutes(
+        holding(*(muted(each, f"{EPP},x") for each in names)), (), NOON, catalogue=BUILT_IN
+    )
     assert [each.object.name for each in found.all] == names
     assert [each.object.name for each in found.faults] == names[:FAULTS]
 

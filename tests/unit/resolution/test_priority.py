@@ -75,7 +75,7 @@ def test_the_chains_are_those_of_the_design():
 
 
 @pytest.mark.parametrize(("layer", "higher", "lower", "emit"), PAIRS)
-def test_each_pair_of_a_chain(layer, higher, lower, emit):
+def test_each_pair_of_a_chain(layer, higher, lower, *, emit):
     """The higher one fires, is primary and names the lower; in the cluster both are causes."""
     resolver = Resolver(emit=emit)
     found = resolver.look(0, at_once(lower), at_once(higher))

@@ -70,6 +70,17 @@ def test_a_restart_goes_on_with_the_episode():
     assert resolver.look(90, seen=seen) == {}
 
 
+@pytest.mark.parametrize("at", range(1, 7))
+def test_the_earliest_start_on_record_counts(at):
+    """Of the Events of two replicas, in whatever order their names put them."""
+    fault = finding(EPP, exempt=True)
+    seen = snapshot(events=events_of(fault, at=at) + events_of(fault, at=at + 1))
+    resolver = Resolver()
+    resolver.look(9, fault)
+    resolver.look(10, fault, seen=seen)
+    assert resolver[EPP].since == NOON + seconds(at)
+
+
 def test_what_recovered_is_not_taken_up_again():
     """The record may say for a while that an episode goes on which is over."""
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
@@ -145,6 +156,17 @@ def test_ready_answers_a_warning_once():
     assert due(resolver) == []
     resolver.look(102, ready=ready, seen=snapshot(events=closed))
     assert due(resolver) == [], "the Ready expired before the Warning that it answered"
+
+
+@pytest.mark.parametrize("reason", [EPP, "inferencesetRouteNotReady"])
+def test_a_ready_of_the_same_instant_answers_a_warning(reason):
+    """Whatever the order of their names."""
+    before = Resolver(created=NOON)
+    before.look(0, ready=[evidence(MODEL)])
+    told = [over(each) for each in events_of(finding(reason, exempt=True))] + before.events()
+    resolver = Resolver(created=NOON)
+    resolver.look(1, ready=[evidence(MODEL)], seen=snapshot(events=told))
+    assert due(resolver) == []
 
 
 def test_a_warning_outside_ready_calls_for_none():

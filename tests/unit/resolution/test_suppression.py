@@ -1,4 +1,4 @@
-"""Rules 3 and 4, row by row of the suppression tables (sheet 2.1 and 2.2)."""
+"""Rule 3, row by row of the suppression table, which is written down here once more."""
 
 import pytest
 

@@ -72,7 +72,7 @@ def test_grace(settings, reason, fires):
 
 
 def test_an_error_after_a_start_up_has_its_whole_grace():
-    """Time under a budget is no part of a grace (weak point 18), and the other way round."""
+    """Time under a budget is no part of a grace, and the other way round."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, budget=seconds(1800)))
     resolver.look(600, finding(PODS))
@@ -82,7 +82,7 @@ def test_an_error_after_a_start_up_has_its_whole_grace():
 
 
 def test_error_and_start_up_by_turns_do_not_stay_silent():
-    """Each keeps its clock while the other is seen (weak points 13 and 19)."""
+    """Each keeps its clock while the other is seen."""
     resolver = Resolver()
     for at in range(0, 60, 10):
         resolver.look(at, finding(PODS, budget=seconds(1800) if at % 20 else None))
@@ -98,6 +98,18 @@ def test_a_budget_that_begins_anew():
     assert resolver[INFRA].fires_at == NOON + seconds(1700)
 
 
+def test_a_budget_that_begins_anew_ends_what_was_told():
+    """What took too long on one node has not taken too long on the next."""
+    resolver = Resolver()
+    first = finding(INFRA, budget=seconds(900), transition=NOON)
+    resolver.look(0, first)
+    assert resolver.look(900, first) == {INFRA: "firing"}
+    second = finding(INFRA, budget=seconds(900), transition=NOON + seconds(905))
+    assert resolver.look(910, second) == {INFRA: "clearing"}
+    assert resolver.look(960, second) == {INFRA: "pending"}
+    assert resolver[INFRA].fires_at == NOON + seconds(1805)
+
+
 def test_two_findings_about_one_object_are_one_fault():
     """The object's fault is as old as the older finding, and the worst that is ripe speaks."""
     resolver = Resolver()
@@ -109,6 +121,85 @@ def test_two_findings_about_one_object_are_one_fault():
     assert resolver[PODS].message == "young"
     resolver.look(31, old, young)
     assert resolver[PODS].since == ago(30)
+
+
+def test_the_first_of_two_budgets_that_is_used_up_speaks():
+    """Even if the other finding about the object is worse: its time has not come."""
+    resolver = Resolver()
+    short = finding(PODS, budget=seconds(900), message="short")
+    long = finding(PODS, budget=seconds(1800), message="long", severity=9)
+    resolver.look(0, short, long)
+    assert resolver[PODS].fires_at == NOON + seconds(900)
+    assert resolver.wake_in == seconds(900)
+    assert resolver.look(900, short, long) == {PODS: "firing"}
+    assert resolver[PODS].message == "short"
+    assert resolver.wake_in == seconds(900)
+
+
+def test_of_two_findings_that_are_as_bad_the_same_one_speaks():
+    """Else the message would change with the order of a list."""
+    pair = [finding(PODS, exempt=True, message=text) for text in "ab"]
+    for order in (pair, pair[::-1]):
+        resolver = Resolver()
+        resolver.look(0, *order)
+        assert resolver[PODS].message == "a"
+
+
+@pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
+def test_recovery_takes_the_shorter_grace_and_the_global_one_of_what_fires_at_once(
+    exempt, gone_for
+):
+    """A grace that is set for the reason says nothing of a fault that has none."""
+    resolver = Resolver(grace={EPP: 5})
+    resolver.look(0, finding(EPP, exempt=exempt))
+    assert resolver.look(5, finding(EPP, exempt=exempt)) == {EPP: "firing"}
+    assert resolver.look(4 + gone_for) == {EPP: "clearing"}
+    assert resolver.look(5 + gone_for) == {}
+
+
+def starting(**fields):
+    """A pod that is within its start-up budget."""
+    return finding(PODS, budget=seconds(300), message="starts", **fields)
+
+
+def test_what_lingers_goes_on_with_its_words_until_the_next_one_is_due():
+    """A crashed container that runs again without being Ready is no better."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, exempt=True, lingers=True, message="crashed"))
+    assert resolver.look(10, starting(lingers=True)) == {PODS: "firing"}
+    assert resolver[PODS].message == "crashed"
+    assert resolver.wake_in == seconds(300)
+    assert resolver.look(310, starting(lingers=True)) == {PODS: "firing"}
+    assert resolver[PODS].message == "starts"
+    assert resolver[PODS].since == NOON
+
+
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (False, False)])
+def test_only_what_lingers_goes_on_and_only_in_what_does(before, after):
+    """Another fault of the same pod has its own time."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, exempt=True, lingers=before))
+    assert resolver.look(10, starting(lingers=after)) == {PODS: "clearing"}
+
+
+def test_a_budget_that_was_used_up_goes_on_while_its_pod_cannot_be_judged():
+    """As any other fault does."""
+    resolver = Resolver()
+    resolver.look(0, starting())
+    assert resolver.look(300, starting()) == {PODS: "firing"}
+    assert resolver.look(900, finding(PODS, sustains=True)) == {PODS: "firing"}
+
+
+def test_of_two_faults_of_a_pod_the_one_that_lingers_goes_on():
+    """The other one does not keep it from that."""
+    resolver = Resolver()
+    error = finding(PODS, exempt=True, message="error")
+    slow = finding(PODS, budget=seconds(10), transition=NOON, lingers=True, message="slow")
+    resolver.look(0, error, slow)
+    resolver.look(60, error, slow)
+    again = finding(PODS, budget=seconds(90), transition=NOON + seconds(65), lingers=True)
+    assert resolver.look(70, again) == {PODS: "firing"}
+    assert resolver[PODS].message == "slow"
 
 
 def test_a_pod_of_the_same_name_is_another():
@@ -128,10 +219,33 @@ def test_the_wall_clock_set_back():
     resolver.look(0, finding(EPP))
     now = Instant(START.wall - timedelta(hours=2), START.boot + seconds(40))
     evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
-    resolution = resolve(evaluation, snapshot(), resolver.memory, now, resolver.settings)
+    resolution = resolve(
+        evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+    )
     (found,) = resolution.report.findings
     assert found.since == now.wall
     assert found.fires_at == now.wall + seconds(20)
+
+
+def test_a_budget_is_used_up_on_the_clock_that_does_not_jump():
+    """An hour that is taken back gives no more of it."""
+    resolver = Resolver()
+    slow = finding(INFRA, budget=seconds(900), transition=NOON)
+    resolver.look(0, slow)
+    resolver.look(10, slow)
+    now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(900))
+    evaluation = Evaluation((slow,), (), tuple(resolver.subjects))
+    resolution = resolve(
+        evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+    )
+    assert [str(each.disposition) for each in resolution.report.findings] == ["firing"]
+
+
+def test_what_fires_at_once_begins_now():
+    """The creation of a young object says something of its grace only."""
+    resolver = Resolver()
+    resolver.look(0, finding(EPP, exempt=True, created=ago(30)))
+    assert resolver[EPP].since == NOON
 
 
 def test_one_look():
@@ -156,7 +270,9 @@ def test_an_episode_does_not_begin_in_the_future():
     evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
     for at in (40, 60):
         now = Instant(START.wall - back + seconds(at), START.boot + seconds(at))
-        resolution = resolve(evaluation, snapshot(), resolver.memory, now, resolver.settings)
+        resolution = resolve(
+            evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+        )
         resolver.memory = resolution.memory
     (found,) = resolution.report.findings
     assert found.disposition == "firing"

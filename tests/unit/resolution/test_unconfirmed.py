@@ -25,7 +25,7 @@ def unread(resource, cause):
 def test_a_fault_that_is_seen_waits_for_answers_but_not_for_refused_ones(
     resource, cause, disposition
 ):
-    """A permission that is missing must not silence what rests on it in part."""
+    """A permission that is missing must not hide what rests on it in part."""
     resolver = Resolver()
     fault = finding(POD_FAULT, exempt=True)
     assert resolver.look(0, fault, seen=unread(resource, cause)) == {POD_FAULT: disposition}

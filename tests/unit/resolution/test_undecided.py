@@ -23,7 +23,7 @@ class Undecided(Resolver):
         undecided = dict.fromkeys(pods, frozenset(reasons))
         evaluation = Evaluation(findings, (), tuple(self.subjects), undecided)
         seen = snapshot(events=events)
-        done = resolve(evaluation, seen, self.memory, START.after(at), self.settings)
+        done = resolve(evaluation, seen, self.memory, now=START.after(at), settings=self.settings)
         self.memory, self.report = done.memory, done.report
         return {each.reason: str(each.disposition) for each in self.report.findings}
 

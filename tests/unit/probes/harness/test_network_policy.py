@@ -161,7 +161,7 @@ def test_a_scaler_that_cannot_be_read_any_more_has_not_been_admitted():
     for seconds, unknown in ((0, {}), (100, {}), (400, {DEPLOYMENTS: FORBIDDEN})):
         snapshot = snapshot_of(*BASE, policy("other"), unknown=unknown)
         evaluation = evaluate_harness(snapshot, settings)
-        result = resolve(evaluation, snapshot, memory, at(seconds), settings)
+        result = resolve(evaluation, snapshot, memory, now=at(seconds), settings=settings)
         memory = result.memory
         told = [each for each in result.report.findings if each.reason == REASON]
     assert [(each.disposition, each.stale) for each in told] == [("firing", True)]

@@ -100,6 +100,6 @@ def test_only_a_reason_of_the_catalogue_goes_on(settings, goes_on):
     snapshot = on_record("firing")
     now = Instant(NOW, timedelta(days=1))
     memory = take_up(
-        records_of(snapshot), Memory(), NOTHING, snapshot, now, settings.catalogue
+        records_of(snapshot), Memory(), NOTHING, snapshot=snapshot, now=now, catalogue=settings.catalogue
     )  # fmt: skip
     assert [key.reason for key in memory.episodes] == [STORE["reason"]] * goes_on

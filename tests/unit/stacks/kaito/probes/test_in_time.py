@@ -36,7 +36,7 @@ def story(*stages, until):
     for (start, end), (_, snapshot) in zip(pairwise(starts), stages, strict=True):
         for second in range(start, end, STEP):
             evaluation = evaluate_inferencesets(snapshot, SETTINGS)
-            resolution = resolve(evaluation, snapshot, memory, at(second), SETTINGS)
+            resolution = resolve(evaluation, snapshot, memory, now=at(second), settings=SETTINGS)
             memory = resolution.memory
             firing = {
                 each.reason

@@ -64,7 +64,7 @@ def story(*stages, until, settings=ALONE):
         answered = Answered()
         for second in range(start, end, STEP):
             evaluation, answered = evaluate_again(snapshot, settings, answered, samples=samples)
-            resolution = resolve(evaluation, snapshot, memory, at(second), settings)
+            resolution = resolve(evaluation, snapshot, memory, now=at(second), settings=settings)
             memory = resolution.memory
             report = resolution.report
             now = {each.reason: str(each.disposition) for each in report.findings}

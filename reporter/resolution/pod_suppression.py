@@ -11,41 +11,45 @@ from reporter.model.report import Disposition
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import Episode
+from reporter.resolution.state import PassState
 
-_Silenced: TypeAlias = Mapping[str, frozenset[ObjectRef]]
+_PodsByReason: TypeAlias = Mapping[str, frozenset[ObjectRef]]
 
 
-def silence(
-    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode], catalogue: Catalogue
-) -> list[Candidate]:
-    """Return the candidates without the faults that another fault of the same pod explains.
+def suppress_within_pods(state: PassState) -> PassState:
+    """Take from the candidates the faults that another fault of the same pod explains.
 
     Where all of its faults are explained, a candidate is suppressed. A fault explains others
     also while it is itself explained, and while it is clearing: the numbers are no better then.
     """
-    candidates = list(candidates)
-    upstreams = frozenset(row.upstream for row in catalogue.pod_suppression)
-    pods = _pods_by_reason(candidates, unseen, upstreams)
-    return [
-        _explained(candidate, pods, catalogue) if pods else candidate for candidate in candidates
-    ]
+    upstreams = frozenset(row.upstream for row in state.catalogue.pod_suppression)
+    pods = _pods_by_reason(state.candidates, state.absence.kept, upstreams)
+    if not pods:
+        return state
+    return replace(
+        state,
+        candidates=tuple(_explained(each, pods, state.catalogue) for each in state.candidates),
+    )
 
 
 def _pods_by_reason(
-    candidates: Iterable[Candidate], unseen: Mapping[FindingKey, Episode], upstreams: frozenset[str]
-) -> _Silenced:
+    candidates: Iterable[Candidate],
+    unseen: Mapping[FindingKey, Episode],
+    upstreams: frozenset[str],
+) -> _PodsByReason:
+    """Return for each reason that can explain others the pods that have it."""
     found: dict[str, set[ObjectRef]] = defaultdict(set)
     for candidate in candidates:
         if candidate.key.reason in upstreams and candidate.disposition is not Disposition.PENDING:
             found[candidate.key.reason].update(fault.says.related for fault in candidate.ripe)
     for key, episode in unseen.items():
         if key.reason in upstreams and episode.active:
-            ripe = (place for (place, _), fault in episode.faults.items() if fault.ripe)
+            ripe = (pod for (pod, _), fault in episode.faults.items() if fault.ripe)
             found[key.reason].update(ripe)
-    return {reason: frozenset(places) for reason, places in found.items() if places}
+    return {reason: frozenset(pods) for reason, pods in found.items() if pods}
 
 
-def _explained(candidate: Candidate, pods: _Silenced, catalogue: Catalogue) -> Candidate:
+def _explained(candidate: Candidate, pods: _PodsByReason, catalogue: Catalogue) -> Candidate:
     rows = catalogue.pod_upstreams_of(candidate.key.reason)
     if candidate.disposition is not None or not rows:
         return candidate

@@ -10,7 +10,7 @@ from tests.unit.resolution.building import Resolver, finding, seconds, snapshot
 
 PAGES = {*t.RUNTIME_NAMES} - {t.SCRAPE_FAILING}
 SERVING = {*t.RUNTIME_NAMES} - {t.KV_TRANSFER, t.SCHEDULER_STUCK}
-SHEET = {
+TABLE = {
     MODEL_PODS: {*t.RUNTIME_NAMES},
     t.DOWNLOAD_SLOW: SERVING,
     t.DOWNLOAD_STALLED: SERVING | {t.DOWNLOAD_SLOW},
@@ -23,22 +23,23 @@ SHEET = {
     t.KV_CACHE: {t.PREEMPTION, t.LATENCY},
     t.BACKLOG: {t.LATENCY},
 }  # fmt: skip
-"""Section 3.5 of the vLLM sheet, with what its rows 9 and 13 add."""
+"""Which fault explains which others of the same pod, written down once more."""
 
-PAIRS = [(upstream, each) for upstream, row in SHEET.items() for each in sorted(row)]
+PAIRS = [(upstream, each) for upstream, row in TABLE.items() for each in sorted(row)]
 
 
 def fault(reason, pod="p-0", **fields):
     return finding(reason, pod, exempt=True, **fields)
 
 
-def test_the_table_is_that_of_the_sheet():
+def test_the_table_is_complete():
+    """The catalogue has the rows of this file and no others."""
     told: dict[str, set[str]] = {}
     for row in POD_SUPPRESSION:
         if not row.upstream.startswith("inferenceset"):
             continue
         told.setdefault(row.upstream, set()).update(row.downstream)
-    assert told == SHEET
+    assert told == TABLE
 
 
 @pytest.mark.parametrize(("upstream", "downstream"), PAIRS)

@@ -1,0 +1,81 @@
+"""Rules 1 and 2 for a whole pass: one candidate for each key, and which of them are pending."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reporter.model.catalogue import Catalogue
+from reporter.model.finding import Finding, FindingKey
+from reporter.model.report import Disposition
+from reporter.resolution.candidate import Candidate, worst_first
+from reporter.resolution.grace import Fault, place_in_time, severity_key, sustained
+from reporter.resolution.memory import Episode, FaultKey, fault_key
+from reporter.resolution.state import PassState
+from reporter.resolution.undecided import sustaining
+from reporter.resolution.unknown import confirmed
+from reporter.snapshot.snapshot import Snapshot
+
+
+def merge_findings(state: PassState) -> PassState:
+    """Make a candidate of all findings of one key, in the order of the keys."""
+    catalogue, known = state.catalogue, state.memory.episodes
+    groups: dict[FindingKey, list[Finding]] = defaultdict(list)
+    for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
+        groups[finding.key].append(finding)
+    candidates: list[Candidate] = []
+    for key in sorted(groups):
+        episode = known.get(key)
+        faults = _faults(groups[key], episode, state)
+        if faults:
+            candidates.append(Candidate(key, catalogue[key.reason], worst_first(faults), episode))
+    return replace(state, candidates=tuple(candidates))
+
+
+def _faults(findings: Iterable[Finding], episode: Episode | None, state: PassState) -> list[Fault]:
+    """Return the faults of a key: one for each clock, or the earlier one that it continues."""
+    remembered = episode.faults if episode else {}
+    clocks: dict[FaultKey, list[Finding]] = defaultdict(list)
+    sustaining: list[Finding] = []
+    for finding in sorted(findings, key=severity_key):
+        if finding.sustains:
+            sustaining.append(finding)
+        else:
+            clocks[fault_key(finding)].append(finding)
+    faults = {
+        clock: place_in_time(
+            group,
+            remembered.get(clock),
+            state.now,
+            settings=state.settings,
+            one_look=state.one_look,
+        )
+        for clock, group in clocks.items()
+    }
+    if episode is None or not episode.fired:
+        return list(faults.values())
+    for clock, fault in list(faults.items()):
+        earlier = None if fault.ripe else sustained(fault.finding, remembered, fault)
+        if earlier is not None:
+            del faults[clock]
+            faults.setdefault(earlier.clock, earlier)
+    if episode.active:
+        for finding in sustaining:
+            earlier = sustained(finding, remembered, None)
+            if earlier is not None:
+                faults.setdefault(earlier.clock, earlier)
+    return list(faults.values())
+
+
+def mark_pending(state: PassState) -> PassState:
+    """Mark the candidates that are in grace, or that may not start to fire yet."""
+    snapshot, catalogue = state.snapshot, state.catalogue
+    return replace(
+        state, candidates=tuple(_in_time(each, snapshot, catalogue) for each in state.candidates)
+    )
+
+
+def _in_time(candidate: Candidate, snapshot: Snapshot, catalogue: Catalogue) -> Candidate:
+    waits = not candidate.was_active and not confirmed(candidate.key.reason, snapshot, catalogue)
+    if not candidate.ripe or waits:
+        return replace(candidate, disposition=Disposition.PENDING)
+    return candidate
