@@ -55,8 +55,8 @@ def test_two_episodes_never_share_a_name(one, other):
         (("a" * 60, "b" * 200), ("a" * 60, "b" * 201)),
     ],
 )
-def test_weak_point_7_names_do_not_collide(one, other):
-    """Weak point 7: separators that are folded into one character do not merge two subjects."""
+def test_names_do_not_collide(one, other):
+    """Separators that are folded into one character do not merge two subjects."""
     space = ObjectRef("v1", "Namespace", "", "x")
 
     def name(subject):
@@ -66,7 +66,7 @@ def test_weak_point_7_names_do_not_collide(one, other):
 
 
 def test_a_recurrence_has_a_name_of_its_own():
-    """Weak point 8: a second incident is a new object."""
+    """A second incident is a new object."""
     space = ObjectRef("v1", "Namespace", "", "x")
     key = FindingKey(MODEL_EPP, Subject.of_inferenceset("x", "m"), space)
     later = SINCE + timedelta(microseconds=1)
