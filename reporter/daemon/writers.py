@@ -48,9 +48,9 @@ class Writers:
             KubeEvents(client),
             may_write,
             self._event_written,
-            changed,
-            outdated,
-            metrics.episode_told,
+            changed=changed,
+            outdated=outdated,
+            told=metrics.episode_told,
         )
         self.statuses = StatusWriter(
             KubeStatuses(client), may_write, metrics.status_written, changed, cluster.list_anew
