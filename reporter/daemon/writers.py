@@ -59,7 +59,10 @@ class Writers:
             partial(_create_event, client), may_write, metrics.role_event_written
         )
         self.mirrors = MirrorWriter(
-            KubeMirrors(client), may_write, metrics.mirror_written, lambda: self.events.urgent
+            KubeMirrors(client),
+            may_write,
+            metrics.mirror_written,
+            events_wait=lambda: self.events.urgent,
         )
 
     def _event_written(self, purpose: Purpose, outcome: str) -> None:
