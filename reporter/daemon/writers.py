@@ -53,7 +53,11 @@ class Writers:
             told=metrics.episode_told,
         )
         self.statuses = StatusWriter(
-            KubeStatuses(client), may_write, metrics.status_written, changed, cluster.list_anew
+            KubeStatuses(client),
+            may_write,
+            metrics.status_written,
+            changed=changed,
+            outdated=cluster.list_anew,
         )
         self.role_events = RoleEventWriter(
             partial(_create_event, client), may_write, metrics.role_event_written
