@@ -110,7 +110,7 @@ async def serve(client: KubeClient, settings: DaemonSettings, stop: asyncio.Even
         heartbeat.pauses()
         return state.may_write()
 
-    writers = Writers(client, cluster, metrics, may_write, due.set)
+    writers = Writers(client, cluster, metrics, may_write=may_write, changed=due.set)
     state.writers = writers
     page = LivePage(state.leading, state.silence)
     changes = logs.ChangeLog()

@@ -27,6 +27,7 @@ class Writers:
         client: KubeClient,
         cluster: LiveCluster,
         metrics: Metrics,
+        *,
         may_write: Callable[[], bool],
         changed: Callable[[], None],
     ) -> None:
