@@ -84,7 +84,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     elector = _elector(client, settings, instance) if settings.leader_elect else None
     leading = elector.is_leader if elector is not None else _always
     gate = WriteGate(leading, pauses)
-    writers = Writers(client, cluster, metrics, gate.may_write, due.set)
+    writers = Writers(client, cluster, metrics, may_write=gate.may_write, changed=due.set)
     store = SampleStore(settings, timedelta(seconds=settings.scrape_period), due.set)
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
     page = LivePage(leading, state.lost_watches)

@@ -27,6 +27,7 @@ class Writers:
         client: KubeClient,
         cluster: LiveCluster,
         metrics: Metrics,
+        *,
         may_write: Callable[[], bool],
         changed: Callable[[], None],
     ) -> None:
@@ -48,18 +49,25 @@ class Writers:
             KubeEvents(client),
             may_write,
             self._event_written,
-            changed,
-            outdated,
-            metrics.episode_told,
+            changed=changed,
+            outdated=outdated,
+            told=metrics.episode_told,
         )
         self.statuses = StatusWriter(
-            KubeStatuses(client), may_write, metrics.status_written, changed, cluster.list_anew
+            KubeStatuses(client),
+            may_write,
+            metrics.status_written,
+            changed=changed,
+            outdated=cluster.list_anew,
         )
         self.role_events = RoleEventWriter(
             partial(_create_event, client), may_write, metrics.role_event_written
         )
         self.mirrors = MirrorWriter(
-            KubeMirrors(client), may_write, metrics.mirror_written, lambda: self.events.urgent
+            KubeMirrors(client),
+            may_write,
+            metrics.mirror_written,
+            events_wait=lambda: self.events.urgent,
         )
 
     def _event_written(self, purpose: Purpose, outcome: str) -> None:

@@ -1,4 +1,8 @@
-"""Writes of our Events, through core/v1, where they stay mutable (API sheet 1.3)."""
+"""Writes of our Events, through core/v1, where they stay mutable.
+
+An update through events.k8s.io/v1 may change nothing but `series` and the metadata (Kubernetes,
+pkg/apis/core/validation/events.go, ValidateEventUpdate).
+"""
 
 from collections.abc import Mapping
 from typing import Final

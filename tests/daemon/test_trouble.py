@@ -12,7 +12,7 @@ from lab.sandbox.access import Rule
 from reporter.daemon import heartbeat, wiring
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
-from reporter.sinks.events import writer
+from reporter.sinks import setbacks
 from tests.daemon.replica import SHORT_LEASE, until
 from tests.daemon.stage import CLUSTER_READY, CODE, INFRA, KAITO, PODS, READY, key_of
 
@@ -281,7 +281,7 @@ async def test_fault_is_told_from_pods_where_nodes_may_not_be_read(stage, inside
 
 async def test_events_that_may_not_be_written_are_said_elsewhere(stage, inside, monkeypatch):
     """Refused Events show in the metrics; once allowed they are written."""
-    monkeypatch.setattr(writer, "DOUBTED_SECONDS", 0.5)
+    monkeypatch.setattr(setbacks, "DOUBTED_SECONDS", 0.5)
     stage.sandbox.access.deny(Rule(resources=("events",), verbs=("create", "patch")))
     stage.scale_kaito(0)
 

@@ -76,8 +76,8 @@ async def writing():
         api,
         lambda: context.leads,
         lambda purpose, outcome: context.outcomes.append((purpose.name, outcome)),
-        ask,
-        doubt,
+        changed=ask,
+        outdated=doubt,
     )
     task = asyncio.create_task(context.writer.run())
     yield context

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from reporter.kube.errors import (
-    ApiStatusError,
     ConnectionFailed,
     KubeError,
     TooManyRequests,
     Unauthorized,
 )
+from reporter.sinks.setbacks import BACKOFF_FIRST, Backoff, retry_after
 
 FIRST_SECONDS: Final = 5.0
 """After a namespace's first refusal: an API server that starts refuses until it has read its roles."""
@@ -27,9 +27,8 @@ UNREACHED_SECONDS: Final = 60.0
 UNTRIED_SECONDS: Final = 1.0
 """Longest time that one which was not tried yet waits after the refusal of another."""
 
-PAUSE_FIRST: Final = 0.5
 PAUSE_LONGEST: Final = 60.0
-"""The pause after a failure doubles from the first to the longest while none succeeds."""
+"""Longest pause after a failure, while no write succeeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,7 @@ class Refusals:
         self._resume_at = 0.0
         self._doubt_until = 0.0
         self._untried_until = 0.0
-        self._in_a_row = 0
-        self._failure = ""
+        self._backoff = Backoff(PAUSE_LONGEST)
 
     def __len__(self) -> int:
         """How many namespaces refused the last write."""
@@ -73,20 +71,16 @@ class Refusals:
 
     def note(self, namespace: str, error: KubeError, now: float) -> bool:
         """Note a failure; tell whether it is news."""
-        pause = min(PAUSE_FIRST * 2.0**self._in_a_row, PAUSE_LONGEST)
-        self._in_a_row += 1
-        asked = error.retry_after if isinstance(error, ApiStatusError) else None
+        pause = self._backoff.next()
         of_server = isinstance(error, TooManyRequests | Unauthorized)
         if of_server or isinstance(error, ConnectionFailed):
-            self._resume_at = now + max(pause, asked or 0.0)
+            self._resume_at = now + max(pause, retry_after(error))
         else:
-            self._resume_at = now + max(PAUSE_FIRST, asked or 0.0)
+            self._resume_at = now + max(BACKOFF_FIRST, retry_after(error))
             self._doubt_until = now + pause
             self._untried_until = now + min(pause, UNTRIED_SECONDS)
         if of_server:
-            news = str(error) != self._failure
-            self._failure = str(error)
-            return news
+            return self._backoff.is_news(error)
         return self._leave(namespace, error, now)
 
     def _leave(self, namespace: str, error: KubeError, now: float) -> bool:
@@ -102,8 +96,7 @@ class Refusals:
         """Note that a namespace took a write."""
         self._left.pop(namespace, None)
         self._good.add(namespace)
-        self._in_a_row = 0
-        self._failure = ""
+        self._backoff.reset()
 
     def keep(self, wanted: Collection[str], known: Collection[str]) -> None:
         """Forget the namespaces where nothing waits, and those where nothing is."""

@@ -1,11 +1,8 @@
 """Writes the planned mirrors: after our Events, each namespace for itself, never without the lease."""
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
-
-import structlog
 
 from reporter.kube.errors import (
     ApiStatusError,
@@ -20,12 +17,11 @@ from reporter.sinks.events.render import Document
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, MirrorPurpose, MirrorWrite
 from reporter.sinks.mirror.refusals import LONGEST_SECONDS, Refusals
 from reporter.sinks.mirror.render import document, state_patch
+from reporter.sinks.outbox import Entry, Outbox, Retry
+from reporter.sinks.setbacks import loop_time
 
 YIELD_SECONDS: Final = 0.1
 """How soon it is asked again whether Events still wait."""
-
-_SHORTEST_SLEEP: Final = 0.001
-"""Less is due now: a clock need not tell two moments apart that are so close."""
 
 _NO_RIGHT: Final = 'resource "events" in API group ""'
 """RBAC says this; a quota, an admission plugin or a namespace that goes do not."""
@@ -62,11 +58,10 @@ class _Invalid:
     until: float
 
 
-class MirrorWriter:
+class MirrorWriter(Outbox[MirrorWrite]):
     """Works through the latest plan, and remembers what it wrote.
 
-    A new plan replaces the old one. A namespace that refuses is left alone, longer each time, and
-    costs the others nothing.
+    A namespace that refuses is left alone, longer each time, and costs the others nothing.
     """
 
     def __init__(
@@ -74,6 +69,7 @@ class MirrorWriter:
         api: MirrorApi,
         may_write: Callable[[], bool],
         observe: MirrorObserver,
+        *,
         events_wait: Callable[[], bool] = lambda: False,
     ) -> None:
         """Make one.
@@ -84,23 +80,14 @@ class MirrorWriter:
             observe: told of each write.
             events_wait: whether Events wait in kube-system; they go first.
         """
+        super().__init__("mirrors", may_write)
         self._api = api
-        self._may_write = may_write
         self._observe = observe
         self._events_wait = events_wait
-        self._queue: list[MirrorWrite] = []
         self._applied: dict[str, Applied] = {}
         self._refusals = Refusals()
         self._invalid: dict[str, _Invalid] = {}
-        self._wakeup = asyncio.Event()
-        self._slow_at = 0.0
         self._term = 0
-        self._log = structlog.get_logger("mirrors")
-
-    @property
-    def waiting(self) -> int:
-        """How many writes wait."""
-        return len(self._queue)
 
     @property
     def refusing(self) -> int:
@@ -119,12 +106,14 @@ class MirrorWriter:
             {each.mirror.namespace for each in plan.writes},
             {each.mirror.namespace for each in self._applied.values()},
         )
-        self._queue = list(plan.writes)
-        self._wakeup.set()
-
-    def drop(self) -> None:
-        """Forget the writes that wait: what they rest on is not to be trusted any more."""
-        self._queue = []
+        self._replace(
+            Entry(
+                (each.mirror.namespace, each.mirror.name),
+                each,
+                1 / REFRESH_PER_SECOND if each.purpose >= MirrorPurpose.ASSURE else 0.0,
+            )
+            for each in plan.writes
+        )
 
     def forget(self) -> None:
         """Forget what waits, what was written and who refuses: somebody else may lead by now."""
@@ -134,76 +123,35 @@ class MirrorWriter:
         self._invalid = {}
         self._term += 1
 
-    async def run(self) -> None:
-        """Write until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            self._wakeup.clear()
-            write, delay = self._next(loop.time())
-            if write is None:
-                await self._sleep(delay)
-                continue
-            if self._events_wait():
-                await asyncio.sleep(YIELD_SECONDS)
-                continue
-            if not self._may_write():
-                self.drop()
-                continue
-            # A plan that comes meanwhile replaces the queue.
-            queue = self._queue
-            if await self._make(write, loop.time()):
-                queue.remove(write)
+    def _next(self, now: float) -> tuple[Entry[MirrorWrite] | None, float | None]:
+        entry, delay = super()._next(now)
+        if entry is not None and self._events_wait():
+            return None, YIELD_SECONDS
+        return entry, delay
 
-    def _next(self, now: float) -> tuple[MirrorWrite | None, float | None]:
-        """Return the write to make now, else the seconds until one may be made.
-
-        Namespaces that refused are tried last, lest they keep others from being tried at all.
-        """
-        self._queue = [each for each in self._queue if not self._is_made(each)]
-        refused: MirrorWrite | None = None
-        first: float | None = None
-        for write in self._queue:
-            due = self._due(write)
-            if due > now + _SHORTEST_SLEEP:
-                first = due if first is None else min(first, due)
-            elif write.mirror.namespace not in self._refusals:
-                return write, 0.0
-            else:
-                refused = refused or write
-        return refused, None if first is None else first - now
+    def _order(self) -> Iterable[Entry[MirrorWrite]]:
+        """Try namespaces that refused last, lest they keep others from being tried at all."""
+        return sorted(self._queue, key=lambda each: each.write.mirror.namespace in self._refusals)
 
     def _due(self, write: MirrorWrite) -> float:
         due = self._refusals.until(write.mirror.namespace)
         invalid = self._invalid.get(write.mirror.name)
         if invalid is not None and invalid.message == write.mirror.message:
             due = max(due, invalid.until)
-        if write.purpose >= MirrorPurpose.ASSURE:
-            due = max(due, self._slow_at)
         return due
 
     def _is_made(self, write: MirrorWrite) -> bool:
-        """Tell whether a plan older than our last write asks for the same again."""
         before = self._applied.get(write.mirror.name)
         return before is not None and before.sure and before.mirror == write.mirror
 
-    async def _sleep(self, delay: float | None) -> None:
-        try:
-            async with asyncio.timeout(delay):
-                await self._wakeup.wait()
-        except TimeoutError:
-            pass
-
-    async def _make(self, write: MirrorWrite, now: float) -> bool:
-        """Make a write and note what became of it; tell whether it is done with."""
-        if write.purpose >= MirrorPurpose.ASSURE:
-            self._slow_at = now + 1 / REFRESH_PER_SECOND
+    async def _send(self, write: MirrorWrite) -> Retry:
         term, outcome = self._term, "written"
         try:
-            await self._send(write)
+            await self._request(write)
         except KubeError as error:
             if write.applies or not isinstance(error, NotFound):
                 self._note(write, error, term)
-                return False
+                return Retry.IN_PLACE
             # What is not there need not be marked as over.
             outcome = "gone"
         self._refusals.forgive(write.mirror.namespace)
@@ -211,9 +159,9 @@ class MirrorWriter:
         if term == self._term:
             self._applied[write.mirror.name] = write.applied
         self._observe(write.purpose, outcome)
-        return True
+        return Retry.NO
 
-    async def _send(self, write: MirrorWrite) -> None:
+    async def _request(self, write: MirrorWrite) -> None:
         mirror = write.mirror
         if write.applies:
             await self._api.apply_mirror(mirror.namespace, mirror.name, document(mirror))
@@ -227,7 +175,7 @@ class MirrorWriter:
         self._observe(write.purpose, "refused" if refused else "failed")
         if term != self._term:
             return
-        now = asyncio.get_running_loop().time()
+        now = loop_time()
         name, namespace = write.mirror.name, write.mirror.namespace
         if isinstance(error, Invalid):
             news = all(each.namespace != namespace for each in self._invalid.values())

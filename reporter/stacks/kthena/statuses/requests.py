@@ -1,4 +1,4 @@
-"""Writes of the status subresource .
+"""Writes of the status subresource.
 
 Two ways, by what is ours. All of it: PUT, for which name, uid, resourceVersion and status are
 enough, since spec and labels are taken from what is stored. Some fields: server-side apply with

@@ -71,7 +71,7 @@ async def writing():
         Api(),
         lambda: at.leads,
         lambda purpose, outcome: at.outcomes.append(f"{purpose.name.lower()} {outcome}"),
-        lambda: at.events,
+        events_wait=lambda: at.events,
     )
     task = asyncio.create_task(at.writer.run())
     with capture_logs() as at.logs:

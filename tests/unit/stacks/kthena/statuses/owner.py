@@ -39,8 +39,8 @@ class Owner:
             KubeStatuses(client),
             lambda: True,
             self._note,
-            lambda: None,
-            lambda resource: None,
+            changed=lambda: None,
+            outdated=lambda resource: None,
         )
 
     def _note(self, _method: Method, outcome: str) -> None:

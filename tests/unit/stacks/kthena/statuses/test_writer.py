@@ -72,8 +72,8 @@ async def writing():
         api,
         lambda: at.leads,
         lambda method, outcome: at.outcomes.append(outcome),
-        ask,
-        at.doubted.append,
+        changed=ask,
+        outdated=at.doubted.append,
     )
     task = asyncio.create_task(at.writer.run())
     yield at
