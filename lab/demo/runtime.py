@@ -5,19 +5,23 @@ from typing import Final
 from lab.demo.story import CHAT, HEALTHY, SEARCH, Expected, Pace, Scene, Step, Story
 from lab.simulation.phases import Phase
 from reporter.catalogue import runtime as t
+from reporter.catalogue.runtime import of_kind
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
 _MISTRAL: Final = "mistral-7b"
 _PHI: Final = "phi-4-mini"
 
-_SLOW: Final = Expected(t.DOWNLOAD_SLOW, f"inferenceset/{SEARCH}/{_MISTRAL}", "at 5.0 MB/s")
-_FULL: Final = Expected(t.KV_CACHE, f"inferenceset/{CHAT}/{_PHI}", "while requests wait for room")
+_KV_CACHE: Final = of_kind(t.KV_CACHE, INFERENCESET_KIND)
+_DOWNLOAD_SLOW: Final = of_kind(t.DOWNLOAD_SLOW, INFERENCESET_KIND)
+_SLOW: Final = Expected(_DOWNLOAD_SLOW, f"inferenceset/{SEARCH}/{_MISTRAL}", "at 5.0 MB/s")
+_FULL: Final = Expected(_KV_CACHE, f"inferenceset/{CHAT}/{_PHI}", "while requests wait for room")
 
 
 def _flags(pace: Pace) -> tuple[str, ...]:
     return (
         "--scrape-interval-seconds=1",
         f"--weight-download-window-seconds={pace.window}",
-        f"--runtime-window={t.KV_CACHE}={pace.window}",
+        f"--runtime-window={_KV_CACHE}={pace.window}",
     )
 
 

@@ -127,7 +127,7 @@ def test_metrics():
 
 def test_lines_of_the_log():
     source = "".join(path.read_text() for path in (ROOT / "reporter").rglob("*.py"))
-    logged = set(re.findall(r'log\.\w+\(\s*"(\w+)"', source))
+    logged = set(re.findall(r'(?:log\.\w+|\._fail)\(\s*"(\w+)"', source))
     greps = [
         name
         for text in PAGES.values()
