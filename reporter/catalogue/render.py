@@ -80,7 +80,7 @@ def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
             {"reason": row.upstream, "crd": row.crd, "why": row.why}
             for row in catalogue.upstreams_of(reason.name)
         ],
-        "silencedBy": [
+        "suppressedInPodBy": [
             {"reason": row.upstream, "why": row.why}
             for row in catalogue.pod_upstreams_of(reason.name)
         ],

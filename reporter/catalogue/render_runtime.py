@@ -17,7 +17,7 @@ def runtime_page(text: str, catalogue: Catalogue) -> str:
         {
             "reasons": partial(_reasons, catalogue),
             "thresholds": partial(_thresholds, catalogue),
-            "silencing": partial(_suppression, catalogue),
+            "suppression": partial(_suppression, catalogue),
         },
     )
 

@@ -147,7 +147,7 @@ def test_a_reason_from_metrics_rests_on_the_subject_and_its_pods():
     ] == []
 
 
-def silenced(kind: SubjectKind) -> set[tuple[str, str]]:
+def suppressed(kind: SubjectKind) -> set[tuple[str, str]]:
     """Which reasons hide which others of one kind, by what follows the kind."""
     return {
         (row.upstream.removeprefix(kind), each.removeprefix(kind))
@@ -161,17 +161,17 @@ PODS = {"ModelPodsNotReady", "PodsNotReady"}
 """What is told of pods that are not Ready: of an InferenceSet, and of the others."""
 
 
-def test_silencing_is_the_same_for_every_kind():
+def test_suppression_in_a_pod_is_the_same_for_every_kind():
     """One fault of a pod explains another by what vLLM does, not by who runs it."""
 
     def plain(kind):
-        return {("" if up in PODS else up, down) for up, down in silenced(kind)}
+        return {("" if up in PODS else up, down) for up, down in suppressed(kind)}
 
     expected = plain(INFERENCESET_KIND)
     assert {kind: plain(kind) ^ expected for kind in SCRAPED_KINDS if plain(kind) != expected} == {}
 
 
-def test_silencing_stays_within_a_kind():
+def test_suppression_in_a_pod_stays_within_a_kind():
     """The faults of one pod belong to one subject."""
     assert {each for row in POD_SUPPRESSION for each in (row.upstream, *row.downstream)} <= NAMES
     kinds = {

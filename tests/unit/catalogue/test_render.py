@@ -58,8 +58,8 @@ def test_the_tables_of_the_runtime_page_are_what_the_catalogue_says():
 
 def test_tables_are_rendered_and_the_rest_stays():
     page = runtime_page(
-        "before\n<!-- rendered: silencing -->\nold\n<!-- end -->\nafter\n", BUILT_IN
+        "before\n<!-- rendered: suppression -->\nold\n<!-- end -->\nafter\n", BUILT_IN
     )
-    assert page.startswith("before\n<!-- rendered: silencing -->\n| while")
+    assert page.startswith("before\n<!-- rendered: suppression -->\n| while")
     assert page.endswith("|\n<!-- end -->\nafter\n")
     assert "old\n" not in page
