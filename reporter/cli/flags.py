@@ -115,7 +115,7 @@ EPILOG: Final = (
 class _Switch(argparse.Action):
     """`--flag`, `--flag=false` and `--no-flag`."""
 
-    def __call__(
+    def __call__(  # noqa: PLR0917 - argparse passes them by position
         self,
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,

@@ -181,10 +181,10 @@ def error_rate(window: Window, settings: EvaluationSettings) -> Answer:
     errors, total = window.increase(Counter.FAILED), window.increase(Counter.FINISHED)
     if errors is None or total is None:
         return CLEAR
-    return failures(errors, total, "failed in the engine", settings)
+    return failures(errors, total, "failed in the engine", settings=settings)
 
 
-def failures(errors: float, total: float, how: str, settings: EvaluationSettings) -> Answer:
+def failures(errors: float, total: float, how: str, *, settings: EvaluationSettings) -> Answer:
     """Rows 7 and 7b: the share of failures among all."""
     if errors < _FEW_ERRORS or total < _FEW_REQUESTS:
         return CLEAR

@@ -124,7 +124,7 @@ def http_errors(history: History, looks: tuple[Look, ...], settings: EvaluationS
     if total is None:
         return NOT_TOLD
     errors = max(0.0, (errors or 0.0) - (window.increase(Counter.NOT_ADMITTED) or 0.0))
-    return failures(errors, total, "were answered with HTTP 5xx", settings)
+    return failures(errors, total, "were answered with HTTP 5xx", settings=settings)
 
 
 POD_RULES: Final[Mapping[str, PodRule]] = {

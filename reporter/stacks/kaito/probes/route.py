@@ -34,13 +34,13 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     for route in routes:
         faults = tuple(route_faults(route, scope.snapshot))
         if faults:
-            yield _about(scope, HTTPROUTES.ref(route), route.created, faults)
+            yield _about(scope, HTTPROUTES.ref(route), route.created, faults=faults)
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     yield from _missing_pools(scope, routes)
     for pool in scope.pools:
         faults = tuple(pool_faults(pool, scope.snapshot))
         if faults:
-            yield _about(scope, INFERENCEPOOLS.ref(pool), pool.created, faults)
+            yield _about(scope, INFERENCEPOOLS.ref(pool), pool.created, faults=faults)
         else:
             yield from _selects_none(scope, pool, startup)
 
@@ -123,6 +123,7 @@ def _about(
     scope: InferenceSetScope,
     related: ObjectRef,
     created: datetime | None,
+    *,
     faults: tuple[ParentFault, ...],
 ) -> Finding:
     """Return one finding for all that is wrong with one object: the worst, and how many more."""

@@ -83,7 +83,7 @@ def _of_wanted(
         return
     if there.deleting:
         return
-    differences = tuple(_differences(scope, manifest, resource, there))
+    differences = tuple(_differences(scope, manifest, resource, there=there))
     if differences:
         fields = ", ".join(path for path, _ in differences)
         text = "differs: " + ", ".join(text for _, text in differences)
@@ -98,7 +98,11 @@ def _is_left_over(scope: ModelServiceScope, each: Unwanted, resource: Resource[K
 
 
 def _differences(
-    scope: ModelServiceScope, manifest: Manifest, resource: Resource[KubeObject], there: KubeObject
+    scope: ModelServiceScope,
+    manifest: Manifest,
+    resource: Resource[KubeObject],
+    *,
+    there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
     should = _entries(scope, resource, manifest.typed(resource.type))
     has = _entries(scope, resource, there)

@@ -14,7 +14,7 @@ from reporter.workload.pod import ENDED, STARTING, UNSCHEDULABLE, PodFault
 _IMAGE_BYTES: Final = 200
 
 
-def named_cause(scope: ModelServiceScope, role: RoleView, pod: Pod, fault: PodFault) -> str:
+def named_cause(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: PodFault) -> str:
     """Return the cause in a few words, with the container or accelerator that it is about."""
     if fault.severity == UNSCHEDULABLE and (resource := _accelerator(scope, pod)):
         return f"{role.role}: no free {resource}"

@@ -45,7 +45,7 @@ def _about_pod(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: Pod
         fault,
         reason=PODS_NOT_READY,
         related=PODS.ref(pod),
-        cause=named_cause(scope, role, pod, fault),
+        cause=named_cause(scope, role, pod, fault=fault),
         text=f"{role.role} pod {pod.name} ({role.count}): {fault.detail}"
         f"{hint(scope, pod, fault)}{_phase(scope, role)}",
         severity=_severity(role, fault.severity),

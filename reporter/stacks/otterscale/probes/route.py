@@ -34,11 +34,11 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     route, pool = scope.route, scope.pool
     if route is not None and not route.deleting:
         yield from _about(
-            scope, HTTPROUTES.ref(route), route.created, tuple(_of_route(scope, route))
+            scope, HTTPROUTES.ref(route), route.created, faults=tuple(_of_route(scope, route))
         )
     if pool is not None and not pool.deleting:
         yield from _about(
-            scope, INFERENCEPOOLS.ref(pool), pool.created, tuple(_of_pool(scope, pool))
+            scope, INFERENCEPOOLS.ref(pool), pool.created, faults=tuple(_of_pool(scope, pool))
         )
     yield from _missing_rule(scope)
 
@@ -159,6 +159,7 @@ def _about(
     scope: ModelServiceScope,
     related: ObjectRef,
     created: datetime | None,
+    *,
     faults: tuple[ParentFault, ...],
 ) -> Iterator[Finding]:
     """Yield one finding for all that is wrong with one object: the worst, and how many more."""
