@@ -211,7 +211,7 @@ def _metavar(field: str) -> str:
 
 
 _OTHER_NAMES: Final = {"scrape_port": ("--weight-download-metric-port",)}
-"""Names that flags have in the reference reporter (KAITO sheet, 8.1)."""
+"""Names that flags have in the status reporter of kaito-project/production-stack, v0.4.0."""
 
 _METAVARS: Final = {
     "_seconds": "SECONDS",

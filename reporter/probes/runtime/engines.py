@@ -1,4 +1,4 @@
-"""Which looks each engine of a pod is judged by (section 3.1 of the vLLM sheet)."""
+"""Which looks each engine of a pod is judged by."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -75,7 +75,7 @@ def _ask(
 
 
 def _stalled(history: History, settings: EvaluationSettings) -> dict[str, Answer]:
-    """Row 3: a short window where there is demand, a long one where nothing tells of any."""
+    """Judge by a short window where there is demand, by a long one where nothing tells of any."""
     short = timedelta(seconds=settings.window_seconds(t.ENGINE_STALLED))
     long = timedelta(seconds=rules.stalled_seconds_without_demand(settings))
     quick = rules.STALLED_AND_REFUSING if _refuses(history, short) else rules.STALLED

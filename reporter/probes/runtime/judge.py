@@ -17,7 +17,7 @@ from reporter.probes.runtime.service import is_settled
 from reporter.settings import EvaluationSettings
 
 FORGOTTEN_AFTER: Final = 2
-"""Windows that cannot be judged after which nothing is held open any more (sheet 4.1)."""
+"""Windows that cannot be judged after which nothing is held open any more."""
 
 
 def judge(history: History, before: Verdict | None, settings: EvaluationSettings) -> Verdict:

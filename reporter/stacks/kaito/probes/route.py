@@ -1,4 +1,4 @@
-"""inferencesetRouteNotReady: the way from the Gateway to the model's pods (sheet 7.6)."""
+"""inferencesetRouteNotReady: the way from the Gateway to the model's pods."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -46,7 +46,7 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
 
 
 def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield a finding if KAITO could not make the InferencePool's objects (sheet 5.2)."""
+    """Yield a finding if KAITO could not make the InferencePool's objects."""
     ready = scope.inferenceset.status.condition("InferenceSetReady")
     if ready is None or not is_false(ready) or ready.reason != "inferencesetFailed":
         return

@@ -1,7 +1,7 @@
 """Revisions of components in Knative mode.
 
 inferenceserviceRevisionNotReady, inferenceserviceRolloutStuck, and what is worth knowing of a
-rollback or a canary (KServe sheet 4.3).
+rollback or a canary.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""inferenceserviceTrafficNotAsSpecified (KServe sheet 4.3)."""
+"""inferenceserviceTrafficNotAsSpecified: traffic that does not go where the spec sends it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

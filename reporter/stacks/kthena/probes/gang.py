@@ -1,4 +1,4 @@
-"""modelservingGangNotSchedulable: PodGroups that Volcano has no room for (Kthena sheet 2.5)."""
+"""modelservingGangNotSchedulable: PodGroups that Volcano has no room for."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,5 +1,4 @@
-"""modelserviceDrift: objects that are not as the operator makes them, field by field
-(OtterScale sheet 2, 5.2, 5.3, 5.5).
+"""modelserviceDrift: objects that are not as the operator makes them, field by field.
 
 Secrets and RBAC objects are never read, replicas not compared; images, tracing and tokens only with
 settings for them (`given`).
@@ -151,7 +150,7 @@ def _config(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 
 
 def _checksum(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
-    """Yield a difference if the picker was started with another configuration (sheet 2.6)."""
+    """Yield a difference if the picker was started with another configuration."""
     data = _config_data(scope)
     annotations = scope.epp.spec.template.metadata.annotations if scope.epp else None
     told = (annotations or {}).get(epp.CHECKSUM)

@@ -1,6 +1,4 @@
-"""What a fault of a serving pod means, where the sheet knows more than the kubelet
-(OtterScale sheet 2.3, 5.2).
-"""
+"""What a fault of a serving pod means, where the kubelet alone does not say it."""
 
 from typing import Final
 

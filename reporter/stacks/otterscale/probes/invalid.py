@@ -1,4 +1,4 @@
-"""modelserviceInvalid: names that cannot work (OtterScale sheet 3.3, 5.1)."""
+"""modelserviceInvalid: names that cannot work."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""modelserviceRouteNotReady: the way from the Gateway to the pods (OtterScale sheet 2.9, 5.4)."""
+"""modelserviceRouteNotReady: the way from the Gateway to the pods."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -100,7 +100,7 @@ def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
 def _unsettled(
     scope: ModelServiceScope, entries: tuple[ParentStatus, ...]
 ) -> Iterator[ParentFault]:
-    """Yield a fault for each Gateway that does not say whether it accepts (sheet 5.4).
+    """Yield a fault for each Gateway that does not say whether it accepts.
 
     One that is gone has left its entry, and where a controller accepts, others need not say.
     """
@@ -142,7 +142,7 @@ def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
 
 
 def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding if the rule is missing that others have; nobody watches it (sheet 2.2)."""
+    """Yield a finding if the rule is missing that others have; the operator does not watch it."""
     if scope.operator.provider != ISTIO or not is_missing(scope, DESTINATIONRULES, scope.epp_name):
         return
     yield scope.finding(
