@@ -13,7 +13,11 @@ COMPONENT: Final = "productionstack-status-reporter"
 """`source.component` and `reportingComponent` of our Events, and the Lease's name."""
 
 EVENT_NAMESPACE: Final = "kube-system"
-"""Where our Events live; the API server allows no other useful place (sheet 3.3)."""
+"""Where our Events live.
+
+An Event with `eventTime` about a cluster-scoped object may be here or in `default` only
+(kubernetes/kubernetes, pkg/apis/core/validation/events.go).
+"""
 
 LABEL_PREFIX: Final = "status-reporter.io/"
 """Prefix of the labels and annotations of our Events."""

@@ -115,7 +115,7 @@ EPILOG: Final = (
 class _Switch(argparse.Action):
     """`--flag`, `--flag=false` and `--no-flag`."""
 
-    def __call__(
+    def __call__(  # noqa: PLR0917 - argparse passes them by position
         self,
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
@@ -211,7 +211,7 @@ def _metavar(field: str) -> str:
 
 
 _OTHER_NAMES: Final = {"scrape_port": ("--weight-download-metric-port",)}
-"""Names that flags have in the reference reporter (KAITO sheet, 8.1)."""
+"""Names that flags have in the status reporter of kaito-project/production-stack, v0.4.0."""
 
 _METAVARS: Final = {
     "_seconds": "SECONDS",

@@ -29,7 +29,7 @@ class KubeMirrors:
             KubeError: anything else, see `errors`.
 
         """
-        await self._patch(namespace, name, body, APPLY, {"force": "true"})
+        await self._patch(namespace, name, body, content_type=APPLY, params={"force": "true"})
 
     async def patch_mirror(self, namespace: str, name: str, patch: Mapping[str, object]) -> None:
         """Merge-patch an Event.
@@ -39,13 +39,14 @@ class KubeMirrors:
             KubeError: anything else, see `errors`.
 
         """
-        await self._patch(namespace, name, patch, MERGE_PATCH, {})
+        await self._patch(namespace, name, patch, content_type=MERGE_PATCH, params={})
 
     async def _patch(
         self,
         namespace: str,
         name: str,
         body: Mapping[str, object],
+        *,
         content_type: str,
         params: Mapping[str, str],
     ) -> None:

@@ -46,7 +46,9 @@ class KubeEvents:
             KubeError: anything else, see `errors`.
 
         """
-        return await self._write("POST", api_path("", "v1", *self._path), "create", body, JSON)
+        return await self._write(
+            "POST", api_path("", "v1", *self._path), "create", body=body, content_type=JSON
+        )
 
     async def patch_event(
         self, name: str, patch: Mapping[str, object], *, resource_version: str
@@ -64,11 +66,11 @@ class KubeEvents:
         guarded["resourceVersion"] = resource_version
         path = api_path("", "v1", *self._path, name)
         return await self._write(
-            "PATCH", path, "patch", {**patch, "metadata": guarded}, MERGE_PATCH
+            "PATCH", path, "patch", body={**patch, "metadata": guarded}, content_type=MERGE_PATCH
         )
 
     async def _write(
-        self, method: str, path: str, verb: str, body: Mapping[str, object], content_type: str
+        self, method: str, path: str, verb: str, *, body: Mapping[str, object], content_type: str
     ) -> Event:
         response = await self._client.request(
             method,

@@ -18,7 +18,7 @@ from reporter.workload.standing import MISSING, WorkloadFault
 def probe_component(scope: ComponentScope) -> Iterator[Finding]:
     """Yield a finding for each Deployment that is down or degraded, or missing where it should be.
 
-    Every component is judged, also a second one of the same reason (weak point 9.B.11).
+    Every component is judged, also a second one of the same reason.
     """
     found = scope.component.found(scope.snapshot)
     if found:

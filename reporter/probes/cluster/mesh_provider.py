@@ -24,8 +24,8 @@ _SEVERITY: Final = 5
 def probe_mesh_provider(scope: Scope) -> Iterator[Finding]:
     """Yield a finding if policies need the provider of API keys and no mesh defines it.
 
-    Current charts make neither the policies nor the provider, so the provider alone being away is
-    normal (sheet, 7.4 and decision 10 of section 10).
+    Current charts make neither the policies nor the provider, so it is normal that the
+    provider alone is away.
     """
     if not lacks_api_key_provider(scope.snapshot, scope.settings):
         return

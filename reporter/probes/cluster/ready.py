@@ -1,4 +1,4 @@
-"""Positive evidence that the shared control plane works (design 5.7)."""
+"""Positive evidence that the shared control plane works."""
 
 from collections.abc import Iterator
 

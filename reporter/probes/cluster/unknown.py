@@ -1,4 +1,4 @@
-"""What the reporter cannot read: a blind reporter says so where operators look (design 3)."""
+"""What the reporter cannot read: a blind reporter says so where operators look."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

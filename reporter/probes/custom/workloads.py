@@ -32,9 +32,16 @@ def probe_workload(scope: DeclaredScope) -> Iterator[Finding]:
 def _of_cluster(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[Finding]:
     found = workload.found(snapshot)
     if found is not None:
-        yield from _judged(workload, found, CLUSTER, snapshot)
+        yield from _judged(workload, found, CLUSTER, snapshot=snapshot)
     elif workload.is_missing(snapshot):
-        yield _finding(workload, MISSING, None, workload.home(snapshot), CLUSTER, snapshot)
+        yield _finding(
+            workload,
+            MISSING,
+            None,
+            namespace=workload.home(snapshot),
+            subject=CLUSTER,
+            snapshot=snapshot,
+        )
 
 
 def _of_namespaces(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[Finding]:
@@ -46,23 +53,28 @@ def _of_namespaces(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[F
         subject = Subject.of_namespace(namespace)
         found = table.get(namespace, name)
         if found is not None:
-            yield from _judged(workload, found, subject, snapshot)
+            yield from _judged(workload, found, subject, snapshot=snapshot)
         elif workload.absent(snapshot, namespace):
-            yield _finding(workload, MISSING, None, namespace, subject, snapshot)
+            yield _finding(
+                workload, MISSING, None, namespace=namespace, subject=subject, snapshot=snapshot
+            )
 
 
 def _judged(
-    workload: DeclaredWorkload, found: KubeObject, subject: Subject, snapshot: Snapshot
+    workload: DeclaredWorkload, found: KubeObject, subject: Subject, *, snapshot: Snapshot
 ) -> Iterator[Finding]:
     fault = judge_workload(found, snapshot)
     if fault is not None:
-        yield _finding(workload, fault, found, found.namespace, subject, snapshot)
+        yield _finding(
+            workload, fault, found, namespace=found.namespace, subject=subject, snapshot=snapshot
+        )
 
 
 def _finding(
     workload: DeclaredWorkload,
     fault: WorkloadFault,
     found: KubeObject | None,
+    *,
     namespace: str,
     subject: Subject,
     snapshot: Snapshot,

@@ -39,7 +39,7 @@ def probe_api_keys(scope: NamespaceScope) -> Iterator[Finding]:
 
 
 def _fault(key: ApiKey) -> _Fault | None:
-    """Judge by Ready, and by the phase where Ready says nothing against it (sheet, 7.3).
+    """Judge by Ready, and by the phase where Ready says nothing against it.
 
     The operator's condition types are not part of the CRD, so the phase is the fallback.
     """

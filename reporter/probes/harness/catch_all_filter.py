@@ -1,7 +1,7 @@
 """Whether the filter that answers requests for unknown models is in effect.
 
 Istio fills the status of an EnvoyFilter only with its analysis on, so a selector that matches
-nothing is the usual signal (sheet, 7.2).
+nothing is the usual signal.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Whether what requests are sent to for authorization exists.
 
 Charts since June 2026 point an EnvoyFilter at the Service; older ones made an AuthorizationPolicy
-that names a provider of the mesh configuration (sheet, 7.4).
+that names a provider of the mesh configuration.
 """
 
 import re

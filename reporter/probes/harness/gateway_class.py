@@ -1,7 +1,7 @@
 """Whether a controller feels responsible for the Gateways of a workload namespace.
 
 Istio writes nothing on a Gateway of a class it does not know, so the conditions that the Gateway
-API names for this case never come from it (sheet, 7.1; weak point 9.B.15).
+API names for this case never come from it (Istio 1.29.2).
 """
 
 from collections.abc import Iterator

@@ -29,7 +29,7 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding if the policy names namespaces that do not exist or shuts out the scaler.
 
     The chart names some namespaces by default that often do not exist, which does no harm; they
-    are ignored (sheet, 7.5). Without Cilium or without the policy there is nothing to say.
+    are ignored. Without Cilium or without the policy there is nothing to say.
     """
     policy = scope.snapshot[CILIUMNETWORKPOLICIES].get(scope.namespace.name, INFERENCE_POLICY)
     if policy is None or policy.deleting:

@@ -1,4 +1,4 @@
-"""Positive evidence that the entrance of a workload namespace works (design 5.7)."""
+"""Positive evidence that the entrance of a workload namespace works."""
 
 from collections.abc import Iterator
 from typing import Final

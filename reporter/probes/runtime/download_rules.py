@@ -1,4 +1,4 @@
-"""Rules about a pod that loads its weights (rows 0 and 13 of section 3.4 of the vLLM sheet)."""
+"""Rules about a pod that loads its weights, by the two download gauges of KAITO."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -22,10 +22,10 @@ from reporter.settings import EvaluationSettings
 
 _MB: Final = 1_000_000
 _UNKNOWN: Final = -1
-"""Of the time that is left (section 2.5)."""
+"""KAITO's value for the time that is left while the size of the download is not known."""
 
 _YOUNG: Final = timedelta(minutes=5)
-"""A pod younger than this may not have begun to download (row 13)."""
+"""A pod younger than this may not have begun to download."""
 
 _NOT_BEGUN: Final = Undecided("it is not known whether a download has begun")
 
@@ -33,7 +33,7 @@ _NOT_BEGUN: Final = Undecided("it is not known whether a download has begun")
 def download_slow(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> Answer:
-    """Row 0, corrected (section 6.4 of the KAITO sheet).
+    """Judge whether a download stays below the speed that it should have.
 
     Nothing left to download is never slow, whatever the speed says, for that number is frozen
     then; nor is a download that ends within the window, or one of which nothing ever arrived: the
@@ -64,7 +64,7 @@ def download_slow(
 def download_stalled(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> Answer:
-    """Row 13: nothing arrives, and it is not known how much is left."""
+    """Judge whether nothing arrives while it is not known how much is left."""
     length = timedelta(seconds=settings.window_seconds(t.DOWNLOAD_STALLED))
     newest = history.newest
     if newest.failure is not None:

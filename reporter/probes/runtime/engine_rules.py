@@ -1,4 +1,4 @@
-"""Rules about one engine over its window (section 3.4 of the vLLM sheet, by its row)."""
+"""Rules about one engine over its window."""
 
 from collections.abc import Callable, Mapping
 from math import inf
@@ -33,7 +33,7 @@ _TOO_FEW: Final = Undecided("too few scrapes to see growth")
 
 
 def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 10; an engine that does not tell is not unhealthy."""
+    """Judge what the engine says of itself; one that does not tell is not unhealthy."""
     if any(look.healthy for look in window.looks):
         return CLEAR
     return Found(
@@ -42,7 +42,7 @@ def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def corrupted(window: Window, _settings: EvaluationSettings) -> Answer:
-    """Row 11."""
+    """Judge whether any output had NaN in it."""
     count = window.increase(Counter.CORRUPTED)
     if not count:
         return CLEAR
@@ -50,7 +50,7 @@ def corrupted(window: Window, _settings: EvaluationSettings) -> Answer:
 
 
 def stalled(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 3 where something waits."""
+    """Judge whether nothing progresses while requests wait."""
     if not _stands_still(window):
         return CLEAR
     if not any(map(_queue, window.looks)):
@@ -60,7 +60,7 @@ def stalled(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def stalled_and_refusing(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 3 where requests are refused, or answered with errors."""
+    """Judge whether nothing progresses while requests are refused or answered with errors."""
     if not _stands_still(window):
         return CLEAR
     how_long = _time(settings, t.ENGINE_STALLED)
@@ -68,19 +68,22 @@ def stalled_and_refusing(window: Window, settings: EvaluationSettings) -> Answer
 
 
 def stalled_without_demand(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 3 where nothing tells of demand: the numbers may be left over from aborted requests."""
+    """Judge whether nothing progresses where nothing tells of demand.
+
+    The numbers may be left over from aborted requests.
+    """
     if not _stands_still(window):
         return CLEAR
     return Found("no progress", _no_progress(minutes(stalled_seconds_without_demand(settings))))
 
 
 def stalled_seconds_without_demand(settings: EvaluationSettings) -> float:
-    """Return the window of row 3 where nothing tells of demand; never shorter than with demand."""
+    """Return the window of a stall without signs of demand; never shorter than with demand."""
     return max(settings.window_seconds(t.ENGINE_STALLED), settings.threshold(t.STALLED_IDLE))
 
 
 def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 15."""
+    """Judge whether requests are put off although none runs and there is room."""
     room = settings.threshold(t.STUCK_KV_USAGE)
     stuck = (
         window.all(_deferred, lambda deferred: deferred > 0)
@@ -98,7 +101,7 @@ def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def kv_transfer(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 14."""
+    """Judge how many KV transfers failed."""
     count = window.increase(Counter.TRANSFER_FAILURES)
     if count is None or count < settings.threshold(t.TRANSFER_FAILURES) or not count:
         return CLEAR
@@ -109,7 +112,7 @@ def kv_transfer(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 4; a full cache alone is good use of the GPU."""
+    """Judge whether requests suffer from a full cache, which alone is good use of the GPU."""
     full = settings.threshold(t.KV_USAGE)
     if not window.all(_kv_usage, lambda used: used >= full):
         return CLEAR
@@ -129,7 +132,7 @@ def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def backlog(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 5; without the cause of waiting the floor is twice as high."""
+    """Judge whether the queue grows; without the cause of waiting the floor is twice as high."""
     floor = settings.threshold(t.BACKLOG_WAITING)
     if any(look.capacity is None for look in window.looks):
         floor *= 2
@@ -150,7 +153,7 @@ def backlog(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def preemption(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 6; those of a full cache are told as that, before or in place of this."""
+    """Judge preemptions; those of a full cache are told as that, before or in place of this."""
     count = window.increase(Counter.PREEMPTIONS)
     finished = window.increase(Counter.FINISHED)
     if not count or not window.last_third().increase(Counter.PREEMPTIONS):
@@ -177,15 +180,15 @@ def _fills_up(window: Window, full: float) -> bool:
 
 
 def error_rate(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 7; the denominator is every finished request."""
+    """Judge the share of failed requests among all that finished."""
     errors, total = window.increase(Counter.FAILED), window.increase(Counter.FINISHED)
     if errors is None or total is None:
         return CLEAR
-    return failures(errors, total, "failed in the engine", settings)
+    return failures(errors, total, "failed in the engine", settings=settings)
 
 
-def failures(errors: float, total: float, how: str, settings: EvaluationSettings) -> Answer:
-    """Rows 7 and 7b: the share of failures among all."""
+def failures(errors: float, total: float, how: str, *, settings: EvaluationSettings) -> Answer:
+    """Judge the share of failures among all requests."""
     if errors < _FEW_ERRORS or total < _FEW_REQUESTS:
         return CLEAR
     if errors / total <= settings.threshold(t.ERROR_SHARE):
@@ -199,7 +202,7 @@ def failures(errors: float, total: float, how: str, settings: EvaluationSettings
 
 
 def latency(window: Window, settings: EvaluationSettings) -> Answer:
-    """Row 9, by exact shares of the buckets."""
+    """Judge latencies by the exact shares of their buckets."""
     told = False
     for kind, objective in OBJECTIVES.items():
         seconds = settings.threshold(objective)

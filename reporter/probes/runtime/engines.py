@@ -1,4 +1,4 @@
-"""Which looks each engine of a pod is judged by (section 3.1 of the vLLM sheet)."""
+"""Which looks each engine of a pod is judged by."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -31,11 +31,11 @@ def judge_engines(
     if reason == t.ENGINE_STALLED:
         return _stalled(history, settings)
     window = timedelta(seconds=settings.window_seconds(reason))
-    return _by_engine(history, window, rules.ENGINE_RULES[reason], settings)
+    return _by_engine(history, window, rules.ENGINE_RULES[reason], settings=settings)
 
 
 def _by_engine(
-    history: History, length: timedelta, rule: EngineRule, settings: EvaluationSettings
+    history: History, length: timedelta, rule: EngineRule, *, settings: EvaluationSettings
 ) -> dict[str, Answer]:
     if history.newest.failure is not None:
         return {"": NO_PAGE}
@@ -43,13 +43,17 @@ def _by_engine(
     names = {name for page in pages for name in page.engines}
     if not names:
         return {"": NO_ENGINE}
-    return {name: _ask(history, name, pages, length, rule, settings) for name in sorted(names)}
+    return {
+        name: _ask(history, name, pages, length=length, rule=rule, settings=settings)
+        for name in sorted(names)
+    }
 
 
 def _ask(
     history: History,
     name: str,
     pages: tuple[Look, ...],
+    *,
     length: timedelta,
     rule: EngineRule,
     settings: EvaluationSettings,
@@ -71,12 +75,12 @@ def _ask(
 
 
 def _stalled(history: History, settings: EvaluationSettings) -> dict[str, Answer]:
-    """Row 3: a short window where there is demand, a long one where nothing tells of any."""
+    """Judge by a short window where there is demand, by a long one where nothing tells of any."""
     short = timedelta(seconds=settings.window_seconds(t.ENGINE_STALLED))
     long = timedelta(seconds=rules.stalled_seconds_without_demand(settings))
     quick = rules.STALLED_AND_REFUSING if _refuses(history, short) else rules.STALLED
-    answers = _by_engine(history, short, quick, settings)
-    without = _by_engine(history, long, rules.STALLED_WITHOUT_DEMAND, settings)
+    answers = _by_engine(history, short, quick, settings=settings)
+    without = _by_engine(history, long, rules.STALLED_WITHOUT_DEMAND, settings=settings)
     for name, answer in without.items():
         if isinstance(answer, Found) and not isinstance(answers.get(name), Found):
             answers[name] = answer

@@ -17,7 +17,7 @@ from reporter.probes.runtime.service import is_settled
 from reporter.settings import EvaluationSettings
 
 FORGOTTEN_AFTER: Final = 2
-"""Windows that cannot be judged after which nothing is held open any more (sheet 4.1)."""
+"""Windows that cannot be judged after which nothing is held open any more."""
 
 
 def judge(history: History, before: Verdict | None, settings: EvaluationSettings) -> Verdict:
@@ -39,7 +39,7 @@ def judge(history: History, before: Verdict | None, settings: EvaluationSettings
         found = {name: each for name, each in answers.items() if isinstance(each, Found)}
         if found:
             since = _left_edge(history, reason, settings)
-            faults[reason] = _fault(reason, found, since, known)
+            faults[reason] = _fault(reason, found, since, known=known)
         elif (why := _undecided(answers)) is not None:
             since_boot = doubted.since if doubted else newest.at.boot
             lasts = newest.at.boot - since_boot
@@ -100,7 +100,7 @@ def _undecided(answers: Mapping[str, Answer]) -> str | None:
 
 
 def _fault(
-    reason: str, found: Mapping[str, Found], since: datetime, known: PodFault | None
+    reason: str, found: Mapping[str, Found], since: datetime, *, known: PodFault | None
 ) -> PodFault:
     """Return what to say of what was found: the words known already, while their engine is in it."""
     if known is not None and known.engine in found:

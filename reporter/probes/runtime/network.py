@@ -24,7 +24,7 @@ from reporter.workload.namespaces import namespace_ref
 _PODS: Final = 3
 _SUBJECTS: Final = 2
 _NODES: Final = 2
-"""Fewer than these, all failing, may well be a fault of their own (design 8)."""
+"""Fewer than these, all failing, may well be a fault of their own."""
 
 
 def nothing_reached(samples: Samples) -> tuple[Judged, ...]:

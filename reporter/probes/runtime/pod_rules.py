@@ -1,4 +1,4 @@
-"""Rules about a serving pod as a whole (section 3.4 of the vLLM sheet, by its row)."""
+"""Rules about a serving pod as a whole."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -36,7 +36,7 @@ _TOO_FEW: Final = Undecided("too few attempts failed so far")
 def scrape_failing(
     history: History, _looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> Answer:
-    """Row 1: every attempt fails, for at least the window and a number of attempts."""
+    """Judge whether every attempt fails, for at least the window and a number of attempts."""
     newest, looks = history.newest, settled(history.looks)
     if newest.failure is None:
         return CLEAR
@@ -55,7 +55,7 @@ def scrape_failing(
 def metrics_missing(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> Answer:
-    """Row 2: a page without a name of vLLM, all the time."""
+    """Judge whether the page has no metric of vLLM, all the time."""
     newest, pages = history.newest, in_service(looks)
     if newest.failure is Failure.UNSUPPORTED:
         return _NOT_VLLM
@@ -73,7 +73,7 @@ def metrics_missing(
 def engine_restarting(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> Answer:
-    """Row 12; another pod is no restart.
+    """Count the restarts of the engine; another pod is no restart.
 
     A pod is not Ready while its engine starts, so looks from such times count here.
     """
@@ -89,7 +89,7 @@ def engine_restarting(
 
 
 def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> Answer:
-    """Row 8, by both readings: refused requests may be among all requests or beside them."""
+    """Judge the share of refused requests, whether or not all requests include them."""
     window = _window(history, looks, settings.window_seconds(t.REJECTED))
     if not isinstance(window, Window):
         return window
@@ -116,7 +116,7 @@ def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSett
 
 
 def http_errors(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> Answer:
-    """Row 7b: the error rate seen from the HTTP side; a refusal by a limit is no error."""
+    """Judge the error rate seen from the HTTP side; a refusal by a limit is no error."""
     window = _window(history, looks, settings.window_seconds(t.ERROR_RATE))
     if not isinstance(window, Window):
         return window
@@ -124,7 +124,7 @@ def http_errors(history: History, looks: tuple[Look, ...], settings: EvaluationS
     if total is None:
         return NOT_TOLD
     errors = max(0.0, (errors or 0.0) - (window.increase(Counter.NOT_ADMITTED) or 0.0))
-    return failures(errors, total, "were answered with HTTP 5xx", settings)
+    return failures(errors, total, "were answered with HTTP 5xx", settings=settings)
 
 
 POD_RULES: Final[Mapping[str, PodRule]] = {

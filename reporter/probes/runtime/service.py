@@ -1,4 +1,4 @@
-"""Which looks were taken while a pod was in service: only those count (vLLM sheet, 3.1)."""
+"""Which looks were taken while a pod was in service: only those count."""
 
 from collections.abc import Sequence
 from datetime import timedelta

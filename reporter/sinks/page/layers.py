@@ -42,7 +42,7 @@ def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView,
     layers: list[LayerView] = []
     for layer, title, _ in LAYERS:
         pairs = [
-            _group(kind, name, subjects[kind], findings, ready, ids)
+            _group(kind, name, subjects[kind], findings=findings, ready=ready, ids=ids)
             for kind, (of, name) in groups.items()
             if of is layer and subjects[kind]
         ]
@@ -67,6 +67,7 @@ def _group(
     kind: SubjectKind,
     title: str,
     subjects: Iterable[Subject],
+    *,
     findings: Mapping[Subject, Sequence[ResolvedFinding]],
     ready: set[Subject],
     ids: Mapping[FindingKey, str],

@@ -1,7 +1,7 @@
-"""The reasons of InferenceServices, of KServe (KServe sheet, section 4).
+"""The reasons of InferenceServices, of KServe.
 
-The order is from cause to symptom (KServe sheet 4.6): what cannot be deployed at all, a model that
-cannot be fetched or loaded, pods, the newest revision, its rollout and traffic, a component, the
+The order is from cause to symptom: what cannot be deployed at all, a model that cannot be
+fetched or loaded, pods, the newest revision, its rollout and traffic, a component, the
 ingress, and the whole where nothing else says why.
 """
 
@@ -43,7 +43,7 @@ STOPPED: Final = "inferenceserviceStopped"
 READY: Final = "inferenceserviceReady"
 
 ROLLOUT_SECONDS: Final = 600
-"""How long traffic may take to move (KServe sheet, section 4: G3)."""
+"""How long traffic may take to move."""
 
 _ITSELF: Final = (INFERENCESERVICES,)
 _PODS: Final = (*_ITSELF, r.PODS, r.NODES)

@@ -1,7 +1,7 @@
-"""The reasons of ModelServices, of OtterScale (OtterScale sheet 5).
+"""The reasons of ModelServices, of OtterScale.
 
-The order is from cause to symptom (sheet 5.6): what can never work, an operator that does not get
-on, what it should have made, the pods, their rollout, the endpoint picker, the way to them.
+The order is from cause to symptom: what can never work, an operator that does not get on,
+what it should have made, the pods, their rollout, the endpoint picker, the way to them.
 """
 
 from functools import partial
@@ -34,7 +34,7 @@ DRIFT: Final = "modelserviceDrift"
 READY: Final = "modelserviceReady"
 
 APPEARS_SECONDS: Final = 120
-"""How long the operator, and what it makes, may take to follow (G1 of the sheet)."""
+"""How long the operator, and what it makes, may take to follow."""
 
 _ITSELF: Final = (MODELSERVICES,)
 _SERVING: Final = (MODELSERVICES, r.DEPLOYMENTS, r.PODS)

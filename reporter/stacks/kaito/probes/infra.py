@@ -1,4 +1,4 @@
-"""inferencesetInfraProvisioningFailed: the nodes of a Workspace (sheet 5.1 and 5.3)."""
+"""inferencesetInfraProvisioningFailed: the nodes of a Workspace."""
 
 from collections.abc import Iterator
 from datetime import timedelta

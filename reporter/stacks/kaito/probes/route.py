@@ -1,4 +1,4 @@
-"""inferencesetRouteNotReady: the way from the Gateway to the model's pods (sheet 7.6)."""
+"""inferencesetRouteNotReady: the way from the Gateway to the model's pods."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -34,19 +34,19 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     for route in routes:
         faults = tuple(route_faults(route, scope.snapshot))
         if faults:
-            yield _about(scope, HTTPROUTES.ref(route), route.created, faults)
+            yield _about(scope, HTTPROUTES.ref(route), route.created, faults=faults)
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     yield from _missing_pools(scope, routes)
     for pool in scope.pools:
         faults = tuple(pool_faults(pool, scope.snapshot))
         if faults:
-            yield _about(scope, INFERENCEPOOLS.ref(pool), pool.created, faults)
+            yield _about(scope, INFERENCEPOOLS.ref(pool), pool.created, faults=faults)
         else:
             yield from _selects_none(scope, pool, startup)
 
 
 def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield a finding if KAITO could not make the InferencePool's objects (sheet 5.2)."""
+    """Yield a finding if KAITO could not make the InferencePool's objects."""
     ready = scope.inferenceset.status.condition("InferenceSetReady")
     if ready is None or not is_false(ready) or ready.reason != "inferencesetFailed":
         return
@@ -123,6 +123,7 @@ def _about(
     scope: InferenceSetScope,
     related: ObjectRef,
     created: datetime | None,
+    *,
     faults: tuple[ParentFault, ...],
 ) -> Finding:
     """Return one finding for all that is wrong with one object: the worst, and how many more."""

@@ -1,4 +1,4 @@
-"""inferencesetScalingMisconfigured: annotations that the scaler refuses (sheet 7.6)."""
+"""inferencesetScalingMisconfigured: annotations that the scaler refuses."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Texts of KAITO's conditions (sheet 5.4)."""
+"""Texts of KAITO's conditions."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ def believed(condition: Condition, workspace: Workspace) -> bool:
     """Tell whether a condition may be told at once.
 
     One that KAITO wrote for an earlier spec may be about what was just corrected: it is told, but
-    not before its grace (sheet 9.B 21).
+    not before its grace.
     """
     observed = condition.observed_generation
     return (

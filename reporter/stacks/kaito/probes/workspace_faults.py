@@ -1,4 +1,4 @@
-"""What a Workspace says about its model, apart from its nodes (sheet 5.1)."""
+"""What a Workspace says about its model, apart from its nodes."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -146,7 +146,7 @@ def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceF
 
 
 def _mirroring(workspace: Workspace, startup: timedelta) -> WorkspaceFault | None:
-    """Judge weights that are still being mirrored, which KAITO never times out (sheet 9.B 19)."""
+    """Judge weights that are still being mirrored, which KAITO never times out."""
     mirror = workspace.status.condition("ModelMirrorReady")
     resource = workspace.status.condition("ResourceReady")
     waiting = mirror if is_false(mirror) else None

@@ -1,7 +1,7 @@
 """Components, ingress and the whole, by their conditions.
 
 inferenceserviceComponentNotReady, inferenceserviceIngressNotReady, inferenceserviceNotReady and
-inferenceserviceCanaryNotReady (KServe sheet 4.1, 4.4 and 4.5).
+inferenceserviceCanaryNotReady.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from reporter.stacks.kserve.reasons import (
 )
 
 UNWRITTEN: Final = timedelta(seconds=120)
-"""How long KServe may take to write a first condition (KServe sheet, section 4: G1)."""
+"""How long KServe may take to write a first condition."""
 
 _OF_KSERVE: Final = frozenset(
     {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet", "Stopped"}

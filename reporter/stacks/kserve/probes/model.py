@@ -1,6 +1,6 @@
 """A model that cannot be fetched or loaded.
 
-inferenceserviceStorageFailed and inferenceserviceModelLoadFailed (KServe sheet 4.2).
+inferenceserviceStorageFailed and inferenceserviceModelLoadFailed.
 """
 
 from collections.abc import Iterator

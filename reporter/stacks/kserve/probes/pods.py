@@ -1,4 +1,4 @@
-"""inferenceservicePodsNotCreated and inferenceservicePodsNotReady (KServe sheet 4.2 and 4.4)."""
+"""inferenceservicePodsNotCreated and inferenceservicePodsNotReady."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """Revisions of components in Knative mode.
 
 inferenceserviceRevisionNotReady, inferenceserviceRolloutStuck, and what is worth knowing of a
-rollback or a canary (KServe sheet 4.3).
+rollback or a canary.
 """
 
 from collections.abc import Iterator
@@ -49,17 +49,21 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
         told = read_component(status, spec.canary_traffic_percent if spec else None)
         others = others_with_traffic(status, status.latest_ready_revision)
         if Conclusion.NEWEST_NOT_READY in told:
-            yield _not_ready(scope, component, status, scope.startup(startup, component))
+            yield _not_ready(scope, component, status, startup=scope.startup(startup, component))
         elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(scope, component, status):
             yield _stuck(scope, component, status)
         if Conclusion.ROLLED_BACK in told and others:
-            yield _rolled_back(scope, component, status, others)
+            yield _rolled_back(scope, component, status, others=others)
         if Conclusion.CANARY in told and Conclusion.ROLLOUT_NOT_FINISHED not in told and others:
-            yield _canary(scope, component, status, others)
+            yield _canary(scope, component, status, others=others)
 
 
 def _not_ready(
-    scope: InferenceServiceScope, component: Component, status: ComponentStatus, startup: timedelta
+    scope: InferenceServiceScope,
+    component: Component,
+    status: ComponentStatus,
+    *,
+    startup: timedelta,
 ) -> Finding:
     """Return the finding about a newest revision that failed, or that starts."""
     condition = scope.condition(component.configuration_ready)
@@ -144,6 +148,7 @@ def _rolled_back(
     scope: InferenceServiceScope,
     component: Component,
     status: ComponentStatus,
+    *,
     others: tuple[str, ...],
 ) -> Finding:
     return scope.finding(
@@ -159,6 +164,7 @@ def _canary(
     scope: InferenceServiceScope,
     component: Component,
     status: ComponentStatus,
+    *,
     others: tuple[str, ...],
 ) -> Finding:
     entry = latest_entry(status)

@@ -1,4 +1,4 @@
-"""inferenceserviceTrafficNotAsSpecified (KServe sheet 4.3)."""
+"""inferenceserviceTrafficNotAsSpecified: traffic that does not go where the spec sends it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def _judge(scope: InferenceServiceScope, component: Component, startup: timedelt
     fault = (
         _missing_target(scope, status)
         or _incomplete(status)
-        or _without_target(status, percent, wait, began)
+        or _without_target(status, percent, wait, began=began)
     )
     if fault is not None or scope.moves_slowly(component):
         return fault
@@ -110,7 +110,7 @@ def _incomplete(status: ComponentStatus) -> _Fault | None:
 
 
 def _without_target(
-    status: ComponentStatus, percent: int | None, wait: timedelta, began: datetime | None
+    status: ComponentStatus, percent: int | None, wait: timedelta, *, began: datetime | None
 ) -> _Fault | None:
     """Return the fault of a canary percent that wants to leave the only revision there was.
 

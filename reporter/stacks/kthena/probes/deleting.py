@@ -31,13 +31,18 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
         for pod in instance.pods:
             fault = judge_pod(pod, nodes=nodes, startup_budget=startup) if pod.deleting else None
             if fault is not None:
-                yield _about_pod(scope, group, instance, pod, fault)
+                yield _about_pod(scope, group, instance, pod=pod, fault=fault)
     if scope.pods_known:
         yield from _leftovers(scope)
 
 
 def _about_pod(
-    scope: ModelServingScope, group: GroupState, instance: InstanceState, pod: Pod, fault: PodFault
+    scope: ModelServingScope,
+    group: GroupState,
+    instance: InstanceState,
+    *,
+    pod: Pod,
+    fault: PodFault,
 ) -> Finding:
     return scope.finding(
         reason=ROLE_DELETING,
@@ -66,15 +71,15 @@ def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
         )
         if service.deleting and (group, role, identity) not in with_pods:
             place = f"ServingGroup {group}, role {role} instance {identity}"
-            yield _left_over(scope, SERVICES, service, place)
+            yield _left_over(scope, SERVICES, service, place=place)
     for pod_group in owned(scope.modelserving, scope.facts.pod_groups or ()):
         group = pod_group.metadata.label(GROUP_LABEL) or pod_group.name
         if pod_group.deleting and group not in groups:
-            yield _left_over(scope, PODGROUPS, pod_group, f"ServingGroup {group}")
+            yield _left_over(scope, PODGROUPS, pod_group, place=f"ServingGroup {group}")
 
 
 def _left_over(
-    scope: ModelServingScope, resource: Resource[KubeObject], obj: KubeObject, place: str
+    scope: ModelServingScope, resource: Resource[KubeObject], obj: KubeObject, *, place: str
 ) -> Finding:
     return scope.finding(
         reason=ROLE_DELETING,

@@ -1,4 +1,4 @@
-"""modelservingGangNotSchedulable: PodGroups that Volcano has no room for (Kthena sheet 2.5)."""
+"""modelservingGangNotSchedulable: PodGroups that Volcano has no room for."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -36,11 +36,11 @@ def probe_gang(scope: ModelServingScope) -> Iterator[Finding]:
         if refused is not None and scope.pods_known and _waits_for_pods(pod_group, group):
             continue
         if refused is not None or pod_group.status.phase == _PENDING:
-            yield _finding(scope, group, pod_group, refused)
+            yield _finding(scope, group, pod_group, refused=refused)
 
 
 def _finding(
-    scope: ModelServingScope, group: GroupState, pod_group: PodGroup, refused: Condition | None
+    scope: ModelServingScope, group: GroupState, pod_group: PodGroup, *, refused: Condition | None
 ) -> Finding:
     why = detail(refused.reason, refused.message) if refused else ""
     return scope.finding(

@@ -75,8 +75,8 @@ def _place(scope: ModelServingScope, group: GroupState) -> _Place:
 def _is_passed_over(scope: ModelServingScope, group: GroupState) -> bool:
     """Tell whether an update goes on whatever becomes of a group.
 
-    An old group that partition protects takes nothing of what may be unavailable (Kthena sheet
-    3.3). Of groups whose instances are updated one by one that is not known as a whole.
+    An old group that partition protects takes nothing of what may be unavailable. Of groups
+    whose instances are updated one by one that is not known as a whole.
     """
     return group.outdated and group.protected and not scope.modelserving.rolls_roles
 

@@ -118,8 +118,9 @@ class ModelServingScope(SubjectScope[ModelServing]):
     def updating(self, group: GroupState) -> InstanceState | None:
         """Return the instance that the update of a group has come to; None if it goes as a whole.
 
-        Instances are replaced from the highest ordinal down (Kthena sheet 3.3), so the highest of
-        those that are away, else of those that are left, is the one that the others wait for.
+        Instances are replaced from the highest ordinal down (volcano-sh/kthena at 3cc0572), so the
+        highest of those that are away, else of those that are left, is the one that the others
+        wait for.
         """
         if not self.modelserving.rolls_roles or not group.awaits_update:
             return None

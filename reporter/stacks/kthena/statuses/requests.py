@@ -79,7 +79,9 @@ class KubeStatuses:
 
         """
         body = _body(ref, status, resource_version, uid=ref.uid)
-        return await self._write("PUT", "update", JSON, resource, ref, body, {})
+        return await self._write(
+            "PUT", "update", JSON, resource=resource, ref=ref, body=body, params={}
+        )
 
     async def apply_status(
         self,
@@ -103,7 +105,13 @@ class KubeStatuses:
         body = _body(ref, status, resource_version)
         try:
             return await self._write(
-                "PATCH", "patch", APPLY, resource, ref, body, {"force": "true"}
+                "PATCH",
+                "patch",
+                APPLY,
+                resource=resource,
+                ref=ref,
+                body=body,
+                params={"force": "true"},
             )
         except ServerError as error:
             fields = frozenset(_UNDECLARED.findall(str(error)))
@@ -128,13 +136,16 @@ class KubeStatuses:
 
         """
         body = {"metadata": {"resourceVersion": resource_version}, "status": status}
-        return await self._write("PATCH", "patch", MERGE_PATCH, resource, ref, body, {})
+        return await self._write(
+            "PATCH", "patch", MERGE_PATCH, resource=resource, ref=ref, body=body, params={}
+        )
 
     async def _write(
         self,
         method: str,
         verb: str,
         content_type: str,
+        *,
         resource: Resource[ModelServing],
         ref: ObjectRef,
         body: Mapping[str, object],

@@ -1,5 +1,6 @@
-"""Whether the engine of a pod has answered: pods without probes tell it by their pages only
-(OtterScale sheet 0, fact 1).
+"""Whether the engine of a pod has answered: pods without probes tell it by their pages only.
+
+The operator gives them no probes (otterscale/model-operator at ca17623).
 """
 
 from datetime import datetime

@@ -1,6 +1,4 @@
-"""What is compared of the objects of a ModelService: selectors, ports and references
-(OtterScale sheet 2.1, 2.3 to 2.11).
-"""
+"""What is compared of the objects of a ModelService: selectors, ports and references."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias

@@ -1,5 +1,4 @@
-"""modelserviceDrift: objects that are not as the operator makes them, field by field
-(OtterScale sheet 2, 5.2, 5.3, 5.5).
+"""modelserviceDrift: objects that are not as the operator makes them, field by field.
 
 Secrets and RBAC objects are never read, replicas not compared; images, tracing and tokens only with
 settings for them (`given`).
@@ -83,7 +82,7 @@ def _of_wanted(
         return
     if there.deleting:
         return
-    differences = tuple(_differences(scope, manifest, resource, there))
+    differences = tuple(_differences(scope, manifest, resource, there=there))
     if differences:
         fields = ", ".join(path for path, _ in differences)
         text = "differs: " + ", ".join(text for _, text in differences)
@@ -98,7 +97,11 @@ def _is_left_over(scope: ModelServiceScope, each: Unwanted, resource: Resource[K
 
 
 def _differences(
-    scope: ModelServiceScope, manifest: Manifest, resource: Resource[KubeObject], there: KubeObject
+    scope: ModelServiceScope,
+    manifest: Manifest,
+    resource: Resource[KubeObject],
+    *,
+    there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
     should = _entries(scope, resource, manifest.typed(resource.type))
     has = _entries(scope, resource, there)
@@ -147,7 +150,7 @@ def _config(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 
 
 def _checksum(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
-    """Yield a difference if the picker was started with another configuration (sheet 2.6)."""
+    """Yield a difference if the picker was started with another configuration."""
     data = _config_data(scope)
     annotations = scope.epp.spec.template.metadata.annotations if scope.epp else None
     told = (annotations or {}).get(epp.CHECKSUM)

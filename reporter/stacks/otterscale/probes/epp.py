@@ -1,4 +1,4 @@
-"""modelserviceEPPNotReady: the endpoint picker (OtterScale sheet 2.5, 5.3)."""
+"""modelserviceEPPNotReady: the endpoint picker."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -49,7 +49,7 @@ def epp_fault(scope: ModelServiceScope, deployment: Deployment) -> WorkloadFault
     """Return what is wrong with the Deployment, None if nothing is.
 
     With several replicas only the leader is Ready: the Deployment never becomes Available, and its
-    rollout ends past the deadline (fact 10). So neither says anything of a picker without a leader,
+    rollout ends past the deadline. So neither says anything of a picker without a leader,
     nor of how long it has been so.
     """
     if deployment.wanted <= 1:
@@ -85,7 +85,7 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
 
 
 def _explanations(scope: ModelServiceScope) -> Iterator[str]:
-    """Yield what an endpoint picker needs to start and does not have (sheet 5.3, 5.6)."""
+    """Yield what an endpoint picker needs to start and does not have."""
     name = scope.service.name
     if is_missing(scope, SERVICEACCOUNTS, scope.epp_name):
         yield f"ServiceAccount {scope.epp_name} is missing"
@@ -96,7 +96,7 @@ def _explanations(scope: ModelServiceScope) -> Iterator[str]:
         yield f"ConfigMap {config} is missing"
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
-    # With leader election no probe waits for the pool (sheet 2.5).
+    # With leader election no probe waits for the pool.
     if scope.service.picker.replicas == 1 and _has_no_pool(scope):
         yield f"InferencePool {names.inference_pool(name)} is missing"
 

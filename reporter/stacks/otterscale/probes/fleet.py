@@ -27,7 +27,7 @@ _UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
 
 
 def operator_of(snapshot: Snapshot, given: Given = NOTHING) -> OperatorSettings:
-    """Return the operator's settings: those given, else recovered from what it made (sheet 1.3)."""
+    """Return the operator's settings: those given, else recovered from what it made."""
     recovered = _asked_once(snapshot, _recovered)
     return replace(recovered, **given) if given else recovered  # type: ignore[arg-type]  # `given_of` makes each of its field's type
 

@@ -1,6 +1,4 @@
-"""What is compared only where the operator's setting for it is given: images, tracing, tokens
-(OtterScale sheet 1.3, 2.3, 2.5, 2.11).
-"""
+"""What is compared only where the operator's setting for it is given: images, tracing, tokens."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final

@@ -1,6 +1,4 @@
-"""What a fault of a serving pod means, where the sheet knows more than the kubelet
-(OtterScale sheet 2.3, 5.2).
-"""
+"""What a fault of a serving pod means, where the kubelet alone does not say it."""
 
 from typing import Final
 
@@ -14,7 +12,7 @@ from reporter.workload.pod import ENDED, STARTING, UNSCHEDULABLE, PodFault
 _IMAGE_BYTES: Final = 200
 
 
-def named_cause(scope: ModelServiceScope, role: RoleView, pod: Pod, fault: PodFault) -> str:
+def named_cause(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: PodFault) -> str:
     """Return the cause in a few words, with the container or accelerator that it is about."""
     if fault.severity == UNSCHEDULABLE and (resource := _accelerator(scope, pod)):
         return f"{role.role}: no free {resource}"

@@ -1,4 +1,4 @@
-"""modelserviceInvalid: names that cannot work (OtterScale sheet 3.3, 5.1)."""
+"""modelserviceInvalid: names that cannot work."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -20,14 +20,16 @@ def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each rule of names that the ModelService breaks."""
     name = scope.service.name
     if text := names.too_long(name):
-        yield _invalid(scope, "name too long", text, _TOO_LONG)
+        yield _invalid(scope, "name too long", text, severity=_TOO_LONG)
     others = with_same_picker(scope.service, scope.snapshot)
     if others:
         text = (
             f"{_listed(others)} has the same endpoint picker, {scope.epp_name}: the operator writes "
             "its objects for one and the other in turn, and it picks pods of one of them only"
         )
-        yield _invalid(scope, f"same endpoint picker as {_listed(others)}", text, _COLLISION)
+        yield _invalid(
+            scope, f"same endpoint picker as {_listed(others)}", text, severity=_COLLISION
+        )
     others = overwriting(scope.service, scope.snapshot)
     if others:
         pool = names.inference_pool(name)
@@ -35,10 +37,10 @@ def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
             f"the operator deletes InferencePool {pool} whenever it reconciles {_listed(others)}, "
             f"whose endpoint picker has that name"
         )
-        yield _invalid(scope, f"pool deleted for {_listed(others)}", text, _OVERWRITTEN)
+        yield _invalid(scope, f"pool deleted for {_listed(others)}", text, severity=_OVERWRITTEN)
 
 
-def _invalid(scope: ModelServiceScope, cause: str, text: str, severity: int) -> Finding:
+def _invalid(scope: ModelServiceScope, cause: str, text: str, *, severity: int) -> Finding:
     return scope.finding(
         reason=INVALID,
         related=scope.ref,

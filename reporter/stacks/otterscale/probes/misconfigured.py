@@ -1,4 +1,4 @@
-"""modelserviceMisconfigured: settings that do not go together (OtterScale sheet 3.3, 5.1)."""
+"""modelserviceMisconfigured: settings that do not go together."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 
 
 def _rivals(scope: ModelServiceScope) -> tuple[ModelService, ...]:
-    """Return those that share the name of the ClusterRole, where both have one (sheet 2.2)."""
+    """Return those that share the name of the ClusterRole, where both have one."""
     if not (scope.operator.metrics_endpoint_auth and scope.service.spec.inference_pool):
         return ()
     others = with_same_cluster_role(scope.service, scope.snapshot)

@@ -1,6 +1,4 @@
-"""modelserviceObjectMissing: objects that requests need and that are not there
-(OtterScale sheet 2.2, 5.2 to 5.4).
-"""
+"""modelserviceObjectMissing: objects that requests need and that are not there."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final

@@ -1,6 +1,4 @@
-"""modelserviceNotObserved and modelserviceReconcileFailed: what the status says of the operator
-(OtterScale sheet 4.2, 5.1).
-"""
+"""modelserviceNotObserved and modelserviceReconcileFailed: what the status says of the operator."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -35,7 +33,7 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the operator ended in an error.
 
     The time of the condition does not tell since when: it moves with the status alone, and a
-    ModelService that was not ready before has had the same (sheet 4.2).
+    ModelService that was not ready before has had the same.
     """
     condition = scope.reconcile_error
     if condition is None:

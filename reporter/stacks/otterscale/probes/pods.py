@@ -1,4 +1,4 @@
-"""modelservicePodsNotReady: the decode and prefill pods (OtterScale sheet 2.3, 5.2)."""
+"""modelservicePodsNotReady: the decode and prefill pods."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -45,7 +45,7 @@ def _about_pod(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: Pod
         fault,
         reason=PODS_NOT_READY,
         related=PODS.ref(pod),
-        cause=named_cause(scope, role, pod, fault),
+        cause=named_cause(scope, role, pod, fault=fault),
         text=f"{role.role} pod {pod.name} ({role.count}): {fault.detail}"
         f"{hint(scope, pod, fault)}{_phase(scope, role)}",
         severity=_severity(role, fault.severity),
@@ -57,7 +57,10 @@ def _severity(role: RoleView, severity: int) -> int:
 
 
 def _phase(scope: ModelServiceScope, role: RoleView) -> str:
-    """Return a remark where the operator's phase hides that a role has too few pods (fact 3).
+    """Return a remark where the operator's phase hides that a role has too few pods.
+
+    The operator compares the sums over both roles, so that a surplus of one hides a lack of the
+    other (otterscale/model-operator at ca17623).
 
     A phase that is old hides nothing: the operator has only not come to write the next one. Nor
     does one that follows from a Deployment that asks for too few pods.
@@ -76,7 +79,7 @@ def _phase(scope: ModelServiceScope, role: RoleView) -> str:
 def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
     """Tell whether a Ready pod has not shown yet that it is over its last crash.
 
-    Without probes a pod is Ready as soon as its containers run (fact 1), so that one in a crash
+    Without probes a pod is Ready as soon as its containers run, so that one in a crash
     loop is Ready again and again. Its engine answers only once the model is loaded. Where nobody
     judges silence it would never be given up.
     """

@@ -1,4 +1,4 @@
-"""modelserviceReady: positive evidence that a ModelService serves (design 5.7)."""
+"""modelserviceReady: positive evidence that a ModelService serves."""
 
 from collections.abc import Iterator
 

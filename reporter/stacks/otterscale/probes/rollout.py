@@ -1,4 +1,4 @@
-"""modelserviceRolloutStalled: a rollout past its deadline (OtterScale sheet 5.2)."""
+"""modelserviceRolloutStalled: a rollout past its deadline."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -12,7 +12,7 @@ from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import ROLLOUT_STALLED
 
 _DEADLINE_SECONDS: Final = 600
-"""The API's default; the operator sets none (sheet 2.3)."""
+"""The API's default of `progressDeadlineSeconds`; the operator sets none."""
 
 
 def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""modelserviceRouteNotReady: the way from the Gateway to the pods (OtterScale sheet 2.9, 5.4)."""
+"""modelserviceRouteNotReady: the way from the Gateway to the pods."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -34,11 +34,11 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     route, pool = scope.route, scope.pool
     if route is not None and not route.deleting:
         yield from _about(
-            scope, HTTPROUTES.ref(route), route.created, tuple(_of_route(scope, route))
+            scope, HTTPROUTES.ref(route), route.created, faults=tuple(_of_route(scope, route))
         )
     if pool is not None and not pool.deleting:
         yield from _about(
-            scope, INFERENCEPOOLS.ref(pool), pool.created, tuple(_of_pool(scope, pool))
+            scope, INFERENCEPOOLS.ref(pool), pool.created, faults=tuple(_of_pool(scope, pool))
         )
     yield from _missing_rule(scope)
 
@@ -100,7 +100,7 @@ def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
 def _unsettled(
     scope: ModelServiceScope, entries: tuple[ParentStatus, ...]
 ) -> Iterator[ParentFault]:
-    """Yield a fault for each Gateway that does not say whether it accepts (sheet 5.4).
+    """Yield a fault for each Gateway that does not say whether it accepts.
 
     One that is gone has left its entry, and where a controller accepts, others need not say.
     """
@@ -142,7 +142,7 @@ def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
 
 
 def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding if the rule is missing that others have; nobody watches it (sheet 2.2)."""
+    """Yield a finding if the rule is missing that others have; the operator does not watch it."""
     if scope.operator.provider != ISTIO or not is_missing(scope, DESTINATIONRULES, scope.epp_name):
         return
     yield scope.finding(
@@ -159,6 +159,7 @@ def _about(
     scope: ModelServiceScope,
     related: ObjectRef,
     created: datetime | None,
+    *,
     faults: tuple[ParentFault, ...],
 ) -> Iterator[Finding]:
     """Yield one finding for all that is wrong with one object: the worst, and how many more."""

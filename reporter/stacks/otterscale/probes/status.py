@@ -1,6 +1,4 @@
-"""The status that a ModelService should have, and modelserviceStatusStale
-(OtterScale sheet 4.1, 5.1).
-"""
+"""The status that a ModelService should have, and modelserviceStatusStale."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
