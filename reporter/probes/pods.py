@@ -6,7 +6,7 @@ from typing import Final, Unpack
 
 from reporter.catalogue.resources import NODES, PODS
 from reporter.catalogue.runtime import BACKLOG, REJECTED, ROWS, of_kind
-from reporter.metrics.looks.samples import PodFault as MetricFault
+from reporter.metrics.looks.samples import MetricFault
 from reporter.model.finding import Finding, Undecided
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.subject import ObjectRef

@@ -17,7 +17,7 @@ import msgspec
 
 from reporter.daemon.main import run_daemon
 from reporter.setting_types import ScrapeVia
-from reporter.stacks.kthena.settings import ModelServingStatus
+from reporter.stacks.kthena.settings import StatusOwnership
 from reporter.stacks.settings import FullDaemonSettings
 
 RESYNC_SECONDS: Final = 3
@@ -118,7 +118,7 @@ async def run(
         metrics_bind_address=f"127.0.0.1:{metrics_port}",
         health_probe_bind_address=f"127.0.0.1:{health_port}",
         report_bind_address="0",
-        modelserving_status=ModelServingStatus(modelserving_status),
+        modelserving_status=StatusOwnership(modelserving_status),
     )
     watchdog = Watchdog()
     watchdog.look()

@@ -24,7 +24,7 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
 from reporter.stacks.kthena.resources import MODELSERVINGS
-from reporter.stacks.kthena.settings import ModelServingStatus as Ownership
+from reporter.stacks.kthena.settings import StatusOwnership as Ownership
 from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.api import Api, Metrics
 from tests.bench.daemon_process import RESYNC_SECONDS

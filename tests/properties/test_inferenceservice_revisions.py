@@ -20,7 +20,7 @@ from reporter.stacks.kserve.derived.differs import differs
 from reporter.stacks.kserve.derived.document import document_of
 from reporter.stacks.kserve.derived.facts import Facts
 from reporter.stacks.kserve.derived.reading import read_component
-from reporter.stacks.kserve.derived.revisions import History, walk
+from reporter.stacks.kserve.derived.revisions import RevisionHistory, walk
 from reporter.stacks.kserve.objects import (
     ComponentStatus,
     InferenceService,
@@ -43,7 +43,7 @@ ENTRIES = st.builds(
     percent=PERCENTS,
     tag=st.sampled_from(["", "prev"]),
 )
-HISTORIES = st.builds(History, NAMES, NAMES)
+HISTORIES = st.builds(RevisionHistory, NAMES, NAMES)
 STATUSES = st.sampled_from(["True", "False", "Unknown", "odd"])
 SERVICES = st.builds(
     KnativeServiceStatus,
@@ -181,7 +181,7 @@ def test_the_same_of_every_small_case():
                     latest_ready_revision_name="v2",
                     traffic=traffic,
                 )
-                once = walk(History(rolled_out, previous), service).history
+                once = walk(RevisionHistory(rolled_out, previous), service).history
                 assert walk(once, service).history == once
 
 

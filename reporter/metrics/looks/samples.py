@@ -10,7 +10,7 @@ from reporter.metrics.looks.scrape import PodName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PodFault:
+class MetricFault:
     """What a rule found in the metrics of a pod; it stays as it is while the fault goes on.
 
     Attributes:
@@ -45,7 +45,7 @@ class Doubt:
 
     why: str
     since: timedelta
-    fault: PodFault | None = None
+    fault: MetricFault | None = None
     open: bool = True
 
 
@@ -63,7 +63,7 @@ class Verdict:
     """
 
     uid: str
-    faults: Mapping[str, PodFault] = field(default_factory=dict)
+    faults: Mapping[str, MetricFault] = field(default_factory=dict)
     doubts: Mapping[str, Doubt] = field(default_factory=dict)
     failing: bool = False
     in_service: bool = False

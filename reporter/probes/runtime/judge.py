@@ -7,7 +7,7 @@ from typing import Final
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.history import GAP_PERIODS, History
 from reporter.metrics.looks.look import Latency, Look
-from reporter.metrics.looks.samples import Doubt, PodFault, Verdict
+from reporter.metrics.looks.samples import Doubt, MetricFault, Verdict
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
 from reporter.probes.runtime.engine_rules import OBJECTIVES
 from reporter.probes.runtime.engines import judge_engines
@@ -29,7 +29,7 @@ def judge(history: History, before: Verdict | None, settings: EvaluationSettings
     newest = history.newest
     if before is None or before.uid != newest.target.uid:
         before = Verdict(uid=newest.target.uid)
-    faults: dict[str, PodFault] = {}
+    faults: dict[str, MetricFault] = {}
     doubts: dict[str, Doubt] = {}
     for reason, answers in _answers(history, settings):
         known = before.faults.get(reason)
@@ -100,15 +100,15 @@ def _undecided(answers: Mapping[str, Answer]) -> str | None:
 
 
 def _fault(
-    reason: str, found: Mapping[str, Found], since: datetime, *, known: PodFault | None
-) -> PodFault:
+    reason: str, found: Mapping[str, Found], since: datetime, *, known: MetricFault | None
+) -> MetricFault:
     """Return what to say of what was found: the words known already, while their engine is in it."""
     if known is not None and known.engine in found:
         return known
     engine, worst = min(found.items(), key=lambda each: (-each[1].severity, each[0]))
     others = len(found) - 1
     told = f"engine {engine} {worst.text}" if engine else worst.text
-    return PodFault(
+    return MetricFault(
         reason=reason,
         cause=worst.cause,
         text=f"{told} (and {others} more)" if others else told,

@@ -25,8 +25,8 @@ from reporter.stacks.kthena.resources import (
 )
 from reporter.stacks.kthena.role_events.pacing import Pace
 from reporter.stacks.kthena.role_events.teller import tell
-from reporter.stacks.kthena.settings import KthenaDaemonSettings, ModelServingStatus
-from reporter.stacks.kthena.statuses.plan import StatusPlan, Target, claims_of, plan_statuses
+from reporter.stacks.kthena.settings import KthenaDaemonSettings, StatusOwnership
+from reporter.stacks.kthena.statuses.plan import StatusPlan, StatusTarget, claims_of, plan_statuses
 
 _SUBJECTS: Final = (MODELSERVINGS, MODELSERVINGS_FORMER)
 _RESTS_ON: Final[tuple[Resource[KubeObject], ...]] = (
@@ -102,10 +102,7 @@ def own(
     targets = tuple(_targets(derived, snapshot))
     trusted = all(snapshot.state(each).confirmed for each in _RESTS_ON if snapshot.known(each))
     owned = Owned(replace(before, ownership=NOTHING.memory))
-    if (
-        leading
-        and KthenaDaemonSettings.of(settings).modelserving_status is not ModelServingStatus.OFF
-    ):
+    if leading and KthenaDaemonSettings.of(settings).modelserving_status is not StatusOwnership.OFF:
         owned = _statuses(targets, snapshot, before, answers, now, settings, trusted=trusted)
     if not KthenaDaemonSettings.of(settings).role_events:
         return owned
@@ -122,7 +119,7 @@ def own(
     )
 
 
-def _targets(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[Target]:
+def _targets(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[StatusTarget]:
     by_version = {each.api_version(): each for each in _SUBJECTS}
     for each in derived:
         resource = by_version.get(each.object.api_version)
@@ -130,11 +127,11 @@ def _targets(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[Target]
             continue
         modelserving = snapshot[resource].get(each.object.namespace, each.object.name)
         if modelserving is not None:
-            yield Target(resource, modelserving, each)
+            yield StatusTarget(resource, modelserving, each)
 
 
 def _statuses(
-    targets: tuple[Target, ...],
+    targets: tuple[StatusTarget, ...],
     snapshot: Snapshot,
     before: Owning,
     answers: Mapping[str, Answer],
@@ -143,7 +140,7 @@ def _statuses(
     *,
     trusted: bool,
 ) -> Owned:
-    whole = KthenaDaemonSettings.of(settings).modelserving_status is ModelServingStatus.FULL
+    whole = KthenaDaemonSettings.of(settings).modelserving_status is StatusOwnership.FULL
     resync = timedelta(seconds=settings.resync_seconds)
     claims = claims_of(targets)
     judged = judge_all(before.ownership, claims, answers, now=now, whole=whole, resync=resync)

@@ -10,7 +10,7 @@ from reporter.settings import DaemonSettings, EvaluationSettings
 from reporter.stacks.kthena.resources import STACK
 
 
-class ModelServingStatus(StrEnum):
+class StatusOwnership(StrEnum):
     """How much of the status of ModelServings is ours to write."""
 
     OFF = "off"
@@ -31,7 +31,7 @@ class KthenaSettings(EvaluationSettings):
 class KthenaDaemonSettings(DaemonSettings):
     """What the daemon writes to ModelServings and beside them."""
 
-    modelserving_status: Annotated[ModelServingStatus, YamlSwitch] = ModelServingStatus.OFF
+    modelserving_status: Annotated[StatusOwnership, YamlSwitch] = StatusOwnership.OFF
     """What is written of the status of ModelServings: off, roles (roleStatuses only), or full."""
 
     role_events: bool = False
@@ -39,7 +39,7 @@ class KthenaDaemonSettings(DaemonSettings):
 
     @model_validator(mode="after")
     def _modelservings_are_looked_at(self) -> Self:
-        writes = self.role_events or self.modelserving_status is not ModelServingStatus.OFF
+        writes = self.role_events or self.modelserving_status is not StatusOwnership.OFF
         if writes and self.stack(STACK) is StackMode.OFF:
             wanted = "role-events" if self.role_events else "modelserving-status"
             raise SettingError("stacks", f"kthena=auto or kthena=on, as --{wanted} needs it")

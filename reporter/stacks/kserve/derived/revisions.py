@@ -40,7 +40,7 @@ WHOLE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RevisionHistory:
     """The revisions rolled out on record; empty where there is none. One step is remembered."""
 
     rolled_out: str = ""
@@ -153,7 +153,7 @@ NO_ENTRY: Final = Row(letter="j", name="no entry follows the ready revision")
 class Walk:
     """The history after a pass, and the rows that applied, in order."""
 
-    history: History
+    history: RevisionHistory
     rows: tuple[Row, ...]
 
 
@@ -176,7 +176,7 @@ def total(traffic: tuple[TrafficEntry, ...], revision: str) -> int:
     return sum(each.percent or 0 for each in traffic if each.revision_name == revision)
 
 
-def walk(history: History, service: KnativeServiceStatus) -> Walk:
+def walk(history: RevisionHistory, service: KnativeServiceStatus) -> Walk:
     """Return what one pass makes of a history.
 
     Every L-entry is put through the table in the order of the list, with the history that the one
@@ -207,12 +207,12 @@ def _row(situation: Situation) -> Row:
     return next(row for row in TABLE if row.matches(situation))
 
 
-def _after(row: Row, history: History, ready: str) -> History:
+def _after(row: Row, history: RevisionHistory, ready: str) -> RevisionHistory:
     match row.outcome:
         case Outcome.PROMOTE:
-            return History(ready, history.rolled_out)
+            return RevisionHistory(ready, history.rolled_out)
         case Outcome.FALL_BACK:
-            return History(history.previous, history.previous)
+            return RevisionHistory(history.previous, history.previous)
         case Outcome.KEEP:
             return history
 
@@ -238,7 +238,8 @@ def propagate(
     A condition that the Knative Service does not have stays as it was.
     """
     walked = walk(
-        History(stored.latest_rolledout_revision, stored.previous_rolledout_revision), service
+        RevisionHistory(stored.latest_rolledout_revision, stored.previous_rolledout_revision),
+        service,
     )
     ready = service.condition("Ready")
     is_ready = ready is not None and ready.status == "True"

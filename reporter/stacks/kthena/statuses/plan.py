@@ -35,7 +35,7 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class StatusTarget:
     """A ModelServing as the snapshot has it, and the status that it should have."""
 
     resource: Resource[ModelServing]
@@ -91,7 +91,7 @@ class StatusPlan:
     next_in: timedelta | None = None
 
 
-def claims_of(targets: Iterable[Target]) -> tuple[Claim, ...]:
+def claims_of(targets: Iterable[StatusTarget]) -> tuple[Claim, ...]:
     """Return what is to be judged; an object that is being deleted is not claimed."""
     return tuple(
         Claim(
@@ -107,7 +107,7 @@ def claims_of(targets: Iterable[Target]) -> tuple[Claim, ...]:
 
 
 def plan_statuses(
-    targets: Collection[Target],
+    targets: Collection[StatusTarget],
     verdicts: Mapping[str, Verdict],
     now: datetime,
     *,
@@ -123,7 +123,7 @@ def plan_statuses(
     return StatusPlan(tuple(writes), frozenset(verdicts), min(waits, default=None))
 
 
-def _write(target: Target, verdict: Verdict, now: datetime, *, whole: bool) -> StatusWrite:
+def _write(target: StatusTarget, verdict: Verdict, now: datetime, *, whole: bool) -> StatusWrite:
     wanted = target.derived.dated(now).status
     part = our_share(wanted, whole=whole, without=verdict.left_out)
     status = part if whole else _applied(part, verdict.left_out)

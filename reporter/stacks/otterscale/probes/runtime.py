@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import SCRAPE_FAILING, of_kind
-from reporter.metrics.looks.samples import PodFault
+from reporter.metrics.looks.samples import MetricFault
 from reporter.model.finding import Finding
 from reporter.model.objects import Pod
 from reporter.probes.pods import metric_faults, metric_finding, startup_budget
@@ -29,7 +29,7 @@ def waits_for_replicas(scope: ModelServiceScope) -> bool:
     return any(role.ready < role.wanted for role in scope.roles)
 
 
-def _loading(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> Finding:
+def _loading(scope: ModelServiceScope, pod: Pod, fault: MetricFault) -> Finding:
     """Return what is told of a Ready pod that does not answer, once it should have its model.
 
     Its pods have no probes, so that one is Ready minutes before vLLM listens.

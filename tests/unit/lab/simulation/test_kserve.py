@@ -9,7 +9,7 @@ from lab.simulation.kserve_status import rolled
 from reporter.stacks.kserve.derived.derive import derive
 from reporter.stacks.kserve.derived.differs import differs
 from reporter.stacks.kserve.derived.facts import facts_of
-from reporter.stacks.kserve.derived.revisions import History, walk
+from reporter.stacks.kserve.derived.revisions import RevisionHistory, walk
 from reporter.stacks.kserve.objects import KnativeServiceStatus, TrafficEntry
 from tests.unit.lab.simulation.kserve_cluster import Cluster, inferenceservice
 from tests.unit.probes.building import snapshot_of
@@ -155,7 +155,7 @@ def test_bookkeeping_is_as_derived(created):
                 for each in route
             ),
         )
-        found = walk(History(lr, pr), status).history
+        found = walk(RevisionHistory(lr, pr), status).history
         if (found.rolled_out, found.previous) != rolled((lr, pr), created, ready, traffic=route):
             differ.append((lr, pr, created, ready, route))
     assert differ == []

@@ -9,7 +9,7 @@ from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Look
-from reporter.metrics.looks.samples import NONE, Doubt, Judged, PodFault, Samples, Verdict
+from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, Samples, Verdict
 from reporter.metrics.looks.target import ContainerRun
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
@@ -34,7 +34,7 @@ OTHER = "qwen-a-1"
 
 
 def fault(reason, severity=0):
-    return PodFault(
+    return MetricFault(
         reason=reason, cause="cause", text="suffers", severity=severity, since=SINCE_AT, engine=""
     )
 

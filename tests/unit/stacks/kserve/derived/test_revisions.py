@@ -8,7 +8,7 @@ from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.conditions import ConditionManager
 from reporter.stacks.kserve.derived.revisions import (
     TABLE,
-    History,
+    RevisionHistory,
     Share,
     Situation,
     propagate,
@@ -88,8 +88,8 @@ NOTES = [
 @pytest.mark.parametrize(("letter", "before", "revisions", "entries", "after"), ROWS)
 def test_row_of_the_truth_table(letter, before, revisions, *, entries, after):
     """The row that applies, and what it makes of lr and pr."""
-    walked = walk(History(*pair(before)), routed(revisions, entries))
-    assert walked.history == History(*pair(after))
+    walked = walk(RevisionHistory(*pair(before)), routed(revisions, entries))
+    assert walked.history == RevisionHistory(*pair(after))
     assert [row.letter for row in walked.rows] == [letter]
 
 
@@ -118,8 +118,8 @@ def test_exactly_one_row_is_about_any_situation():
 )
 def test_worked_example(before, revisions, entries, after, letters):
     """What a pass makes of lr and pr in each situation, and by which rows."""
-    walked = walk(History(*pair(before)), routed(revisions, entries))
-    assert walked.history == History(*pair(after))
+    walked = walk(RevisionHistory(*pair(before)), routed(revisions, entries))
+    assert walked.history == RevisionHistory(*pair(after))
     assert "".join(row.letter for row in walked.rows) == letters
 
 

@@ -6,7 +6,7 @@ from reporter.model.derived import Derived
 from reporter.stacks.kthena.derived.ownership import Act, Verdict
 from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.resources import MODELSERVINGS
-from reporter.stacks.kthena.statuses.plan import StatusPlan, Target, plan_statuses
+from reporter.stacks.kthena.statuses.plan import StatusPlan, StatusTarget, plan_statuses
 from tests.unit.probes.building import NOW
 
 
@@ -41,8 +41,8 @@ def modelserving(name: str = "m", version: str = "1", status=None, **metadata) -
     return msgspec.convert(document, ModelServing)
 
 
-def target(found: ModelServing, wanted) -> Target:
-    return Target(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
+def target(found: ModelServing, wanted) -> StatusTarget:
+    return StatusTarget(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
 
 
 def plan(*names_and_versions: tuple[str, str], whole: bool = False, state="Running", left_out=()):

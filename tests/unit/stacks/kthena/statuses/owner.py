@@ -12,7 +12,7 @@ from reporter.stacks.kthena.derived.ownership import judge_all
 from reporter.stacks.kthena.derived.ownership_memory import Ownership
 from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.resources import MODELSERVINGS
-from reporter.stacks.kthena.statuses.plan import Method, Target, claims_of, plan_statuses
+from reporter.stacks.kthena.statuses.plan import Method, StatusTarget, claims_of, plan_statuses
 from reporter.stacks.kthena.statuses.requests import KubeStatuses
 from reporter.stacks.kthena.statuses.writer import StatusWriter
 from tests.unit.probes.building import at
@@ -85,7 +85,7 @@ class Owner:
         )
         found = decode_object(MODELSERVINGS, answer.body)
         assert isinstance(found, ModelServing)
-        target = Target(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
+        target = StatusTarget(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
         judged = judge_all(
             self.memory,
             claims_of([target]),

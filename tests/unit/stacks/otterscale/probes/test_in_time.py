@@ -7,7 +7,7 @@ import pytest
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.samples import NONE, Doubt, Judged, PodFault, Samples, Verdict
+from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, Samples, Verdict
 from reporter.metrics.looks.scrape import Failure
 from reporter.model.instant import rfc3339
 from reporter.probes.reuse import Answered
@@ -212,7 +212,7 @@ def scraped(*, answered, silent=False, started=300):
     failure = None if answered else Failure.REFUSED
     look = Look(target=TARGET, at=at(started + 10), failure=failure, engines=engines, vllm=answered)
     reason = "MetricsScrapeFailing"
-    fault = PodFault(
+    fault = MetricFault(
         reason=reason, cause="refused", text="does not answer", severity=0, since=at(started).wall
     )
     verdict = Verdict(uid=f"uid-{POD}", faults={reason: fault} if silent else {}, in_service=True)
