@@ -100,7 +100,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
     Reason(
         name=HARNESS_GATEWAY_CLASS,
         layer=Layer.HARNESS,
-        summary="No controller feels responsible for the namespace's Gateway.",
+        summary="No controller has accepted the namespace's Gateway.",
         trigger="The GatewayClass that the Gateway names does not exist or is not Accepted, or the "
         "Gateway's own Accepted condition stays Unknown, or is False for NoMatchingParent, "
         "InvalidParameters or UnsupportedValue.",

@@ -171,7 +171,7 @@ RUNTIME: Final = (
         ENGINE_RESTARTING,
         "The engine of a pod starts again and again.",
         RESTARTS,
-        trigger="Counters start anew, or containers restart, several times in the window.",
+        trigger="Counters start from zero, or containers restart, several times in the window.",
         silent="Pods that are replaced, as in a rollout; another container of the pod.",
         action="kubectl -n <namespace> logs <pod> --previous.",
         window_seconds=600,

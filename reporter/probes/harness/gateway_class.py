@@ -1,4 +1,4 @@
-"""Whether a controller feels responsible for the Gateways of a workload namespace.
+"""Whether a controller accepts the Gateways of a workload namespace.
 
 Istio writes nothing on a Gateway of a class it does not know, so the conditions that the Gateway
 API names for this case never come from it (Istio 1.29.2).

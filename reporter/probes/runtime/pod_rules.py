@@ -85,7 +85,9 @@ def engine_restarting(
         reaches_back = looks[0].at.boot <= history.newest.at.boot - window
         return CLEAR if reaches_back else NOT_COVERED
     how_long = minutes(settings.window_seconds(t.ENGINE_RESTARTING))
-    return Found("engine restarts", f"its engine began anew {count} times within {how_long}", count)
+    return Found(
+        "engine restarts", f"its engine started again {count} times within {how_long}", count
+    )
 
 
 def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> Answer:

@@ -61,7 +61,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "services.serving.knative.dev.",
         silent="Standard mode and ModelMesh.",
         action="Install Knative Serving, or annotate the InferenceService with "
-        "serving.kserve.io/deploymentMode: Standard and make it anew.",
+        "serving.kserve.io/deploymentMode: Standard and create it again.",
         reads=_KNATIVE,
     ),
     _row(

@@ -78,7 +78,7 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         "Service or PodGroup is there 60 s after it was deleted with all its pods gone.",
         silent="Pods within their termination grace period.",
         action="kubectl -n <namespace> get pod <pod> -o yaml: look at its node and at "
-        "metadata.finalizers. Kthena makes the instance anew only once it is gone.",
+        "metadata.finalizers. Kthena recreates the instance only once it is gone.",
         reads=(*_PODS, r.NODES, r.SERVICES, PODGROUPS),
         grace_note="Termination has the pod's own grace period and 60 s more.",
     ),
@@ -101,7 +101,7 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         "start-up together may take, whatever becomes of its pods meanwhile.",
         silent="Groups that are being deleted because fewer are wanted; an update by "
         "RoleRollingUpdate that goes on; missing groups where no role has instances.",
-        action=f"{_DESCRIBE}. Pods that crash and are made anew each time say why in their "
+        action=f"{_DESCRIBE}. Pods that crash and are recreated each time say why in their "
         "predecessors' logs only: see docs/modelserving.md.",
         grace_note="Its budget is --node-boot-budget-seconds and --model-startup-budget-seconds "
         "together; 300 s where the group is missing.",

@@ -53,7 +53,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "without the suffix -epp); or another ModelService of the namespace has the same endpoint "
         "picker's name, or one that makes the operator delete this one's InferencePool.",
         silent="ModelServices that are being deleted.",
-        action="Make the ModelService anew under another name.",
+        action="Create the ModelService again under another name.",
         reads=_ITSELF,
         grace_note="Fires at once: it is static.",
     ),
@@ -83,7 +83,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "the InferencePool or the HTTPRoute is not there. The operator calls a ModelService Ready "
         "without its prefill Deployment, and never looks at the others.",
         silent="A default HTTPRoute that no ModelService has; kinds that are not installed.",
-        action=f"Look at {_OPERATOR_LOG}: it makes anew what is deleted, unless an error keeps it "
+        action=f"Look at {_OPERATOR_LOG}: it recreates what is deleted, unless an error keeps it "
         "from that.",
         reads=(
             MODELSERVICES,
@@ -240,6 +240,6 @@ CLUSTER_REASONS: Final = (
         CLUSTER_OTTERSCALE,
         "OtterScale's model operator, which makes what ModelServices need,",
         setting="otterscale",
-        frozen="the status of ModelServices is frozen, and what is deleted is not made anew",
+        frozen="the status of ModelServices is frozen, and what is deleted is not recreated",
     ),
 )
