@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from lab.demo.controllers import controller
 from lab.sandbox.objects import Object, dig, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.workloads import running_status
@@ -118,24 +119,13 @@ def _listed(group_version: str, **plurals: str) -> Object:
     }
 
 
+_CONTROLLERS: Final = (
+    ("kserve", "kserve-controller-manager", "kserve/kserve-controller:v0.20.0"),
+    ("knative-serving", "controller", "knative/controller:v1.19.0"),
+)
+
+
 def controllers() -> Iterator[Object]:
     """Yield the Deployments of KServe's and Knative's controllers."""
-    yield _deployment("kserve", "kserve-controller-manager", "kserve/kserve-controller:v0.20.0")
-    yield _deployment("knative-serving", "controller", "knative/controller:v1.19.0")
-
-
-def _deployment(namespace: str, name: str, image: str) -> Object:
-    labels = {"app": name}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "manager", "image": image}]},
-            },
-        },
-    }
+    for namespace, name, image in _CONTROLLERS:
+        yield controller(namespace, name, image=image, labels={"app": name})

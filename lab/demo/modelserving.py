@@ -10,6 +10,7 @@ from typing import Final, Self
 
 import msgspec
 
+from lab.demo.controllers import controller
 from lab.demo.kthena import MODELSERVINGS, Kthena, Role
 from lab.demo.role_events import RoleEvents
 from lab.demo.stack import namespace
@@ -22,6 +23,7 @@ from reporter.yaml_reader.reading import read_yaml
 NAMESPACE: Final = "kthena-models"
 NAME: Final = "qwen3"
 
+_CONTROLLER: Final = "kthena-controller-manager"
 _LOST: Final = f"{NAME}-0-prefill-0-1"
 _NEW_IMAGE: Final = "vllm/vllm-openai:v0.15.0"
 
@@ -65,28 +67,20 @@ def modelserving() -> Object:
     }
 
 
-def _controller() -> Object:
-    labels = {"app.kubernetes.io/component": "kthena-controller-manager"}
-    container = {"name": "manager", "image": "ghcr.io/volcano-sh/kthena-controller-manager:v1.0.0"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "kthena-controller-manager", "namespace": "kthena-system"},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
-
-
 class Serving:
     """A cluster with Kthena, its controller, and the Events about roles, while entered."""
 
     def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
         nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
         sandbox.load([load_crd(), namespace(NAMESPACE), namespace("kthena-system")])
-        sandbox.create(_controller())
+        sandbox.create(
+            controller(
+                "kthena-system",
+                _CONTROLLER,
+                image=f"ghcr.io/volcano-sh/{_CONTROLLER}:v1.0.0",
+                labels={"app.kubernetes.io/component": _CONTROLLER},
+            )
+        )
         self.sandbox = sandbox
         self.kthena = Kthena(sandbox, NAMESPACE, NAME, node=nodes[0], now=present, tell=self._show)
         self._say = say

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import msgspec
 
+from lab.demo.controllers import controller
 from lab.demo.stack import namespace
 from lab.demo.story import CHAT
 from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
@@ -68,7 +69,17 @@ class OtterScale:
 
     def __init__(self, sandbox: Sandbox, _say: object) -> None:
         sandbox.load([*map(_crd, _CRDS), namespace(NAMESPACE), namespace("otterscale-system")])
-        sandbox.create(_operator())
+        sandbox.create(
+            controller(
+                "otterscale-system",
+                "model-operator-controller-manager",
+                image="ghcr.io/otterscale/model-operator:v0.9.0",
+                labels={
+                    "control-plane": "controller-manager",
+                    "app.kubernetes.io/name": "model-operator",
+                },
+            )
+        )
         self.sandbox = sandbox
         self._collection = sandbox.storage.collection(DEPLOYMENTS)
         self._due: asyncio.Handle | None = None
@@ -260,20 +271,5 @@ def _crd(row: tuple[str, str, str, str]) -> Object:
             "scope": "Namespaced",
             "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
             "versions": [served],
-        },
-    }
-
-
-def _operator() -> Object:
-    labels = {"control-plane": "controller-manager", "app.kubernetes.io/name": "model-operator"}
-    container = {"name": "manager", "image": "ghcr.io/otterscale/model-operator:v0.9.0"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "model-operator-controller-manager", "namespace": "otterscale-system"},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
     }

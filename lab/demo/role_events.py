@@ -4,12 +4,9 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
-import aiohttp
-import msgspec
-
+from lab.demo.event_watch import EventWatch
 from lab.demo.kthena import Role
 from lab.demo.stream import columns
 from reporter.model.objects import Event
@@ -22,12 +19,7 @@ _MESSAGE: Final = re.compile(
 )
 
 
-class _Frame(msgspec.Struct, frozen=True):
-    type: str
-    object: Event
-
-
-class RoleEvents:
+class RoleEvents(EventWatch):
     """Watches the Events of a namespace while entered and hands the lines of role Events to `say`.
 
     Attributes:
@@ -36,32 +28,13 @@ class RoleEvents:
     """
 
     def __init__(self, url: str, namespace: str, say: Callable[[str], None]) -> None:
+        super().__init__(url, namespace, {"fieldSelector": "involvedObject.kind=ModelServing"})
         self.untold = 0
-        self._url = f"{url}/api/v1/namespaces/{namespace}/events"
         self._say = say
         self._told: list[tuple[Role, str]] = []
         self._times: list[float] = []
         self._odd: list[str] = []
         self._came = asyncio.Event()
-        self._session: aiohttp.ClientSession | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
-        self._task = asyncio.create_task(self._watch(self._session))
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        if self._session is not None:
-            await self._session.close()
 
     @property
     def told(self) -> int:
@@ -95,16 +68,9 @@ class RoleEvents:
         elif self.accounted == len(history) and self._told[-1:] != [*history[-1:]]:
             yield f"the last Event is not of the last change, {history[-1]}"
 
-    async def _watch(self, session: aiohttp.ClientSession) -> None:
-        params = {"watch": "true", "fieldSelector": "involvedObject.kind=ModelServing"}
-        async with session.get(self._url, params=params) as answer:
-            answer.raise_for_status()
-            async for line in answer.content:
-                frame = msgspec.json.decode(line, type=_Frame)
-                if frame.type == "ADDED":
-                    self._note(frame.object)
-
-    def _note(self, event: Event) -> None:
+    def _note(self, change: str, event: Event) -> None:
+        if change != "ADDED":
+            return
         involved = event.involved_object
         where = f"{involved.kind.lower()}/{involved.name}"
         self._came.set()

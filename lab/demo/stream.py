@@ -2,12 +2,9 @@
 
 import asyncio
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
-import aiohttp
-import msgspec
-
+from lab.demo.event_watch import EventWatch
 from lab.demo.story import Expected
 from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
 from reporter.model.objects import Event
@@ -15,11 +12,6 @@ from reporter.resolution.records import Record, RecordState, record_of
 from reporter.stacks import BUILT_IN
 
 _WIDTHS: Final = (9, 7, 38, 46)
-
-
-class _Frame(msgspec.Struct, frozen=True):
-    type: str
-    object: Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,32 +57,13 @@ def columns(*cells: str) -> str:
     return "".join(cell.ljust(width) + " " for cell, width in zip(cells, _WIDTHS, strict=True))
 
 
-class EventStream:
+class EventStream(EventWatch):
     """Watches our Events over HTTP from when it is opened."""
 
     def __init__(self, url: str) -> None:
-        self._url = f"{url}/api/v1/namespaces/{EVENT_NAMESPACE}/events"
+        super().__init__(url, EVENT_NAMESPACE, {"labelSelector": EVENTS.label_selector})
         self._known: dict[str, str] = {}
         self._queue: asyncio.Queue[SeenEvent] = asyncio.Queue()
-        self._session: aiohttp.ClientSession | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
-        self._task = asyncio.create_task(self._watch(self._session))
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        if self._session is not None:
-            await self._session.close()
 
     async def next(self, deadline: float) -> SeenEvent | None:
         """Return the next Event, None if none comes before the loop's clock shows `deadline`."""
@@ -100,19 +73,11 @@ class EventStream:
         except TimeoutError:
             return None
 
-    async def _watch(self, session: aiohttp.ClientSession) -> None:
-        params = {"watch": "true", "labelSelector": EVENTS.label_selector}
-        async with session.get(self._url, params=params) as answer:
-            answer.raise_for_status()
-            async for line in answer.content:
-                frame = msgspec.json.decode(line, type=_Frame)
-                record = record_of(frame.object)
-                if frame.type == "DELETED" or record is None:
-                    continue
-                self._note(record)
-
-    def _note(self, record: Record) -> None:
-        """Queue an Event if what kubectl prints of it has changed."""
+    def _note(self, change: str, event: Event) -> None:
+        """Queue an Event of ours if what kubectl prints of it has changed."""
+        record = record_of(event)
+        if change == "DELETED" or record is None:
+            return
         name, shown = record.event.name, f"{record.state} {record.event.message}"
         if self._known.get(name) != shown:
             self._queue.put_nowait(SeenEvent(record, new=name not in self._known))

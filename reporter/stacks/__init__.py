@@ -1,7 +1,7 @@
 """The stacks: ways of deploying models. Each is a folder, and a row here.
 
-Nothing else knows a stack by its name: tables, settings, probes, documentation, chart and page read these
-values.
+Tables, settings, probes, documentation, chart and page read these values and know no stack by its name.
+What still does is the daemon: it carries the statuses and the role Events of Kthena as such.
 """
 
 from typing import Final
