@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import EVENTS
@@ -22,9 +23,8 @@ from reporter.sinks.events.plan import Plan, plan_events
 from reporter.sinks.events.written import Written, overlay
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kthena.derived.ownership_memory import Answer
-from reporter.stacks.kthena.owning import Owning, own
-from reporter.stacks.kthena.statuses.plan import StatusPlan
+from reporter.stacks.output import Decision, OutputScope
+from reporter.stacks.stack import outputs_of
 
 _NOTHING: Final = Plan((), None)
 
@@ -36,13 +36,13 @@ class Before:
     Attributes:
         memory: of the resolution.
         answered: what need not be asked again.
-        owning: of the statuses of ModelServings.
+        outputs: what the output of each stack remembers, by the stack's name.
 
     """
 
     memory: Memory = field(default_factory=Memory)
     answered: Answered = field(default_factory=Answered)
-    owning: Owning = field(default_factory=Owning)
+    outputs: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class Lately:
 
     Attributes:
         events: our Events by name.
-        statuses: the last answer for each ModelServing by uid.
         mirrors: the mirrors by name, as they were written since we lead.
+        outputs: what was made of the writes of each stack, by the stack's name.
 
     """
 
     events: Mapping[str, Written] = field(default_factory=dict)
-    statuses: Mapping[str, Answer] = field(default_factory=dict)
     mirrors: Mapping[str, Applied] = field(default_factory=dict)
+    outputs: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,7 @@ class Pass:
         records: our Events on record; None where they cannot be read.
         after: what the next pass is given.
         plan: the Events to write.
-        statuses: the statuses of ModelServings to write; None where nothing can be said of them.
-        role_events: Events on ModelServings to write.
+        outputs: what each stack writes, by the stack's name.
         mirrors: the mirrors to write; None where nothing can be said of them.
         next_in: time until the next pass is due without a change, None for the resync only.
         seconds: how long it took.
@@ -82,8 +81,7 @@ class Pass:
     records: tuple[Record, ...] | None
     after: Before
     plan: Plan
-    statuses: StatusPlan | None
-    role_events: tuple[dict[str, object], ...]
+    outputs: Mapping[str, object]
     mirrors: MirrorPlan | None
     next_in: timedelta | None
     seconds: float
@@ -115,17 +113,20 @@ def run_pass(
     """
     began = time.perf_counter()
     evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples=samples)
-    owned = own(
-        evaluation.derived,
-        snapshot,
-        before.owning,
-        lately.statuses,
-        now,
-        settings,
-        instance,
-        leading=leading,
+    outputs = _decide(
+        OutputScope(
+            derived=evaluation.derived,
+            snapshot=snapshot,
+            now=now,
+            settings=settings,
+            instance=instance,
+            leading=leading,
+        ),
+        before,
+        lately,
     )
-    evaluation = replace(evaluation, findings=evaluation.findings + owned.findings)
+    kept_from = chain.from_iterable(each.findings for each in outputs.values())
+    evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from))
     resolution = resolve(evaluation, snapshot, before.memory, now=now, settings=settings)
     records = overlay(records_of(snapshot), lately.events)
     plan = _NOTHING
@@ -142,20 +143,28 @@ def run_pass(
     waits = (
         resolution.wake_in,
         plan.next_in,
-        owned.next_in,
+        *(each.next_in for each in outputs.values()),
         mirrors.next_in if mirrors is not None else None,
     )
     return Pass(
         report=resolution.report,
         records=records if snapshot.known(EVENTS) else None,
-        after=Before(resolution.memory, answered, owned.after),
+        after=Before(
+            resolution.memory, answered, {name: each.memory for name, each in outputs.items()}
+        ),
         plan=plan,
-        statuses=owned.statuses,
-        role_events=owned.role_events,
+        outputs={name: each.plan for name, each in outputs.items()},
         mirrors=mirrors,
         next_in=min((wait for wait in waits if wait is not None), default=None),
         seconds=time.perf_counter() - began,
     )
+
+
+def _decide(scope: OutputScope, before: Before, lately: Lately) -> dict[str, Decision]:
+    return {
+        name: output.decide(scope, before.outputs.get(name), lately.outputs.get(name))
+        for name, output in outputs_of(scope.settings).items()
+    }
 
 
 def _records_confirmed(snapshot: Snapshot) -> bool:

@@ -64,10 +64,6 @@ class WriteQueues(Protocol):
         """Of our Events."""
 
     @property
-    def statuses(self) -> Queue:
-        """Of the statuses of ModelServings."""
-
-    @property
     def mirrors(self) -> MirrorQueue:
         """Of the mirrors of our Events."""
 
@@ -151,10 +147,6 @@ class DaemonState:
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""
         return self._writers.events.waiting
-
-    def statuses_waiting(self) -> int:
-        """Return how many statuses of ModelServings wait to be written."""
-        return self._writers.statuses.waiting
 
     def mirrors_waiting(self) -> int:
         """Return how many mirrors wait to be written."""

@@ -30,6 +30,7 @@ from reporter.metrics.looks.scrape import Scrape
 from reporter.metrics.looks.target import Target
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
+from reporter.stacks.stack import outputs_of
 
 Work = Callable[[], Coroutine[object, object, None]]
 
@@ -84,7 +85,14 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     elector = _elector(client, settings, instance) if settings.leader_elect else None
     leading = elector.is_leader if elector is not None else _always
     gate = WriteGate(leading, pauses)
-    writers = Writers(client, cluster, metrics, may_write=gate.may_write, changed=due.set)
+    writers = Writers(
+        client,
+        cluster,
+        metrics,
+        outputs=outputs_of(settings),
+        may_write=gate.may_write,
+        changed=due.set,
+    )
     store = SampleStore(settings, timedelta(seconds=settings.scrape_period), due.set)
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
     page = LivePage(leading, state.lost_watches)

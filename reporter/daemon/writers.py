@@ -1,7 +1,7 @@
-"""The writers of a daemon as one: Events, their mirrors, statuses of ModelServings, changes of roles."""
+"""The writers of a daemon as one: Events, their mirrors, and what each stack writes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from reporter.catalogue.resources import EVENTS
@@ -14,9 +14,7 @@ from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.mirror.writer import MirrorWriter
 from reporter.sinks.own_metrics import Metrics
-from reporter.stacks.kthena.role_events.writer import RoleEventWriter
-from reporter.stacks.kthena.statuses.requests import KubeStatuses
-from reporter.stacks.kthena.statuses.writer import StatusWriter
+from reporter.stacks.output import Output, WriterParts
 
 
 class Writers:
@@ -28,6 +26,7 @@ class Writers:
         cluster: LiveCluster,
         metrics: Metrics,
         *,
+        outputs: Mapping[str, Output],
         may_write: Callable[[], bool],
         changed: Callable[[], None],
     ) -> None:
@@ -37,6 +36,7 @@ class Writers:
             client: makes the requests.
             cluster: told where a watch is behind.
             metrics: told of each write.
+            outputs: what the stacks write, by their names.
             may_write: asked before each request.
             changed: called when a new pass is needed.
         """
@@ -53,22 +53,20 @@ class Writers:
             outdated=outdated,
             told=metrics.episode_told,
         )
-        self.statuses = StatusWriter(
-            KubeStatuses(client),
-            may_write,
-            metrics.status_written,
-            changed=changed,
-            outdated=cluster.list_anew,
-        )
-        self.role_events = RoleEventWriter(
-            partial(_create_event, client), may_write, metrics.role_event_written
-        )
         self.mirrors = MirrorWriter(
             KubeMirrors(client),
             may_write,
             metrics.mirror_written,
             events_wait=lambda: self.events.urgent,
         )
+        parts = WriterParts(
+            client=client,
+            registry=metrics.registry,
+            may_write=may_write,
+            changed=changed,
+            outdated=cluster.list_anew,
+        )
+        self._outputs = {name: output.writer(parts) for name, output in outputs.items()}
 
     def _event_written(self, purpose: Purpose, outcome: str) -> None:
         """Count a write of an Event, and have it mirrored: our own Events ask for no pass."""
@@ -78,16 +76,16 @@ class Writers:
 
     def lately(self) -> Lately:
         """Return what was written lately."""
-        return Lately(self.events.written(), self.statuses.answers(), self.mirrors.applied())
+        answers = {name: writer.answers() for name, writer in self._outputs.items()}
+        return Lately(self.events.written(), self.mirrors.applied(), answers)
 
     def offer(self, done: Pass) -> None:
         """Write what a pass planned, if we lead."""
         if not self._may_write():
             return
         self.events.offer(done.plan)
-        self.role_events.offer(done.role_events)
-        if done.statuses is not None:
-            self.statuses.offer(done.statuses)
+        for name, writer in self._outputs.items():
+            writer.offer(done.outputs.get(name))
         self._mirroring = done.mirrors is not None
         if done.mirrors is not None:
             self.mirrors.offer(done.mirrors)
@@ -95,26 +93,21 @@ class Writers:
     def drop(self) -> None:
         """Forget what waits: what it rests on is not to be trusted any more."""
         self.events.drop()
-        self.statuses.drop()
-        self.role_events.drop()
         self.mirrors.drop()
+        for writer in self._outputs.values():
+            writer.drop()
 
     def forget(self) -> None:
         """Forget what waits and what was written: somebody else may lead by now."""
         self.drop()
-        self.statuses.forget()
         self.mirrors.forget()
+        for writer in self._outputs.values():
+            writer.forget()
 
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.events.run(), name="events")
-            tasks.create_task(self.statuses.run(), name="statuses")
-            tasks.create_task(self.role_events.run(), name="role events")
             tasks.create_task(self.mirrors.run(), name="mirrors")
-
-
-def _create_event(
-    client: KubeClient, namespace: str, body: Mapping[str, object]
-) -> Awaitable[object]:
-    return KubeEvents(client, namespace=namespace).create_event(body)
+            for name, writer in self._outputs.items():
+                tasks.create_task(writer.run(), name=f"output of {name}")

@@ -63,9 +63,6 @@ class Live(Protocol):
     def events_waiting(self) -> int:
         """Return how many Events wait to be written."""
 
-    def statuses_waiting(self) -> int:
-        """Return how many statuses of ModelServings wait to be written."""
-
     def mirrors_waiting(self) -> int:
         """Return how many mirrors wait to be written."""
 
@@ -122,18 +119,6 @@ class Metrics:
             buckets=_DELAY_BUCKETS,
             registry=self.registry,
         )
-        self._statuses = Counter(
-            "status_reporter_modelserving_status_writes_total",
-            "Writes of the status of ModelServings by how they are made and what became of them.",
-            ["method", "outcome"],
-            registry=self.registry,
-        )
-        self._role_events = Counter(
-            "status_reporter_role_events_total",
-            "Events about roles of ModelServings by what became of them.",
-            ["outcome"],
-            registry=self.registry,
-        )
         self._mirrors = Counter(
             "status_reporter_mirror_writes_total",
             "Writes of mirrors by what they are for and what became of them.",
@@ -141,14 +126,6 @@ class Metrics:
             registry=self.registry,
         )
         self.scrapes = ScrapeMetrics(self.registry)
-
-    def status_written(self, method: str, outcome: str) -> None:
-        """Count a write of the status of a ModelServing."""
-        self._statuses.labels(method, outcome).inc()
-
-    def role_event_written(self, outcome: str) -> None:
-        """Count an Event about a role."""
-        self._role_events.labels(outcome).inc()
 
     def mirror_written(self, purpose: MirrorPurpose, outcome: str) -> None:
         """Count a write of a mirror."""
@@ -185,11 +162,6 @@ class LiveMetrics(Collector):
         live = self._live
         yield _gauge("leader", "1 while this replica holds the lease.", float(live.leading()))
         yield _gauge("events_waiting", "Events that wait to be written.", live.events_waiting())
-        yield _gauge(
-            "modelserving_statuses_waiting",
-            "Statuses of ModelServings that wait to be written.",
-            live.statuses_waiting(),
-        )
         yield _gauge("mirrors_waiting", "Mirrors that wait to be written.", live.mirrors_waiting())
         yield _gauge(
             "mirror_namespaces_refusing",

@@ -1,7 +1,7 @@
 """The stacks: ways of deploying models. Each is a folder, and a row here.
 
-Tables, settings, probes, documentation, chart and page read these values and know no stack by its name.
-What still does is the daemon: it carries the statuses and the role Events of Kthena as such.
+Tables, settings, probes, daemon, documentation, chart and page read these values and know no stack by
+its name.
 """
 
 from typing import Final

@@ -12,6 +12,7 @@ from reporter.model.stack import StackRows
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
     from reporter.settings import EvaluationSettings
+    from reporter.stacks.output import Output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +39,21 @@ class Stack(StackRows):
         settings: classes with the settings that it adds; one below `DaemonSettings` is of `run` alone.
         probes: what is asked about its subjects, and about the cluster for it.
         commands: what it adds to the program.
+        output: what it writes to the objects of its users; None where it only reads.
 
     """
 
     settings: "Callable[[], tuple[type[EvaluationSettings], ...]]"
     probes: "Callable[[], StackProbes]"
     commands: tuple[Command, ...] = ()
+    output: "Callable[[], Output] | None" = None
 
 
 def stacks_of(settings: "EvaluationSettings") -> tuple[Stack, ...]:
     """Return the stacks that settings were made with."""
     return tuple(each for each in settings.known_stacks if isinstance(each, Stack))
+
+
+def outputs_of(settings: "EvaluationSettings") -> "dict[str, Output]":
+    """Return what the stacks write, by their names."""
+    return {each.name: each.output() for each in stacks_of(settings) if each.output is not None}

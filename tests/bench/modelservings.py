@@ -23,8 +23,10 @@ from reporter.model.instant import rfc3339
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
-from reporter.stacks.kthena.resources import MODELSERVINGS
+from reporter.stacks.kthena.owning import OwningPlan
+from reporter.stacks.kthena.resources import MODELSERVINGS, STACK
 from reporter.stacks.kthena.settings import StatusOwnership as Ownership
+from reporter.stacks.kthena.statuses.plan import StatusPlan
 from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.api import Api, Metrics
 from tests.bench.daemon_process import RESYNC_SECONDS
@@ -140,7 +142,7 @@ def _passes() -> tuple[float, float, float, int]:
         )
 
     made = first()
-    planned = made.statuses.writes if made.statuses else ()
+    planned = _planned(made).writes
     statuses = {each.object.name: each.status for each in planned}
     objects[MODELSERVINGS] = {
         key: _with_status(each, statuses[each.name])
@@ -151,7 +153,7 @@ def _passes() -> tuple[float, float, float, int]:
     settled = run_pass(
         snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench"
     )
-    if settled.statuses is None or settled.statuses.writes:
+    if _planned(settled).writes:
         raise BenchError("a status that was written as planned is not what the next pass wants")
     one_change = _one_change(objects, snapshot, settled)
     result = (
@@ -162,6 +164,13 @@ def _passes() -> tuple[float, float, float, int]:
     )
     gc.unfreeze()
     return result
+
+
+def _planned(made: Pass) -> StatusPlan:
+    plan = made.outputs[STACK]
+    if not isinstance(plan, OwningPlan) or plan.statuses is None:
+        raise BenchError("a pass says nothing of statuses")
+    return plan.statuses
 
 
 def _with_status(modelserving: ModelServing, status: Object) -> ModelServing:
@@ -181,7 +190,7 @@ def _one_change(objects: Objects, snapshot: Snapshot, last: Pass) -> float:
         made = run_pass(
             after, last.after, Lately(), now=now(), settings=_SETTINGS, instance="bench"
         )
-        if made.statuses is None or len(made.statuses.writes) != 1:
+        if len(_planned(made).writes) != 1:
             raise BenchError("one changed pod does not make one write")
 
     return median(changed)

@@ -11,6 +11,7 @@ from reporter.stacks.stack import Stack
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
     from reporter.settings import EvaluationSettings
+    from reporter.stacks.output import Output
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
@@ -23,6 +24,12 @@ def _probes() -> "StackProbes":
     from reporter.stacks.kthena.probes import PROBES
 
     return PROBES
+
+
+def _output() -> "Output":
+    from reporter.stacks.kthena.output import OUTPUT
+
+    return OUTPUT
 
 
 KTHENA: Final = Stack(
@@ -52,4 +59,5 @@ KTHENA: Final = Stack(
     ),
     settings=_settings,
     probes=_probes,
+    output=_output,
 )

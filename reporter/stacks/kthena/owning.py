@@ -8,10 +8,9 @@ from typing import Final
 from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.derived import Derived
 from reporter.model.finding import Finding
-from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.settings import DaemonSettings
+from reporter.sinks.events.render import Document
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived.ownership import NOTHING, judge_all
 from reporter.stacks.kthena.derived.ownership_memory import Answer, Ownership
@@ -27,6 +26,7 @@ from reporter.stacks.kthena.role_events.pacing import Pace
 from reporter.stacks.kthena.role_events.teller import tell
 from reporter.stacks.kthena.settings import KthenaDaemonSettings, StatusOwnership
 from reporter.stacks.kthena.statuses.plan import StatusPlan, StatusTarget, claims_of, plan_statuses
+from reporter.stacks.output import Decision, OutputScope
 
 _SUBJECTS: Final = (MODELSERVINGS, MODELSERVINGS_FORMER)
 _RESTS_ON: Final[tuple[Resource[KubeObject], ...]] = (
@@ -55,68 +55,78 @@ class Owning:
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
-    """What a pass decides about ModelServings beside its report.
+class OwningPlan:
+    """What is to be written to ModelServings.
 
     Attributes:
-        after: what the next pass is given.
-        findings: what keeps us from owning a status.
-        statuses: the statuses to write; None while what they rest on is not confirmed.
-        role_events: the Events to write.
-        next_in: time until something changes by itself.
+        statuses: the statuses; None while what they rest on is not confirmed.
+        role_events: the Events on changes of roles.
 
     """
 
-    after: Owning
-    findings: tuple[Finding, ...] = ()
     statuses: StatusPlan | None = None
-    role_events: tuple[dict[str, object], ...] = ()
+    role_events: tuple[Document, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Statuses:
+    """What is decided about the statuses."""
+
+    memory: Owning
+    findings: tuple[Finding, ...] = ()
+    plan: StatusPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _RoleEvents:
+    """What is decided about the Events on changes of roles."""
+
+    memory: Owning
+    events: tuple[Document, ...] = ()
     next_in: timedelta | None = None
 
 
-def own(
-    derived: Iterable[Derived],
-    snapshot: Snapshot,
-    before: Owning,
-    answers: Mapping[str, Answer],
-    now: Instant,
-    settings: DaemonSettings,
-    instance: str,
-    *,
-    leading: bool,
-) -> Owned:
+def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> Decision:
     """Decide which statuses to write and which changes of roles to tell.
 
+    A replica that does not lead remembers no writes: those of the leader are not its own.
+
     Args:
-        derived: the statuses that objects should have, of whatever kind.
-        snapshot: what they rest on.
+        scope: what it is decided from.
         before: what the last pass returned.
         answers: the last answer to a write of each object, by uid.
-        now: the time of the pass.
-        settings: how much of a status is ours, and whether changes of roles are told.
-        instance: which replica this is.
-        leading: whether this replica writes. One that does not remembers no writes: those of the
-            leader are not its own.
 
     """
-    targets = tuple(_targets(derived, snapshot))
-    trusted = all(snapshot.state(each).confirmed for each in _RESTS_ON if snapshot.known(each))
-    owned = Owned(replace(before, ownership=NOTHING.memory))
-    if leading and KthenaDaemonSettings.of(settings).modelserving_status is not StatusOwnership.OFF:
-        owned = _statuses(targets, snapshot, before, answers, now, settings, trusted=trusted)
-    if not KthenaDaemonSettings.of(settings).role_events:
-        return owned
-    seen, changes = role_changes(before.seen, [each.derived for each in targets], trusted=trusted)
-    if not leading:
-        return replace(owned, after=replace(owned.after, seen=seen, paces={}))
-    paces, events, wait = tell(before.paces, changes, now, instance=instance)
-    waits = [each for each in (owned.next_in, wait) if each is not None]
-    return replace(
-        owned,
-        after=replace(owned.after, seen=seen, paces=paces),
-        role_events=tuple(events),
-        next_in=min(waits, default=None),
+    settings = KthenaDaemonSettings.of(scope.settings)
+    targets = tuple(_targets(scope.derived, scope.snapshot))
+    statuses = _Statuses(replace(before, ownership=NOTHING.memory))
+    if scope.leading and settings.modelserving_status is not StatusOwnership.OFF:
+        statuses = _statuses(scope, targets, before, answers=answers)
+    told = _RoleEvents(statuses.memory)
+    if settings.role_events:
+        told = _role_events(scope, targets, before, memory=statuses.memory)
+    waits = (statuses.plan.next_in if statuses.plan else None, told.next_in)
+    return Decision(
+        memory=told.memory,
+        plan=OwningPlan(statuses.plan, told.events),
+        findings=statuses.findings,
+        next_in=min((each for each in waits if each is not None), default=None),
     )
+
+
+def _role_events(
+    scope: OutputScope, targets: tuple[StatusTarget, ...], before: Owning, *, memory: Owning
+) -> _RoleEvents:
+    derived = [each.derived for each in targets]
+    seen, changes = role_changes(before.seen, derived, trusted=_trusted(scope.snapshot))
+    if not scope.leading:
+        return _RoleEvents(replace(memory, seen=seen, paces={}))
+    paces, events, wait = tell(before.paces, changes, scope.now, instance=scope.instance)
+    return _RoleEvents(replace(memory, seen=seen, paces=paces), tuple(events), wait)
+
+
+def _trusted(snapshot: Snapshot) -> bool:
+    return all(snapshot.state(each).confirmed for each in _RESTS_ON if snapshot.known(each))
 
 
 def _targets(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[StatusTarget]:
@@ -131,26 +141,29 @@ def _targets(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[StatusT
 
 
 def _statuses(
+    scope: OutputScope,
     targets: tuple[StatusTarget, ...],
-    snapshot: Snapshot,
     before: Owning,
-    answers: Mapping[str, Answer],
-    now: Instant,
-    settings: DaemonSettings,
     *,
-    trusted: bool,
-) -> Owned:
-    whole = KthenaDaemonSettings.of(settings).modelserving_status is StatusOwnership.FULL
-    resync = timedelta(seconds=settings.resync_seconds)
-    claims = claims_of(targets)
-    judged = judge_all(before.ownership, claims, answers, now=now, whole=whole, resync=resync)
+    answers: Mapping[str, Answer],
+) -> _Statuses:
+    settings = KthenaDaemonSettings.of(scope.settings)
+    whole = settings.modelserving_status is StatusOwnership.FULL
+    judged = judge_all(
+        before.ownership,
+        claims_of(targets),
+        answers,
+        now=scope.now,
+        whole=whole,
+        resync=timedelta(seconds=settings.resync_seconds),
+    )
     refs = {target.uid: target.derived.object for target in targets}
     findings = tuple(
         finding
         for uid, troubles in judged.troubles.items()
-        for finding in ownership_findings(refs[uid], troubles, snapshot)
+        for finding in ownership_findings(refs[uid], troubles, scope.snapshot)
     )
-    if not trusted:
-        return Owned(before, findings)
-    plan = plan_statuses(targets, judged.verdicts, now.wall, whole=whole)
-    return Owned(replace(before, ownership=judged.memory), findings, plan, next_in=plan.next_in)
+    if not _trusted(scope.snapshot):
+        return _Statuses(before, findings)
+    plan = plan_statuses(targets, judged.verdicts, scope.now.wall, whole=whole)
+    return _Statuses(replace(before, ownership=judged.memory), findings, plan)

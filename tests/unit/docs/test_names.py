@@ -15,6 +15,7 @@ from reporter.model.report import Report
 from reporter.model.subject import NAMESPACE_KIND, Layer
 from reporter.sinks.own_metrics import LiveMetrics, Metrics
 from reporter.stacks import BUILT_IN
+from reporter.stacks.kthena.output_metrics import OutputMetrics
 from tests.tables import BY_NAME
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 
@@ -100,9 +101,6 @@ class Idle:
     def events_waiting(self):
         return 0
 
-    def statuses_waiting(self):
-        return 0
-
     def mirrors_waiting(self):
         return 0
 
@@ -117,7 +115,9 @@ class Idle:
 
 
 def test_metrics():
-    text = generate_latest(LiveMetrics(Metrics("0", "0"), Idle())).decode()
+    counted = Metrics("0", "0")
+    OutputMetrics(counted.registry, lambda: 0)
+    text = generate_latest(LiveMetrics(counted, Idle())).decode()
     exported = set(re.findall(r"^(?:# TYPE )?(status_reporter_\w+)", text, re.MULTILINE))
     rule = (CHART / "templates" / "prometheusrule.yaml").read_text()
     in_rule = [("PrometheusRule", name) for name in re.findall(r"\bstatus_reporter_\w+", rule)]

@@ -16,6 +16,7 @@ from reporter.sinks.own_metrics import LiveMetrics, Metrics
 from reporter.sinks.own_scrape_metrics import OK
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
+from reporter.stacks.kthena.output_metrics import OutputMetrics
 from reporter.stacks.kthena.statuses.plan import Method
 from tests.helm.dashboard import expressions
 from tests.rules.cases import alerts
@@ -45,9 +46,6 @@ class Busy:
     def events_waiting(self):
         return 0
 
-    def statuses_waiting(self):
-        return 0
-
     def mirrors_waiting(self):
         return 0
 
@@ -65,8 +63,9 @@ def metrics(now=lambda: NOW):
     made = Metrics("1", "abc", now)
     made.requested("list", "pods", "200")
     made.event_written(Purpose.FIRE, "written")
-    made.status_written(Method.APPLY, "written")
-    made.role_event_written("written")
+    of_modelservings = OutputMetrics(made.registry, lambda: 0)
+    of_modelservings.status_written(Method.APPLY, "written")
+    of_modelservings.role_event_written("written")
     made.mirror_written(MirrorPurpose.TELL, "written")
     return made
 

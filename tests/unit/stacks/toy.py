@@ -16,6 +16,7 @@ from reporter.probes.scope import SubjectScope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.setting_types import DeploymentName, Namespaces
 from reporter.settings import EvaluationSettings
+from reporter.stacks.output import Decision
 from reporter.stacks.stack import Stack
 
 TOYSERVER = SubjectKind("toyserver")
@@ -110,6 +111,15 @@ def _evaluate(scope):
     return evaluated(scope, findings, probe_ready(scope))
 
 
+class ToyOutput:
+    """Counts the passes, and writes that count."""
+
+    def decide(self, scope, memory, answers):
+        """Plan the next number."""
+        number = (memory or 0) + 1
+        return Decision(memory=number, plan=f"{scope.instance}: {number} after {answers}")
+
+
 TOY = Stack(
     name="toy",
     project="Toys",
@@ -149,4 +159,5 @@ TOY = Stack(
             evaluate=_evaluate,
         )
     ),
+    output=ToyOutput,
 )

@@ -9,6 +9,7 @@ from reporter.stacks.kthena.derived.ownership_memory import Answer
 from reporter.stacks.kthena.owning import Owning, own
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
 from reporter.stacks.kthena.statuses.plan import Method
+from reporter.stacks.output import OutputScope
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.probes.building import at, snapshot_of
 from tests.unit.stacks.kthena.probes.kthena import evaluated, stack, waits
@@ -26,64 +27,66 @@ def owned(changes=(), *, before=None, second=0, leading=True, confirmed=True, an
     derived = evaluated(objects).derived
     settings = FullDaemonSettings(**flags)
     before = before or Owning()
-    return own(
-        derived, seen, before, dict(answers), at(second), settings, "replica-a", leading=leading
-    )
+    scope = OutputScope(
+        derived=derived, snapshot=seen, now=at(second), settings=settings, instance="replica-a",
+        leading=leading,
+    )  # fmt: skip
+    return own(scope, before, dict(answers))
 
 
 @pytest.mark.parametrize(
     ("mode", "methods"), [("off", None), ("roles", [Method.APPLY]), ("full", [Method.REPLACE])]
 )
 def test_how_much_is_written_is_a_setting(mode, methods):
-    plan = owned(modelserving_status=mode).statuses
+    plan = owned(modelserving_status=mode).plan.statuses
     assert (None if plan is None else [each.method for each in plan.writes]) == methods
 
 
 def test_a_standby_writes_nothing_and_remembers_nothing_of_the_leaders_writes():
     """It would take the leader's first write for somebody else's."""
     led = owned(modelserving_status="full")
-    assert led.after.ownership
-    standby = owned(before=led.after, leading=False, modelserving_status="full")
-    assert (standby.statuses, standby.after.ownership) == (None, {})
+    assert led.memory.ownership
+    standby = owned(before=led.memory, leading=False, modelserving_status="full")
+    assert (standby.plan.statuses, standby.memory.ownership) == (None, {})
 
 
 def test_nothing_is_written_on_unconfirmed_data():
     """A lost connection may have hidden a pod; what is remembered stays."""
     led = owned(modelserving_status="full")
-    doubted = owned(LOST, before=led.after, confirmed=False, modelserving_status="full")
-    assert doubted.statuses is None
-    assert doubted.after == led.after
+    doubted = owned(LOST, before=led.memory, confirmed=False, modelserving_status="full")
+    assert doubted.plan.statuses is None
+    assert doubted.memory == led.memory
 
 
 def test_a_field_that_is_dropped_becomes_a_finding():
     """The answer to the write says so."""
     led = owned(modelserving_status="roles")
-    (write,) = led.statuses.writes
+    (write,) = led.plan.statuses.writes
     answer = Answer(
         number=1, before=write.version, version=write.version, stored=None, asked=write.asked,
         pruned=("roleStatuses",),
     )  # fmt: skip
     told = owned(
-        before=led.after, second=1, answers={write.object.uid: answer}, modelserving_status="roles"
+        before=led.memory, second=1, answers={write.object.uid: answer}, modelserving_status="roles"
     )
     (finding,) = told.findings
     assert finding.reason == STATUS_NOT_OWNED
     assert "lacks status.roleStatuses" in finding.message
-    assert told.statuses.writes == ()
+    assert told.plan.statuses.writes == ()
 
 
 def test_roles_are_told_once_they_change_and_only_by_the_leader():
     """What is seen first is no news; a standby looks on, so that it does not tell old news later."""
     first = owned(role_events=True)
-    assert first.role_events == ()
-    change = owned(LOST, before=first.after, second=1, role_events=True)
-    assert [each["reason"] for each in change.role_events] == ["RoleCreating"]
-    standby = owned(LOST, before=first.after, second=1, leading=False, role_events=True)
-    assert standby.role_events == ()
-    later = owned(LOST, before=standby.after, second=2, role_events=True)
-    assert later.role_events == ()
+    assert first.plan.role_events == ()
+    change = owned(LOST, before=first.memory, second=1, role_events=True)
+    assert [each["reason"] for each in change.plan.role_events] == ["RoleCreating"]
+    standby = owned(LOST, before=first.memory, second=1, leading=False, role_events=True)
+    assert standby.plan.role_events == ()
+    later = owned(LOST, before=standby.memory, second=2, role_events=True)
+    assert later.plan.role_events == ()
 
 
 def test_without_role_events_nothing_is_told():
     first = owned()
-    assert owned(LOST, before=first.after, second=1).role_events == ()
+    assert owned(LOST, before=first.memory, second=1).plan.role_events == ()

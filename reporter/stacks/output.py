@@ -1,0 +1,118 @@
+"""What a stack writes to the objects of its users: a part of each pass, and a writer.
+
+The pass and the daemon carry it without knowing it. So what it remembers, plans and is answered are
+plain objects here: only the output itself reads them. It must take None, and anything that is not its
+own, as nothing yet.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry
+
+from reporter.kube.client import KubeClient
+from reporter.model.derived import Derived
+from reporter.model.finding import Finding
+from reporter.model.instant import Instant
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.settings import DaemonSettings
+from reporter.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputScope:
+    """What an output is decided from.
+
+    Attributes:
+        derived: the statuses that objects should have, of whatever kind.
+        snapshot: what they rest on.
+        now: the time of the pass.
+        settings: of the daemon.
+        instance: which replica this is.
+        leading: whether this replica writes.
+
+    """
+
+    derived: tuple[Derived, ...]
+    snapshot: Snapshot
+    now: Instant
+    settings: DaemonSettings
+    instance: str
+    leading: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a pass decides for an output.
+
+    Attributes:
+        memory: what the next pass is given.
+        plan: what is to be written; None where nothing can be said of that.
+        findings: what keeps us from writing.
+        next_in: time until something changes by itself.
+
+    """
+
+    memory: object
+    plan: object = None
+    findings: tuple[Finding, ...] = ()
+    next_in: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterParts:
+    """What a writer is made of.
+
+    Attributes:
+        client: makes the requests.
+        registry: for metrics of its own.
+        may_write: asked before each request.
+        changed: called when a new pass is needed although the watches bring nothing.
+        outdated: called with a resource that the watch does not bring as it is.
+
+    """
+
+    client: KubeClient
+    registry: CollectorRegistry
+    may_write: Callable[[], bool]
+    changed: Callable[[], None]
+    outdated: Callable[[Resource[KubeObject]], None]
+
+
+class OutputWriter(Protocol):
+    """Carries out the plans of an output."""
+
+    def answers(self) -> object:
+        """Return what was made of the last writes, for the next pass."""
+
+    def offer(self, plan: object) -> None:
+        """Replace what waits by what a new plan says."""
+
+    def drop(self) -> None:
+        """Forget what waits: what it rests on is not to be trusted any more."""
+
+    def forget(self) -> None:
+        """Forget what was written too: somebody else may lead by now."""
+
+    def run(self) -> Coroutine[object, object, None]:
+        """Write until cancelled."""
+
+
+class Output(Protocol):
+    """What a stack writes."""
+
+    def decide(self, scope: OutputScope, memory: object, answers: object) -> Decision:
+        """Decide what to write. Pure.
+
+        Args:
+            scope: what it is decided from.
+            memory: what the last pass returned; None before the first.
+            answers: what was made of the last writes; None before the first.
+
+        """
+
+    def writer(self, parts: WriterParts) -> OutputWriter:
+        """Make what writes it."""
