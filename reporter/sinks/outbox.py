@@ -35,8 +35,8 @@ What libraries do, and why it is not enough here:
   is asked for every waiting key. It knows nothing of Retry-After: rest/with_retry.go sleeps inside
   the request, where the lease may run out. Nor can a plan replace what waits.
 - controller-runtime's priority queue (pkg/controller/priorityqueue) adds strict priorities: a low
-  one waits for ever while higher ones come. Here the plan is in order of priority, and `_order` is
-  the place for a rule that also counts how long a write has waited.
+  one waits for ever while higher ones come. Here the plan is in order of priority too, but one write
+  in `_EACH` is the one that has waited longest, once that is more than `PATIENCE_SECONDS`.
 """
 
 import asyncio
@@ -56,7 +56,29 @@ from reporter.sinks.setbacks import Backoff, loop_time, retry_after
 _SHORTEST_SLEEP: Final = 0.001
 """Less is due now: a clock need not tell two moments apart that are so close."""
 
+PATIENCE_SECONDS: Final = 30.0
+"""How long a write waits behind more important ones before it has a share of the requests."""
+
+_EACH: Final = 8
+
 W = TypeVar("W")
+
+
+class Pace:
+    """At most so many writes of one kind in a second, so that they hold up nobody.
+
+    Args:
+        per_second: how many.
+
+    """
+
+    def __init__(self, per_second: float) -> None:
+        self._spacing = 1 / per_second
+        self.due = 0.0
+
+    def spend(self, now: float) -> None:
+        """Note that one is made, by the event loop's time."""
+        self.due = now + self._spacing
 
 
 class Retry(Enum):
@@ -74,13 +96,20 @@ class Entry(Generic[W]):
     Attributes:
         key: what is written to; its writes are made one by one, in order.
         write: what is written.
-        spacing: seconds from one write that can wait to the next; 0 for one that cannot.
+        pace: of the writes like it; None for one that cannot wait.
+        not_before: when it may be made at the earliest, by the event loop's time.
 
     """
 
     key: Hashable
     write: W
-    spacing: float = 0.0
+    pace: Pace | None = None
+    not_before: float = 0.0
+
+    @property
+    def due(self) -> float:
+        """When it may be made at the earliest."""
+        return max(self.not_before, self.pace.due if self.pace else 0.0)
 
 
 class Outbox(ABC, Generic[W]):
@@ -101,7 +130,8 @@ class Outbox(ABC, Generic[W]):
         self._wakeup = asyncio.Event()
         self._backoff = Backoff()
         self._resume_at = 0.0
-        self._spaced_at = 0.0
+        self._waits_since: dict[Hashable, float] = {}
+        self._made = 0
         self._log = structlog.get_logger(name)
 
     @abstractmethod
@@ -122,8 +152,9 @@ class Outbox(ABC, Generic[W]):
 
     @property
     def waiting(self) -> int:
-        """How many writes are not made yet."""
-        return len(self._queue) + len(self._in_flight)
+        """How many writes are not made yet; those that are planned for later do not count."""
+        now = loop_time()
+        return sum(entry.not_before <= now for entry in self._queue) + len(self._in_flight)
 
     def drop(self) -> None:
         """Forget the writes that wait: what they rest on is not to be trusted any more."""
@@ -137,6 +168,10 @@ class Outbox(ABC, Generic[W]):
 
     def _replace(self, entries: Iterable[Entry[W]]) -> None:
         self._queue = list(entries)
+        now, before = loop_time(), self._waits_since
+        self._waits_since = {
+            entry.key: max(before.get(entry.key, now), entry.not_before) for entry in self._queue
+        }
         self._wakeup.set()
 
     def _fail(self, event: str, error: KubeError) -> None:
@@ -146,9 +181,14 @@ class Outbox(ABC, Generic[W]):
             self._log.warning(event, wait_seconds=round(wait, 1), error=str(error))
 
     def _pause(self, error: KubeError) -> float:
-        """Make no write for a while, longer after each failure; return how long, in seconds."""
-        wait = max(self._backoff.next(), retry_after(error))
-        self._resume_at = loop_time() + wait
+        """Make no write for a while, longer after each failure; return how long, in seconds.
+
+        Requests that were in flight together fail together: that is one failure.
+        """
+        now = loop_time()
+        wait = retry_after(error) if self._resume_at > now else self._backoff.next()
+        wait = max(wait, retry_after(error))
+        self._resume_at = max(self._resume_at, now + wait)
         return wait
 
     async def _work(self) -> None:
@@ -172,25 +212,38 @@ class Outbox(ABC, Generic[W]):
         if self._queue and self._resume_at > soon:
             return None, self._resume_at - now
         taken = {entry.key for entry in self._in_flight}
-        first = math.inf
-        for entry in self._order():
+        earliest = math.inf
+        for entry in self._order_now(now):
             if entry.key in taken:
                 continue
-            due = self._spaced_at if entry.spacing else 0.0
+            due = entry.due
             if due <= soon:
                 due = max(due, self._due(entry.write))
             if due <= soon:
                 return entry, 0.0
             taken.add(entry.key)
-            first = min(first, due)
-        return None, first - now if first < math.inf else None
+            earliest = min(earliest, due)
+        return None, earliest - now if earliest < math.inf else None
+
+    def _order_now(self, now: float) -> Iterable[Entry[W]]:
+        """Return what waits in its order, or now and then with those first that waited too long."""
+        if self._made % _EACH != _EACH - 1:
+            return self._order()
+        long_ago = now - PATIENCE_SECONDS
+
+        def since(entry: Entry[W]) -> float:
+            return min(self._waits_since.get(entry.key, now), long_ago)
+
+        return sorted(self._order(), key=since)
 
     async def _make(self, entry: Entry[W]) -> None:
         queue, place = self._queue, self._queue.index(entry)
         del queue[place]
         self._in_flight.append(entry)
-        if entry.spacing:
-            self._spaced_at = loop_time() + entry.spacing
+        self._made += 1
+        self._waits_since.pop(entry.key, None)
+        if entry.pace is not None:
+            entry.pace.spend(loop_time())
         try:
             retry = await self._send(entry.write)
         finally:

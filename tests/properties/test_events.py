@@ -38,6 +38,7 @@ class Writer:
 
     def look(self, given_):
         """Resolve, write, and return the report."""
+        self.store.catch_up(given_.now)
         snapshot = self.seen(given_)
         resolution = resolve(
             given_.evaluation, snapshot, self.memory, now=given_.now, settings=self.settings

@@ -59,6 +59,7 @@ class World:
         self.unknown, self.unconfirmed, self.absent = {}, set(), set()
         self.discovery = True
         self._version = 0
+        self._later = []
         made = Instant(now.wall - timedelta(days=7), now.boot)
         for each in [base] if isinstance(base, str) else base or ():
             self.change(yaml.safe_load((FOLDER / f"bases/{each}.yaml").read_text()), made)
@@ -114,6 +115,7 @@ class World:
 
     def snapshot(self, now: Instant) -> Snapshot:
         """The cluster as it is now."""
+        self.catch_up(now)
         self._expire(now)
         tables, skipped = {}, []
         groups = {resource: [] for resource in self.resources}
@@ -144,22 +146,36 @@ class World:
         return ResourceState(served, confirmed=confirmed)
 
     def write(self, plan, now: Instant) -> None:
-        """Do what the API server does with the planned writes."""
+        """Do what the API server does with the planned writes, when each is due."""
+        self._later = []
         for each in plan.writes:
-            self._version += 1
-            doc, _ = self.events.get(each.name, (None, now))
-            if not each.resource_version:
-                assert doc is None, f"Event {each.name} is created twice"
-                doc = copy.deepcopy(each.body)
-                doc["metadata"]["creationTimestamp"] = rfc3339(now.wall)
-                self.creations.append(doc["reason"])
+            if each.due_in:
+                self._later.append((now.after(each.due_in.total_seconds()), each))
             else:
-                assert doc is not None, f"Event {each.name} is patched and does not exist"
-                assert doc["metadata"]["resourceVersion"] == each.resource_version
-                doc = _merge(doc, each.body)
-            doc["metadata"]["resourceVersion"] = str(self._version)
-            assert len(doc["message"].encode()) <= 1024
-            self.events[each.name] = (doc, now)
+                self._write(each, now)
+
+    def _write(self, each, now: Instant) -> None:
+        self._version += 1
+        doc, _ = self.events.get(each.name, (None, now))
+        if not each.resource_version:
+            assert doc is None, f"Event {each.name} is created twice"
+            doc = copy.deepcopy(each.body)
+            doc["metadata"]["creationTimestamp"] = rfc3339(now.wall)
+            self.creations.append(doc["reason"])
+        else:
+            assert doc is not None, f"Event {each.name} is patched and does not exist"
+            assert doc["metadata"]["resourceVersion"] == each.resource_version
+            doc = _merge(doc, each.body)
+        doc["metadata"]["resourceVersion"] = str(self._version)
+        assert len(doc["message"].encode()) <= 1024
+        self.events[each.name] = (doc, now)
+
+    def catch_up(self, now: Instant) -> None:
+        """Write what was planned for a time that has come."""
+        for due, each in self._later:
+            if due.boot <= now.boot:
+                self._write(each, due)
+        self._later = [(due, each) for due, each in self._later if due.boot > now.boot]
 
     def _expire(self, now: Instant) -> None:
         self.events = {

@@ -8,10 +8,13 @@ Events on record, and only the difference is written. One episode of one finding
   the start of the episode. The same fault in the next pass, in another replica, or after a restart
   has the same name, and a fault that comes back after it was over is a new Event.
 - **On record and unchanged**: nothing is written, except a refresh of count and time now and then,
-  because the API server deletes Events after an hour (kube-apiserver, `--event-ttl`).
+  because the API server deletes Events after an hour (kube-apiserver, `--event-ttl`). A refresh is
+  planned ahead, up to the next resync, so that no pass is made for it: it says what this pass saw,
+  and a pass that sees something else plans something else.
 - **On record with another message**: one update, at most every 10 s.
 - **On record and no longer in the report**: closed, once. Muted or not to be judged now: marked.
-- **Not on record**: created. Writes whose echo the watch has not brought yet count as on record
+- **Not on record**: created. Faults go first (`Purpose`), so that none waits behind a thousand
+  Events that say that all is well. Writes whose echo the watch has not brought yet count as on record
   (`written.py`), so that a pass right after a write does not repeat it.
 
 The record is the cluster, not memory: a new leader goes on where the last one stopped.
@@ -55,14 +58,18 @@ REFRESH_LONGEST = timedelta(minutes=10)
 """Longest time between two refreshes, well below the lifetime of an Event."""
 
 
+READY_PER_SECOND = 50
+"""At the first start thousands are ready, and nobody waits for these Events."""
+
+
 class Purpose(IntEnum):
     """Why an Event is written; the smaller goes first."""
 
-    CLOSE = 0
-    READY = 1
-    FIRE = 2
-    CHANGE = 3
-    STALE = 4
+    FIRE = 0
+    CHANGE = 1
+    CLOSE = 2
+    STALE = 3
+    READY = 4
     REFRESH = 5
 
 
@@ -71,6 +78,7 @@ class Write:
     """One request: a create where `resource_version` is empty, else a merge patch.
 
     `since` is the start of the episode that is told for the first time, None for other writes.
+    `due_in` is the time from the pass until it may be made.
     """
 
     purpose: Purpose
@@ -78,11 +86,12 @@ class Write:
     body: Document
     resource_version: str = ""
     since: datetime | None = None
+    due_in: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Writes in the order to be made, and how long until a deferred one is due."""
+    """Writes in the order to be made, and how long until a change of a message is due."""
 
     writes: tuple[Write, ...]
     next_in: timedelta | None
@@ -110,17 +119,18 @@ def plan_events(
     kept = {name: finding for name, finding in _going_on(report) if name not in told}
     writes: list[Write] = []
     waits: list[timedelta] = []
+    resync = timedelta(seconds=settings.resync_seconds)
     interval = refresh_interval(len(told), settings)
     for name, finding in told.items():
         if not confirmed(finding.reason):
             continue
-        next_ = _deduplicate(
+        write = _deduplicate(
             finding, by_name.get(name), report.now, instance=instance, interval=interval
         )
-        if isinstance(next_, Write):
-            writes.append(next_)
-        else:
-            waits.append(next_)
+        if not write.due_in or (write.purpose is Purpose.REFRESH and write.due_in <= resync):
+            writes.append(write)
+        elif write.purpose is not Purpose.REFRESH:
+            waits.append(write.due_in)
     muted = {
         event_name(finding.key, finding.since)
         for finding in report.findings
@@ -144,8 +154,8 @@ def _deduplicate(
     *,
     instance: str,
     interval: timedelta,
-) -> Write | timedelta:
-    """Return the write that the Event of an episode needs, or the time until one is due.
+) -> Write:
+    """Return the write that the Event of an episode needs next, now or later.
 
     An episode that is on record is not told a second time.
     """
@@ -154,10 +164,10 @@ def _deduplicate(
         body = finding_event(finding, now, instance)
         return Write(Purpose.FIRE, name, body, since=finding.since)
     purpose, wait = _due(finding, record, now, interval=interval)
-    if wait > timedelta(0):
-        return wait
+    wait = max(wait, timedelta(0))
     count = (record.event.count or 1) + 1
-    return _patch(purpose, record, repeat_patch(finding, count, now, unmute=record.muted))
+    body = repeat_patch(finding, count, now + wait, unmute=record.muted)
+    return _patch(purpose, record, body, due_in=wait)
 
 
 def refresh_interval(count: int, settings: EvaluationSettings) -> timedelta:
@@ -217,14 +227,21 @@ def _close_or_mark(
     return [_patch(Purpose.STALE, record, state_patch(wanted))]
 
 
-def _patch(purpose: Purpose, record: Record, body: Document) -> Write:
-    return Write(purpose, record.event.name, body, record.event.metadata.resource_version)
+def _patch(
+    purpose: Purpose, record: Record, body: Document, *, due_in: timedelta = timedelta(0)
+) -> Write:
+    version = record.event.metadata.resource_version
+    return Write(purpose, record.event.name, body, version, due_in=due_in)
 
 
-def _order(write: Write, record: Record | None, catalogue: Catalogue) -> tuple[Purpose, float, str]:
-    if write.purpose is Purpose.REFRESH and record is not None:
-        # The oldest first: else, of thousands, the same ones would come again before the last.
-        return (write.purpose, record.written.timestamp(), write.name)
+def _order(
+    write: Write, record: Record | None, catalogue: Catalogue
+) -> tuple[Purpose, float, float, str]:
+    """Causes of the cluster go before faults of one model, and of each the oldest.
+
+    Of thousands of refreshes the same ones would else come again before the last.
+    """
     reason = write.body.get("reason")
     rank = catalogue.rank(reason if isinstance(reason, str) else "")
-    return (write.purpose, rank, write.name)
+    at = record.written if record is not None else write.since
+    return write.purpose, rank, at.timestamp() if at is not None else 0.0, write.name

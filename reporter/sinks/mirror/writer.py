@@ -17,7 +17,7 @@ from reporter.sinks.events.render import Document
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, MirrorPurpose, MirrorWrite
 from reporter.sinks.mirror.refusals import LONGEST_SECONDS, Refusals
 from reporter.sinks.mirror.render import document, state_patch
-from reporter.sinks.outbox import Entry, Outbox, Retry
+from reporter.sinks.outbox import Entry, Outbox, Pace, Retry
 from reporter.sinks.setbacks import loop_time
 
 YIELD_SECONDS: Final = 0.1
@@ -84,6 +84,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._api = api
         self._observe = observe
         self._events_wait = events_wait
+        self._pace = Pace(REFRESH_PER_SECOND)
         self._applied: dict[str, Applied] = {}
         self._refusals = Refusals()
         self._invalid: dict[str, _Invalid] = {}
@@ -110,7 +111,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
             Entry(
                 (each.mirror.namespace, each.mirror.name),
                 each,
-                1 / REFRESH_PER_SECOND if each.purpose >= MirrorPurpose.ASSURE else 0.0,
+                self._pace if each.purpose >= MirrorPurpose.ASSURE else None,
             )
             for each in plan.writes
         )

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from reporter.kube.errors import ConnectionFailed, KubeError, TooManyRequests
-from reporter.sinks.outbox import Entry, Outbox, Retry
+from reporter.sinks.outbox import PATIENCE_SECONDS, Entry, Outbox, Pace, Retry
 
 pytestmark = pytest.mark.looptime
 
@@ -22,6 +22,7 @@ class Letters(Outbox[str]):
     def __init__(self, concurrency: int) -> None:
         super().__init__("letters", lambda: self.leads, concurrency=concurrency)
         self.leads = True
+        self.pace = Pace(2)
         self.seconds = 0.01
         self.retry = Retry.IN_PLACE
         self.faults: list[KubeError | None] = []
@@ -39,8 +40,12 @@ class Letters(Outbox[str]):
 
     def offer(self, letters: str) -> None:
         self._replace(
-            Entry(each[0], each, 0.5 if each.isupper() else 0.0) for each in letters.split()
+            Entry(each[0], each, self.pace if each.isupper() else None) for each in letters.split()
         )
+
+    def offer_later(self, letter: str, *, seconds: float) -> None:
+        due = asyncio.get_running_loop().time() + seconds
+        self._replace([Entry(letter, letter, not_before=due)])
 
     def _is_made(self, write: str) -> bool:
         return write in self.made
@@ -205,3 +210,36 @@ async def test_the_lease_is_asked_for_before_each_of_several():
         outbox.leads = False
         await asyncio.sleep(10)
         assert outbox.letters == "a b"
+
+
+async def test_several_that_fail_together_are_one_failure():
+    """A server that is away for a moment must not cost half a minute because eight asked it."""
+    async with sending(concurrency=8) as outbox:
+        outbox.faults = [ConnectionFailed("away")] * 8
+        outbox.offer("a b c d e f g h")
+        await asyncio.sleep(0.2)
+        outbox.offer("i")
+        await asyncio.sleep(5)
+        assert outbox.sent[-1] == (pytest.approx(0.51, abs=0.02), "i")
+
+
+async def test_nothing_waits_for_ever_behind_what_is_more_important():
+    """Once it has waited for long, it has its share."""
+    async with sending() as outbox:
+        outbox.seconds = 1.0
+        for second in range(100):
+            outbox.offer(f"a{second} z")
+            if "z" in outbox.letters:
+                break
+            await asyncio.sleep(1.0)
+        assert PATIENCE_SECONDS <= second < PATIENCE_SECONDS + 10
+
+
+async def test_a_write_for_later_is_made_then():
+    """It does not count among those that wait before."""
+    async with sending() as outbox:
+        outbox.offer_later("a", seconds=7)
+        outbox.offer_later("a", seconds=5)
+        assert outbox.waiting == 0
+        await asyncio.sleep(10)
+        assert outbox.sent == [(5.0, "a")]

@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from lab.sandbox.patching import merge_patch
+from reporter.catalogue.reasons import CLUSTER_ISTIO
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
-from reporter.model.subject import ObjectRef, Subject
-from reporter.resolution.records import record_of
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.resolution.records import SUBJECT_ANNOTATION, record_of
 from reporter.sinks.events.plan import Purpose, plan_events, refresh_interval
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.events.written import Written, overlay
@@ -87,7 +88,7 @@ CLEARING = finding(Disposition.CLEARING)
     ("now", "records", "purposes"),
     [
         pytest.param([finding()], [], [Purpose.FIRE], id="new"),
-        pytest.param([finding()], [written(5)], [], id="just written"),
+        pytest.param([finding()], [written(5)], [Purpose.REFRESH], id="just written"),
         pytest.param([finding()], [written(61)], [Purpose.REFRESH], id="refresh after a resync"),
         pytest.param([finding(message="x")], [written(5)], [], id="changed within ten seconds"),
         pytest.param([finding(message="x")], [written(11)], [Purpose.CHANGE], id="changed"),
@@ -131,6 +132,28 @@ def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
     assert write.body["lastTimestamp"] == "2026-11-20T12:00:00Z"
 
 
+@pytest.mark.parametrize(("ago", "due"), [(61, 0), (60, 0), (59, 1), (5, 55)])
+def test_a_refresh_is_planned_ahead(ago, due):
+    """So that no pass is needed for it; it says when it was made, not when it was planned."""
+    plan = plan_events(report(finding()), [written(ago)], SETTINGS, instance="pod")
+    (write,) = plan.writes
+    assert (write.purpose, write.due_in) == (Purpose.REFRESH, timedelta(seconds=due))
+    assert write.body["lastTimestamp"] == rfc3339(NOW + timedelta(seconds=due))
+    assert plan.next_in is None
+
+
+def test_causes_of_the_cluster_go_before_faults_of_a_model_and_of_each_the_oldest():
+    """What explains the others is told first."""
+    model = [
+        finding(subject=Subject(INFERENCESET_KIND, "chat", f"m{age}"), since=NOW - timedelta(age))
+        for age in (1, 3, 2)
+    ]
+    cluster = finding(reason=CLUSTER_ISTIO, subject=CLUSTER)
+    plan = plan_events(report(*model, cluster), [], SETTINGS, instance="pod")
+    told = [write.body["metadata"]["annotations"][SUBJECT_ANNOTATION] for write in plan.writes]
+    assert told == ["cluster", *(f"inferenceset/chat/m{age}" for age in (3, 2, 1))]
+
+
 def test_the_object_at_fault_is_replaced_as_a_whole():
     """A merge patch keeps what it does not name: a Node has no namespace, one missing no uid."""
     pod = ObjectRef("v1", "Pod", "chat", "llama-0", "uid-of-the-pod")
@@ -147,7 +170,8 @@ def test_after_a_clock_was_set_back_one_write_is_enough():
     """The time of the last write counts then, not that of the creation, which never changes."""
     body = finding_event(finding(), NOW + timedelta(hours=1), "pod")
     again = stored({**body, "lastTimestamp": rfc3339(NOW - timedelta(seconds=20))})
-    assert plan_events(report(finding()), [again], SETTINGS, instance="pod").writes == ()
+    (write,) = plan_events(report(finding()), [again], SETTINGS, instance="pod").writes
+    assert write.due_in == timedelta(seconds=40)
 
 
 def test_closing_changes_the_label_only():
@@ -156,13 +180,13 @@ def test_closing_changes_the_label_only():
     assert write.body == {"metadata": {"labels": {"status-reporter.io/state": "over"}}}
 
 
-def test_what_is_over_goes_before_what_is_ready_before_what_fires():
-    """The order in which an operator has to read it."""
+def test_faults_go_before_what_is_over_and_that_before_what_is_ready():
+    """A thousand models that recover must not keep a new fault from being told."""
     other = finding(subject=Subject(INFERENCESET_KIND, "chat", "other"))
     plan = plan_events(
         report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, instance="pod"
     )
-    assert [write.purpose for write in plan.writes] == [Purpose.CLOSE, Purpose.READY, Purpose.FIRE]
+    assert [write.purpose for write in plan.writes] == [Purpose.FIRE, Purpose.CLOSE, Purpose.READY]
 
 
 def test_ready_is_written_once():
