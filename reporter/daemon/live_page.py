@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,7 +11,7 @@ from reporter.daemon.state import LostWatches
 from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report
-from reporter.resolution.records import Record
+from reporter.resolution.records import Records
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.filter import filtered
@@ -28,7 +28,7 @@ class _State:
 
     report: Report
     history: EpisodeHistory
-    records: Sequence[Record] | None
+    records: Records | None
     leading: bool
     lost: Lost | None
     version: str
@@ -62,7 +62,7 @@ class LivePage:
         self._drawn: tuple[_State, PageView, bytes] | None = None
         self.closed = False
 
-    def passed(self, report: Report, records: Sequence[Record] | None = None) -> None:
+    def passed(self, report: Report, records: Records | None = None) -> None:
         """Note the report of a pass, and our Events on record, None where they are unknown."""
         before = self._state
         history = (before.history if before else EpisodeHistory()).after(report)

@@ -16,7 +16,7 @@ from reporter.model.report import Report
 from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
 from reporter.resolution.ready import ready_confirmed
-from reporter.resolution.records import Record, records_of
+from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import Plan, plan_events
@@ -37,12 +37,14 @@ class Before:
         memory: of the resolution.
         answered: what need not be asked again.
         outputs: what the output of each stack remembers, by the stack's name.
+        records: our Events of the last pass.
 
     """
 
     memory: Memory = field(default_factory=Memory)
     answered: Answered = field(default_factory=Answered)
     outputs: Mapping[str, object] = field(default_factory=dict)
+    records: Records = NO_RECORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Pass:
     """
 
     report: Report
-    records: tuple[Record, ...] | None
+    records: Records | None
     after: Before
     plan: Plan
     outputs: Mapping[str, object]
@@ -127,8 +129,11 @@ def run_pass(
     )
     kept_from = chain.from_iterable(each.findings for each in outputs.values())
     evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from))
-    resolution = resolve(evaluation, snapshot, before.memory, now=now, settings=settings)
-    records = overlay(records_of(snapshot), lately.events)
+    on_record = records_of(snapshot, before.records)
+    resolution = resolve(
+        evaluation, snapshot, before.memory, now=now, settings=settings, records=on_record
+    )
+    records = overlay(on_record, lately.events)
     plan = _NOTHING
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
         may_tell = _confirmed_in(snapshot, settings.catalogue)
@@ -150,7 +155,10 @@ def run_pass(
         report=resolution.report,
         records=records if snapshot.known(EVENTS) else None,
         after=Before(
-            resolution.memory, answered, {name: each.memory for name, each in outputs.items()}
+            resolution.memory,
+            answered,
+            {name: each.memory for name, each in outputs.items()},
+            on_record,
         ),
         plan=plan,
         outputs={name: each.plan for name, each in outputs.items()},

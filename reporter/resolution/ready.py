@@ -36,7 +36,7 @@ from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.subject import Layer, Subject, SubjectKind
 from reporter.resolution.memory import Writing
-from reporter.resolution.records import Record
+from reporter.resolution.records import Record, Records
 from reporter.resolution.state import PassState
 from reporter.resolution.unknown import confirmed, reads_unknown, records_known
 from reporter.snapshot.snapshot import Snapshot
@@ -58,7 +58,6 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
     evaluation, snapshot, catalogue = state.evaluation, state.snapshot, state.catalogue
     blocked = {finding.subject for finding in findings if catalogue[finding.reason].blocks_ready}
     known = {each.subject: each for each in evaluation.subjects}
-    on_record = _on_record(state.records, known, catalogue)
     unjudged = evaluation.open_reasons
     blind = {
         kind: _blind(kind, unjudged, snapshot, catalogue=catalogue) for kind in catalogue.kinds
@@ -71,7 +70,7 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
             continue
         if subject not in told and not ready_confirmed(subject.kind, snapshot, catalogue):
             continue
-        own = on_record[subject]
+        own = _on_record(state.records, known[subject], catalogue)
         answered = told.get(subject)
         newest = _newest(own, answered)
         due = records_known(snapshot) and _is_due(known[subject], newest, answered, now=state.now)
@@ -96,21 +95,17 @@ def _is_due(
     return subject.created is None or now.wall - subject.created < EVENT_LIFETIME
 
 
-def _on_record(
-    records: Iterable[Record], known: Mapping[Subject, KnownSubject], catalogue: Catalogue
-) -> dict[Subject, list[Record]]:
-    """Return the Events of each subject that speak for or against its being ready.
+def _on_record(records: Records, subject: KnownSubject, catalogue: Catalogue) -> list[Record]:
+    """Return the Events of a subject that speak for or against its being ready.
 
     Those written before the subject was created are about another of the same name.
     """
-    found: dict[Subject, list[Record]] = {subject: [] for subject in known}
-    for record in records:
-        subject = known.get(record.key.subject)
-        if subject is None or not _speaks_of_ready(record, catalogue):
-            continue
-        if subject.created is None or record.written >= subject.created:
-            found[subject.subject].append(record)
-    return found
+    return [
+        record
+        for record in records.of(subject.subject)
+        if _speaks_of_ready(record, catalogue)
+        and (subject.created is None or record.written >= subject.created)
+    ]
 
 
 def _newest(records: Iterable[Record], answered: frozenset[Writing] | None) -> Record | None:

@@ -3,13 +3,17 @@
 Everything that has to be read back is written into labels and annotations of the Event and not
 parsed from its message, which is for people. An Event counts as ours only if all of them are there
 and agree: others may write Events with our reasons, and an older version may have written fewer.
+
+An hour of trouble leaves thousands of Events, most of them over, and a pass asks for few of them. So
+each Event is read back once, and the records keep what they are looked up by.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from reporter.catalogue.resources import COMPONENT, EVENTS, LABEL_PREFIX
@@ -18,6 +22,7 @@ from reporter.model.instant import parse_rfc3339
 from reporter.model.objects import Event, Reference
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
 from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.table import Table
 
 SINCE_ANNOTATION = f"{LABEL_PREFIX}since"
 SUBJECT_ANNOTATION = f"{LABEL_PREFIX}subject"
@@ -39,7 +44,15 @@ _KIND: Final = re.compile(r"[a-z]{1,63}")
 class Record:
     """One Event of ours as it stands in the cluster.
 
-    `muted` says that it is over for a mute only: its episode goes on without being told.
+    Attributes:
+        event: as it was read.
+        key: what it is about.
+        since: start of its episode.
+        state: what it says.
+        related: the object at fault.
+        written: when it was last written, to the microsecond where it was written once.
+        muted: it is over for a mute only: its episode goes on without being told.
+
     """
 
     event: Event
@@ -47,6 +60,7 @@ class Record:
     since: datetime
     state: RecordState
     related: ObjectRef
+    written: datetime
     muted: bool = False
 
     @property
@@ -59,23 +73,79 @@ class Record:
         """Whether its episode goes on, told or muted."""
         return self.live or self.muted
 
-    @property
-    def written(self) -> datetime:
-        """When it was last written, to the microsecond where it was written once."""
-        times = (self.event.event_time, self.event.last_timestamp, self.event.created)
-        return max((time for time in times if time is not None), default=self.since)
+
+class Records(Collection[Record]):
+    """Our Events on record; what they are looked up by is made when it is first asked for.
+
+    Args:
+        records: each of them.
+        table: the Events that they were read from.
+
+    """
+
+    def __init__(self, records: Iterable[Record] = (), table: Table[Event] | None = None) -> None:
+        self._all = tuple(records)
+        self.table = table
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __contains__(self, record: object) -> bool:
+        return record in self._all
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Records) and self._all == other._all)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Record]:
+        """Each by the name of its Event."""
+        return {record.event.name: record for record in self._all}
+
+    @cached_property
+    def going_on(self) -> tuple[Record, ...]:
+        """Those whose episode goes on, the oldest first."""
+        found = (record for record in self._all if record.goes_on)
+        return tuple(sorted(found, key=lambda each: each.since))
+
+    def of(self, subject: Subject) -> Sequence[Record]:
+        """Return those about a subject."""
+        return self._by_subject.get(subject, ())
+
+    @cached_property
+    def _by_subject(self) -> Mapping[Subject, Sequence[Record]]:
+        found: dict[Subject, list[Record]] = {}
+        for record in self._all:
+            found.setdefault(record.key.subject, []).append(record)
+        return found
 
 
-def records_of(snapshot: Snapshot) -> tuple[Record, ...]:
-    """Return our Events of a snapshot; Events of others and unreadable ones are left out."""
-    return tuple(_records(snapshot[EVENTS]))
+NO_RECORDS: Final = Records()
 
 
-def _records(events: Iterable[Event]) -> Iterable[Record]:
-    for event in events:
-        record = record_of(event)
-        if record is not None:
-            yield record
+def records_of(snapshot: Snapshot, before: Records = NO_RECORDS) -> Records:
+    """Return our Events of a snapshot; Events of others and unreadable ones are left out.
+
+    Args:
+        snapshot: the cluster.
+        before: those of an earlier snapshot; what is the same is not read again.
+
+    """
+    table = snapshot[EVENTS]
+    if before.table is table:
+        return before
+    known = before.by_name
+
+    def again(event: Event) -> Record | None:
+        record = known.get(event.name)
+        return record if record is not None and record.event is event else record_of(event)
+
+    return Records((each for each in map(again, table) if each is not None), table)
 
 
 def record_of(event: Event) -> Record | None:
@@ -101,6 +171,10 @@ def record_of(event: Event) -> Record | None:
         since=began,
         state=RecordState(state),
         related=_ref(event.related) if event.related else involved,
+        written=max(
+            (each for each in (event.event_time, event.last_timestamp, event.created) if each),
+            default=began,
+        ),
         muted=state == RecordState.OVER and meta.annotation(MUTED_ANNOTATION) == "true",
     )
 

@@ -39,7 +39,7 @@ from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import Episode, FaultMemory, Memory
-from reporter.resolution.records import Record, RecordState
+from reporter.resolution.records import Record, Records, RecordState
 from reporter.resolution.state import Absence, PassState
 from reporter.resolution.unknown import confirmed, existence_known, verdict_unknown
 from reporter.snapshot.snapshot import Snapshot
@@ -49,7 +49,7 @@ STALE_LIFETIME = timedelta(hours=1)
 
 
 def take_up(
-    records: Iterable[Record],
+    records: Records,
     memory: Memory,
     evaluation: Evaluation,
     *,
@@ -70,9 +70,9 @@ def take_up(
     episodes = dict(memory.episodes)
     governing = set(memory.governing)
     agreed: set[FindingKey] = set()
-    for record in sorted(records, key=lambda each: each.since):
+    for record in records.going_on:
         key = record.key
-        if not record.goes_on or (key, record.since) in memory.ended or key.reason not in catalogue:
+        if (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
         born = created.get(key.subject)
         if key.subject not in created and _is_gone(

@@ -89,7 +89,7 @@ def _ended(
     state: PassState, episodes: Mapping[FindingKey, Episode]
 ) -> dict[tuple[FindingKey, datetime], timedelta]:
     known, now = state.memory, state.now
-    going_on = {(record.key, record.since) for record in state.records if record.goes_on}
+    going_on = {(record.key, record.since) for record in state.records.going_on}
     ended = {
         each: at
         for each, at in known.ended.items()

@@ -21,7 +21,7 @@ from reporter.resolution.mute import mute
 from reporter.resolution.pod_suppression import suppress_within_pods
 from reporter.resolution.priority import outrank
 from reporter.resolution.ready import find_ready
-from reporter.resolution.records import records_of
+from reporter.resolution.records import Records, records_of
 from reporter.resolution.recovery import look_for_absence, take_up
 from reporter.resolution.remember import remember
 from reporter.resolution.state import PassState, Rule
@@ -65,6 +65,7 @@ def resolve(
     now: Instant,
     settings: EvaluationSettings,
     one_look: OneLook | None = None,
+    records: Records | None = None,
 ) -> Resolution:
     """Decide what becomes of each finding, and who is ready.
 
@@ -75,9 +76,10 @@ def resolve(
         now: the time of the pass.
         settings: graces, what is written, and the catalogue.
         one_look: set where there are no passes before and after this one.
+        records: our Events of the snapshot, where they have been read already.
 
     """
-    records = records_of(snapshot)
+    records = records_of(snapshot) if records is None else records
     state = PassState(
         evaluation=evaluation,
         snapshot=snapshot,

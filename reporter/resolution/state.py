@@ -13,7 +13,7 @@ from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import OneLook
 from reporter.resolution.memory import Episode, Memory, UpstreamKey
 from reporter.resolution.mutes import Mutes
-from reporter.resolution.records import Record
+from reporter.resolution.records import Records
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -88,7 +88,7 @@ class PassState:
     settings: EvaluationSettings
     one_look: OneLook | None
     memory: Memory
-    records: tuple[Record, ...]
+    records: Records
     candidates: tuple[Candidate, ...] = ()
     undercurrents: tuple[Candidate, ...] = ()
     absence: Absence = field(default_factory=Absence)

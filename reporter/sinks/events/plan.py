@@ -32,7 +32,7 @@ from enum import IntEnum
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition, Report, ResolvedFinding
-from reporter.resolution.records import Record, RecordState
+from reporter.resolution.records import Record, Records, RecordState
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.naming import event_name, ready_name
 from reporter.sinks.events.render import (
@@ -99,7 +99,7 @@ class Plan:
 
 def plan_events(
     report: Report,
-    records: Iterable[Record],
+    records: Records,
     settings: EvaluationSettings,
     *,
     instance: str,
@@ -110,7 +110,7 @@ def plan_events(
     Of a reason that is not `confirmed`, nothing is said that would claim to be seen now: it
     waits, and is derived again from what the cluster says then.
     """
-    by_name = {record.event.name: record for record in records}
+    by_name = records.by_name
     told = {
         event_name(finding.key, finding.since): finding
         for finding in report.findings
@@ -136,7 +136,7 @@ def plan_events(
         for finding in report.findings
         if finding.disposition is Disposition.MUTED
     }
-    for record in by_name.values():
+    for record in records.going_on:
         writes += _close_or_mark(record, told, kept, muted=muted)
     for ready in told_ready(report, settings):
         name = ready_name(ready)
@@ -214,7 +214,7 @@ def _close_or_mark(
     Of one that is muted it is noted that its episode goes on, for those who start later.
     """
     name = record.event.name
-    if not record.goes_on or name in told:
+    if name in told:
         return []
     if record.muted and (name in muted or name in kept):
         return []

@@ -1,10 +1,10 @@
 """What we wrote and the watch has not brought back yet."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reporter.model.objects import Event
-from reporter.resolution.records import Record, record_of
+from reporter.resolution.records import Record, Records, record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ def is_news(written: Written, seen: Event | None) -> bool:
     return version == written.before
 
 
-def overlay(records: Iterable[Record], written: Mapping[str, Written]) -> tuple[Record, ...]:
+def overlay(records: Records, written: Mapping[str, Written]) -> Records:
     """Return the records as they stand after our own writes, so that none is made twice."""
-    by_name = {record.event.name: record for record in records}
+    news: dict[str, Record] = {}
     for name, each in written.items():
-        seen = by_name.get(name)
+        seen = records.by_name.get(name)
         if is_news(each, seen.event if seen else None):
             record = record_of(each.event)
             if record is not None:
-                by_name[name] = record
-    return tuple(by_name.values())
+                news[name] = record
+    return Records({**records.by_name, **news}.values()) if news else records

@@ -1,11 +1,15 @@
 """What a process that starts, or one that stands by, makes of the Events on record."""
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from reporter.catalogue.resources import EVENTS, NAMESPACES
 from reporter.model.finding import KnownSubject
 from reporter.resolution import OneLook
 from reporter.resolution.records import records_of
+from reporter.snapshot.table import table_of
 from reporter.stacks.kaito.resources import INFERENCESETS
 from tests.unit.resolution.building import (
     MODEL,
@@ -55,7 +59,7 @@ def test_an_event_is_read_back_as_it_was_written():
 def test_events_of_others_are_not_ours(change):
     """Only Events with our component, labels and vocabulary count."""
     (event,) = events_of(finding(PODS, exempt=True))
-    assert records_of(snapshot(events=[event | change])) == ()
+    assert len(records_of(snapshot(events=[event | change]))) == 0
 
 
 def test_a_restart_goes_on_with_the_episode():
@@ -232,3 +236,18 @@ def test_a_ready_of_an_earlier_subject_of_that_name():
     resolver = Resolver(created=NOON + seconds(10))
     resolver.look(20, ready=[evidence(MODEL)], seen=snapshot(events=before.events()))
     assert due(resolver) == [str(MODEL)]
+
+
+def test_an_event_that_did_not_change_is_not_read_again():
+    """Thousands may be on record; a pass looks at those that changed."""
+    (first,) = events_of(finding(PODS, exempt=True))
+    second = first | {"metadata": first["metadata"] | {"name": "second"}}
+    seen = snapshot(events=[first, second])
+    before = records_of(seen)
+    assert records_of(replace(seen), before) is before
+    (kept, changed) = seen[EVENTS]
+    newer = msgspec.structs.replace(changed, message="another")
+    later = replace(seen, tables={**seen.tables, EVENTS: table_of([kept, newer])})
+    after = records_of(later, before)
+    assert after.by_name[kept.name] is before.by_name[kept.name]
+    assert after.by_name[newer.name].event.message == "another"

@@ -13,7 +13,7 @@ from reporter.model.objects import Event
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.resolution import Memory
-from reporter.resolution.records import records_of
+from reporter.resolution.records import NO_RECORDS, records_of
 from reporter.resolution.recovery import take_up
 from reporter.sinks.events.plan import Purpose, plan_events
 from reporter.sinks.events.render import finding_event
@@ -70,7 +70,7 @@ def on_record(state: str) -> Snapshot:
 def test_a_declared_reason_is_told_like_a_built_in_one():
     """The layer, the subject and the object are on its Event."""
     (write,) = plan_events(
-        report(DECLARING.catalogue, finding()), (), DECLARING, instance="a"
+        report(DECLARING.catalogue, finding()), NO_RECORDS, DECLARING, instance="a"
     ).writes
     assert (write.purpose, write.body["reason"]) == (Purpose.FIRE, STORE["reason"])
     labels = write.body["metadata"]["labels"]

@@ -12,7 +12,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.resolution.records import SUBJECT_ANNOTATION, record_of
+from reporter.resolution.records import SUBJECT_ANNOTATION, Records, record_of
 from reporter.sinks.events.plan import Purpose, plan_events, refresh_interval
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.events.written import Written, overlay
@@ -26,6 +26,11 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-1")
 SUBJECT = Subject(INFERENCESET_KIND, "chat", "llama")
 SETTINGS = FullEvaluationSettings()
+
+
+def planned(report, records, settings, *, instance):
+    """What is written beside these records."""
+    return plan_events(report, Records(records), settings, instance=instance)
 
 
 def finding(disposition=Disposition.FIRING, **changes):
@@ -118,15 +123,13 @@ CLEARING = finding(Disposition.CLEARING)
 )
 def test_writes_follow_the_report(now, records, purposes):
     """Each disposition brings exactly the write it needs."""
-    plan = plan_events(report(*now), records, SETTINGS, instance="pod")
+    plan = planned(report(*now), records, SETTINGS, instance="pod")
     assert [write.purpose for write in plan.writes] == purposes
 
 
 def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
     """One request: count, lastTimestamp, and the precondition."""
-    (write,) = plan_events(
-        report(finding()), [written(61, count=4)], SETTINGS, instance="pod"
-    ).writes
+    (write,) = planned(report(finding()), [written(61, count=4)], SETTINGS, instance="pod").writes
     assert write.resource_version == "7"
     assert write.body["count"] == 5
     assert write.body["lastTimestamp"] == "2026-11-20T12:00:00Z"
@@ -135,7 +138,7 @@ def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
 @pytest.mark.parametrize(("ago", "due"), [(61, 0), (60, 0), (59, 1), (5, 55)])
 def test_a_refresh_is_planned_ahead(ago, due):
     """So that no pass is needed for it; it says when it was made, not when it was planned."""
-    plan = plan_events(report(finding()), [written(ago)], SETTINGS, instance="pod")
+    plan = planned(report(finding()), [written(ago)], SETTINGS, instance="pod")
     (write,) = plan.writes
     assert (write.purpose, write.due_in) == (Purpose.REFRESH, timedelta(seconds=due))
     assert write.body["lastTimestamp"] == rfc3339(NOW + timedelta(seconds=due))
@@ -149,7 +152,7 @@ def test_causes_of_the_cluster_go_before_faults_of_a_model_and_of_each_the_oldes
         for age in (1, 3, 2)
     ]
     cluster = finding(reason=CLUSTER_ISTIO, subject=CLUSTER)
-    plan = plan_events(report(*model, cluster), [], SETTINGS, instance="pod")
+    plan = planned(report(*model, cluster), [], SETTINGS, instance="pod")
     told = [write.body["metadata"]["annotations"][SUBJECT_ANNOTATION] for write in plan.writes]
     assert told == ["cluster", *(f"inferenceset/chat/m{age}" for age in (3, 2, 1))]
 
@@ -160,7 +163,7 @@ def test_the_object_at_fault_is_replaced_as_a_whole():
     node = ObjectRef("v1", "Node", "", "gpu-1")
     before = finding_event(finding(related=pod), NOW - timedelta(seconds=20), "pod")
     now = finding(related=node, message="the node is gone")
-    (write,) = plan_events(report(now), [stored(before)], SETTINGS, instance="pod").writes
+    (write,) = planned(report(now), [stored(before)], SETTINGS, instance="pod").writes
     assert merge_patch(before, write.body)["related"] == {
         "apiVersion": "v1", "kind": "Node", "name": "gpu-1"
     }  # fmt: skip
@@ -170,22 +173,20 @@ def test_after_a_clock_was_set_back_one_write_is_enough():
     """The time of the last write counts then, not that of the creation, which never changes."""
     body = finding_event(finding(), NOW + timedelta(hours=1), "pod")
     again = stored({**body, "lastTimestamp": rfc3339(NOW - timedelta(seconds=20))})
-    (write,) = plan_events(report(finding()), [again], SETTINGS, instance="pod").writes
+    (write,) = planned(report(finding()), [again], SETTINGS, instance="pod").writes
     assert write.due_in == timedelta(seconds=40)
 
 
 def test_closing_changes_the_label_only():
     """Consumers of last seen do not take the end for a repetition."""
-    (write,) = plan_events(report(), [written(5)], SETTINGS, instance="pod").writes
+    (write,) = planned(report(), [written(5)], SETTINGS, instance="pod").writes
     assert write.body == {"metadata": {"labels": {"status-reporter.io/state": "over"}}}
 
 
 def test_faults_go_before_what_is_over_and_that_before_what_is_ready():
     """A thousand models that recover must not keep a new fault from being told."""
     other = finding(subject=Subject(INFERENCESET_KIND, "chat", "other"))
-    plan = plan_events(
-        report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, instance="pod"
-    )
+    plan = planned(report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, instance="pod")
     assert [write.purpose for write in plan.writes] == [Purpose.FIRE, Purpose.CLOSE, Purpose.READY]
 
 
@@ -193,16 +194,16 @@ def test_ready_is_written_once():
     """Neither again when it is on record, nor when it is not due."""
     on_record = stored(ready_event(ready(due=True), NOW, "pod"), state="over")
     assert (
-        plan_events(report(ready=(ready(due=True),)), [on_record], SETTINGS, instance="pod").writes
+        planned(report(ready=(ready(due=True),)), [on_record], SETTINGS, instance="pod").writes
         == ()
     )
-    assert plan_events(report(ready=(ready(due=False),)), [], SETTINGS, instance="pod").writes == ()
+    assert planned(report(ready=(ready(due=False),)), [], SETTINGS, instance="pod").writes == ()
 
 
 def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
     """The report still shows them."""
     settings = FullEvaluationSettings(disable_reasons=(MODEL_EPP, MODEL_READY))
-    plan = plan_events(
+    plan = planned(
         report(finding(), ready=(ready(due=True),)), [written(5)], settings, instance="pod"
     )
     assert [write.purpose for write in plan.writes] == [Purpose.CLOSE]
@@ -210,7 +211,7 @@ def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
 
 def test_a_deferred_change_is_due_when_its_interval_ends():
     """No resync has to pass for it."""
-    plan = plan_events(report(finding(message="x")), [written(4)], SETTINGS, instance="pod")
+    plan = planned(report(finding(message="x")), [written(4)], SETTINGS, instance="pod")
     assert plan.next_in == timedelta(seconds=6)
 
 
@@ -230,7 +231,7 @@ def test_the_event_that_waits_longest_is_refreshed_first():
         stored(finding_event(each, NOW - timedelta(seconds=age), "pod"))
         for each, age in zip(many, ages, strict=True)
     ]
-    plan = plan_events(report(*many), records, SETTINGS, instance="pod")
+    plan = planned(report(*many), records, SETTINGS, instance="pod")
     names = [record.event.name for record in records]
     assert [names.index(write.name) for write in plan.writes] == [1, 3, 2, 4, 0]
 
@@ -246,15 +247,15 @@ def test_the_event_that_waits_longest_is_refreshed_first():
 def test_our_own_writes_count_before_the_watch_brings_them(seen, before, expected):
     """Until the watch shows another version, the server's answer stands."""
     answer = written(0, version="8")
-    records = overlay(seen, {answer.event.name: Written(answer.event, before)})
+    records = overlay(Records(seen), {answer.event.name: Written(answer.event, before)})
     versions = [record.event.metadata.resource_version for record in records]
     assert versions == (["8"] if expected == "answer" else ["9"])
 
 
 def test_only_a_new_event_tells_the_start_of_its_episode():
     """What fires again in the same episode had been told when it began."""
-    (new,) = plan_events(report(finding()), [], SETTINGS, instance="pod").writes
-    (again,) = plan_events(
+    (new,) = planned(report(finding()), [], SETTINGS, instance="pod").writes
+    (again,) = planned(
         report(finding()), [written(5, state="over")], SETTINGS, instance="pod"
     ).writes
     assert (new.since, again.since) == (finding().since, None)

@@ -4,9 +4,8 @@ import pytest
 
 from reporter.model.report import Disposition
 from reporter.resolution.records import MUTED_ANNOTATION
-from reporter.sinks.events.plan import plan_events
 from reporter.sinks.events.render import STATE_LABEL, finding_event
-from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, report, stored
+from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, planned, report, stored
 
 MUTED, FIRING, CLEARING, SUPPRESSED = (
     Disposition.MUTED, Disposition.FIRING, Disposition.CLEARING, Disposition.SUPPRESSED
@@ -23,7 +22,7 @@ def on_record(state, *, marked):
 
 def patched(record, *findings):
     """State and note that are written; nothing where nothing is."""
-    writes = plan_events(report(*findings), [record], SETTINGS, instance="pod").writes
+    writes = planned(report(*findings), [record], SETTINGS, instance="pod").writes
     metadata = [each.body["metadata"] for each in writes]
     return [
         (each["labels"][STATE_LABEL], each.get("annotations", {}).get(MUTED_ANNOTATION, "as it is"))
@@ -54,7 +53,7 @@ def test_event_on_record(state, marked, disposition, *, writes):
 
 
 def test_a_muted_finding_has_no_event():
-    assert plan_events(report(finding(MUTED)), [], SETTINGS, instance="pod").writes == ()
+    assert planned(report(finding(MUTED)), [], SETTINGS, instance="pod").writes == ()
 
 
 def test_the_note_is_believed_of_an_event_that_is_over_only():
