@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from reporter.model.derived import Derived
 from reporter.model.subject import ObjectRef, Subject
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class FindingKey:
+class FindingKey(NamedTuple):
     """What findings are merged by: one Event is written for each key and episode."""
 
     reason: str
