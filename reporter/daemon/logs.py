@@ -2,7 +2,9 @@
 
 import logging
 import sys
-from typing import Final
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final, TypeVar
 
 import structlog
 
@@ -15,6 +17,12 @@ from reporter.sinks.muted import mute_place
 
 MUTES_LOGGED: Final = 10
 """Most mutes that the line of a finding names: thousands of pods may carry one."""
+
+LINES: Final = 50
+"""Most lines of one kind for one pass: at the first start thousands of subjects are ready, and to write
+that many lines would stop the event loop. Events and the report have them all."""
+
+_ChangeT = TypeVar("_ChangeT")
 
 
 def configure(level: str, format_: LogFormat) -> None:
@@ -61,20 +69,29 @@ class ChangeLog:
     def note(self, report: Report) -> None:
         """Log what is different from the report before."""
         findings: dict[object, ResolvedFinding] = {each.key: each for each in report.findings}
-        for key, finding in findings.items():
-            before = self._findings.get(key)
-            if before is None or _told(before) != _told(finding):
-                self._finding(finding, before)
-        for key, finding in self._findings.items():
-            if key not in findings:
-                self._gone(finding)
+        known = self._findings
+        changed = [each for key, each in findings.items() if _is_news(each, known.get(key))]
+        for finding in self._some(sorted(changed, key=_urgency), "findings"):
+            self._finding(finding, known.get(finding.key))
+        gone = [each for key, each in known.items() if key not in findings]
+        for finding in self._some(gone, "findings that are over"):
+            self._gone(finding)
         ready: dict[object, ReadySubject] = {each.subject: each for each in report.ready}
-        for subject in ready.keys() - self._ready.keys():
+        for subject in self._some(
+            [*(ready.keys() - self._ready.keys())], "subjects that are ready"
+        ):
             self._log.info("subject_ready", subject=str(subject))
-        for subject in self._ready.keys() - ready.keys():
+        lost = [*(self._ready.keys() - ready.keys())]
+        for subject in self._some(lost, "subjects that are not ready any more"):
             self._log.info("subject_not_ready", subject=str(subject))
         self._sets(report)
         self._findings, self._ready = findings, ready
+
+    def _some(self, changes: Sequence[_ChangeT], what: str) -> Iterable[_ChangeT]:
+        """Yield what is logged line by line, and log how many more there are."""
+        if len(changes) > LINES:
+            self._log.info("more_changes", of=what, count=len(changes) - LINES)
+        return islice(changes, LINES)
 
     def _finding(self, finding: ResolvedFinding, before: ResolvedFinding | None) -> None:
         firing = finding.disposition is Disposition.FIRING
@@ -118,6 +135,14 @@ class ChangeLog:
         self._mute_faults = frozenset(report.mute_faults)
         self._unknown = frozenset(report.unknown)
         self._skipped = frozenset(report.skipped)
+
+
+def _urgency(finding: ResolvedFinding) -> bool:
+    return finding.disposition is not Disposition.FIRING
+
+
+def _is_news(finding: ResolvedFinding, before: ResolvedFinding | None) -> bool:
+    return before is None or _told(before) != _told(finding)
 
 
 def _told(finding: ResolvedFinding) -> tuple[object, ...]:

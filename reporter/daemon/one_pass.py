@@ -76,6 +76,7 @@ class Pass:
         mirrors: the mirrors to write; None where nothing can be said of them.
         next_in: time until the next pass is due without a change, None for the resync only.
         seconds: how long it took.
+        processor_seconds: how much of that its thread had the processor.
 
     """
 
@@ -87,6 +88,7 @@ class Pass:
     mirrors: MirrorPlan | None
     next_in: timedelta | None
     seconds: float
+    processor_seconds: float
 
 
 def run_pass(
@@ -113,7 +115,7 @@ def run_pass(
         leading: whether this replica writes.
 
     """
-    began = time.perf_counter()
+    began, spent = time.perf_counter(), time.thread_time()
     evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples=samples)
     outputs = _decide(
         OutputScope(
@@ -165,6 +167,7 @@ def run_pass(
         mirrors=mirrors,
         next_in=min((wait for wait in waits if wait is not None), default=None),
         seconds=time.perf_counter() - began,
+        processor_seconds=time.thread_time() - spent,
     )
 
 

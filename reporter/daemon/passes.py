@@ -13,8 +13,10 @@ processor. Three times matter:
 
 Under churn, passes must not follow each other without a pause: the watches and the Lease need the
 processor too. A fixed pause after each pass is not good enough: it delays the second change after
-an hour of quiet as much as the thousandth of a rollout. So passes spend an allowance that the clock earns. A pass costs five times what it took, at least a
-second; up to three passes ahead are saved up in quiet times. Hence two or three changes in a row
+an hour of quiet as much as the thousandth of a rollout. So passes spend an allowance that the clock
+earns. A pass costs five times the processor time that it took, at least a second. Its wall time is
+no measure: where others take the processor, a pass that waits for it would space the next ones out.
+Up to three passes ahead are saved up in quiet times. Hence two or three changes in a row
 are answered at once, and in the long run passes take a fifth of the time at most.
 
 A pass runs in a thread, on a frozen snapshot, so that the event loop goes on renewing the Lease.
@@ -133,7 +135,7 @@ class Passes:
                 if done is None:
                     continue
                 wait = done.next_in
-                cost = done.seconds
+                cost = done.processor_seconds
             except Exception:  # noqa: BLE001  # logged; /healthz fails when no pass ends
                 self._log.exception("pass_failed")
                 cost = SHORTEST_SECONDS

@@ -5,8 +5,9 @@ from dataclasses import replace
 from structlog.testing import capture_logs
 
 from reporter.catalogue import resources as r
-from reporter.daemon.logs import MUTES_LOGGED, ChangeLog
+from reporter.daemon.logs import LINES, MUTES_LOGGED, ChangeLog
 from reporter.model.report import Disposition, Mute
+from reporter.model.subject import Subject
 from tests.unit.sinks.events.test_plan import finding, report
 
 
@@ -18,3 +19,14 @@ def test_a_line_names_few_of_many_mutes():
         ChangeLog().note(report(replace(finding(Disposition.MUTED), mutes=mutes)))
     (line,) = (each for each in lines if each["event"] == "finding")
     assert line["mutes"] == [f"Pod demo/p{number}" for number in range(MUTES_LOGGED)]
+
+
+def test_thousands_of_changes_are_some_lines_and_a_count():
+    """What fires comes first; to log each would stop the daemon for a while."""
+    many = [finding(Disposition.PENDING, subject=Subject("s", "n", str(n))) for n in range(LINES)]
+    with capture_logs() as lines:
+        ChangeLog().note(report(*many, finding()))
+    told = [each for each in lines if each["event"] == "finding"]
+    assert (len(told), told[0]["disposition"]) == (LINES, "firing")
+    (more,) = (each for each in lines if each["event"] == "more_changes")
+    assert (more["of"], more["count"]) == ("findings", 1)
