@@ -10,7 +10,8 @@ follow an algorithm, that of client-go (tools/leaderelection/leaderelection.go):
 - A holder that could not renew for the renew deadline, which is shorter, stops leading. Both write
   with the version that they have read, so of two that try at once one gets a conflict.
 - A candidate that has just started waits for the whole duration, unless the holder released the
-  Lease when it ended. The wait between two tries has jitter, so that candidates are not in step.
+  Lease when it ended. The wait between two tries has jitter, so that candidates are not in step. It
+  ends early when a watch says that the Lease is free (`lease_watch.py`), which client-go does not do.
 
 **The fence.** client-go says of itself that it does not guarantee a single leader: a process that
 stood still wakes up and writes before it notices that its lease is over. Kubernetes has no token
@@ -31,11 +32,12 @@ goes on. Requests have no time limit, so one that hangs outlives the lease. It m
 import asyncio
 import math
 import random
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, NoReturn
+from urllib.parse import quote
 
 import msgspec
 import structlog
@@ -44,6 +46,7 @@ from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 from reporter.kube.client import KubeClient, Response, api_path, encode
 from reporter.kube.clock import Now, real_now
 from reporter.kube.errors import KubeError, NotFound, NotJson
+from reporter.kube.lease_watch import LeaseWatch
 from reporter.model.instant import rfc3339_micro
 
 _JITTER: Final = 1.2
@@ -138,7 +141,8 @@ class Elector:
         self._client = client
         self._identity = identity
         self._name = name
-        self._path = api_path(_GROUP, "v1", "namespaces", EVENT_NAMESPACE, "leases", name)
+        self._leases = api_path(_GROUP, "v1", "namespaces", EVENT_NAMESPACE, "leases")
+        self._path = f"{self._leases}/{quote(name, safe='')}"
         self._times = times or LeaseTimes()
         self._now = now
         self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
@@ -194,10 +198,19 @@ class Elector:
             await self._release()
 
     async def _acquire(self) -> None:
-        while not await self._try(self._times.retry):
-            # Jitter keeps candidates out of step.
-            factor = 1 + _JITTER * self._chance.random()
-            await asyncio.sleep(self._times.retry * factor)
+        if await self._try(self._times.retry):
+            return
+        watch = LeaseWatch(self._client, self._leases, self._name, chance=self._chance)
+        async with _beside(watch.run()):
+            held = False
+            while not held:
+                # Jitter keeps candidates out of step.
+                factor = 1 + _JITTER * self._chance.random()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._times.retry * factor):
+                        await watch.free.wait()
+                watch.free.clear()
+                held = await self._try(self._times.retry)
 
     async def _hold(self) -> None:
         """Renew every retry period; return once the fence has closed or another one holds it."""
@@ -362,6 +375,17 @@ class Elector:
 
     def _seconds(self) -> float:
         return self._now().boot.total_seconds()
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
+    """Do some work beside the body, and end it with the body."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
 
 
 def _with_spec(record: _Record, spec: dict[str, object]) -> dict[str, object]:

@@ -31,7 +31,7 @@ LEASE_RULE = {
     "apiGroups": ["coordination.k8s.io"],
     "resources": ["leases"],
     "resourceNames": [COMPONENT],
-    "verbs": ["get", "create", "update"],
+    "verbs": ["get", "watch", "create", "update"],
 }
 
 

@@ -13,6 +13,7 @@ from reporter.kube.client import Response
 from reporter.kube.errors import (
     Conflict,
     ConnectionFailed,
+    Forbidden,
     Invalid,
     NotFound,
     NotJson,
@@ -33,6 +34,22 @@ class LeaseApi:
         self.version = 0
         self.requests: list[tuple[float, str]] = []
         self.fault: object = None
+        self.may_watch = True
+        self.watches: list[asyncio.Queue[bytes]] = []
+
+    @asynccontextmanager
+    async def stream(self, path: str, *, resource: str, params, idle_seconds: float):
+        assert path.endswith("/namespaces/kube-system/leases")
+        assert params["fieldSelector"].startswith("metadata.name=")
+        assert idle_seconds > float(params["timeoutSeconds"])
+        if not self.may_watch:
+            raise Forbidden("no", status=403)
+        frames: asyncio.Queue[bytes] = asyncio.Queue()
+        self.watches.append(frames)
+        try:
+            yield _forever(frames)
+        finally:
+            self.watches.remove(frames)
 
     async def request(self, method: str, path: str, *, body=None, **options) -> Response:
         assert options["lease"]
@@ -71,10 +88,18 @@ class LeaseApi:
         self.version += 1
         lease["metadata"]["resourceVersion"] = str(self.version)
         self.lease = lease
+        frame = json.dumps({"type": "MODIFIED", "object": lease}).encode()
+        for each in self.watches:
+            each.put_nowait(frame)
 
     @property
     def spec(self) -> dict:
         return self.lease["spec"]
+
+
+async def _forever(frames: asyncio.Queue[bytes]):
+    while True:
+        yield await frames.get()
 
 
 class Drawn(random.Random):
@@ -136,9 +161,14 @@ async def test_creates_the_lease_and_leads():
     assert len(api.requests) < 36
 
 
-async def test_a_release_hands_over_quickly():
-    """On stop the holder is cleared, and the next candidate leads within one jittered period."""
+@pytest.mark.parametrize(("may_watch", "seconds"), [(True, 0.1), (False, 4.5)])
+async def test_a_release_hands_over_quickly(may_watch, seconds):
+    """On stop the holder is cleared, and the next candidate leads at once.
+
+    Without the right to watch the Lease it takes one jittered period.
+    """
     api = LeaseApi()
+    api.may_watch = may_watch
     async with electing(api, "a") as first, electing(api, "b") as second:
         await asyncio.sleep(20)
         assert not second.is_leader()
@@ -146,9 +176,10 @@ async def test_a_release_hands_over_quickly():
         await asyncio.wait([first.test_task])
         assert first.test_log == ["started", "stopped"]
         assert (api.spec["holderIdentity"], api.spec["leaseDurationSeconds"]) == ("", 1)
-        await asyncio.sleep(4.5)
+        await asyncio.sleep(seconds)
         assert second.is_leader()
         assert api.spec["leaseTransitions"] == 1
+    assert api.watches == []
 
 
 async def test_a_silent_leader_is_replaced_after_the_lease_not_before():
