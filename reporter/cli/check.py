@@ -89,7 +89,8 @@ def _parser() -> Parser:
         metavar="PATH",
         action="append",
         default=[],
-        help="a dump: a file, a folder, or - for standard input; may be repeated",
+        help="a dump: a file, a folder, an archive (.tgz, .tar, .zip, .gz), a must-gather, a support "
+        "bundle, or - for standard input; may be repeated",
     )
     parser.add_argument(
         "--complete",
@@ -128,7 +129,7 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> C
         dump = load_dump(sources, settings.catalogue, complete=arguments.complete)
     except DumpError as error:
         raise UsageError(f"--from: {error}") from None
-    pages, misnamed = find_pages(each for each in sources if isinstance(each, Path))
+    pages, misnamed = find_pages((each for each in sources if isinstance(each, Path)), dump.pages)
     times = [page.at for page in pages] + ([dump.newest] if dump.newest else [])
     now, about = _time_of_dump(arguments, max(times, default=None))
     snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from statistics import median
 from typing import Final
 
@@ -22,6 +22,7 @@ from reporter.model.instant import Instant
 from reporter.model.report import SkippedObject
 from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window, objectives
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.documents import PageFile
 
 FOLDER: Final = "metrics"
 RESOURCE: Final = "pods/metrics"
@@ -34,26 +35,38 @@ _SHORTEST_PERIOD: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class SavedPage:
-    """A file with a page, and when it was fetched."""
+    """A page, and when it was fetched; without `content` it is in the file at `path`."""
 
     pod: PodName
     at: datetime
-    path: Path
+    path: PurePath
+    content: bytes | None = None
 
 
-def find_pages(folders: Iterable[Path]) -> tuple[list[SavedPage], list[SkippedObject]]:
-    """Return the pages below some folders of a dump, the oldest first, and the misnamed files."""
+def find_pages(
+    folders: Iterable[Path], packed: Iterable[PageFile] = ()
+) -> tuple[list[SavedPage], list[SkippedObject]]:
+    """Return the pages of a dump, the oldest first, and the misnamed files.
+
+    Args:
+        folders: folders of the dump.
+        packed: pages that were in archives.
+
+    """
+    found: list[tuple[PurePath, bytes | None]] = [(each.path, each.raw) for each in packed]
+    found += [
+        (path, None) for folder in folders for path in sorted((folder / FOLDER).glob("*/*/*.prom"))
+    ]
     pages: list[SavedPage] = []
     skipped: list[SkippedObject] = []
-    for folder in folders:
-        for path in sorted((folder / FOLDER).glob("*/*/*.prom")):
-            namespace, pod = path.parts[-3:-1]
-            if _SECONDS.fullmatch(path.stem):
-                at = _EPOCH + timedelta(seconds=int(path.stem))
-                pages.append(SavedPage((namespace, pod), at, path))
-            else:
-                cause = f"{path.name}: not named <unix seconds>.prom"
-                skipped.append(SkippedObject(RESOURCE, namespace, pod, cause))
+    for path, content in found:
+        namespace, pod = path.parts[-3:-1]
+        if _SECONDS.fullmatch(path.stem):
+            at = _EPOCH + timedelta(seconds=int(path.stem))
+            pages.append(SavedPage((namespace, pod), at, path, content))
+        else:
+            cause = f"{path.name}: not named <unix seconds>.prom"
+            skipped.append(SkippedObject(RESOURCE, namespace, pod, cause))
     return sorted(pages, key=lambda page: (page.at, page.path)), skipped
 
 
@@ -103,12 +116,18 @@ def _gaps(pages: Sequence[SavedPage]) -> Iterator[float]:
         yield (after.at - before.at).total_seconds()
 
 
+def _body(page: SavedPage, most: int) -> bytes:
+    if page.content is not None:
+        return page.content
+    with Path(page.path).open("rb") as file:
+        return file.read(most + 1)
+
+
 def _scrape(page: SavedPage, settings: EvaluationSettings) -> Scrape:
     most = settings.scrape_max_bytes
     at = Instant(page.at, page.at - _EPOCH)
     try:
-        with page.path.open("rb") as file:
-            body = file.read(most + 1)
+        body = _body(page, most)
         if len(body) > most:
             return Scrape(at=at, failure=Failure.TOO_LARGE)
         return Scrape(at=at, page=read_page(body, PageLimits(series=settings.scrape_max_series)))

@@ -1,42 +1,43 @@
-"""The documents of a dump: files, folders and standard input, YAML or JSON.
+"""The documents of a dump, YAML or JSON; `inputs/` reads the files that they are in.
 
 What cannot be opened is an error that ends the evaluation; what cannot be parsed is one broken
 document, which costs no other.
 """
 
 import json
-import os
 import re
-import stat
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import msgspec
 
 from reporter.model.text import clean, cut
+from reporter.snapshot.inputs.cluster_info import without_logs
+from reporter.snapshot.inputs.files import LeftOut, PageFile
+from reporter.snapshot.inputs.layouts import Layouts
+from reporter.snapshot.inputs.limits import INPUT_LIMITS, Budget, DumpError, InputLimits
+from reporter.snapshot.inputs.reading import STDIN, Source, read_files
 from reporter.yaml_reader.decoding import decoded
-from reporter.yaml_reader.limits import LIMITS, Unreadable
+from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import YamlReader
 
-STDIN: Final = "-"
-Source: TypeAlias = Path | Literal["-"]
-
-SUFFIXES: Final = (".yaml", ".yml", ".json")
-"""Endings of the files that are read in a folder; a file named by itself may have any."""
-
-MAX_BYTES: Final = LIMITS.size
-"""Most bytes of one file; a cluster of a thousand models stays well below."""
+__all__ = [
+    "STDIN",
+    "BrokenDocument",
+    "Document",
+    "DumpError",
+    "PageFile",
+    "Source",
+    "read_documents",
+    "read_inputs",
+    "sources_of",
+]
 
 _CAUSE_BYTES: Final = 200
 _JSON_START: Final = re.compile(r"""\s*\{\s*["}]""")
 _SPACE: Final = re.compile(r"\s*")
-
-
-class DumpError(Exception):
-    """A dump that cannot be evaluated; the message says why and is meant for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,79 +61,49 @@ def sources_of(arguments: Sequence[str]) -> list[Source]:
     return [STDIN if each == STDIN else Path(each) for each in dict.fromkeys(arguments)]
 
 
-def read_documents(sources: Sequence[Source]) -> Iterator[Document | BrokenDocument]:
+def read_documents(
+    sources: Sequence[Source], limits: InputLimits = INPUT_LIMITS
+) -> Iterator[Document | BrokenDocument]:
     """Yield the documents of all sources, file by file in the order of their names.
 
     Raises:
         DumpError: a source cannot be opened, or is too large.
 
     """
-    reader = YamlReader()
+    for each in read_inputs(sources, limits):
+        if not isinstance(each, PageFile):
+            yield each
+
+
+def read_inputs(
+    sources: Sequence[Source], limits: InputLimits = INPUT_LIMITS
+) -> Iterator[Document | BrokenDocument | PageFile]:
+    """Yield the documents of all sources, and the pages of metrics that are in archives.
+
+    Raises:
+        DumpError: a source cannot be opened, or is too large.
+
+    """
+    reader, budget = YamlReader(), Budget(limits)
     for source in sources:
-        if source == STDIN:
-            yield from _parse("standard input", _read_stdin(), reader)
-            continue
-        for path in _files(Path(source)):
-            yield from _parse(str(path), _read(path), reader)
+        layouts = Layouts()
+        for file in read_files([source], budget):
+            if isinstance(file, PageFile):
+                yield file
+            elif isinstance(file, LeftOut):
+                yield BrokenDocument(clean(file.source), cut(clean(file.cause), _CAUSE_BYTES))
+            else:
+                values = _values(file.source, without_logs(file.raw), reader)
+                for value in layouts.documents(file.source, file.path, values):
+                    yield _document(file.source, value)
+        for name, value in layouts.rest():
+            yield _document(name or str(source), value)
 
 
-def _files(source: Path) -> Iterator[Path]:
-    if not source.exists():
-        raise DumpError(f"{source}: no such file or folder")
-    if not source.is_dir():
-        yield source
-        return
-    found = False
-    for folder, subfolders, names in os.walk(source, onerror=_refuse):
-        subfolders.sort()
-        for name in sorted(names):
-            # Hidden files are editors' and archivers' leftovers.
-            if name.endswith(SUFFIXES) and not name.startswith("."):
-                found = True
-                yield Path(folder) / name
-    if not found:
-        raise DumpError(f"{source}: the folder holds no {', '.join(SUFFIXES)} files")
-
-
-def _refuse(error: OSError) -> None:
-    raise DumpError(f"{error.filename}: {_reason(error)}") from error
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode) and status.st_size > MAX_BYTES:
-                raise DumpError(_too_large(str(path)))
-            return _bounded(str(path), file.read(MAX_BYTES + 1))
-    except OSError as error:
-        raise DumpError(f"{path}: {_reason(error)}") from error
-
-
-def _read_stdin() -> bytes:
-    return _bounded("standard input", sys.stdin.buffer.read(MAX_BYTES + 1))
-
-
-def _bounded(source: str, raw: bytes) -> bytes:
-    if len(raw) > MAX_BYTES:
-        raise DumpError(_too_large(source))
-    return raw
-
-
-def _too_large(source: str) -> str:
-    return f"{source}: larger than {MAX_BYTES // (1024 * 1024)} MiB; split it by kind"
-
-
-def _parse(source: str, raw: bytes, reader: YamlReader) -> Iterator[Document | BrokenDocument]:
-    for value in _values(source, raw, reader):
-        if isinstance(value, Unreadable):
-            yield BrokenDocument(source, cut(clean(str(value)), _CAUSE_BYTES))
-        else:
-            yield Document(source, value)
+def _document(source: str, value: object) -> Document | BrokenDocument:
+    if isinstance(value, Unreadable):
+        return BrokenDocument(source, cut(clean(str(value)), _CAUSE_BYTES))
+    return Document(source, value)
 
 
 def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[object]:

@@ -15,7 +15,13 @@ from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
-from reporter.snapshot.documents import BrokenDocument, DumpError, Source, read_documents
+from reporter.snapshot.documents import (
+    BrokenDocument,
+    DumpError,
+    PageFile,
+    Source,
+    read_inputs,
+)
 from reporter.snapshot.dump_events import core_event
 from reporter.snapshot.dump_served import CRD_GROUP, CRD_KIND, Json, ServedKinds
 from reporter.snapshot.dump_times import newest_time
@@ -39,12 +45,14 @@ class Dump:
         snapshot: its objects, and which resources it tells about.
         newest: the newest time that stands in it; None if there is none.
         notes: what the reader of a report should know of the dump, one sentence each.
+        pages: the pages of metrics that are in archives; those in folders are read when needed.
 
     """
 
     snapshot: Snapshot
     newest: datetime | None
     notes: tuple[str, ...] = ()
+    pages: tuple[PageFile, ...] = ()
 
 
 def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool = False) -> Dump:
@@ -61,8 +69,11 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
     """
     expected = frozenset(each.name for each in catalogue.stacks if each.expected)
     loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE)), expected)
-    for document in read_documents(sources):
-        if isinstance(document, BrokenDocument):
+    pages: list[PageFile] = []
+    for document in read_inputs(sources):
+        if isinstance(document, PageFile):
+            pages.append(document)
+        elif isinstance(document, BrokenDocument):
             loader.skip_text(document.source, document.cause)
         else:
             loader.take(document.value, document.source)
@@ -72,6 +83,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
         snapshot=loader.snapshot(complete=complete),
         newest=loader.newest,
         notes=tuple(loader.notes()),
+        pages=tuple(pages),
     )
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from reporter.snapshot import documents
 from reporter.snapshot.documents import (
     BrokenDocument,
     Document,
@@ -14,6 +13,7 @@ from reporter.snapshot.documents import (
     read_documents,
     sources_of,
 )
+from reporter.snapshot.inputs.limits import InputLimits
 
 A, B = {"kind": "A"}, {"kind": "B"}
 
@@ -162,14 +162,15 @@ def test_an_unreadable_folder_is_an_error(tmp_path, monkeypatch):
 
 def test_a_file_that_is_too_large_is_an_error(tmp_path, monkeypatch):
     """The size is bounded, also where it is not known beforehand."""
-    monkeypatch.setattr(documents, "MAX_BYTES", 10)
     path = tmp_path / "a.yaml"
     path.write_text("kind: A # more than ten bytes")
-    with pytest.raises(DumpError, match="split it by kind"):
-        values(path)
+    limits = InputLimits(file=10)
+    for source in (path, tmp_path):
+        with pytest.raises(DumpError, match="split it by kind"):
+            list(read_documents([source], limits))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: A # more\n")))
     with pytest.raises(DumpError, match="standard input: larger"):
-        values("-")
+        list(read_documents(["-"], limits))
 
 
 def test_a_source_named_twice_is_read_once():

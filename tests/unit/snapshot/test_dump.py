@@ -408,7 +408,7 @@ def test_the_newest_time(load, document, newest):
     ("document", "cause"),
     [
         (5, "not a Kubernetes object"),
-        ([deployment()], "not a Kubernetes object"),
+        ([4, 5], "not a Kubernetes object"),
         ("text", "not a Kubernetes object"),
         ({}, "no kind or no apiVersion"),
         ({"kind": "Pod"}, "no kind or no apiVersion"),

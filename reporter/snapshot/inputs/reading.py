@@ -1,0 +1,238 @@
+"""The files of the sources that a user named: files, folders, archives and standard input.
+
+An archive is told by its first bytes, not by its name, and read as it is: nothing is unpacked to
+disk. Archives inside of folders and of other archives are told by their names, as there may be
+thousands of other files, and read too: a support bundle is often sent as a zip of a `.tar.gz`.
+"""
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final, Literal, TypeAlias
+
+from reporter.snapshot.inputs.files import SUFFIXES, InputFile, LeftOut, PageFile, Use, use_of
+from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget, DumpError, too_large
+from reporter.snapshot.inputs.streams import GZIP, Opener, decompressed
+from reporter.snapshot.inputs.tars import is_tar, read_tar
+from reporter.snapshot.inputs.unusable import looks_like
+from reporter.snapshot.inputs.zips import ZIP, read_zip
+
+STDIN: Final = "-"
+Source: TypeAlias = Path | Literal["-"]
+
+_NO_FILES: Final = f"holds no {', '.join(SUFFIXES)} files"
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A file that can be opened again and again.
+
+    Attributes:
+        name: how a message names it.
+        path: where it is in its folder or archive.
+        open: opens it from its start.
+        depth: how many archives it is inside of.
+
+    """
+
+    name: str
+    path: PurePosixPath
+    open: Opener
+    depth: int = 0
+
+
+def read_files(
+    sources: Sequence[Source], budget: Budget | None = None
+) -> Iterator[InputFile | LeftOut]:
+    """Yield the files of all sources, those of folders in the order of their names.
+
+    Raises:
+        DumpError: a source cannot be opened, holds nothing, or is more than is read.
+
+    """
+    budget = budget or Budget()
+    for source in sources:
+        if source == STDIN:
+            raw = _bounded("standard input", sys.stdin.buffer.read(budget.limits.file + 1), budget)
+            yield from _of_bytes("standard input", PurePosixPath(STDIN), raw, budget=budget)
+        elif Path(source).is_dir():
+            yield from _of_folder(Path(source), budget)
+        else:
+            yield from _of_path(Path(source), PurePosixPath(Path(source).name), budget)
+
+
+def _of_path(path: Path, place: PurePosixPath, budget: Budget) -> Iterator[InputFile | LeftOut]:
+    if not path.exists():
+        raise DumpError(f"{path}: no such file or folder")
+    try:
+        with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                # A pipe cannot be read again.
+                raw = _bounded(str(path), file.read(budget.limits.file + 1), budget)
+                yield from _of_bytes(str(path), place, raw, budget=budget)
+                return
+        yield from _of_file(_Opened(str(path), place, _opener(path)), budget)
+    except OSError as error:
+        raise DumpError(f"{path}: {_reason(error)}") from error
+
+
+def _of_bytes(
+    name: str, place: PurePosixPath, raw: bytes, *, budget: Budget, depth: int = 0
+) -> Iterator[InputFile | LeftOut]:
+    yield from _of_file(_Opened(name, place, partial(io.BytesIO, raw), depth), budget)
+
+
+def _of_folder(folder: Path, budget: Budget) -> Iterator[InputFile | LeftOut]:
+    root = folder.resolve()
+    found = False
+    for each, subfolders, names in os.walk(folder, onerror=_refuse):
+        subfolders.sort()
+        for name in sorted(names):
+            path = Path(each) / name
+            use = use_of(name)
+            if use is Use.NOTHING:
+                continue
+            found = True
+            if path.is_symlink() and (reason := _why_not_followed(path, root)) is not None:
+                yield from (LeftOut(str(path), reason) for _ in [0] if reason)
+                continue
+            place = PurePosixPath(root.name, path.relative_to(folder))
+            if use is Use.ARCHIVE:
+                opened = _Opened(str(path), place, _opener(path))
+                yield from _archive_inside(opened, budget)
+            else:
+                yield InputFile(str(path), place, _read(path, budget))
+    if not found:
+        raise DumpError(f"{folder}: the folder {_NO_FILES}")
+
+
+def _why_not_followed(link: Path, root: Path) -> str | None:
+    """Return why a link is not read, empty if its target is read anyway; None if it is read."""
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return "a link to a file that is not there"
+    if not target.is_relative_to(root):
+        return "a link that leads out of the folder"
+    return "" if use_of(target.name) is not Use.NOTHING else None
+
+
+def _of_file(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
+    """Yield a file that was named, or what is in it if it is an archive."""
+    if _is_archive(file, budget):
+        yield from _inside(file, budget)
+        return
+    with file.open() as opened:
+        raw = _bounded(file.name, opened.read(budget.limits.file + 1), budget)
+    what = looks_like(raw)
+    yield LeftOut(file.name, what) if what else InputFile(file.name, file.path, raw)
+
+
+def _is_archive(file: _Opened, budget: Budget) -> bool:
+    with file.open() as opened:
+        stream = decompressed(opened, file.name, budget)
+        opened.seek(0)
+        start = opened.read(max(map(len, (GZIP, *ZIP))))
+        opened.seek(0)
+        return start.startswith((GZIP, *ZIP)) or is_tar(stream.peek())
+
+
+def _inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
+    """Yield what is in an archive."""
+    if file.depth >= budget.limits.depth:
+        yield LeftOut(file.name, f"more than {budget.limits.depth} archives inside of each other")
+        return
+    with ExitStack() as stack:
+
+        def opened_again() -> BinaryIO:
+            return stack.enter_context(file.open())
+
+        opened = opened_again()
+        start = opened.read(max(map(len, ZIP)))
+        opened.seek(0)
+        stream = decompressed(opened, file.name, budget)
+        if start.startswith(ZIP):
+            unpacked = read_zip(opened, file.name, budget)
+        elif is_tar(stream.peek()):
+            unpacked = read_tar(
+                lambda: decompressed(opened_again(), file.name, budget), file.name, budget
+            )
+        else:
+            raw = stream.read(budget.limits.file + 1)
+            yield from _decompressed(file, _bounded(file.name, raw, budget), budget)
+            return
+        found = False
+        for each in unpacked:
+            found = True
+            if isinstance(each, LeftOut):
+                yield each
+            else:
+                yield from _entry(file, *each, budget=budget)
+    if not found:
+        raise BrokenArchiveError(f"{file.name}: the archive {_NO_FILES}")
+
+
+def _decompressed(file: _Opened, raw: bytes, budget: Budget) -> Iterator[InputFile | LeftOut]:
+    """Yield the one file that a `.gz` holds."""
+    name = file.name.removesuffix(".gz")
+    place = file.path.with_name(file.path.name.removesuffix(".gz") or file.path.name)
+    yield from _of_bytes(name, place, raw, budget=budget, depth=file.depth + 1)
+
+
+def _entry(
+    archive: _Opened, path: str, raw: bytes, *, budget: Budget
+) -> Iterator[InputFile | LeftOut]:
+    name, place = f"{archive.name}: {path}", PurePosixPath(path)
+    match use_of(path):
+        case Use.PAGE:
+            budget.keep_page(len(raw), archive.name)
+            yield PageFile(name, place, raw)
+        case Use.ARCHIVE if len(raw) > budget.limits.nested:
+            yield LeftOut(name, "an archive inside of an archive that is too large; unpack it")
+        case Use.ARCHIVE:
+            opened = _Opened(name, place, partial(io.BytesIO, raw), archive.depth + 1)
+            yield from _archive_inside(opened, budget)
+        case _:
+            yield InputFile(name, place, raw)
+
+
+def _archive_inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
+    """Yield what is in an archive that nobody named: if it is broken, it costs only itself."""
+    try:
+        yield from _inside(file, budget)
+    except BrokenArchiveError as error:
+        yield LeftOut(file.name, str(error).removeprefix(f"{file.name}: "))
+
+
+def _opener(path: Path) -> Opener:
+    return lambda: path.open("rb")
+
+
+def _refuse(error: OSError) -> None:
+    raise DumpError(f"{error.filename}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _read(path: Path, budget: Budget) -> bytes:
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size > budget.limits.file:
+                raise DumpError(too_large(str(path), budget.limits.file))
+            return _bounded(str(path), file.read(budget.limits.file + 1), budget)
+    except OSError as error:
+        raise DumpError(f"{path}: {_reason(error)}") from error
+
+
+def _bounded(name: str, raw: bytes, budget: Budget) -> bytes:
+    if len(raw) > budget.limits.file:
+        raise DumpError(too_large(name, budget.limits.file))
+    return raw
