@@ -132,6 +132,8 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> C
     pages, misnamed = find_pages((each for each in sources if isinstance(each, Path)), dump.pages)
     times = [page.at for page in pages] + ([dump.newest] if dump.newest else [])
     now, about = _time_of_dump(arguments, max(times, default=None))
+    if dump.collected and not arguments.now:
+        about = "the time of the dump"
     snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
     targets = find_targets(snapshot, settings) or ()
     return CheckInput(

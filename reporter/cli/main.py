@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "run": "the daemon: watch the cluster, write root causes as Events",
     "check": "one evaluation, of the live cluster or of a dump, without writing",
+    "dump": "what check would read of the live cluster, into one archive",
     "explain": "what a reason means, what triggers it, what suppresses it, what to do",
     "status": "what a running daemon sees now",
 }

@@ -26,6 +26,7 @@ from reporter.snapshot.dump_events import core_event
 from reporter.snapshot.dump_served import CRD_GROUP, CRD_KIND, Json, ServedKinds
 from reporter.snapshot.dump_times import newest_time
 from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
+from reporter.snapshot.outputs.header import DumpHeader, header_of
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
@@ -46,6 +47,7 @@ class Dump:
         newest: the newest time that stands in it; None if there is none.
         notes: what the reader of a report should know of the dump, one sentence each.
         pages: the pages of metrics that are in archives; those in folders are read when needed.
+        collected: `newest` is when `status-reporter dump` collected it.
 
     """
 
@@ -53,6 +55,7 @@ class Dump:
     newest: datetime | None
     notes: tuple[str, ...] = ()
     pages: tuple[PageFile, ...] = ()
+    collected: bool = False
 
 
 def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool = False) -> Dump:
@@ -70,13 +73,24 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
     expected = frozenset(each.name for each in catalogue.stacks if each.expected)
     loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE)), expected)
     pages: list[PageFile] = []
+    header: DumpHeader | None = None
     for document in read_inputs(sources):
         if isinstance(document, PageFile):
             pages.append(document)
         elif isinstance(document, BrokenDocument):
             loader.skip_text(document.source, document.cause)
+        elif found := header_of(document.value):
+            header = found
         else:
             loader.take(document.value, document.source)
+    if header is not None:
+        return Dump(
+            snapshot=header.applied(loader.snapshot(complete=complete)),
+            newest=header.collected_at,
+            notes=tuple(loader.notes()),
+            pages=tuple(pages),
+            collected=True,
+        )
     if not loader.taken:
         raise DumpError(_nothing_usable(sources, loader.skipped))
     return Dump(

@@ -1,0 +1,31 @@
+"""What is said of a dump that was written: where it is, what is in it, and what is not."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from reporter.kube.collecting import Collection
+from reporter.model.text import clean
+from reporter.snapshot.snapshot import Served
+
+
+def summary(collection: Collection, path: Path) -> str:
+    """Return a few lines for whoever made the dump."""
+    objects = sum(map(len, collection.objects.values()))
+    kinds = sum(bool(each) for each in collection.objects.values())
+    size = max(1, path.stat().st_size // 1024)
+    lines = [f"{path}: {objects} objects of {kinds} kinds, {size} KiB."]
+    lines += _unread(collection)
+    lines.append(f"Look at it: status-reporter check --from {path}")
+    return "\n".join(lines) + "\n"
+
+
+def _unread(collection: Collection) -> list[str]:
+    """Return a line for each cause why something could not be read."""
+    by_cause: dict[str, list[str]] = defaultdict(list)
+    for resource, state in collection.states.items():
+        if state.served is Served.UNKNOWN:
+            by_cause[state.cause].append(str(resource))
+    return [
+        f"Not read, {clean(cause)}: {', '.join(sorted(set(names)))}."
+        for cause, names in sorted(by_cause.items())
+    ]

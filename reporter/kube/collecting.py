@@ -1,0 +1,262 @@
+"""Everything that is read of the cluster, listed once and raw, for a dump.
+
+What is listed, and what it means that something cannot be, is as in `live.py`. Objects stay JSON:
+a dump has them as the API server wrote them, as far as they are read.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import msgspec
+
+from reporter.catalogue.resources import (
+    BY_PLACE,
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    EVENT_NAMESPACE,
+    EVENTS,
+    ISTIO_CONFIGMAP,
+    NAMESPACES,
+)
+from reporter.kube.client import KubeClient
+from reporter.kube.discovery import Discovered, Discoverer
+from reporter.kube.errors import (
+    AnswerTooLarge,
+    Forbidden,
+    Gone,
+    KubeError,
+    Unauthorized,
+    mapped,
+)
+from reporter.kube.informer import FORBIDDEN, Place
+from reporter.kube.informers import AnyPlace
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.setting_types import StackMode
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.outputs.pruning import Json, pruned
+from reporter.snapshot.snapshot import UNREACHABLE, ResourceState, Served
+
+AnyResource: TypeAlias = Resource[KubeObject]
+
+_CONCURRENT: Final = 4
+_PAGES: Final = (250, 50, 5)
+"""Objects in a page: fewer where an answer is too large."""
+
+_PAGE_BYTES: Final = 64 * 2**20
+_SECONDS: Final = 60.0
+
+
+class _ListMetadata(msgspec.Struct, frozen=True):
+    next: str | None = msgspec.field(name="continue", default=None)
+
+
+class _Page(msgspec.Struct, frozen=True):
+    metadata: _ListMetadata = _ListMetadata()
+    items: list[Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What was read.
+
+    Attributes:
+        discovered: which resources are served, and in which versions.
+        states: of each resource, whether it could be read.
+        versions: the version in which each resource that is served was listed.
+        objects: what was listed, with the fields that are read.
+        failures: of each resource that could not be listed, why.
+
+    """
+
+    discovered: Discovered
+    states: Mapping[AnyResource, ResourceState]
+    versions: Mapping[AnyResource, str]
+    objects: Mapping[AnyResource, list[Json]]
+    failures: Mapping[AnyResource, KubeError]
+
+
+async def collect(client: KubeClient, settings: EvaluationSettings) -> Collection:
+    """List everything that `check` reads, each once."""
+    discoverer = Discoverer(client)
+    await discoverer.poll()
+    collector = _Collector(client, settings, discoverer.current)
+    await collector.run()
+    return Collection(
+        discovered=discoverer.current,
+        states=collector.states,
+        versions=collector.versions,
+        objects=collector.objects,
+        failures=collector.failures,
+    )
+
+
+@dataclass(slots=True)
+class _Collector:
+    client: KubeClient
+    settings: EvaluationSettings
+    discovered: Discovered
+    states: dict[AnyResource, ResourceState] = field(default_factory=dict)
+    versions: dict[AnyResource, str] = field(default_factory=dict)
+    objects: dict[AnyResource, list[Json]] = field(default_factory=dict)
+    failures: dict[AnyResource, KubeError] = field(default_factory=dict)
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CONCURRENT))
+
+    async def run(self) -> None:
+        """List all; the order of the results does not depend on who answers first."""
+        resources = [*self._read()]
+        async with asyncio.TaskGroup() as tasks:
+            for resource in resources:
+                tasks.create_task(self._take(resource))
+        await self._take_all(
+            EVENTS, [Place(resource=EVENTS, version="v1", namespace=EVENT_NAMESPACE)]
+        )
+        await self._take_configmaps()
+        order = {each: number for number, each in enumerate((*resources, *BY_PLACE))}
+        self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
+
+    def _read(self) -> Iterator[AnyResource]:
+        for resource in self.settings.catalogue.resources:
+            mode = self.settings.stack(resource.stack) if resource.stack else StackMode.ON
+            if mode is StackMode.ON or (mode is StackMode.AUTO and not resource.wide):
+                yield resource
+
+    async def _take(self, resource: AnyResource) -> None:
+        served = self.discovered.discovery.state(resource.crd_name)
+        follows = resource.custom or resource in self._declared()
+        version = self.discovered.version(resource) if follows else resource.versions[0]
+        if not self._is_of_use(resource) or (follows and served is Served.ABSENT):
+            self.states[resource] = ResourceState(Served.ABSENT)
+        elif version:
+            await self._take_all(resource, [Place(resource=resource, version=version)])
+        elif served is Served.SERVED:
+            found = ", ".join(sorted(self.discovered.versions[resource.crd_name]))
+            cause = f"served in version {found}, not in {', '.join(resource.versions)}"
+            self.states[resource] = ResourceState(Served.UNKNOWN, cause=cause)
+        else:
+            self.states[resource] = ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
+
+    def _declared(self) -> frozenset[AnyResource]:
+        declared = self.settings.catalogue.declared
+        found = frozenset(each.resource for each in declared if each.component.condition)
+        return frozenset(each for each in found if each is not None) - {
+            *self.settings.built_in().resources
+        }
+
+    def _is_of_use(self, resource: AnyResource) -> bool:
+        if not resource.stack or resource.subject_kind:
+            return True
+        if self.settings.stack(resource.stack) is StackMode.ON:
+            return True
+        subjects = self.settings.catalogue.stack(resource.stack).subjects
+        states = {self.discovered.discovery.state(each.crd_name) for each in subjects}
+        return self.discovered.discovery.served is None or Served.SERVED in states
+
+    async def _take_all(self, resource: AnyResource, places: Iterable[AnyPlace]) -> None:
+        """List a resource in some places; one that fails makes it unknown."""
+        found: list[Json] = []
+        for place in places:
+            try:
+                async with self._slots:
+                    found += await self._list(place)
+            except KubeError as error:
+                self.failures[resource] = error
+                self.states[resource] = _state_of(error, place)
+                return
+            self.versions[resource] = place.version
+        self.objects[resource] = found
+        self.states[resource] = ResourceState(Served.SERVED)
+
+    async def _take_configmaps(self) -> None:
+        places: list[AnyPlace] = [
+            Place(resource=CONFIGMAPS, version="v1", namespace=namespace, name=name)
+            for namespace in self._istio_namespaces()
+            for name in self._istio_names(namespace)
+        ]
+        if places:
+            await self._take_all(CONFIGMAPS, places)
+        else:
+            self.states[CONFIGMAPS] = self.states[NAMESPACES]
+
+    def _istio_namespaces(self) -> Iterable[str]:
+        """Return the candidates that exist, or all where namespaces cannot be read."""
+        candidates = self.settings.istio_namespace
+        if not self.settings.istiod_deployment:
+            return ()
+        if NAMESPACES not in self.objects:
+            return candidates
+        names = {_names(each)[1] for each in self.objects[NAMESPACES]}
+        return [each for each in candidates if each in names]
+
+    def _istio_names(self, namespace: str) -> Iterable[str]:
+        revisions = f"{self.settings.istiod_deployment}-"
+        found = (_names(each) for each in self.objects.get(DEPLOYMENTS, ()))
+        return sorted(
+            {ISTIO_CONFIGMAP}
+            | {
+                f"{ISTIO_CONFIGMAP}-{name.removeprefix(revisions)}"
+                for place, name in found
+                if place == namespace and name.startswith(revisions)
+            }
+        )
+
+    def _types(self, resource: AnyResource) -> tuple[type[KubeObject], ...]:
+        """Return all that objects are decoded into, for a kind may be read for several purposes."""
+        alike = (
+            each.type
+            for each in (*self.settings.catalogue.resources, *BY_PLACE)
+            if (each.group, each.kind, each.label_selector)
+            == (resource.group, resource.kind, resource.label_selector)
+        )
+        return tuple(alike)
+
+    async def _list(self, place: AnyPlace) -> list[Json]:
+        for size in _PAGES:
+            try:
+                return await _listed(self.client, place, size, types=self._types(place.resource))
+            except (Gone, AnswerTooLarge) as error:
+                last: KubeError = error
+        raise last
+
+
+async def _listed(
+    client: KubeClient, place: AnyPlace, size: int, *, types: Iterable[type[KubeObject]]
+) -> list[Json]:
+    found: list[Json] = []
+    token = ""
+    while True:
+        response = await client.request(
+            "GET",
+            place.path,
+            verb="list",
+            resource=place.resource.plural,
+            params={
+                **place.selectors,
+                "limit": str(size),
+                **({"continue": token} if token else {}),
+            },
+            timeout=_SECONDS,
+            max_bytes=_PAGE_BYTES,
+        )
+        with mapped(f"list {place.resource}"):
+            page = msgspec.json.decode(response.body, type=_Page)
+        kept = (pruned(item, types) for item in page.items or ())
+        found += [each for each in kept if isinstance(each, dict)]
+        token = page.metadata.next or ""
+        if not token:
+            return found
+
+
+def _state_of(error: KubeError, place: AnyPlace) -> ResourceState:
+    if isinstance(error, (Forbidden, Unauthorized)):
+        permission = place.permission("list, watch")
+        return ResourceState(Served.UNKNOWN, cause=FORBIDDEN, permission=permission)
+    return ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
+
+
+def _names(item: Json) -> tuple[str, str]:
+    metadata = item.get("metadata")
+    meta = metadata if isinstance(metadata, dict) else {}
+    return str(meta.get("namespace") or ""), str(meta.get("name") or "")
