@@ -13,8 +13,10 @@ from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
 
 if TYPE_CHECKING:
+    from reporter.cli.dump_pages import Page
     from reporter.kube.collecting import Collection
 
+_LONGEST_SECONDS: Final = 3600
 _SUFFIXES: Final = (".tgz", ".tar.gz")
 _DESCRIPTION: Final = """\
 Collect of the live cluster what `check` reads, and nothing else, into one archive to send to somebody.
@@ -34,7 +36,8 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
     path = _path(arguments.output, datetime.now(UTC))
-    sys.stdout.write(_collect(settings, path, redact=arguments.redact))
+    seconds = _seconds(arguments.metrics)
+    sys.stdout.write(_collect(settings, path, seconds, redact=arguments.redact))
     return 0
 
 
@@ -53,6 +56,12 @@ def _parser() -> Parser:
         help="replace the names of namespaces, objects, nodes, images and hosts, each by the same "
         "one everywhere; the findings stay the same",
     )
+    parser.add_argument(
+        "--metrics",
+        metavar="SECONDS",
+        help="also fetch the pages of model pods through the API server, every 15 s for so long; "
+        "600 is enough for every reason that rests on them",
+    )
     add_setting_flags(parser, daemon=False)
     return parser
 
@@ -68,9 +77,10 @@ def _path(output: str | None, now: datetime) -> Path:
     return path
 
 
-def _collect(settings: ProgramSettings, path: Path, *, redact: bool) -> str:
+def _collect(settings: ProgramSettings, path: Path, seconds: float, *, redact: bool) -> str:
     from reporter.cli.dump_contents import members_of, redaction_of
-    from reporter.cli.dump_summary import summary
+    from reporter.cli.dump_pages import learn_pages, members_of_pages
+    from reporter.cli.dump_summary import summary, unread
     from reporter.daemon import logs
     from reporter.kube.errors import KubeError
     from reporter.snapshot.outputs.archive import create, write_archive
@@ -78,12 +88,16 @@ def _collect(settings: ProgramSettings, path: Path, *, redact: bool) -> str:
 
     logs.configure("error", settings.log_format)
     try:
-        collection = asyncio.run(_read(settings))
+        collection, pages = asyncio.run(_read(settings, seconds))
     except KubeError as error:
         raise UsageError(str(error)) from None
+    if not collection.objects:
+        raise UsageError(f"nothing could be read; {unread(collection)}")
     now = datetime.now(UTC)
     redaction = redaction_of(collection, vocabulary(_given(settings))) if redact else None
-    members = members_of(collection, now, redaction)
+    if redaction:
+        learn_pages(redaction, pages)
+    members = [*members_of(collection, now, redaction), *members_of_pages(pages, redaction)]
     try:
         with create(path) as file:
             write_archive(file, members, folder=path.name.partition(".")[0], moment=now)
@@ -95,6 +109,14 @@ def _collect(settings: ProgramSettings, path: Path, *, redact: bool) -> str:
     return summary(collection, path)
 
 
+def _seconds(text: str | None) -> float:
+    if text is None:
+        return 0.0
+    if not text.isdecimal() or not 1 <= int(text) <= _LONGEST_SECONDS:
+        raise UsageError(f"--metrics: {text!r} is not allowed; allowed: 1 to {_LONGEST_SECONDS}")
+    return float(text)
+
+
 def _given(settings: ProgramSettings) -> Iterator[str]:
     """Yield the texts of all settings: a rule looks for what they name."""
     for value in settings.model_dump().values():
@@ -103,7 +125,9 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
                 yield each
 
 
-async def _read(settings: ProgramSettings) -> "Collection":
+async def _read(settings: ProgramSettings, seconds: float) -> "tuple[Collection, list[Page]]":
+    from reporter.catalogue.resources import PODS
+    from reporter.cli.dump_pages import scrape, targets_of
     from reporter.kube.client import connect
     from reporter.kube.collecting import collect
     from reporter.kube.errors import ConnectionFailed, KubeError, NotJson, Unauthorized
@@ -116,4 +140,11 @@ async def _read(settings: ProgramSettings) -> "Collection":
         except KubeError:
             # It is there; the lists will show what it lets us read.
             pass
-        return await collect(client, settings)
+        collection = await collect(client, settings)
+        if not seconds or PODS not in collection.objects:
+            return collection, []
+        targets = targets_of(collection, settings)
+        sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {seconds:g} s.\n")
+        pages = await scrape(client, targets, settings, seconds=seconds)
+        # What is judged with the pages is the cluster as it is behind them.
+        return await collect(client, settings), pages

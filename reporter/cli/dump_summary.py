@@ -14,18 +14,23 @@ def summary(collection: Collection, path: Path) -> str:
     kinds = sum(bool(each) for each in collection.objects.values())
     size = max(1, path.stat().st_size // 1024)
     lines = [f"{path}: {objects} objects of {kinds} kinds, {size} KiB."]
-    lines += _unread(collection)
+    lines += [f"Not read, {each}." for each in _causes(collection)]
     lines.append(f"Look at it: status-reporter check --from {path}")
     return "\n".join(lines) + "\n"
 
 
-def _unread(collection: Collection) -> list[str]:
-    """Return a line for each cause why something could not be read."""
+def unread(collection: Collection) -> str:
+    """Say in one line what could not be read, and why."""
+    return "; ".join(_causes(collection))
+
+
+def _causes(collection: Collection) -> list[str]:
+    """Return for each cause why something could not be read what it was."""
     by_cause: dict[str, list[str]] = defaultdict(list)
     for resource, state in collection.states.items():
         if state.served is Served.UNKNOWN:
             by_cause[state.cause].append(str(resource))
     return [
-        f"Not read, {clean(cause)}: {', '.join(sorted(set(names)))}."
+        f"{clean(cause)}: {', '.join(sorted(set(names)))}"
         for cause, names in sorted(by_cause.items())
     ]

@@ -63,7 +63,7 @@ class Redaction:
 
     def learn_name(self, noun: str, name: str) -> None:
         """Learn a name that is replaced as a whole by a noun and a number."""
-        is_word = WORD.fullmatch(name) and name.lower() in self.known.words
+        is_word = WORD.fullmatch(name) and name.lower() in self.known.parts
         if name and name not in self.known.names and not is_word:
             self._roots.setdefault(noun, set()).add(name)
 

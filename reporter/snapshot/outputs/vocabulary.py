@@ -15,6 +15,7 @@ from typing import Final
 import reporter
 
 WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_NAME: Final = re.compile(r"[-.]?[A-Za-z0-9][-A-Za-z0-9./:_]*")
 _FOLDERS: Final = ("catalogue", "metrics", "model", "probes", "resolution", "stacks", "workload")
 _FILES: Final = ("settings.py", "setting_types.py")
 _KUBERNETES: Final = (
@@ -32,19 +33,24 @@ class Vocabulary:
     Attributes:
         names: whole names, such as `istio-system`.
         words: words in lower case.
+        parts: those of them that names may be made of; the others are of prose and of paths.
 
     """
 
     names: frozenset[str]
     words: frozenset[str]
+    parts: frozenset[str]
 
 
 def vocabulary(settings: Iterable[str]) -> Vocabulary:
     """Return the words of the program and those of its settings, such as names of Deployments."""
     names = _texts() | frozenset(settings)
-    words = {word.lower() for text in names for word in WORD.findall(text)}
-    # CamelCase is told apart, for a condition is named by several words in one.
-    return Vocabulary(names, frozenset(words))
+    made_of = (text for text in names if _NAME.fullmatch(text))
+    return Vocabulary(names, _words(names), _words(made_of))
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(word.lower() for text in texts for word in WORD.findall(text))
 
 
 @cache

@@ -1,0 +1,110 @@
+"""Pages of metrics for a dump: several of each pod, so that they make a window."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from reporter.catalogue.resources import PODS
+from reporter.kube.client import KubeClient
+from reporter.kube.collecting import Collection
+from reporter.metrics.looks.target import Target
+from reporter.metrics.scraping.answer import FetchLimits
+from reporter.metrics.scraping.direct import Endpoint
+from reporter.metrics.scraping.failures import ScrapeFailed
+from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
+from reporter.metrics.scraping.targets import find_targets
+from reporter.model.objects import Pod
+from reporter.model.report import SkippedObject
+from reporter.settings import DaemonSettings
+from reporter.snapshot.decode import decode_object
+from reporter.snapshot.inputs.limits import INPUT_LIMITS
+from reporter.snapshot.outputs.archive import Member
+from reporter.snapshot.outputs.redaction import Redaction
+from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.snapshot.table import Table
+
+PERIOD_SECONDS: Final = 15.0
+_LABEL: Final = re.compile(rb'(?<==")((?:[^"\\\n]|\\.)*)(?=")')
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that a pod served."""
+
+    namespace: str
+    pod: str
+    seconds: int
+    raw: bytes
+
+
+def targets_of(collection: Collection, settings: DaemonSettings) -> tuple[Target, ...]:
+    """Return the pods that a daemon would scrape."""
+    found = (decode_object(PODS, msgspec.json.encode(each)) for each in collection.objects[PODS])
+    pods: dict[tuple[str, str], Pod] = {
+        (each.namespace, each.name): each for each in found if not isinstance(each, SkippedObject)
+    }
+    snapshot = Snapshot(tables={PODS: Table(pods)}, states={PODS: ResourceState(Served.SERVED)})
+    return find_targets(snapshot, settings) or ()
+
+
+async def scrape(
+    client: KubeClient, targets: tuple[Target, ...], settings: DaemonSettings, *, seconds: float
+) -> list[Page]:
+    """Fetch the pages of pods through the API server, again and again for some time.
+
+    A page that cannot be had is left out: without it nothing is judged, and nothing false is said.
+    """
+    endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
+    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
+    fetch = ProxiedFetch(client, endpoint, limits)
+    slots = asyncio.Semaphore(MOST_AT_ONCE)
+    pages: list[Page] = []
+
+    async def one(target: Target) -> None:
+        async with slots:
+            try:
+                raw = await fetch(target)
+            except ScrapeFailed:
+                return
+        pages.append(Page(target.namespace, target.name, int(time.time()), raw))
+
+    end = time.monotonic() + seconds
+    while sum(len(each.raw) for each in pages) < INPUT_LIMITS.pages:
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            for target in targets:
+                tasks.create_task(one(target))
+        wait = began + PERIOD_SECONDS - time.monotonic()
+        if time.monotonic() + wait > end:
+            break
+        await asyncio.sleep(max(0.0, wait))
+    return pages
+
+
+def learn_pages(redaction: Redaction, pages: list[Page]) -> None:
+    """Learn the names in the labels of pages."""
+    for page in pages:
+        for value in _LABEL.findall(page.raw):
+            redaction.learn_text(value.decode("utf-8", "replace"))
+
+
+def members_of_pages(pages: list[Page], redaction: Redaction | None) -> list[Member]:
+    """Return the files of the pages, with other names if asked for."""
+
+    def other(match: re.Match[bytes]) -> bytes:
+        text = match[0].decode("utf-8", "replace")
+        return (redaction.text(text) if redaction else text).encode()
+
+    name: Callable[[str], str] = redaction.text if redaction else str
+    return [
+        Member(
+            f"metrics/{name(each.namespace)}/{name(each.pod)}/{each.seconds}.prom",
+            _LABEL.sub(other, each.raw) if redaction else each.raw,
+        )
+        for each in sorted(pages, key=lambda page: (page.namespace, page.pod, page.seconds))
+    ]
