@@ -105,7 +105,7 @@ def _mesh(value: str) -> str:
         return "" if config is None else "[]"
     providers = config.get("extensionProviders")
     if not isinstance(providers, list):
-        return "{}" if not providers else "extensionProviders: 0"
+        return "{}" if not providers else "extensionProviders: 1"
     names = (each.get("name") for each in providers if isinstance(each, dict))
     lines = "".join(f"- name: {_quoted(name)}\n" for name in names if isinstance(name, str))
     return f"extensionProviders:\n{lines}" if lines else "extensionProviders: []\n"

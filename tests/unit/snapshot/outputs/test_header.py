@@ -1,0 +1,56 @@
+"""The header makes a dump as good as the cluster, and claims no more than was looked at."""
+
+import json
+
+import pytest
+
+from reporter.catalogue import resources as r
+from reporter.snapshot.dump import load_dump
+from reporter.snapshot.outputs.header import header_of
+from reporter.snapshot.snapshot import Served
+from reporter.stacks import BUILT_IN
+
+HEADER = {
+    "apiVersion": "status-reporter/v1",
+    "kind": "Dump",
+    "collectedAt": "2026-11-20T12:00:00Z",
+    "resources": {
+        "pods": {"served": "served"},
+        "nodes": {"served": "unknown", "cause": "forbidden"},
+    },
+    "unknownGroups": ["kaito.sh"],
+}
+PODS = {"apiVersion": "v1", "kind": "PodList", "items": []}
+SERVED = {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": "v1", "resources": []}
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(*documents):
+        path = tmp_path / "dump.json"
+        path.write_text("\n".join(map(json.dumps, documents)))
+        return load_dump([path], BUILT_IN)
+
+    return load
+
+
+def test_what_was_looked_at(load):
+    """What was listed is known everywhere; what was refused or not asked for is unknown."""
+    dump = load(HEADER, PODS, SERVED)
+    snapshot = dump.snapshot
+    assert snapshot.absence_known(r.PODS, "any-namespace")
+    assert snapshot.state(r.NODES).cause == "forbidden"
+    assert not snapshot.known(r.DEPLOYMENTS)
+    assert snapshot.discovery.state("workspaces.kaito.sh") is Served.UNKNOWN
+    assert snapshot.discovery.state("gateways.gateway.networking.k8s.io") is Served.ABSENT
+    assert str(dump.newest) == "2026-11-20 12:00:00+00:00"
+
+
+def test_a_header_of_a_newer_program(load):
+    """One that cannot be read is a document like others, and the lists still count."""
+    broken = {**HEADER, "resources": 5}
+    assert header_of(broken) is None
+    assert header_of({**HEADER, "more": 1}) is not None
+    snapshot = load(broken, PODS).snapshot
+    assert snapshot.known(r.PODS)
+    assert not snapshot.absence_known(r.PODS, "any-namespace")

@@ -1,0 +1,93 @@
+"""Credentials are masked, the same ones alike."""
+
+import pytest
+
+from reporter.snapshot.outputs.masking import Masking
+
+
+def values(*pairs):
+    variables = [{"name": name, "value": value} for name, value in pairs]
+    masked = Masking().masked({"env": variables})
+    return [each["value"] for each in masked["env"]]
+
+
+def test_values_of_the_environment():
+    """Equal ones stay equal and others differ, so that they can be compared; nothing stays empty or full."""
+    one, same, other, empty = values(("A", "word"), ("B", "word"), ("C", "other"), ("D", ""))
+    assert one == same != other
+    assert one.startswith("masked-")
+    assert empty == ""
+    assert values(("A", "word")) != values(("A", "word")), "nobody can try words out"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("VLLM_NIXL_SIDE_CHANNEL_PORT", "5600", "5600"),
+        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio", "parentbased_traceidratio"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4317", "http://collector:4317"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:word@collector:4317", "http://collector:4317"),
+    ],
+)
+def test_settings_that_a_rule_compares(name, value, kept):
+    """They stay, without credentials."""
+    assert values((name, value)) == [kept]
+
+
+@pytest.mark.parametrize("value", ["authorization=Basic aGVsbG86d29ybGQ=", "two words"])
+def test_what_else_stands_in_such_a_setting(value):
+    """Anything that is no plain setting is masked there, too."""
+    assert values(("OTEL_RESOURCE_ATTRIBUTES", value))[0].startswith("masked-")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept"),
+    [
+        (["--model=m", "--tokenizer", "auto"], ["--model=m", "--tokenizer", "auto"]),
+        (["--max-num-batched-tokens=8192"], ["--max-num-batched-tokens=8192"]),
+        (["--port", "80", "-v"], ["--port", "80", "-v"]),
+    ],
+)
+def test_arguments_stay(arguments, kept):
+    """Those that are no credentials."""
+    assert Masking().masked({"args": arguments})["args"] == kept
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--api-key", "word"],
+        ["--api-key=word"],
+        ["--hf-token=word"],
+        ["sh", "-c", "serve --api-key word --port 80"],
+        ["-password", "word"],
+        ["--header", "Bearer wordwordword"],
+    ],
+)
+def test_credentials_in_arguments(arguments):
+    """The flag stays and its value is masked."""
+    masking = Masking()
+    masked = masking.masked({"args": arguments})["args"]
+    assert "word" not in " ".join(masked).replace("-password", "")
+    assert masked == masking.masked({"args": arguments})["args"]
+    assert (
+        masked
+        != masking.masked({"args": [each.replace("word", "other") for each in arguments]})["args"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("mesh", "kept"),
+    [
+        ("extensionProviders:\n- name: a\n  envoyExtAuthzGrpc: {service: s}\nrootNamespace: x\n", 'extensionProviders:\n- name: "a"\n'),
+        ("rootNamespace: x\n", "{}"),
+        ("extensionProviders: []\n", "extensionProviders: []\n"),
+        ("extensionProviders: x\n", "extensionProviders: 1"),
+        ("a: [", "{"),
+        ("- a", "[]"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_of_the_mesh_only_the_names_of_providers(mesh, kept):
+    """What cannot be read stays unreadable, without its words."""
+    assert Masking().masked({"data": {"mesh": mesh}}) == {"data": {"mesh": kept}}
