@@ -106,7 +106,7 @@ def _collect(settings: ProgramSettings, path: Path, seconds: float, *, redact: b
     except OSError as error:
         path.unlink(missing_ok=True)
         raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    return summary(collection, path)
+    return summary(collection, path, len(pages) if seconds else None)
 
 
 def _seconds(text: str | None) -> float:

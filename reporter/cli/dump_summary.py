@@ -8,12 +8,14 @@ from reporter.model.text import clean
 from reporter.snapshot.snapshot import Served
 
 
-def summary(collection: Collection, path: Path) -> str:
-    """Return a few lines for whoever made the dump."""
+def summary(collection: Collection, path: Path, pages: int | None) -> str:
+    """Return a few lines for whoever made the dump; `pages` is None where none were asked for."""
     objects = sum(map(len, collection.objects.values()))
     kinds = sum(bool(each) for each in collection.objects.values())
     size = max(1, path.stat().st_size // 1024)
     lines = [f"{path}: {objects} objects of {kinds} kinds, {size} KiB."]
+    if pages is not None:
+        lines.append(f"{pages} pages of metrics." if pages else "No page of metrics could be had.")
     lines += [f"Not read, {each}." for each in _causes(collection)]
     lines.append(f"Look at it: status-reporter check --from {path}")
     return "\n".join(lines) + "\n"

@@ -21,6 +21,7 @@ from reporter.snapshot.inputs.streams import BLOCK, CountedStream
 Unpacked: TypeAlias = tuple[str, bytes] | LeftOut
 """An entry that is read: its path in the archive and what it holds; or why it is left out."""
 
+_BUFFER: Final = 512 * BLOCK
 _EXTENDED: Final = frozenset(
     {
         tarfile.GNUTYPE_LONGNAME,
@@ -174,7 +175,9 @@ def _members(stream: CountedStream, name: str, budget: Budget) -> Iterator[_Memb
         """The headers of this archive alone."""
 
     with _errors(name):
-        tar = tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|", tarinfo=OwnHeader)  # noqa: SIM115
+        tar = tarfile.open(  # noqa: SIM115
+            fileobj=cast("IO[bytes]", stream), mode="r|", bufsize=_BUFFER, tarinfo=OwnHeader
+        )
     while (header := _next(tar, name)) is not None:
         budget.enter(name)
         yield _Member(header, partial(tar.extractfile, header))
