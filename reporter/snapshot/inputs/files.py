@@ -7,6 +7,8 @@ from enum import Enum, auto
 from pathlib import PurePosixPath
 from typing import Final
 
+from reporter.model.text import clean
+
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Endings of the files that are read in a folder or an archive; a file named by itself may have any."""
 
@@ -53,6 +55,11 @@ class Use(Enum):
     ARCHIVE = auto()
     PAGE = auto()
     NOTHING = auto()
+
+
+def shown(name: str, path: str) -> str:
+    """Return how a message names an entry of an archive, whatever characters its path has."""
+    return f"{name}: {path if path.isprintable() else clean(path)}"
 
 
 def use_of(path: str) -> Use:

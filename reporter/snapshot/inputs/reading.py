@@ -16,7 +16,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, Literal, TypeAlias
 
-from reporter.snapshot.inputs.files import SUFFIXES, InputFile, LeftOut, PageFile, Use, use_of
+from reporter.snapshot.inputs.files import (
+    SUFFIXES,
+    InputFile,
+    LeftOut,
+    PageFile,
+    Use,
+    shown,
+    use_of,
+)
 from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget, DumpError, too_large
 from reporter.snapshot.inputs.streams import GZIP, Opener, decompressed
 from reporter.snapshot.inputs.tars import is_tar, read_tar
@@ -188,7 +196,7 @@ def _decompressed(file: _Opened, raw: bytes, budget: Budget) -> Iterator[InputFi
 def _entry(
     archive: _Opened, path: str, raw: bytes, *, budget: Budget
 ) -> Iterator[InputFile | LeftOut]:
-    name, place = f"{archive.name}: {path}", PurePosixPath(path)
+    name, place = shown(archive.name, path), PurePosixPath(path)
     match use_of(path):
         case Use.PAGE:
             budget.keep_page(len(raw), archive.name)

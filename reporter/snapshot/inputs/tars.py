@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, ClassVar, Final, Self, TypeAlias, cast
 
-from reporter.snapshot.inputs.files import LeftOut, Use, use_of
+from reporter.snapshot.inputs.files import LeftOut, Use, shown, use_of
 from reporter.snapshot.inputs.limits import (
     INPUT_LIMITS,
     BrokenArchiveError,
@@ -111,7 +111,7 @@ def read_tar(
         header = member.header
         path = path_inside(header.name)
         if path is None:
-            yield LeftOut(f"{name}: {header.name}", "its path leads out of the archive")
+            yield LeftOut(shown(name, header.name), "its path leads out of the archive")
         elif header.issym() or header.islnk():
             yield from _see_link(seen, path, header, name=name)
         elif header.isreg():
@@ -122,7 +122,7 @@ def read_tar(
     for link in seen.wanted:
         target = followed(link, seen.links, budget.limits.links)
         if target is None or target not in seen.files:
-            yield LeftOut(f"{name}: {link}", "a link to a file that is not in the archive")
+            yield LeftOut(shown(name, link), "a link to a file that is not in the archive")
         elif use_of(target) is Use.NOTHING:
             more.setdefault(target, []).append(link)
     if more:
@@ -138,7 +138,7 @@ def _see_link(seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str) -> 
     if use_of(path) is Use.NOTHING:
         return
     if target is None:
-        yield LeftOut(f"{name}: {path}", "a link that leads out of the archive")
+        yield LeftOut(shown(name, path), "a link that leads out of the archive")
     else:
         seen.wanted.append(path)
 
@@ -160,7 +160,7 @@ def _read_again(
 
 def _content(member: _Member, name: str, most: int) -> bytes:
     if member.header.size > most or member.header.issparse():
-        raise DumpError(too_large(f"{name}: {member.header.name}", most))
+        raise DumpError(too_large(shown(name, member.header.name), most))
     with _errors(name):
         file = member.open()
         raw = file.read(most + 1) if file else b""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
-from reporter.snapshot.inputs.files import LeftOut, Use, use_of
+from reporter.snapshot.inputs.files import LeftOut, Use, shown, use_of
 from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget, DumpError, too_large
 from reporter.snapshot.inputs.links import followed, path_inside, target_inside
 from reporter.snapshot.inputs.tars import Unpacked
@@ -51,7 +51,7 @@ def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
         budget.enter(name)
         path = path_inside(entry.filename)
         if path is None:
-            yield LeftOut(f"{name}: {entry.filename}", "its path leads out of the archive")
+            yield LeftOut(shown(name, entry.filename), "its path leads out of the archive")
         elif stat.S_ISLNK(entry.external_attr >> 16):
             target = _link_target(archive, entry, name, budget=budget)
             found.links[path] = target_inside(path, target) or _OUTSIDE
@@ -70,9 +70,9 @@ def _behind(
     """Yield what a link adds: nothing where its target is read anyway."""
     target = followed(link, found.links, budget.limits.links)
     if target == _OUTSIDE:
-        yield LeftOut(f"{name}: {link}", "a link that leads out of the archive")
+        yield LeftOut(shown(name, link), "a link that leads out of the archive")
     elif target is None or target not in found.entries:
-        yield LeftOut(f"{name}: {link}", "a link to a file that is not in the archive")
+        yield LeftOut(shown(name, link), "a link to a file that is not in the archive")
     elif use_of(target) is Use.NOTHING:
         yield _entry(archive, found.entries[target], link, name=name, budget=budget)
 
@@ -81,9 +81,9 @@ def _entry(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, *, name: str, budget: Budget
 ) -> Unpacked:
     if entry.flag_bits & _ENCRYPTED:
-        return LeftOut(f"{name}: {path}", "it is encrypted; unpack it and name the folder")
+        return LeftOut(shown(name, path), "it is encrypted; unpack it and name the folder")
     if entry.compress_type not in _METHODS:
-        return LeftOut(f"{name}: {path}", "its compression is not read; unpack it yourself")
+        return LeftOut(shown(name, path), "its compression is not read; unpack it yourself")
     raw = _content(archive, entry, budget.limits.file, name=name)
     budget.unpack(len(raw), name)
     return path, raw
@@ -102,7 +102,7 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int, *, nam
     with _errors(name), archive.open(entry) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
-        raise DumpError(too_large(f"{name}: {entry.filename}", most))
+        raise DumpError(too_large(shown(name, entry.filename), most))
     return raw
 
 

@@ -196,6 +196,18 @@ def test_other_compression_is_left_out(read):
     assert read(buffer.getvalue())[1] == ["its compression is not read; unpack it yourself"]
 
 
+@pytest.mark.parametrize("pack", PACK)
+def test_names_cannot_write_on_the_terminal(tmp_path, pack):
+    """Control characters in the name of an entry do not reach a message."""
+    path = tmp_path / "dump"
+    path.write_bytes(PACK[pack]({"\x1b[2Ja.json": "5", "\x1b]0;x\x07/../../b.json": TEXT}))
+    assert all(each.source.isprintable() for each in read_documents([path]))
+    path.write_bytes(PACK[pack]({"\x1b[2Ja.json": "5" * 100}))
+    with pytest.raises(DumpError) as error:
+        list(read_documents([path], InputLimits(file=10)))
+    assert str(error.value).isprintable()
+
+
 def test_devices_and_hard_links(read):
     """Only files are read; a hard link is named from the root of the archive."""
     buffer = io.BytesIO()
