@@ -15,6 +15,7 @@ from reporter.errors import UsageError
 if TYPE_CHECKING:
     from reporter.cli.dump_pages import Page
     from reporter.kube.collecting import Collection
+    from reporter.snapshot.outputs.archive import Member
 
 _LONGEST_SECONDS: Final = 3600
 _SUFFIXES: Final = (".tgz", ".tar.gz")
@@ -83,7 +84,6 @@ def _collect(settings: ProgramSettings, path: Path, seconds: float, *, redact: b
     from reporter.cli.dump_summary import summary, unread
     from reporter.daemon import logs
     from reporter.kube.errors import KubeError
-    from reporter.snapshot.outputs.archive import create, write_archive
     from reporter.snapshot.outputs.vocabulary import vocabulary
 
     logs.configure("error", settings.log_format)
@@ -98,6 +98,13 @@ def _collect(settings: ProgramSettings, path: Path, seconds: float, *, redact: b
     if redaction:
         learn_pages(redaction, pages)
     members = [*members_of(collection, now, redaction), *members_of_pages(pages, redaction)]
+    _write(path, members, now)
+    return summary(collection, path, len(pages) if seconds else None)
+
+
+def _write(path: Path, members: "list[Member]", now: datetime) -> None:
+    from reporter.snapshot.outputs.archive import create, write_archive
+
     try:
         with create(path) as file:
             write_archive(file, members, folder=path.name.partition(".")[0], moment=now)
@@ -106,7 +113,6 @@ def _collect(settings: ProgramSettings, path: Path, seconds: float, *, redact: b
     except OSError as error:
         path.unlink(missing_ok=True)
         raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    return summary(collection, path, len(pages) if seconds else None)
 
 
 def _seconds(text: str | None) -> float:
@@ -119,7 +125,8 @@ def _seconds(text: str | None) -> float:
 
 def _given(settings: ProgramSettings) -> Iterator[str]:
     """Yield the texts of all settings: a rule looks for what they name."""
-    for value in settings.model_dump().values():
+    # The context is the name that somebody gave to this cluster.
+    for value in settings.model_dump(exclude={"kubeconfig", "context"}).values():
         for each in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(each, str):
                 yield each

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import random
 import struct
 import tarfile
 import tracemalloc
@@ -233,3 +234,24 @@ def test_an_archive_without_documents(read):
     for raw in (tar_of({"README": "x"}), zip_of({"README": "x"})):
         with pytest.raises(DumpError, match=r"holds no \.yaml"):
             read(raw)
+
+
+def test_damage_of_any_kind_is_one_line(read):
+    """Whatever was changed in an archive, it is read or refused: nothing else happens."""
+    inner = tar_of({"x" * 150 + "/a.json": TEXT}, links=[("b.json", "a.json")])
+    plain = tar_of({"a.json": TEXT}, compressed=False, links=[("b.json", "a.json")])
+    chance = random.Random(15)
+    said = []
+    for _ in range(400):
+        raw = bytearray(chance.choice((inner, plain, zip_of({"a.tgz": inner}), gzip_of(TEXT))))
+        for _ in range(chance.choice((1, 3, 20))):
+            place = chance.randrange(len(raw))
+            raw[place : place + chance.choice((0, 1, 1, 40))] = chance.randbytes(
+                chance.choice((1, 8))
+            )
+        try:
+            read(bytes(raw), limits=BOMB)
+        except DumpError as error:
+            said.append(str(error))
+    assert said
+    assert all(each.isprintable() for each in said)
