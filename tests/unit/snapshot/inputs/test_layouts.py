@@ -140,7 +140,10 @@ def test_discovery_of_a_support_bundle(tmp_path):
             forms.typed_list([n for n in ITEMS if n["kind"] == "Node"])
         ),
         "cluster-resources/resources.json": json.dumps(
-            [{"groupVersion": "kaito.sh/v1beta1", "resources": [{"name": "workspaces"}]}]
+            [
+                {"groupVersion": "v1", "resources": [{"name": "pods"}]},
+                {"groupVersion": "kaito.sh/v1beta1", "resources": [{"name": "workspaces"}]},
+            ]
         ),
     }
     discovery = load(forms.write_folder(tmp_path, files)).snapshot.discovery

@@ -21,7 +21,10 @@ HEADER = {
     "unknownGroups": ["kaito.sh"],
 }
 PODS = {"apiVersion": "v1", "kind": "PodList", "items": []}
-SERVED = {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": "v1", "resources": []}
+SERVED = [
+    {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": each, "resources": []}
+    for each in ("v1", "apps/v1")
+]
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def load(tmp_path):
 
 def test_what_was_looked_at(load):
     """What was listed is known everywhere; what was refused or not asked for is unknown."""
-    dump = load(HEADER, PODS, SERVED)
+    dump = load(HEADER, PODS, *SERVED)
     snapshot = dump.snapshot
     assert snapshot.absence_known(r.PODS, "any-namespace")
     assert snapshot.state(r.NODES).cause == "forbidden"
