@@ -44,6 +44,7 @@ class Finding:
         lingers: belongs to what ends only when the object is well or gone, such as the faults of a
             pod's containers: once one fired, any that follows it continues it, also one within its
             own grace or budget.
+        lost_node: the node that is the cause, as it is gone or not Ready; empty if none is.
 
     """
 
@@ -62,6 +63,7 @@ class Finding:
     independent: bool = False
     sustains: bool = False
     lingers: bool = False
+    lost_node: str = ""
 
     @property
     def key(self) -> FindingKey:

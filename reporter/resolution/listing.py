@@ -24,7 +24,8 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
         by_subject[candidate.key.subject].append(candidate)
     findings = list(state.absence.listed.values())
     for group in by_subject.values():
-        primary = _primary(group, state)
+        group.sort(key=lambda each: (catalogue.priority(each.key.reason), each.key))
+        primary = _primary(group)
         for candidate in group:
             if candidate.disposition is Disposition.CLEARING and candidate.episode is not None:
                 shown = as_clearing(candidate.episode).shown
@@ -37,11 +38,9 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     )
 
 
-def _primary(group: Sequence[Candidate], state: PassState) -> Candidate | None:
+def _primary(group: Sequence[Candidate]) -> Candidate | None:
     """Return the one fault of a subject to look at first."""
-    priority = state.catalogue.priority
-    firing = [each for each in group if each.disposition is Disposition.FIRING]
-    return min(firing, key=lambda each: (priority(each.key.reason), each.key), default=None)
+    return next((each for each in group if each.disposition is Disposition.FIRING), None)
 
 
 def _line(candidate: Candidate, message: str, now: Instant, *, primary: bool) -> ResolvedFinding:

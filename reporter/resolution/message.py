@@ -1,7 +1,7 @@
 """What an Event says: the worst fault, how many more, and what else it explains."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reporter.model.report import Disposition
 from reporter.model.suppression import SuppressionRow
@@ -15,16 +15,17 @@ _CAUSE_BYTES = 80
 
 
 def compose(
-    candidate: Candidate, others: Iterable[Candidate], suppressed: Mapping[UpstreamKey, str]
+    candidate: Candidate, others: Sequence[Candidate], suppressed: Mapping[UpstreamKey, str]
 ) -> str:
     """Return the message of a candidate, at most 1,024 bytes.
 
-    `others` are the candidates of the same subject. The base is cut where it is too long, what is
-    appended to it is not.
+    `others` are the candidates of the same subject, the one to look at first in front. The base is
+    cut where it is too long, what is appended to it is not.
     """
     suffix = _more(candidate)
     if candidate.disposition is Disposition.FIRING:
-        suffix += _also(candidate, others) + suppressed.get(upstream_key(candidate.key), "")
+        suffix += _of_one_node(candidate, others) + _also(candidate, others)
+        suffix += suppressed.get(upstream_key(candidate.key), "")
     return with_suffix(clean(candidate.worst.says.message), suffix, MESSAGE_BYTES)
 
 
@@ -39,12 +40,29 @@ def _also(candidate: Candidate, others: Iterable[Candidate]) -> str:
         for other in others
         if other.disposition is Disposition.SECONDARY and candidate.key.reason in other.by
     )
-    if not outranked:
+    return f" (also: {_first_of(outranked)})" if outranked else ""
+
+
+def _of_one_node(candidate: Candidate, others: Iterable[Candidate]) -> str:
+    """Return which causes rest on the same lost node: it is enough that the first one is told so."""
+    node = candidate.worst.says.lost_node
+    if not node:
         return ""
-    named = outranked[:_ALSO_NAMED]
-    if len(outranked) > _ALSO_NAMED:
-        named.append(f"{len(outranked) - _ALSO_NAMED} more")
-    return f" (also: {', '.join(named)})"
+    resting = [
+        other
+        for other in others
+        if other.disposition is Disposition.FIRING and other.worst.says.lost_node == node
+    ]
+    if len(resting) == 1 or resting[0] is not candidate:
+        return ""
+    return f" (node {node} also explains: {_first_of([each.key.reason for each in resting[1:]])})"
+
+
+def _first_of(names: list[str]) -> str:
+    named = names[:_ALSO_NAMED]
+    if len(names) > _ALSO_NAMED:
+        named.append(f"{len(names) - _ALSO_NAMED} more")
+    return ", ".join(named)
 
 
 def suppression_suffixes(

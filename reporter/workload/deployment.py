@@ -1,6 +1,7 @@
 """Whether a shared Deployment is down or degraded, and why."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -8,12 +9,18 @@ from reporter.catalogue.resources import PODS
 from reporter.model.objects import Condition, Deployment, Pod
 from reporter.model.text import detail
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.pod import STARTING, UNSCHEDULABLE
 from reporter.workload.standing import (
     SCALED_TO_ZERO,
+    PodCause,
     WorkloadFault,
+    cause_in_ending,
     cause_in_pods,
+    lost_with_node,
     not_ready_since,
+    pods_ending,
     pods_of,
+    worst_pod,
 )
 
 _TEXT_BYTES: Final = 300
@@ -47,14 +54,15 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFaul
     if not down and exceeded is None and (not lacking or _is_rolling_out(deployment)):
         return None
     pods = pods_of(deployment.spec.selector, deployment.namespace, snapshot)
-    cause, text = _cause(deployment, pods, snapshot)
+    cause = _cause(deployment, pods, snapshot)
     rollout = "rollout exceeded its deadline, " if exceeded else ""
     count = f"{deployment.status.ready_replicas}/{deployment.wanted} ready"
     return WorkloadFault(
         down=down,
-        cause=cause,
-        detail=f"{count}, {rollout}{text}",
+        cause=cause.brief,
+        detail=f"{count}, {rollout}{cause.text}",
         transition=_transition(deployment, pods, exceeded),
+        lost_node=cause.lost_node,
     )
 
 
@@ -105,15 +113,27 @@ def _is_rolling_out(deployment: Deployment) -> bool:
     return not complete or status.replicas > updated
 
 
-def _cause(deployment: Deployment, pods: Sequence[Pod], snapshot: Snapshot) -> tuple[str, str]:
-    """Return the cause in a few words and as text."""
+def _cause(deployment: Deployment, pods: Sequence[Pod], snapshot: Snapshot) -> PodCause:
     refused = _refused(deployment)
     present = len(pods) if snapshot.known(PODS) else deployment.status.replicas
     if refused is not None and present < deployment.wanted:
         reason = refused.reason or "ReplicaFailure"
         text = detail(reason, refused.message, _TEXT_BYTES)
-        return reason, f"pods cannot be created: {text}"
-    return cause_in_pods(pods, deployment.namespace, snapshot)
+        return PodCause(reason, f"pods cannot be created: {text}")
+    ending = pods_ending(deployment.spec.selector, deployment.namespace, snapshot)
+    if ending and not pods and deployment.spec.recreates:
+        return cause_in_ending(ending, snapshot)
+    cause = cause_in_pods(pods, deployment.namespace, snapshot)
+    if not lost_with_node(ending, snapshot) or not _only_waits(pods, snapshot):
+        return cause
+    lost = cause_in_ending(ending, snapshot)
+    return replace(lost, text=f"{lost.text}; {cause.text}")
+
+
+def _only_waits(pods: Sequence[Pod], snapshot: Snapshot) -> bool:
+    """Tell whether what takes the place of a pod has no fault of its own, such as its image."""
+    worst = worst_pod(pods, snapshot)
+    return worst is not None and worst[1].severity in {STARTING, UNSCHEDULABLE}
 
 
 def _transition(

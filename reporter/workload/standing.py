@@ -56,6 +56,7 @@ class WorkloadFault:
         detail: ready and wanted replicas and the cause, for the message.
         transition: since when, where a condition's status says so.
         budget: time it may legitimately last from `transition`, as a step of a rollout does.
+        lost_node: the node that is the cause, as it is gone or not Ready; empty if none is.
 
     """
 
@@ -64,6 +65,7 @@ class WorkloadFault:
     detail: str
     transition: datetime | None = None
     budget: timedelta | None = None
+    lost_node: str = ""
 
     @property
     def standing(self) -> str:
@@ -74,6 +76,22 @@ class WorkloadFault:
     def severity(self) -> int:
         """Down is worse than degraded."""
         return DOWN if self.down else DEGRADED
+
+
+@dataclass(frozen=True, slots=True)
+class PodCause:
+    """Why replicas are not ready, as far as their pods tell.
+
+    Attributes:
+        brief: in a few words.
+        text: for the message.
+        lost_node: as in `WorkloadFault`.
+
+    """
+
+    brief: str
+    text: str
+    lost_node: str = ""
 
 
 MISSING: Final = WorkloadFault(down=True, cause="missing", detail="missing")
@@ -106,15 +124,29 @@ def _selected(
     return tuple(pod for pod in pods if selector.matches(pod.metadata.labels))
 
 
-def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> tuple[str, str]:
-    """Return why replicas are not ready, as far as their pods tell: in a few words and as text."""
+def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> PodCause:
+    """Return why replicas are not ready, as far as their pods tell."""
     worst = worst_pod(pods, snapshot)
     if worst is not None:
-        pod, fault = worst
-        return fault.cause, f"{fault.cause} (pod {pod.name}: {fault.detail})"
+        return _cause_in(*worst)
     if not pods and snapshot.absence_known(PODS, namespace):
-        return "no pods", "no pods"
-    return "not ready", "not all pods are ready"
+        return PodCause("no pods", "no pods")
+    return PodCause("not ready", "not all pods are ready")
+
+
+def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> PodCause:
+    """Return what keeps a replica from being replaced: its pod has to end first."""
+    worst = worst_pod(ending, snapshot)
+    if worst is not None and worst[1].severity == NODE_LOST:
+        return _cause_in(*worst)
+    first = ending[0]
+    node = f" on node {first.spec.node_name}" if first.spec.node_name else ""
+    return PodCause("terminating", f"pod {first.name} is terminating{node}")
+
+
+def _cause_in(pod: Pod, fault: PodFault) -> PodCause:
+    lost_node = pod.spec.node_name or "" if fault.severity == NODE_LOST else ""
+    return PodCause(fault.cause, f"{fault.cause} (pod {pod.name}: {fault.detail})", lost_node)
 
 
 def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
@@ -204,32 +236,28 @@ def fault_of(
         step: why replicas may be missing for a while.
 
     """
-    cause, text = cause_in_pods(pods, namespace, snapshot)
+    cause = cause_in_pods(pods, namespace, snapshot)
     rolls = step is not None and step.of_rollout
     if all(map(is_ready, pods)):
         if rolls:
-            cause, text = "old pods", "old pods are not replaced"
+            cause = PodCause("old pods", "old pods are not replaced")
         elif ending:
-            cause, text = _cause_in_ending(ending, snapshot)
+            cause = cause_in_ending(ending, snapshot)
         elif pods and down:
-            cause, text = "not available", "its pods are ready, but not available yet"
+            cause = PodCause("not available", "its pods are ready, but not available yet")
         elif len(pods) < wanted and pods:
-            cause, text = "missing pods", "the pods that are there are ready, others are missing"
+            cause = PodCause(
+                "missing pods", "the pods that are there are ready, others are missing"
+            )
     rollout = "rollout stands still, " if rolls else ""
     return WorkloadFault(
         down=down,
-        cause=cause,
-        detail=f"{ready}/{wanted} ready, {rollout}{text}",
+        cause=cause.brief,
+        detail=f"{ready}/{wanted} ready, {rollout}{cause.text}",
         transition=step.since if step else not_ready_since(pods),
         budget=STEP_BUDGET if step else None,
+        lost_node=cause.lost_node,
     )
-
-
-def _cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> tuple[str, str]:
-    """Return what keeps a replica from being replaced: in a few words and as text."""
-    if lost_with_node(ending, snapshot):
-        return cause_in_pods(ending, ending[0].namespace, snapshot)
-    return "terminating", f"pod {ending[0].name} is terminating"
 
 
 def _not_ready_since(pod: Pod) -> datetime | None:

@@ -55,6 +55,12 @@ class PodTemplate(Part, frozen=True):
     spec: TemplateSpec = TemplateSpec()
 
 
+class DeploymentStrategy(Part, frozen=True):
+    """`spec.strategy` of a Deployment."""
+
+    type: str | None = None
+
+
 class DeploymentSpec(Part, frozen=True):
     """`spec` of a Deployment."""
 
@@ -62,7 +68,13 @@ class DeploymentSpec(Part, frozen=True):
     paused: bool | None = None
     progress_deadline_seconds: int | None = None
     selector: LabelSelector | None = None
+    strategy: DeploymentStrategy | None = None
     template: PodTemplate = PodTemplate()
+
+    @property
+    def recreates(self) -> bool:
+        """Whether all old pods have to end before a new one is made."""
+        return self.strategy is not None and self.strategy.type == "Recreate"
 
 
 class DeploymentStatus(Conditioned, frozen=True):

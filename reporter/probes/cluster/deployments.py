@@ -91,4 +91,5 @@ def _finding(
         transition=fault.transition,
         created=deployment.created if deployment else None,
         governs=governs,
+        lost_node=fault.lost_node,
     )

@@ -96,4 +96,5 @@ def _finding(
         created=found.created if found else None,
         budget=fault.budget,
         governs=fault.down and bool(workload.component.suppresses),
+        lost_node=fault.lost_node,
     )

@@ -68,6 +68,19 @@ def test_the_worst_is_named_and_the_others_counted():
         assert resolver[PODS].related.name == "a"
 
 
+def test_the_first_of_the_causes_that_rest_on_one_lost_node_names_the_others():
+    """One look at the node is enough; a cause of another node is not named."""
+    bbr, kaito, keda = "clusterBBRNotReady", "clusterKaitoControllerNotReady", "clusterKedaNotReady"
+    for ordered in ((bbr, kaito, keda), (keda, bbr, kaito)):
+        resolver = Resolver()
+        nodes = {bbr: "cpu-1", kaito: "cpu-1", keda: "cpu-2"}
+        resolver.look(0, *(finding(each, exempt=True, lost_node=nodes[each]) for each in ordered))
+        assert resolver[bbr].primary
+        assert resolver[bbr].message == f"{bbr} of x (node cpu-1 also explains: {kaito})"
+        assert resolver[kaito].message == f"{kaito} of x"
+        assert resolver[keda].message == f"{keda} of x"
+
+
 def test_faults_in_their_grace_are_not_counted():
     """A message speaks of what fires."""
     resolver = Resolver()

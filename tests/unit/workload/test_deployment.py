@@ -15,6 +15,7 @@ from tests.unit.probes.building import (
     SINCE_AT,
     condition,
     deployment,
+    document,
     merged,
     pod,
     snapshot_of,
@@ -211,6 +212,40 @@ def test_pods_that_are_no_replicas_are_not_the_cause():
         pod("m", "d-1", "d", crashed, ready=False),
     )
     assert fault.cause == "no pods"
+
+
+ON_NODE = {"spec": {"nodeName": "gpu-1"}}
+RECREATE = {"spec": {"strategy": {"type": "Recreate"}}}
+
+
+@pytest.mark.parametrize(
+    ("node", "lost", "said"),
+    [
+        ("gpu-1", "", "pod d-1 is terminating on node gpu-1"),
+        ("away", "gpu-1", "node gone (pod d-1: terminating on node gpu-1, which is gone)"),
+    ],
+)
+def test_a_pod_that_has_to_end_before_the_next_one_is_named_with_its_node(node, lost, *, said):
+    """With the strategy Recreate nothing is made before it is gone, so it is what to look at."""
+    doc = deployment("n", "d", RECREATE, ready=0)
+    ending = pod("n", "d-1", "d", ON_NODE, DELETING)
+    fault = judge(doc, ending, document("Node", node))
+    assert fault.detail == f"0/1 ready, {said}"
+    assert fault.lost_node == lost
+
+
+def test_a_replacement_that_only_waits_is_explained_by_the_lost_node():
+    """Both are named; a replacement with a fault of its own speaks for itself."""
+    docs = [deployment("n", "d", ready=0), pod("n", "d-1", "d", ON_NODE, DELETING)]
+    unschedulable = merged(
+        {"status": {"conditions": [condition("PodScheduled", "False", "Unschedulable", "no node")]}}
+    )
+    fault = judge(*docs, document("Node", "away"), pod("n", "d-2", "d", unschedulable, ready=False))
+    assert fault.cause == "node gone"
+    assert "pod d-1: terminating on node gpu-1" in fault.detail
+    assert "(pod d-2: Unschedulable: no node)" in fault.detail
+    pulling = pod("n", "d-2", "d", waiting("ImagePullBackOff"), ready=False)
+    assert judge(*docs, document("Node", "away"), pulling).cause == "ImagePullBackOff"
 
 
 def test_unknown_pods_are_not_taken_for_none():
