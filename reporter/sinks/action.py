@@ -8,13 +8,15 @@ from reporter.model.report import ResolvedFinding
 from reporter.model.subject import API_RESOURCE, Layer, ObjectRef
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_POD: Final = "<pod>"
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
 def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
     """Return what to do, with the names filled in where the catalogue leaves room for them.
 
-    It is empty for a reason that the catalogue does not have.
+    It is empty for a reason that the catalogue does not have. Where the words are about a pod and the
+    object at fault is none, such as a Workspace without a pod, it is that object to look at.
     """
     if finding.reason not in catalogue:
         return ""
@@ -27,10 +29,20 @@ def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
         known["<name>"] = named
     elif f"{finding.subject.kind} <name>" in action:
         known["<name>"] = finding.subject.name
+    if _POD in action and _POD not in known:
+        action = _without_pod(action, describe_command(related))
     for room, name in known.items():
         # What is to be copied into a shell holds nothing but a proper name.
         action = action.replace(room, name if _NAME.fullmatch(name) else room)
     return action
+
+
+def _without_pod(action: str, command: str) -> str:
+    """Return what to do where no pod is at fault: the sentences about one give way to a command."""
+    if not command:
+        return action
+    rest = [each for each in action.split(". ") if _POD not in each]
+    return ". ".join([f"{command}: no pod is at fault", *(rest or [""])]).rstrip()
 
 
 def describe_command(ref: ObjectRef) -> str:

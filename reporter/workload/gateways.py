@@ -1,11 +1,14 @@
 """The Gateways of a workload namespace and their data planes."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, PODS
 from reporter.model.objects import Deployment, Gateway, Pod
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import counts
+from reporter.workload.standing import WorkloadFault
 
 OWNED_BY: Final = "kaito.sh/owned-by"
 GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
@@ -38,6 +41,22 @@ def data_planes(snapshot: Snapshot, gateway: Gateway) -> tuple[Deployment, ...]:
     """
     found = snapshot[DEPLOYMENTS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
     return tuple(each for each in found if not each.deleting)
+
+
+def judge_data_plane(
+    snapshot: Snapshot, gateway: Gateway
+) -> Iterator[tuple[Deployment, WorkloadFault]]:
+    """Yield what is wrong with each Deployment of a Gateway that has no ready pod at all.
+
+    One pod of several that is not ready is no outage.
+    """
+    planes = data_planes(snapshot, gateway)
+    if any(plane.status.ready_replicas > 0 for plane in planes):
+        return
+    for plane in planes:
+        fault = judge_deployment(plane, snapshot)
+        if fault is not None:
+            yield plane, fault
 
 
 def data_plane_pods(snapshot: Snapshot, gateway: Gateway) -> tuple[Pod, ...]:

@@ -10,24 +10,18 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.probes.harness.finding import harness_finding
 from reporter.probes.scope import NamespaceScope
-from reporter.workload.deployment import judge_deployment
-from reporter.workload.gateways import data_planes, is_programmed, workload_gateways
+from reporter.workload.gateways import is_programmed, judge_data_plane, workload_gateways
 
 
 def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each programmed Gateway whose Deployment has no ready replica.
 
-    One pod of several that is not ready is no outage. A Gateway without such a Deployment is
-    served in another way.
+    A Gateway without such a Deployment is served in another way.
     """
     for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
-        planes = data_planes(scope.snapshot, gateway) if is_programmed(gateway) else ()
-        if any(plane.status.ready_replicas > 0 for plane in planes):
+        if not is_programmed(gateway):
             continue
-        for plane in planes:
-            fault = judge_deployment(plane, scope.snapshot)
-            if fault is None:
-                continue
+        for plane, fault in judge_data_plane(scope.snapshot, gateway):
             yield harness_finding(
                 HARNESS_GATEWAY_DATA_PLANE,
                 scope.namespace,

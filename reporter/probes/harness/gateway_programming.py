@@ -12,13 +12,14 @@ from reporter.model.objects import Condition, Gateway, ListenerStatus
 from reporter.model.text import detail
 from reporter.probes.harness.finding import harness_finding
 from reporter.probes.scope import NamespaceScope
-from reporter.workload.gateways import workload_gateways
+from reporter.workload.gateways import judge_data_plane, workload_gateways
 
 _LISTENER_FAULTS: Final = (
     ("Conflicted", "True"),
     ("ResolvedRefs", "False"),
     ("Programmed", "False"),
 )
+_NOT_ASSIGNED: Final = "AddressNotAssigned"
 _ADDRESS_PENDING: Final = "address pending"
 """Istio's text while the cloud builds the load balancer; its reason is that of other causes too."""
 
@@ -34,11 +35,8 @@ class _Fault:
 
 def probe_gateway_programming(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each Gateway that could not be programmed, as a whole or a listener."""
-    address_budget = timedelta(seconds=scope.settings.load_balancer_budget_seconds)
     for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
-        faults = sorted(
-            _faults(gateway, address_budget), key=lambda each: (-each.severity, each.text)
-        )
+        faults = sorted(_faults(gateway, scope), key=lambda each: (-each.severity, each.text))
         if not faults:
             continue
         worst, *others = faults
@@ -56,19 +54,39 @@ def probe_gateway_programming(scope: NamespaceScope) -> Iterator[Finding]:
         )
 
 
-def _faults(gateway: Gateway, address_budget: timedelta) -> Iterator[_Fault]:
+def _faults(gateway: Gateway, scope: NamespaceScope) -> Iterator[_Fault]:
     programmed = gateway.status.condition("Programmed")
     if programmed is not None and programmed.status == "False":
-        pending = _is_address_pending(programmed)
-        yield _Fault(
-            _text(programmed),
-            "address pending" if pending else _reason(programmed),
-            severity=10 if pending else 30,
-            transition=programmed.last_transition_time,
-            budget=address_budget if pending else None,
-        )
+        if _is_address_pending(programmed):
+            yield _address_pending(programmed, scope)
+        else:
+            yield _not_programmed(gateway, programmed, scope)
     for listener in gateway.status.listeners or ():
         yield from _listener_faults(listener)
+
+
+def _address_pending(programmed: Condition, scope: NamespaceScope) -> _Fault:
+    return _Fault(
+        _text(programmed),
+        "address pending",
+        severity=10,
+        transition=programmed.last_transition_time,
+        budget=timedelta(seconds=scope.settings.load_balancer_budget_seconds),
+    )
+
+
+def _not_programmed(gateway: Gateway, programmed: Condition, scope: NamespaceScope) -> _Fault:
+    """Judge Programmed=False; of an address without instances the pods say why there are none.
+
+    Istio assigns no address to a Gateway whose Service has no endpoint: "no instances found" (Istio,
+    pilot/pkg/config/kube/gateway).
+    """
+    text, cause = _text(programmed), _reason(programmed)
+    if programmed.reason == _NOT_ASSIGNED:
+        for plane, fault in judge_data_plane(scope.snapshot, gateway):
+            text = f"{text}; Deployment {plane.name} has no ready pod: {fault.detail}"
+            cause = fault.cause
+    return _Fault(text, cause, severity=30, transition=programmed.last_transition_time)
 
 
 def _listener_faults(listener: ListenerStatus) -> Iterator[_Fault]:
@@ -86,7 +104,7 @@ def _listener_faults(listener: ListenerStatus) -> Iterator[_Fault]:
 
 def _is_address_pending(condition: Condition) -> bool:
     text = (condition.message or "").lower()
-    return condition.reason == "AddressNotAssigned" and _ADDRESS_PENDING in text
+    return condition.reason == _NOT_ASSIGNED and _ADDRESS_PENDING in text
 
 
 def _reason(condition: Condition) -> str:

@@ -5,7 +5,10 @@ import pytest
 from reporter.model.subject import ObjectRef
 from reporter.sinks.action import action_of, describe_command
 from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.reasons import MODEL_PODS
 from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND
+from reporter.stacks.kthena.reasons import ROLE_DELETING
+from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from tests.unit.sinks.page.reports import EPP, finding, model
 
 
@@ -31,6 +34,34 @@ def test_names_are_filled_in(api_version, kind, namespace, *, name, told):
     related = ObjectRef(api_version, kind, namespace, name)
     found = finding("inferenceserviceComponentNotReady", subject, related=related)
     assert told in action_of(found, BUILT_IN)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "name", "told"),
+    [
+        ("v1", "Pod", "a-0", "kubectl -n team describe pod a-0, and its logs"),
+        (
+            "kaito.sh/v1beta1",
+            "Workspace",
+            "a",
+            "kubectl -n team describe workspace.kaito.sh a: no pod is at fault.",
+        ),
+    ],
+)
+def test_a_pod_is_named_where_there_is_one(api_version, kind, name, *, told):
+    """A replica without a pod leaves no pod to describe, only what it is made by."""
+    related = ObjectRef(api_version, kind, "team", name)
+    action = action_of(finding(MODEL_PODS, model("a"), related=related), BUILT_IN)
+    assert action.startswith(told)
+    assert "<" not in action
+
+
+def test_sentences_that_are_not_about_the_pod_stay():
+    """What else there is to look at holds all the same."""
+    related = ObjectRef("v1", "Service", "team", "a")
+    found = finding(ROLE_DELETING, model("a", kind=MODELSERVING_KIND), related=related)
+    told = "kubectl -n team describe service a: no pod is at fault. Kthena recreates the instance"
+    assert action_of(found, BUILT_IN).startswith(told)
 
 
 def test_reason_that_the_catalogue_does_not_have():

@@ -1,6 +1,7 @@
 """inferencesetModelPodsNotReady: the replicas of the model and their pods."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from reporter.catalogue.resources import PODS
@@ -11,6 +12,7 @@ from reporter.stacks.kaito.probes.scope import (
     WORKSPACE,
     InferenceSetScope,
     is_false,
+    latest,
     moved,
     pods_of,
 )
@@ -77,7 +79,6 @@ def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     present = len(scope.workspaces)
     if present >= scope.inferenceset.wanted:
         return
-    ready = scope.inferenceset.status.condition("InferenceSetReady")
     count = f"{present}/{scope.inferenceset.wanted}"
     yield scope.finding(
         reason=MODEL_PODS,
@@ -85,7 +86,20 @@ def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
         cause=f"{count} replicas made",
         text=f"{count} wanted replicas have a Workspace",
         severity=_MISSING_WORKSPACES,
-        transition=moved(ready) if is_false(ready) else None,
+        transition=_missing_since(scope),
         created=scope.inferenceset.created,
         budget=startup_budget(scope),
     )
+
+
+def _missing_since(scope: InferenceSetScope) -> datetime | None:
+    """Return since when a Workspace has been missing, None if nothing tells.
+
+    InferenceSetReady is False for any replica that does not serve, so its time says nothing of one
+    that was asked for later. That none was is sure of the first generation alone: the API server
+    raises it with each change of the spec.
+    """
+    ready = scope.inferenceset.status.condition("InferenceSetReady")
+    if scope.inferenceset.metadata.generation != 1 or not is_false(ready):
+        return None
+    return latest(moved(ready), *(each.created for each in scope.workspaces))

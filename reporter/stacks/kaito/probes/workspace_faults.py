@@ -9,7 +9,12 @@ from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
 from reporter.stacks.kaito.objects import Workspace
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, is_true, latest, moved
-from reporter.stacks.kaito.probes.wording import believed, condition_text
+from reporter.stacks.kaito.probes.wording import (
+    believed,
+    condition_text,
+    is_refusal,
+    reconcile_error,
+)
 from reporter.stacks.kaito.resources import WORKSPACES
 from reporter.workload.pod import counts, is_ready
 
@@ -175,13 +180,7 @@ def _replica(
         return None
     running = [each for each in pods if counts(each)]
     if not running:
-        return WorkspaceFault(
-            "no pod",
-            "has no pod",
-            _MISSING,
-            transition=_without_pod_since(workspace, pods),
-            budget=startup,
-        )
+        return _without_pod(workspace, pods, startup)
     inference = workspace.status.condition("InferenceReady")
     generic = inference is not None and (inference.reason or "") in _PENDING
     if inference is not None and generic and is_false(inference) and all(map(is_ready, running)):
@@ -193,6 +192,28 @@ def _replica(
             budget=startup,
         )
     return None
+
+
+def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta) -> WorkspaceFault:
+    """Judge a replica without a pod: what KAITO failed at is the reason, where it says so.
+
+    A refusal of the API server, as by a webhook or a quota, does not go by waiting: it has no budget.
+    Its time is not that of the condition, which was False before.
+    """
+    error = reconcile_error(workspace.status.condition("InferenceReady"))
+    if is_refusal(error):
+        return WorkspaceFault(
+            "refused by the API server",
+            f"has no pod: the API server refuses what KAITO makes for it: {error}",
+            _FAILED,
+        )
+    return WorkspaceFault(
+        "no pod",
+        "has no pod" + (f", KAITO's last reconcile error: {error}" if error else ""),
+        _MISSING,
+        transition=_without_pod_since(workspace, pods),
+        budget=startup,
+    )
 
 
 def _without_pod_since(workspace: Workspace, pods: tuple[Pod, ...]) -> datetime | None:

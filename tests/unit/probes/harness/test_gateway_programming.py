@@ -16,11 +16,13 @@ from tests.unit.probes.building import (
     healthy_harness,
     replaced,
     snapshot_of,
+    waiting,
 )
 
 REASON = "modelharnessGatewayProgrammingFailed"
 HEALTHY = healthy_harness("my-models")
 ACCEPTED = condition("Accepted", "True", "Accepted")
+NOT_READY_POD = {"status": {"conditions": [condition("Ready", "False")]}}
 PROGRAMMED = condition("Programmed", "True", "Programmed")
 NOT_USABLE = condition("Programmed", "False", "AddressNotUsable", "port 80 not found")
 ADDRESS_PENDING = condition(
@@ -70,6 +72,18 @@ def test_a_service_without_endpoints_has_no_budget():
         gateway(condition("Programmed", "False", "AddressNotAssigned", "no instances found"))
     )
     assert finding.budget is None
+
+
+def test_a_gateway_without_instances_is_told_with_its_pods():
+    """Its address is missing because its pods crash: that is what there is to look at."""
+    none = {"status": {"readyReplicas": 0, "availableReplicas": 0}}
+    crashed = waiting("CrashLoopBackOff")
+    docs = gateway(condition("Programmed", "False", "AddressNotAssigned", "no instances found"))
+    docs = replaced(replaced(docs, "Deployment", none), "Pod", NOT_READY_POD, crashed)
+    (finding,) = probe(docs)
+    assert finding.cause == "CrashLoopBackOff"
+    assert "AddressNotAssigned: no instances found; Deployment my-models-gw-" in finding.message
+    assert "has no ready pod: 0/1 ready, CrashLoopBackOff (pod my-models-gw-" in finding.message
 
 
 @pytest.mark.parametrize(

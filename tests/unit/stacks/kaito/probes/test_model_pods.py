@@ -270,6 +270,34 @@ def test_a_replica_without_a_pod_is_missing_after_the_budget():
     assert finding.transition == SINCE_AT
 
 
+WEBHOOK = 'admission webhook "pods.policy.example" denied the request: label team is missing'
+CONFLICT = 'failed calling webhook "pods.policy.example": context deadline exceeded'
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "budget", "said"),
+    [
+        (WEBHOOK, "refused by the API server", None, "refuses what KAITO makes for it: admission"),
+        (
+            'statefulsets.apps "a" is forbidden: exceeded quota',
+            "refused by the API server",
+            None,
+            "",
+        ),
+        (CONFLICT, "no pod", STARTUP, "has no pod, KAITO's last reconcile error: failed calling"),
+    ],
+)
+def test_what_kaito_failed_at_is_told_of_a_replica_without_a_pod(error, cause, *, budget, said):
+    """A refusal does not go by waiting, so it has no budget; what may heal keeps it."""
+    text = f"Inference workload is not ready (last reconcile error: {error})"
+    pending = condition("InferenceReady", "False", "WorkspaceInferenceStatusPending", text)
+    finding = only(stack(pod=None, workspace=conditions(*READY_NODES, pending)), MODEL_PODS)
+    assert (finding.cause, finding.budget) == (cause, budget)
+    assert said in finding.message
+    assert error in finding.message
+    assert (finding.transition is None) == (budget is None)
+
+
 def test_a_replica_that_lost_its_pod_just_now_is_not_overdue():
     """While the Workspace still counts as serving, its old times say nothing."""
     assert only(stack(pod=None), MODEL_PODS).transition is None
@@ -317,10 +345,18 @@ def test_ready_pods_of_a_workspace_that_stays_pending_are_told_after_the_budget(
 def test_fewer_workspaces_than_wanted_are_missing_replicas():
     """All replicas are counted, also those that KAITO never made (12)."""
     waiting = conditions(condition("InferenceSetReady", "False", "inferencesetNotReady"))
-    finding = only(stack(set=merged(waiting, {"spec": {"replicas": 3}})), MODEL_PODS)
+    asked = {"metadata": {"generation": 1}, "spec": {"replicas": 3}}
+    finding = only(stack(set=merged(waiting, asked)), MODEL_PODS)
     assert finding.message == f"InferenceSet {NS}/{SET}: 1/3 wanted replicas have a Workspace"
     assert finding.related.kind == "InferenceSet"
     assert (finding.budget, finding.transition) == (STARTUP, SINCE_AT)
+
+
+def test_a_replica_that_was_asked_for_later_has_no_time_of_the_condition():
+    """It was False for another replica: the one that was just asked for is not hours late."""
+    waiting = conditions(condition("InferenceSetReady", "False", "inferencesetNotReady"))
+    asked = {"metadata": {"generation": 2}, "spec": {"replicas": 3}}
+    assert only(stack(set=merged(waiting, asked)), MODEL_PODS).transition is None
 
 
 def test_no_replica_is_missed_where_none_is_wanted():
