@@ -13,8 +13,10 @@ status properties"). So that time counts, where it can be believed:
   clock of another machine is ahead.
 
 Without such a time the object's creation is only believed while the object is younger than the
-grace. To believe it always fails: a Deployment that is a week old and breaks now would be told at
-once. To ignore it fails too: each new object would have its grace twice after a restart.
+grace and no earlier pass saw it without the fault. To believe it always fails: a Deployment that is
+a week old and breaks now would be told at once, and a model that is edited in its first hour when it
+is as old as its start-up budget. To ignore it fails too: each new object would have its grace twice
+after a restart.
 
 A budget is what may rightly take long, such as loading a model. It has a clock of its own for the
 same object (`FaultKey`). With one clock for both, a pod that loaded for twenty minutes and then
@@ -116,16 +118,20 @@ def place_in_time(
     *,
     settings: EvaluationSettings,
     one_look: OneLook | None,
+    judged: datetime | None = None,
 ) -> Fault:
     """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
 
     Several findings about one object are one fault; the worst whose time has come speaks for it.
     Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin anew.
+    `judged` is when an earlier pass looked at the same reason.
     """
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
-        since = min(_since(each, now, settings, one_look=one_look) for each in findings)
+        since = min(
+            _since(each, now, settings, one_look=one_look, judged=judged) for each in findings
+        )
         first_seen = now.boot
     else:
         since, first_seen = min(remembered.since, now.wall), remembered.first_seen
@@ -191,15 +197,22 @@ def _transition(finding: Finding) -> datetime | None:
 
 
 def _since(
-    finding: Finding, now: Instant, settings: EvaluationSettings, *, one_look: OneLook | None
+    finding: Finding,
+    now: Instant,
+    settings: EvaluationSettings,
+    *,
+    one_look: OneLook | None,
+    judged: datetime | None,
 ) -> datetime:
     transition = _transition(finding)
     if transition is not None:
         return min(transition, now.wall)
     grace = grace_of(finding.reason, settings, exempt=finding.exempt)
     delay = max(grace, finding.budget or ZERO)
-    if finding.created is not None and now.wall - finding.created < delay:
-        return min(finding.created, now.wall)
+    created = finding.created
+    seen_without = created is not None and judged is not None and created < judged
+    if created is not None and not seen_without and now.wall - created < delay:
+        return min(created, now.wall)
     if one_look is not None:
         return now.wall - (delay if one_look.observed_for is None else one_look.observed_for)
     return now.wall

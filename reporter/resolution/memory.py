@@ -111,6 +111,8 @@ class Memory:
         told: of a subject that was found ready without a Ready being due, the records that it then
             had; none of them calls for another Ready.
         mutes: those that counted; one whose object cannot be read any more goes on.
+        judged: by reason, when a pass last looked that could see all it reads: what is older and was
+            not at fault then has been seen without the fault.
 
     """
 
@@ -120,3 +122,4 @@ class Memory:
     released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
     told: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)
     mutes: tuple[Mute, ...] = ()
+    judged: Mapping[str, datetime] = field(default_factory=dict)

@@ -48,6 +48,7 @@ def _faults(findings: Iterable[Finding], episode: Episode | None, state: PassSta
             state.now,
             settings=state.settings,
             one_look=state.one_look,
+            judged=state.memory.judged.get(group[0].reason),
         )
         for clock, group in clocks.items()
     }

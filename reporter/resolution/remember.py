@@ -1,6 +1,6 @@
 """What the next pass is given."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -12,6 +12,7 @@ from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
 from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Writing
 from reporter.resolution.state import PassState
+from reporter.resolution.unknown import confirmed, reads_unknown
 
 _IN_FLIGHT = timedelta(minutes=2)
 """How long an ended episode is kept in mind although no record says it goes on: a write of ours
@@ -38,7 +39,15 @@ def remember(
         released=state.upstreams.released,
         told=told,
         mutes=state.mutes.all,
+        judged={**state.memory.judged, **dict.fromkeys(_judged(state), state.now.wall)},
     )
+
+
+def _judged(state: PassState) -> Iterator[str]:
+    for reason in state.catalogue:
+        known = not reads_unknown(reason, state.snapshot)
+        if known and confirmed(reason.name, state.snapshot, state.catalogue):
+            yield reason.name
 
 
 def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> Episode:

@@ -112,6 +112,7 @@ class ReferenceResolver:
         self.suppressing = set()
         self.not_yet_released = set()
         self.released = {}
+        self.looked = {}
 
     def resolve(
         self, evaluation, snapshot, now, *, settings, is_muted=lambda _key, _related: False
@@ -174,6 +175,9 @@ class ReferenceResolver:
         for key, faults in hidden.items():
             self.keep_clocks(key, faults, lines[key])
         self.lines, self.suppressing = lines, firing | self.not_yet_released
+        for name, reason in BY_NAME.items():
+            if self.confirmed(name) and all(snapshot.known(each) for each in reason.reads):
+                self.looked[name] = now.wall
         return {key: line.row for key, line in lines.items() if line.listed}
 
     # Rules 1 and 2
@@ -209,7 +213,9 @@ class ReferenceResolver:
         patience = max(self.grace(finding.reason, exempt=finding.exempt), finding.budget or NONE)
         if began is not None:
             return min(began, wall)
-        if finding.created is not None and wall < finding.created + patience:
+        looked = self.looked.get(finding.reason)
+        seen_without = looked is not None and finding.created and finding.created < looked
+        if finding.created is not None and not seen_without and wall < finding.created + patience:
             return min(finding.created, wall)
         return wall
 

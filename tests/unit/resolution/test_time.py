@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from reporter.catalogue.resources import PODS as PODS_READ
 from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.subject import ObjectRef
@@ -239,6 +240,20 @@ def test_a_budget_is_used_up_on_the_clock_that_does_not_jump():
         evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
     )
     assert [str(each.disposition) for each in resolution.report.findings] == ["firing"]
+
+
+@pytest.mark.parametrize(
+    ("hidden", "since"), [((), 0), ((PODS_READ,), -40)], ids=["seen without it", "not looked"]
+)
+def test_a_young_object_has_not_been_at_fault_since_it_was_made(hidden, since):
+    """A model that is edited in its first hour is not overdue for what is missing since a moment."""
+    resolver = Resolver()
+    slow = finding(PODS, created=ago(40), budget=seconds(60))
+    resolver.look(-10, seen=snapshot(unknown=hidden))
+    resolver.look(0, slow)
+    assert resolver[PODS].since == NOON + seconds(since)
+    assert resolver.look(59 + since, slow)[PODS] == "pending"
+    assert resolver.look(60 + since, slow)[PODS] == "firing"
 
 
 def test_what_fires_at_once_begins_now():
