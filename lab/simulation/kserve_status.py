@@ -177,10 +177,11 @@ def _model(
     target, transition = look
     states = before.get("states") or {}
     active = "Loaded" if target == "Loaded" else states.get("activeModelState", "")
+    ready = sum(map(is_ready, pods))
     told: Object = {
         "transitionStatus": transition,
         "states": {"activeModelState": active, "targetModelState": target},
-        "copies": {"failedCopies": 0, "totalCopies": sum(map(is_ready, pods))},
+        "copies": {"failedCopies": 0, **({"totalCopies": ready} if ready else {})},
     }
     if failure is not None:
         told["lastFailureInfo"] = {

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from reporter.stacks.kserve.derived.components import (
     CANARY_PREDICTOR_READY,
     INGRESS_READY,
+    PREDICTOR_READY,
     READY,
     STOPPED,
     Component,
@@ -75,12 +76,16 @@ def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
     """Return the status that an InferenceService should have.
 
     While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
-    second time, that is the stored one. `thawed` asks what the objects of a frozen one say; KServe
+    second time, that is the stored one. In Knative mode without Knative KServe ends its pass before
+    any component, with the conditions that all begin with. `thawed` asks what the objects of a frozen one say; KServe
     does not come to its stop switch either.
     """
     stored = facts.inferenceservice.status
     if is_frozen(facts.inferenceservice) and not thawed:
         return _unchanged(stored)
+    if facts.mode is Mode.KNATIVE and facts.without_knative:
+        conditions = ConditionManager(stored.conditions or ()).conditions()
+        return Derivation(propagated=replace(stored, conditions=conditions))
     if is_stopped(facts.inferenceservice) and not thawed:
         return _stopped(facts)
     if facts.mode is Mode.MODELMESH:
@@ -101,14 +106,35 @@ def _stopped(facts: Facts) -> Derivation:
     if inferenceservice.spec.canary and facts.mode is Mode.STANDARD:
         types.add(CANARY_PREDICTOR_READY)
     conditions = ConditionManager(each for each in before if each.type in types)
-    for type_ in sorted(types - {READY, STOPPED}):
+    kept = _keeps_ingress(facts)
+    for type_ in sorted(types - {READY, STOPPED} - ({INGRESS_READY} if kept else set())):
         conditions.mark(type_, FALSE, _STOPPED_REASON, message=_message(conditions, type_))
     _mark_switch(conditions, TRUE)
+    ingress = inferenceservice.status.condition(INGRESS_READY)
+    if kept and ingress is None:
+        conditions.clear(INGRESS_READY)
+    reached = kept and ingress is not None and ingress.status == TRUE
     status = InferenceServiceStatus(
         conditions=conditions.conditions(),
+        url=inferenceservice.status.url if reached else "",
+        address=inferenceservice.status.address if reached else None,
+        model_status=ModelStatus(),
         deployment_mode=inferenceservice.status.deployment_mode,
     )
     return Derivation(propagated=status)
+
+
+def _keeps_ingress(facts: Facts) -> bool:
+    """Tell whether IngressReady is as a stop left it, in Standard mode.
+
+    With ingress creation off it is absent then, or True with the Gateway API (KServe,
+    pkg/controller/v1beta1/inferenceservice/reconcilers/ingress, v0.20.0). That setting is not read,
+    so what is stored once the predictor was stopped is believed.
+    """
+    predictor = facts.inferenceservice.status.condition(PREDICTOR_READY)
+    if facts.mode is not Mode.STANDARD or predictor is None:
+        return False
+    return predictor.status == FALSE and predictor.reason == _STOPPED_REASON
 
 
 def _message(conditions: ConditionManager, type_: str) -> str:

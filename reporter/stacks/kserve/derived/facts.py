@@ -6,7 +6,7 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.objects import Deployment, Pod
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kserve.derived.components import Component, components_of, spec_of
 from reporter.stacks.kserve.derived.mode import Mode, mode_of
 from reporter.stacks.kserve.objects import InferenceService, KnativeService
@@ -42,6 +42,7 @@ class Facts:
         heads: the name of the Deployment by component, whether it exists or not; empty if they are
             unknown.
         default_mode: the deployment mode that KServe is configured with.
+        without_knative: the cluster serves no Knative Services.
 
     """
 
@@ -51,6 +52,7 @@ class Facts:
     pods: tuple[Pod, ...] | None = None
     heads: Mapping[Component, str] = field(default_factory=dict)
     default_mode: Mode = Mode.KNATIVE
+    without_knative: bool = False
 
     @property
     def mode(self) -> Mode:
@@ -88,6 +90,7 @@ def facts_of(
         pods=pods,
         heads=heads,
         default_mode=default_mode,
+        without_knative=snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT,
     )
 
 

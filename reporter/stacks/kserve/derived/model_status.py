@@ -73,7 +73,9 @@ def model_status(
     if storage is not None and _is_running(storage) and last_end(storage):
         return None
     look = _at_storage(storage) or _at_container(pods[0], loaded=loaded)
-    return stored if look is None else _moved(stored, look, copies)
+    if look is None:
+        return replace(stored, copies=_copies(stored, copies))
+    return _moved(stored, look, copies)
 
 
 def _at_storage(storage: ContainerStatus | None) -> _Look | None:
@@ -101,14 +103,18 @@ def _moved(stored: ModelStatus, look: _Look, copies: int) -> ModelStatus:
     target, failure = look
     states = stored.states or ModelStates()
     active = State.LOADED.value if target is State.LOADED else states.active_model_state
-    before = stored.copies or ModelCopies()
     return replace(
         stored,
         transition_status=_TRANSITIONS[target].value,
         states=ModelStates(active_model_state=active, target_model_state=target.value),
         last_failure_info=failure or stored.last_failure_info,
-        copies=ModelCopies(failed_copies=before.failed_copies, total_copies=copies),
+        copies=_copies(stored, copies),
     )
+
+
+def _copies(stored: ModelStatus, ready: int) -> ModelCopies:
+    """Return the copies after a pass: the ready pods are counted before any of them is looked at."""
+    return replace(stored.copies or ModelCopies(), total_copies=ready)
 
 
 def container_of(statuses: tuple[ContainerStatus, ...] | None, name: str) -> ContainerStatus | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
-from reporter.stacks.kserve.derived.revisions import WHOLE, follows
+from reporter.stacks.kserve.derived.revisions import WHOLE, follows, total
 from reporter.stacks.kserve.objects import ComponentStatus, TrafficEntry
 
 PREV: Final = "prev"
@@ -80,6 +80,22 @@ def _of_ready(percent: int, status: ComponentStatus, *, newest: bool) -> Iterato
         yield Conclusion.ROLLED_BACK
     elif percent == 0 and newest:
         yield Conclusion.HELD_AT_ZERO
+
+
+def strays(status: ComponentStatus, canary_percent: int | None) -> tuple[tuple[str, int], ...]:
+    """Return the revisions that get requests and that nobody asked for, with their percent.
+
+    Those are all but the latest ready one and those that are asked for by name. Without a percent of
+    a canary a rollout goes on, and an older revision may have its share.
+    """
+    asked = asked_traffic(canary_percent, status.latest_rolledout_revision)
+    named = {each.revision_name for each in asked if each.revision_name}
+    if not named:
+        return ()
+    wanted = named | {status.latest_ready_revision, ""}
+    traffic = status.traffic or ()
+    names = dict.fromkeys(each.revision_name for each in traffic if each.percent)
+    return tuple((each, total(traffic, each)) for each in names if each not in wanted)
 
 
 def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[TrafficEntry, ...]:

@@ -13,7 +13,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.stacks.kserve.derived.components import Component, spec_of
 from reporter.stacks.kserve.derived.raw import PROGRESSING
-from reporter.stacks.kserve.derived.reading import Conclusion, latest_entry, read_component
+from reporter.stacks.kserve.derived.reading import Conclusion, latest_entry, read_component, strays
 from reporter.stacks.kserve.objects import ComponentStatus
 from reporter.stacks.kserve.probes.scope import (
     InferenceServiceScope,
@@ -46,7 +46,8 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
     for component in scope.components:
         spec = spec_of(scope.inferenceservice.spec, component)
         status = scope.status_of(component)
-        told = read_component(status, spec.canary_traffic_percent if spec else None)
+        percent = spec.canary_traffic_percent if spec else None
+        told = read_component(status, percent)
         others = others_with_traffic(status, status.latest_ready_revision)
         if Conclusion.NEWEST_NOT_READY in told:
             yield _not_ready(scope, component, status, startup=scope.startup(startup, component))
@@ -54,7 +55,8 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
             yield _stuck(scope, component, status)
         if Conclusion.ROLLED_BACK in told and others:
             yield _rolled_back(scope, component, status, others=others)
-        if Conclusion.CANARY in told and Conclusion.ROLLOUT_NOT_FINISHED not in told and others:
+        asked = Conclusion.ROLLOUT_NOT_FINISHED not in told and not strays(status, percent)
+        if Conclusion.CANARY in told and others and asked:
             yield _canary(scope, component, status, others=others)
 
 

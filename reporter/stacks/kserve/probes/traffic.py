@@ -13,6 +13,7 @@ from reporter.stacks.kserve.derived.reading import (
     asked_traffic,
     latest_entry,
     read_component,
+    strays,
 )
 from reporter.stacks.kserve.derived.revisions import WHOLE, total
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
@@ -139,7 +140,7 @@ def _without_target(
 
 
 def _not_as_asked(status: ComponentStatus, percent: int | None) -> _Fault | None:
-    """Return the fault of a route that gives the ready revision another percent than is asked for.
+    """Return the fault of a route that gives a revision another percent than is asked for.
 
     Where no entry follows it, all that it gets counts.
     """
@@ -149,11 +150,28 @@ def _not_as_asked(status: ComponentStatus, percent: int | None) -> _Fault | None
         return None
     gets = entry.percent if entry else total(status.traffic or (), ready)
     asked = asked_traffic(percent, status.latest_rolledout_revision)[0].percent
-    if gets is None or gets == asked:
+    if gets is None:
         return None
+    if gets == asked:
+        return _stray(status, percent)
     return _Fault(
         f"{gets} percent instead of {asked}",
         f"revision {ready} gets {gets} percent of the requests, and the spec asks for {asked}",
+        _OTHER,
+        _ROLLOUT,
+    )
+
+
+def _stray(status: ComponentStatus, percent: int | None) -> _Fault | None:
+    """Return the fault of a route that gives the rest to a revision that is not the one asked for."""
+    found = strays(status, percent)
+    if not found:
+        return None
+    told = " and ".join(f"revision {name} gets {share} percent" for name, share in found)
+    asked = status.latest_rolledout_revision
+    return _Fault(
+        f"{found[0][0]} instead of {asked}",
+        f"{told} of the requests, and the spec asks for {asked}",
         _OTHER,
         _ROLLOUT,
     )

@@ -24,6 +24,7 @@ from reporter.stacks.kserve.objects import (
 )
 from reporter.stacks.kserve.resources import INFERENCESERVICES
 from tests.unit.probes.building import (
+    ALL_CRDS,
     FORBIDDEN,
     SINCE,
     Document,
@@ -237,9 +238,14 @@ def typed_service(*args: object, **more: object) -> KnativeService:
     return found
 
 
-def cluster(*docs: Document, unknown: Iterable[Resource[KubeObject]] = ()) -> Snapshot:
-    """A snapshot of a live cluster that holds these objects and serves everything."""
-    return snapshot_of(*docs, unknown=dict.fromkeys(unknown, FORBIDDEN))
+def cluster(
+    *docs: Document,
+    unknown: Iterable[Resource[KubeObject]] = (),
+    absent: Iterable[Resource[KubeObject]] = (),
+) -> Snapshot:
+    """A snapshot of a live cluster that holds these objects and serves all that is not absent."""
+    served = ALL_CRDS - {each.crd_name for each in absent}
+    return snapshot_of(*docs, served=served, unknown=dict.fromkeys(unknown, FORBIDDEN))
 
 
 def the_service(snapshot: Snapshot, name: str = NAME) -> InferenceService:
@@ -249,9 +255,9 @@ def the_service(snapshot: Snapshot, name: str = NAME) -> InferenceService:
     return found
 
 
-def derived(*docs: Document, unknown: Iterable[Resource[KubeObject]] = ()):
+def derived(*docs: Document, **how: Iterable[Resource[KubeObject]]):
     """What is derived for `models/llm` in a cluster of these objects."""
-    snapshot = cluster(*docs, unknown=unknown)
+    snapshot = cluster(*docs, **how)
     return derive(facts_of(the_service(snapshot), snapshot))
 
 

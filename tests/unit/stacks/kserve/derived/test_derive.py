@@ -106,7 +106,7 @@ def test_one_service_through_its_life():
     assert model(found) == ("Loaded", "FailedToLoad", "BlockedByFailedLoad")
     now["metadata"]["annotations"] = {"serving.kserve.io/stop": "true"}
     found = derived(now)
-    assert set(found.status) == {"conditions", "deploymentMode"}
+    assert set(found.status) == {"conditions", "deploymentMode", "modelStatus"}
     assert statuses(found)["PredictorReady"] == "False Stopped"
 
 
@@ -283,13 +283,47 @@ def test_stopped(value):
         inferenceservice(has(**UP, RoutesReady="True"), {"status": before}, TRANSFORMED, annotated(stop=value)),
         knative_service("v1, v1", "v1:100 L"),
     )  # fmt: skip
-    assert set(found.status) == {"conditions", "deploymentMode"}
+    assert set(found.status) == {"conditions", "deploymentMode", "modelStatus"}
+    assert found.status["modelStatus"] == {"transitionStatus": ""}
     assert statuses(found) == {
         "IngressReady": "False Stopped",
         "PredictorReady": "False Stopped",
         "Ready": "False Stopped",
         "Stopped": "True",
         "TransformerReady": "False Stopped",
+    }
+
+
+@pytest.mark.parametrize("ingress", ["True", "False Stopped", None])
+def test_the_ingress_of_one_that_was_stopped_in_standard_mode(ingress):
+    """With ingress creation off KServe leaves it out, or writes True where it uses the Gateway API."""
+    before = {"PredictorReady": "False Stopped", "Ready": "False Stopped", "Stopped": "True"}
+    before |= {"IngressReady": ingress} if ingress else {}
+    url = {"status": {"url": "http://llm"}}
+    found = derived(inferenceservice(STANDARD, has(**before), url, annotated(stop="true")))
+    assert statuses(found) == before
+    assert found.status.get("url") == ("http://llm" if ingress == "True" else None)
+
+
+@pytest.mark.parametrize("more", [{}, annotated(stop="true")], ids=["", "stopped"])
+def test_knative_mode_without_knative(more):
+    """KServe ends its pass before the stop switch, with the conditions that all begin with."""
+    docs = inferenceservice({"status": {"deploymentMode": "Knative"}}, more)
+    found = derived(docs, absent=[KNATIVE_SERVICES])
+    assert statuses(found) == {
+        "IngressReady": "Unknown",
+        "PredictorReady": "Unknown",
+        "Ready": "Unknown",
+    }
+
+
+def test_a_model_status_is_written_as_go_does():
+    """Without `omitempty` an empty state is there, with it a count of 0 is not."""
+    found = derived(inferenceservice(has(**UP)), knative_service("v1, 0", "", **NOT_YET))
+    assert found.status["modelStatus"] == {
+        "transitionStatus": "InProgress",
+        "states": {"activeModelState": "", "targetModelState": "Pending"},
+        "copies": {"failedCopies": 0},
     }
 
 

@@ -1,6 +1,7 @@
 """What the model is doing, by the containers of the first pod."""
 
 import pytest
+from msgspec.structs import replace
 
 from reporter.stacks.kserve.derived.model_status import model_status
 from reporter.stacks.kserve.objects import FailureInfo, ModelCopies, ModelStates, ModelStatus
@@ -73,10 +74,12 @@ def test_row_3_a_second_download_is_not_stored():
     assert model_status(STORED, [pod], failed=False, loaded=True) is None
 
 
-def test_row_11_a_pod_without_the_container_changes_nothing():
-    """Not even the copies."""
+def test_row_11_a_pod_without_the_container_changes_nothing_but_the_copies():
+    """Ready pods are counted first, also where the first one by name has no container status yet."""
     pod = typed(predictor_pod(serving=container("queue-proxy", CRASHING)))
-    assert model_status(STORED, [pod], failed=True, loaded=False) == STORED
+    ready = typed(predictor_pod(name="pod-b", ready=True))
+    found = model_status(STORED, [pod, ready], failed=True, loaded=False)
+    assert found == replace(STORED, copies=ModelCopies(failed_copies=0, total_copies=1))
 
 
 def test_only_the_first_pod_is_examined():

@@ -39,6 +39,8 @@ def propagated(service, spec=None, history=("v2", "v1")):
 ROUTES = [
     # situation, C R, traffic, conditions, canary percent, history, reasons
     ("canary in progress", "v3, v3", "v3:20 L, v2:80 -", {}, 20, ("v2", "v1"), ["CanaryInProgress"]),
+    ("the rest at a revision nobody asked for", "v3, v3", "v3:20 L, v1:80 -", {}, 20, ("v2", "v1"), ["TrafficNotAsSpecified"]),
+    ("a part of the rest at such a one", "v3, v3", "v3:20 L, v2:50 -, v1:30 -", {}, 20, ("v2", "v1"), ["TrafficNotAsSpecified"]),
     ("rolled back", "v2, v2", "v2:0 L, v1:100 -", {}, 0, ("v1", "v1"), ["RolledBack"]),
     ("held at 0", "v3, v3", "v3:0 L, v2:100 -", {}, 0, ("v2", "v1"), []),
     ("newest starts", "v3, v2", "v2:100 L", STARTING, None, ("v2", "v1"), ["RevisionNotReady"]),
@@ -96,6 +98,7 @@ MESSAGES = [
     ("promotion not finished", c.ROLLOUT_STUCK, "predictor: revision v3 is ready, and requests still go to v2", 600),
     ("rolled back", c.ROLLED_BACK, "predictor is rolled back: requests go to v1, none to v2, which is ready", None),
     ("canary in progress", c.CANARY_IN_PROGRESS, "predictor: revision v3 gets 20 percent of the requests, v2 the rest", None),
+    ("the rest at a revision nobody asked for", c.TRAFFIC, "predictor: revision v1 gets 80 percent of the requests, and the spec asks for v2", 600),
     ("rollback without a target", c.TRAFFIC, "predictor: canaryTrafficPercent is 0, and there is no earlier revision to go back to: all requests go to v2", None),
     ("rollback blocked by v3", c.TRAFFIC, "predictor: canaryTrafficPercent is 0, and all requests still go to v2", STARTUP),
     ("newest failed, rolled back", c.REVISION_NOT_READY, "predictor: newest revision v3 has failed, RevisionFailed: no image; revision v1 serves meanwhile", None),
