@@ -104,6 +104,6 @@ def _about_number(
         cause=f"{instance.id} {cause}",
         text=f"{place_of(group, instance)}: {text}",
         severity=NOT_MADE if lacking > 0 else _TOO_MANY,
-        created=scope.modelserving.created,
+        created=scope.last_made(instance.pods),
         budget=NOT_MADE_BUDGET,
     )

@@ -10,6 +10,7 @@ from reporter.model.finding import Finding
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived import GroupState, InstanceStatus
 from reporter.stacks.kthena.derived.ordinals import to_create
+from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.probes.scope import NOT_MADE_BUDGET, ModelServingScope
 from reporter.stacks.kthena.reasons import GROUP_NOT_READY
 from reporter.workload.pod import startup_time
@@ -40,7 +41,7 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
             cause=f"{group.name} {group.status}",
             text=f"ServingGroup {group.name} is {group.status}: {_roles(scope, group)}",
             severity=_NOT_READY,
-            created=scope.modelserving.created,
+            created=scope.last_made(pods),
             budget=boot + max(startup, longest),
             independent=not _lacks_pods(group),
         )
@@ -96,7 +97,7 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
         f"{', '.join(names)}{more}{_blocked(scope, names)}",
         severity=_MISSING,
-        created=modelserving.created,
+        created=scope.last_made(owned(modelserving, scope.facts.pods)),
         budget=NOT_MADE_BUDGET,
     )
 

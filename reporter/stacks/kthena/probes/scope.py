@@ -1,13 +1,14 @@
 """What is seen of a ModelServing, and how its findings are put into words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final
 
 from reporter.catalogue.resources import PODS
 from reporter.model.derived import Derived, Document
+from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.stacks.kthena.derived import (
@@ -24,6 +25,7 @@ from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
 from reporter.stacks.kthena.resources import (
     PODGROUPS,
 )
+from reporter.workload.pod import asked_to_end
 
 NOT_MADE_BUDGET: Final = timedelta(seconds=300)
 """How long the controller may take to make a pod or a group: several of its tries, with back-off."""
@@ -99,6 +101,16 @@ class ModelServingScope(SubjectScope[ModelServing]):
         own = set(map(id, owned(self.modelserving, self.facts.pods)))
         others = (pod for pod in self.facts.pods if id(pod) not in own)
         return {pod.name: pod.metadata.label(GROUP_LABEL) or "" for pod in others}
+
+    def last_made(self, pods: Iterable[Pod]) -> datetime | None:
+        """Return when the youngest of some pods was made, or asked to end; else the ModelServing.
+
+        What is missing or not ready beside them is no older. The ModelServing alone says nothing:
+        it may be a start-up budget old when a rollout begins.
+        """
+        steps = (asked_to_end(pod) if pod.deleting else pod.created for pod in pods)
+        youngest = max((each for each in steps if each is not None), default=None)
+        return youngest or self.modelserving.created
 
     def pod_ref(self, name: str) -> ObjectRef:
         """Return the reference to a pod by its name alone: one that is made anew is in its place."""
