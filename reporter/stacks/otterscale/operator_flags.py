@@ -3,7 +3,7 @@
 What cannot be told from one ModelService's objects alone is compared only where it is given.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from reporter.model.names import is_subdomain
@@ -14,6 +14,7 @@ Given: TypeAlias = Mapping[str, str | bool]
 
 NOTHING: Final[Given] = {}
 
+PROVIDER: Final = "provider"
 METRICS_AUTH: Final = "metrics_endpoint_auth"
 GATEWAY: Final = "default_gateway_name"
 ENGINE_IMAGE: Final = "default_engine_image"
@@ -36,10 +37,14 @@ FIELDS: Final = (
     ENDPOINT,
     SAMPLER,
     SAMPLER_ARG,
+    PROVIDER,
 )
-"""What can be given. Labels are not compared, so neither is the version; whether the provider is
-istio is told by the DestinationRules that there are.
-"""
+"""What can be given. Labels are not compared, so neither is the version."""
+
+_READ: Final = (PROVIDER, GATEWAY)
+"""What is read of the operator's own arguments: all ModelServices rest on these."""
+
+_PROVIDERS: Final = ("istio", "gke", "none")
 
 _SWITCHES: Final = {"true": True, "false": False}
 _NEVER_EMPTY: Final = frozenset({ENGINE_IMAGE, EPP_IMAGE, PROXY_IMAGE})
@@ -75,6 +80,28 @@ def given_of(flags: Mapping[str, str]) -> Given:
     return given
 
 
+def told_by(arguments: Iterable[str]) -> Given:
+    """Return what the operator's arguments say of provider and default Gateway.
+
+    Go takes one hyphen or two, and a value behind `=` or as the next argument. Of several the last
+    counts; one that the kubelet fills in, `$(NAME)`, tells nothing.
+    """
+    told: dict[str, str] = {}
+    flag = ""
+    for argument in arguments:
+        if flag:
+            told[FLAGS[flag]], flag = argument, ""
+            continue
+        name, is_set, value = argument.lstrip("-").partition("=")
+        if not argument.startswith("-") or FLAGS.get(name) not in _READ:
+            continue
+        if is_set:
+            told[FLAGS[name]] = value
+        else:
+            flag = name
+    return {field: value for field, value in told.items() if "$(" not in value}
+
+
 def _value(field: str, value: str) -> str | bool:
     return _SWITCHES[value] if field in (METRICS_AUTH, TRACING) else value
 
@@ -83,6 +110,8 @@ def _wrong(field: str, value: str) -> str:
     """Return what is wrong with a value, empty if nothing is."""
     if field in (METRICS_AUTH, TRACING):
         return "" if value in _SWITCHES else f"is true or false, not {value!r}"
+    if field == PROVIDER:
+        return "" if value in _PROVIDERS else f"is one of {', '.join(_PROVIDERS)}, not {value!r}"
     if not value:
         return "is empty" if field in _NEVER_EMPTY else ""
     if field == GATEWAY:

@@ -66,7 +66,8 @@ BOMB = (
 
 WRONG = [
     ("default-epp-images=a", "'default-epp-images' is no flag to compare with; did you mean default-epp-image?"),
-    ("provider=istio", "'provider' is no flag to compare with"),
+    ("version=v1", "'version' is no flag to compare with"),
+    ("provider=nginx", "provider is one of istio, gke, none, not 'nginx'"),
     ("default_epp_image=a", "'default_epp_image' is no flag to compare with; did you mean default-epp-image?"),
     ("default-epp-image", "'default-epp-image' has no ="),
     ("default-epp-image=", "default-epp-image is empty"),

@@ -17,7 +17,6 @@ from reporter.stacks.otterscale.probes.answers import has_answered
 from reporter.stacks.otterscale.probes.drift import probe_drift
 from reporter.stacks.otterscale.probes.epp import probe_epp
 from reporter.stacks.otterscale.probes.fleet import (
-    operator_of,
     overwriting,
     with_same_cluster_role,
     with_same_picker,
@@ -79,7 +78,7 @@ def modelservice_inputs(scope: ModelServiceScope) -> Inputs:
     service, snapshot, pods = scope.service, scope.snapshot, scope.pods
     return (
         *(snapshot[each].in_namespace(scope.place) for each in _OF_NAMESPACE),
-        (operator_of(snapshot),),
+        (scope.operator,),
         with_same_picker(service, snapshot),
         overwriting(service, snapshot),
         with_same_cluster_role(service, snapshot),

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import Final, TypeVar, cast
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
@@ -16,8 +17,12 @@ from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.operator import NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.recovered import Children, recover
 from reporter.stacks.otterscale.objects import ModelService
-from reporter.stacks.otterscale.operator_flags import NOTHING, Given
+from reporter.stacks.otterscale.operator_flags import NOTHING, Given, told_by
 from reporter.stacks.otterscale.resources import DESTINATIONRULES, MODELSERVICES
+from reporter.stacks.otterscale.settings import OtterscaleSettings
+
+RECONCILE_ERROR: Final = "ReconcileError"
+"""Reason of Ready where the operator ended in an error."""
 
 _AnswerT = TypeVar("_AnswerT")
 _Place = tuple[str, str]
@@ -29,7 +34,19 @@ _UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
 def operator_of(snapshot: Snapshot, given: Given = NOTHING) -> OperatorSettings:
     """Return the operator's settings: those given, else recovered from what it made."""
     recovered = _asked_once(snapshot, _recovered)
-    return replace(recovered, **given) if given else recovered  # type: ignore[arg-type]  # `given_of` makes each of its field's type
+    return _same(replace(recovered, **given)) if given else recovered  # type: ignore[arg-type]  # `given_of` makes each of its field's type
+
+
+def told_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
+    """Return what the arguments of the operator's own Deployment tell of its settings."""
+    name = settings.otterscale_deployment
+    places = settings.otterscale_namespace if name else ()
+    there = (snapshot[DEPLOYMENTS].get(each, name) for each in places)
+    found = next((each for each in there if each is not None), None)
+    if found is None:
+        return NOTHING
+    containers = found.spec.template.spec.containers or ()
+    return told_by(chain.from_iterable(each.args or () for each in containers))
 
 
 def children_of(service: ModelService, snapshot: Snapshot) -> Children:
@@ -91,8 +108,22 @@ def _by(
 
 
 def _recovered(snapshot: Snapshot) -> OperatorSettings:
-    services = [children_of(each, snapshot) for each in snapshot[MODELSERVICES]]
+    """Recover the settings from what the operator has finished, where it has finished anything.
+
+    What it is behind with, or ended in an error at, may have been made with other settings: one
+    that hangs would have the objects of all others missed.
+    """
+    there = tuple(snapshot[MODELSERVICES])
+    finished = tuple(each for each in there if _is_finished(each))
+    services = [children_of(each, snapshot) for each in finished or there]
     return _same(recover(services).over(_UNTOLD))
+
+
+def _is_finished(service: ModelService) -> bool:
+    behind = service.status.observed_generation < service.metadata.generation
+    ready = service.status.condition("Ready")
+    failed = ready is None or (ready.status == "False" and ready.reason == RECONCILE_ERROR)
+    return not (service.deleting or behind or failed)
 
 
 @lru_cache(maxsize=64)

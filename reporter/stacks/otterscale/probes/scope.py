@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
@@ -12,11 +11,9 @@ from reporter.stacks.otterscale.manifests import labels, names
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.objects import FAIL_OPEN, ModelService
 from reporter.stacks.otterscale.operator_flags import Given
-from reporter.stacks.otterscale.probes.fleet import operator_of
+from reporter.stacks.otterscale.probes.fleet import RECONCILE_ERROR, operator_of, told_by_operator
 from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
-
-RECONCILE_ERROR: Final = "ReconcileError"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +62,12 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @cached_property
     def given(self) -> Given:
-        """The settings of the operator that are given: they count, whatever its objects tell."""
-        return OtterscaleSettings.of(self.settings).operator_given
+        """The settings of the operator that are given, and those that its own arguments tell.
+
+        They count, whatever its objects tell; what a user gives counts first.
+        """
+        settings = OtterscaleSettings.of(self.settings)
+        return {**told_by_operator(self.snapshot, settings), **settings.operator_given}
 
     @cached_property
     def operator(self) -> OperatorSettings:

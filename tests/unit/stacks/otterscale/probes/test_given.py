@@ -66,8 +66,8 @@ def drift(docs, **flags):
 
 
 def test_what_can_be_given_is_what_render_takes():
-    """The same names; the provider is told by DestinationRules, the version only by labels."""
-    assert set(given.FIELDS) == RENDER_FLAGS.keys() - {"provider", "version"}
+    """The same names; the version is told only by labels."""
+    assert set(given.FIELDS) == RENDER_FLAGS.keys() - {"version"}
     assert set(given.FIELDS) < {each.name for each in dataclasses.fields(OperatorSettings)}
 
 
