@@ -16,14 +16,6 @@ DOCKER_CONFIG_VOLUME: Final = "docker-config"
 CACHE_PATH: Final = "/tmp/model-oci"  # noqa: S108  # a path in the container
 DOCKER_CONFIG_PATH: Final = "/.docker"
 
-_UNPACK: Final = f"""\
-set -euo pipefail
-export KITOPS_HOME="${{KITOPS_HOME:-{CACHE_PATH}}}"
-mkdir -p "$KITOPS_HOME"
-kit unpack "$OCI_MODEL_IMAGE" --plain-http -o -d "$MODEL_MOUNT_PATH"
-"""
-"""The operator's own text to the byte: any other would differ for kubectl, and make new pods."""
-
 
 def model_unpack(service: ModelService, operator: OperatorSettings) -> Json | None:
     """Return the container that fetches the model; None without an image for it."""
@@ -48,7 +40,7 @@ def model_unpack(service: ModelService, operator: OperatorSettings) -> Json | No
         "name": MODEL_UNPACK,
         "image": operator.kit_image,
         "command": ["/bin/sh", "-c"],
-        "args": [_UNPACK],
+        "args": [operator.unpack_script],
         "env": environment,
         "volumeMounts": mounts,
         "securityContext": pods.container_security(),

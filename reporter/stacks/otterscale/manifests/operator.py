@@ -11,6 +11,15 @@ GKE: Final = "gke"
 NONE: Final = "none"
 
 
+UNPACK: Final = """\
+set -e
+mkdir -p "$KITOPS_HOME"
+exec kit unpack --plain-http -o -d "$MODEL_MOUNT_PATH" "$OCI_MODEL_IMAGE"
+"""
+"""Fetches a model as the operator's own script does, whose text is another: it makes the cache, unpacks
+over what is there, and ends with the first step that fails."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSettings:
     """What the operator was started with; the defaults are its own.
@@ -30,6 +39,8 @@ class OperatorSettings:
         epp_flags: further flags of the endpoint picker, name and value; the shipped operator
             never has any.
         version: of the operator's build, in labels; empty: no label.
+        unpack_script: of the init container that unpacks the model; not a flag, and another in each
+            build, so that it is taken from what the operator made where there is something.
 
     """
 
@@ -46,3 +57,4 @@ class OperatorSettings:
     tracing_sampler_arg: str = "0.01"
     epp_flags: tuple[tuple[str, str], ...] = ()
     version: str = "devel"
+    unpack_script: str = UNPACK

@@ -49,6 +49,7 @@ class Recovered:
     kit_image: str | None = None
     tracing_enabled: bool | None = None
     version: str | None = None
+    unpack_script: str | None = None
 
     def over(self, settings: OperatorSettings) -> OperatorSettings:
         """Return `settings` with what is known in their place."""
@@ -68,6 +69,7 @@ def recover(services: Sequence[Children]) -> Recovered:
         kit_image=_most(_kit_image, services),
         tracing_enabled=_most(_tracing, services),
         version=_version(services),
+        unpack_script=_most(_unpack_script, services),
     )
 
 
@@ -162,6 +164,18 @@ def _kit_image(children: Children) -> str | None:
     if children.decode is None:
         return None
     return _image(children.decode, MODEL_UNPACK) or ""
+
+
+def _unpack_script(children: Children) -> str | None:
+    deployments = (each for each in (children.decode, children.prefill) if each is not None)
+    return next((each for each in map(script_of, deployments) if each), None)
+
+
+def script_of(deployment: Deployment) -> str:
+    """Return the script by which a serving Deployment unpacks its model; empty if there is none."""
+    found = (each.args for each in _containers(deployment) if each.name == MODEL_UNPACK)
+    arguments = next(found, None)
+    return arguments[-1] if arguments else ""
 
 
 def _image(deployment: Deployment | None, name: str) -> str | None:

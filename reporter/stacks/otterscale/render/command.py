@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
@@ -40,7 +42,8 @@ meaning. The operator has no flag for its version, which is built in.
 _FLAG_OF: Final = {"version": "--operator-version"}
 
 _EPILOG: Final = """\
-What the operator would delete is named at the end: as comments in YAML, on standard error with
+The script that unpacks the model is our own, unless a Deployment of the operator is among the
+files: then it is the one that it has. What the operator would delete is named at the end: as comments in YAML, on standard error with
 -o json. Nothing is read from a cluster and nothing is written to one. To see what would change:
 
   status-reporter render -f modelservice.yaml | kubectl diff -f -
@@ -63,6 +66,9 @@ def main(argv: Sequence[str]) -> int:
         raise UsageError(f"--namespace: {arguments.namespace!r} can be no namespace's name")
     operator = _operator(arguments)
     read = read_modelservices(arguments.filename, arguments.namespace)
+    if read.scripts:
+        ((script, _),) = Counter(sorted(read.scripts)).most_common(1)
+        operator = replace(operator, unpack_script=script)
     documents = [each.document for one in read.services for each in wanted(one, operator)]
     deleted = [line for one in read.services for line in _deletions(one, operator)]
     for note in read.notes:

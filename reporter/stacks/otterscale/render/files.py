@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.errors import UsageError
 from reporter.model.names import is_label, is_subdomain
+from reporter.model.objects import Deployment
 from reporter.model.text import clean, cut
 from reporter.snapshot.documents import BrokenDocument, DumpError, read_documents, sources_of
 from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.manifests.recovered import script_of
 from reporter.stacks.otterscale.objects import ACCELERATORS, GROUP_VERSION, KIND, ModelService
 
 _CAUSE_BYTES = 300
@@ -24,11 +27,13 @@ class Read:
     Attributes:
         services: the ModelServices, each in a namespace.
         notes: what was not read, one sentence each.
+        scripts: by which Deployments of an operator among them unpack their models.
 
     """
 
     services: list[ModelService] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
 
 
 def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
@@ -53,6 +58,7 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
                     _take(value, document.source, namespace=namespace, read=read)
                 else:
                     others[clean(str(value["kind"]))] += 1
+                    read.scripts.extend(_scripts(value))
     except DumpError as error:
         raise UsageError(str(error)) from None
     if not read.services:
@@ -61,6 +67,18 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
     if others:
         read.notes.append(f"not rendered: {_counted(others)}")
     return read
+
+
+def _scripts(value: dict[str, object]) -> Iterator[str]:
+    """Yield the script of a serving Deployment; what is no Deployment as the API has it has none."""
+    if value["kind"] != DEPLOYMENTS.kind:
+        return
+    try:
+        script = script_of(msgspec.convert(value, Deployment))
+    except (msgspec.ValidationError, RecursionError):
+        return
+    if script:
+        yield script
 
 
 def _counted(others: Counter[str]) -> str:

@@ -21,7 +21,17 @@ spec:
   accelerator: {type: nvidia}
   decode: {}
 """
-NOT_IN_SHIPPED_OPERATOR = {"epp_flags"}
+NOT_FLAGS = {"epp_flags", "unpack_script"}
+MADE = """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: other-decode}
+spec:
+  template:
+    spec:
+      initContainers: [{name: model-unpack, args: ["the script of the operator"]}]
+"""
 
 
 @pytest.fixture(name="write")
@@ -45,6 +55,18 @@ def _rendered(run):
         return {(each["kind"], each["metadata"]["name"]): each for each in items}
 
     return rendered
+
+
+def test_the_script_that_unpacks_is_that_of_the_operator_where_it_is_known(rendered, write):
+    """A Deployment that it made tells; nothing else of the operator is in our own text."""
+
+    def script(*texts):
+        made = rendered("-f", write("".join(texts)))["Deployment", "qwen3-decode"]
+        (unpack,) = made["spec"]["template"]["spec"]["initContainers"]
+        return unpack["args"]
+
+    assert script(MINIMAL, MADE) == ["the script of the operator"]
+    assert script(MINIMAL) == [OperatorSettings().unpack_script]
 
 
 @pytest.mark.parametrize("example", ["unified", "prefill-decode"])
@@ -76,7 +98,7 @@ def test_what_would_be_deleted_is_named_at_the_end(run, write):
 
 def test_each_setting_of_the_operator_has_a_flag():
     fields = {each.name for each in dataclasses.fields(OperatorSettings)}
-    assert {*FLAGS} == fields - NOT_IN_SHIPPED_OPERATOR
+    assert {*FLAGS} == fields - NOT_FLAGS
 
 
 def test_help_names_the_flags_and_their_defaults(run):

@@ -22,7 +22,7 @@ OTHER = OperatorSettings(
     tracing_enabled=True,
     version="v1.2",
 )
-FIELDS = list(Recovered.__slots__)
+FIELDS = [each for each in Recovered.__slots__ if each != "unpack_script"]
 
 
 def children(operator, name="qwen3", **spec):
@@ -60,6 +60,13 @@ def test_what_the_operator_made_tells_how_it_was_started(operator):
     }
     assert found.over(OPERATOR) == operator
     assert wanted(service(), found.over(OPERATOR)) == wanted(service(), operator)
+
+
+def test_the_script_that_unpacks_is_the_one_that_the_operator_made():
+    """Without an image for the step there is none, and ours is as good."""
+    own = replace(OPERATOR, unpack_script="the script of the operator")
+    assert recover([children(own)]).unpack_script == own.unpack_script
+    assert recover([children(replace(own, kit_image=""))]).unpack_script is None
 
 
 def test_gke_cannot_be_told_from_none():
