@@ -68,10 +68,16 @@ class GangPolicy(Part, frozen=True):
 
 
 class ServingGroupTemplate(Part, frozen=True):
-    """`spec.template`."""
+    """`spec.template`.
+
+    Attributes:
+        gang_schedule: the former name of `gang_policy`, before v0.1.0.
+
+    """
 
     roles: tuple[Role, ...] | None = None
     gang_policy: GangPolicy | None = None
+    gang_schedule: GangPolicy | None = None
     restart_grace_period_seconds: int | None = None
 
 
@@ -174,10 +180,21 @@ class ModelServing(KubeObject, frozen=True):
     @property
     def partition(self) -> int | str | None:
         """The partition of the groups; None where it is not set or does not apply."""
+        update = self._rolling_update
+        return update.partition if update is not None else None
+
+    @property
+    def max_surge(self) -> int | str | None:
+        """How many groups a rollout may add; None where it is not set or does not apply."""
+        update = self._rolling_update
+        return update.max_surge if update is not None else None
+
+    @property
+    def _rolling_update(self) -> RollingUpdate | None:
         strategy = self.spec.rollout_strategy
-        if strategy is None or self.rolls_roles or strategy.rolling_update_configuration is None:
+        if strategy is None or self.rolls_roles:
             return None
-        return strategy.rolling_update_configuration.partition
+        return strategy.rolling_update_configuration
 
     @property
     def recovery_policy(self) -> str:

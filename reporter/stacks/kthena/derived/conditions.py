@@ -19,7 +19,7 @@ from typing import Final
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Condition
 from reporter.stacks.kthena.derived.observed import GroupState
-from reporter.stacks.kthena.derived.ordinals import to_create
+from reporter.stacks.kthena.derived.ordinals import surge_of, to_create
 from reporter.stacks.kthena.objects import ModelServing
 
 AVAILABLE: Final = "Available"
@@ -45,6 +45,7 @@ class Summary:
         unready_count: how many these are, all of them counted.
         updated: ordinals of the groups on the update revision that are not being deleted.
         awaiting: ordinals of the groups that the update has still to replace.
+        surge: how many groups a rollout may add.
 
     """
 
@@ -54,20 +55,22 @@ class Summary:
     unready_count: int
     updated: tuple[int, ...]
     awaiting: tuple[int, ...]
+    surge: int = 0
 
     @property
     def true(self) -> str:
         """The one type that is True.
 
-        Available needs as many groups as are wanted, all of them available. Otherwise an outdated
+        Available needs as many groups as are wanted, all of them available; those that a rollout may
+        add are not too many. Otherwise an outdated
         group that partition does not protect makes it an update, even one that is being deleted.
         """
-        if not self.unready_count and self.existing == self.wanted:
+        if not self.unready_count and self.existing <= self.wanted + self.surge:
             return AVAILABLE
         return UPDATE_IN_PROGRESS if self.awaiting else PROGRESSING
 
 
-def summary_of(wanted: int, groups: Sequence[GroupState]) -> Summary:
+def summary_of(wanted: int, groups: Sequence[GroupState], surge: int = 0) -> Summary:
     """Sum up what is seen of the groups."""
     progressing = [each.ordinal for each in groups if each.progressing]
     known = [each.ordinal for each in groups]
@@ -80,6 +83,7 @@ def summary_of(wanted: int, groups: Sequence[GroupState]) -> Summary:
         unready_count=len(progressing) + absent,
         updated=tuple(each.ordinal for each in groups if each.updated and not each.deleting),
         awaiting=tuple(each.ordinal for each in groups if each.awaits_update),
+        surge=surge,
     )
 
 
@@ -90,7 +94,8 @@ def conditions(modelserving: ModelServing, groups: Sequence[GroupState]) -> list
     the generation that was looked at. One that keeps its status keeps its time; one that changed
     has none yet.
     """
-    summary = summary_of(modelserving.wanted, groups)
+    wanted = modelserving.wanted
+    summary = summary_of(wanted, groups, surge_of(modelserving.max_surge, wanted))
     stored = modelserving.status.conditions or ()
     ours = [_ours(modelserving, type_, summary) for type_ in TYPES]
     return [*ours, *(_as_it_is(each) for each in stored if each.type not in TYPES)]

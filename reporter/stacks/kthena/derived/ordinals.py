@@ -31,6 +31,14 @@ def partition_of(value: int | str | None, replicas: int) -> int:
     return -(-int(percent[1]) * replicas // 100) if percent else 0
 
 
+def surge_of(value: int | str | None, replicas: int) -> int:
+    """Return how many groups there may be beyond those that are wanted.
+
+    A percentage is rounded up, as that of Deployments (Kubernetes API, `apps/v1`, `maxSurge`).
+    """
+    return max(0, partition_of(value, replicas))
+
+
 def to_create(known: Collection[int], wanted: int) -> Iterator[int]:
     """Yield the ordinals that the controller creates next, ascending.
 

@@ -104,7 +104,11 @@ def revisions_of(facts: Facts) -> Revisions:
     objects = sorted(owned(modelserving, facts.revisions), key=_age)
     kept = {_name(each, modelserving): data for each in objects if (data := _roles(each))}
     pods = [pod for pod in owned(modelserving, facts.pods) if not pod.deleting]
-    update = _described(modelserving, kept) or _newest_unkept(modelserving, pods, kept)
+    update = (
+        _described(modelserving, kept)
+        or _newest_unkept(modelserving, pods, kept)
+        or _of_no_record(modelserving, pods, facts.revisions)
+    )
     roles = {role.name: role for role in reversed(modelserving.roles)}
     hashes = _hashes(pods, update) if modelserving.rolls_roles else {}
     return Revisions(update=update, roles=roles, kept=kept, hashes=hashes)
@@ -158,6 +162,22 @@ def _newest_unkept(
     if len(found) > 1:
         return recorded if recorded in found else ""
     return next(iter(found), "")
+
+
+def _of_no_record(
+    modelserving: ModelServing, pods: Sequence[Pod], revisions: Sequence[ControllerRevision]
+) -> str:
+    """Return the revision where there is no ControllerRevision at all, and one label on all pods.
+
+    So it is where partition has protected all groups from the start (seen beside Kthena's controller,
+    main of August 2026): the pods are of the only spec that there has been. Once the spec has changed
+    the label may be old, and only a revision on record that differs says so.
+    """
+    found = {revision_of(pod) for pod in pods}
+    if revisions or len(found) != 1:
+        return ""
+    changed = modelserving.metadata.generation > 1
+    return modelserving.status.update_revision if changed else found.pop()
 
 
 def _hashes(pods: Sequence[Pod], update: str) -> dict[str, frozenset[str]]:

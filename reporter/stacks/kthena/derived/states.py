@@ -16,7 +16,7 @@ from reporter.stacks.kthena.derived.observed import (
     InstanceState,
     InstanceStatus,
 )
-from reporter.stacks.kthena.derived.ordinals import ordinal_of, partition_of
+from reporter.stacks.kthena.derived.ordinals import ordinal_of, partition_of, surge_of
 from reporter.stacks.kthena.derived.parts import GroupParts, parts_of
 from reporter.stacks.kthena.derived.revisions import (
     Revisions,
@@ -54,7 +54,8 @@ def observe(facts: Facts, revisions: Revisions | None = None) -> tuple[GroupStat
     revisions = revisions or revisions_of(facts)
     found = parts_of(facts)
     protected = partition_of(modelserving.partition, modelserving.wanted)
-    surplus = len(found) > modelserving.wanted
+    surge = surge_of(modelserving.max_surge, modelserving.wanted)
+    surplus = len(found) > modelserving.wanted + surge
     states: list[GroupState] = []
     budget = MAX_ABSENT
     for position, name in enumerate(sorted(found, key=lambda each: (ordinal_of(each), each))):

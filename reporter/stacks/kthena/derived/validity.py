@@ -22,6 +22,7 @@ from reporter.stacks.kthena.objects import (
     ROLE_ROLLING_UPDATE,
     SERVING_GROUP_RECREATE,
     SERVING_GROUP_ROLLING_UPDATE,
+    GangPolicy,
     ModelServing,
     Role,
     RollingUpdate,
@@ -41,7 +42,6 @@ _FULL: Final = 100
 _STRATEGY: Final = "spec.rolloutStrategy"
 _ROLLING_UPDATE: Final = f"{_STRATEGY}.rollingUpdateConfiguration"
 _ROLES: Final = "spec.template.roles"
-_GANG: Final = "spec.template.gangPolicy.minRoleReplicas"
 _NOT_NEGATIVE: Final = "must not be negative"
 
 
@@ -93,6 +93,7 @@ def _rollout_strategy(modelserving: ModelServing) -> Iterator[Violation]:
 
 def _rolling_update(update: RollingUpdate, replicas: int) -> Iterator[Violation]:
     yield from _amount(f"{_ROLLING_UPDATE}.partition", update.partition)
+    yield from _amount(f"{_ROLLING_UPDATE}.maxSurge", update.max_surge)
     path, unavailable = f"{_ROLLING_UPDATE}.maxUnavailable", update.max_unavailable
     yield from _amount(path, unavailable)
     # With 0 replicas no group can be away, and a rollout has nothing to do. With maxSurge, which
@@ -103,11 +104,19 @@ def _rolling_update(update: RollingUpdate, replicas: int) -> Iterator[Violation]
 
 
 def _gang(modelserving: ModelServing) -> Iterator[Violation]:
-    gang = modelserving.spec.template.gang_policy
-    least_of = gang.min_role_replicas if gang is not None else None
+    template = modelserving.spec.template
+    for field, gang in (
+        ("gangPolicy", template.gang_policy),
+        ("gangSchedule", template.gang_schedule),
+    ):
+        if gang is not None:
+            yield from _least(modelserving, gang, f"spec.template.{field}.minRoleReplicas")
+
+
+def _least(modelserving: ModelServing, gang: GangPolicy, field: str) -> Iterator[Violation]:
     wanted = {role.name: role.wanted for role in modelserving.roles}
-    for name, least in sorted((least_of or {}).items()):
-        path = f"{_GANG}[{name}]"
+    for name, least in sorted((gang.min_role_replicas or {}).items()):
+        path = f"{field}[{name}]"
         if name not in wanted:
             yield Violation(path, f"there is no role {name}")
         elif least < 0:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from reporter.model.finding import ReadyEvidence
+from reporter.stacks.kthena.derived.ordinals import surge_of
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.reasons import READY
 
@@ -10,13 +11,16 @@ from reporter.stacks.kthena.reasons import READY
 def probe_ready(scope: ModelServingScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if as many groups as wanted are Running, and there is no other one.
 
-    Those that are being deleted are on their way out. Where no role has instances, groups without
+    Groups that a rollout may add are Running too. Those that are being deleted are on their way out. Where no role has instances, groups without
     a PodGroup cannot be seen, and none is missed.
     """
     wanted = scope.modelserving.wanted
     running = sum(each.available for each in scope.staying)
     enough = wanted if scope.wants_pods else min(wanted, running)
-    if not scope.pods_known or not running == len(scope.staying) == enough:
+    if not scope.pods_known or running != len(scope.staying):
+        return
+    surge = surge_of(scope.modelserving.max_surge, wanted)
+    if not enough <= running <= enough + surge:
         return
     count = f"{wanted}/{wanted} ServingGroups Running" if wanted else "0 ServingGroups wanted"
     if wanted and not scope.wants_pods:

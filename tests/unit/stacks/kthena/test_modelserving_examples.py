@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[4] / "examples" / "modelserving"
             "stuck-role",
             {
                 "modelservingRoleStuckCreating": "firing",
-                "modelservingGroupNotReady": "secondary",
+                "modelservingGroupNotReady": "pending",
             },
             1,
         ),

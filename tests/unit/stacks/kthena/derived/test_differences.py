@@ -111,6 +111,35 @@ def test_a_losing_condition_says_what_is_true_now(objects, type_, reason, messag
     assert (found["status"], found["reason"], found["message"]) == ("False", reason, message)
 
 
+@pytest.mark.parametrize(
+    ("surge", "available"), [(1, "True"), ("1%", "True"), (None, "False"), (-1, "False")]
+)
+def test_groups_that_a_rollout_may_add_are_not_too_many(surge, available):
+    """A percentage is rounded up, so that 1% of two groups is one more."""
+    update = {"rollingUpdateConfiguration": {"maxSurge": surge} if surge is not None else {}}
+    strategy = {"type": "ServingGroupRollingUpdate", **update}
+    serving = modelserving(DECODE, replicas=2, rolloutStrategy=strategy)
+    status = of(serving, *BOTH_OF_TWO, *group(2, DECODE))
+    assert of_type(status, "Available")["status"] == available
+
+
+def test_a_partition_from_the_start_leaves_no_record_of_the_revision():
+    """Kthena makes no ControllerRevision then, and says that all groups are updated."""
+    serving = modelserving(DECODE, replicas=1, partition=1)
+    status = of(serving, *group(0, DECODE, revision=A))
+    assert (status["updateRevision"], status["currentRevision"]) == (A, A)
+    assert (status["updatedReplicas"], status["currentReplicas"]) == (1, 0)
+
+
+def test_the_revision_on_record_says_that_the_pods_are_old():
+    """The spec has changed since they were made, and partition protects them."""
+    recorded = {"updateRevision": B, "currentRevision": A}
+    serving = modelserving(DECODE, replicas=1, partition=1, generation=2, status=recorded)
+    status = of(serving, *group(0, DECODE, revision=A))
+    assert status["updateRevision"] == B
+    assert (status["updatedReplicas"], status["currentReplicas"]) == (0, 1)
+
+
 def test_a_losing_condition_has_the_time_of_its_transition():
     serving = stored(TWO, of(TWO, *BOTH_OF_TWO))
     for each in serving["status"]["conditions"]:

@@ -184,7 +184,7 @@ class TestNoRevisionMatches:
         assert (revisions(status), counters(status)) == ("A/A", "1/1/0/1")
 
     def test_no_revision_is_guessed(self):
-        status = derived(modelserving(V2), *group(0, DECODE)).status
+        status = derived(modelserving(V2, generation=2), *group(0, DECODE)).status
         assert (revisions(status), counters(status)) == ("A/-", "1/1/0/1")
 
     def test_a_group_of_which_nothing_is_known_awaits_no_update(self):

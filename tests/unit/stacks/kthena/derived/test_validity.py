@@ -121,6 +121,12 @@ def test_what_the_webhook_admits_breaks_no_rule(spec):
         (gang(chat=1), f"{GANG}[chat]: there is no role chat"),
         (gang(prefill=-1), f"{GANG}[prefill]: must not be negative"),
         (gang(prefill=3), f"{GANG}[prefill]: 3 is more than the role's replicas, 2"),
+        (
+            {"template": {"gangSchedule": {"minRoleReplicas": {"chat": 1}}}},
+            "spec.template.gangSchedule.minRoleReplicas[chat]: there is no role chat",
+        ),
+        (strategy(BY_GROUP, maxSurge=-1), f"{UPDATE}.maxSurge: must not be negative"),
+        (strategy(BY_GROUP, maxSurge="some"), f"{UPDATE}.maxSurge: {PERCENT}"),
         ({"template": {"roles": []}}, "spec.template.roles: there must be a role"),
         (
             {"template": {"roles": [merged(DECODE, {"name": name}) for name in "abcde"]}},
