@@ -1,7 +1,7 @@
 """modelservingGroupNotReady: wanted groups that are missing, or not Running for too long."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import Final
@@ -11,6 +11,8 @@ from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived import GroupState, InstanceStatus
 from reporter.stacks.kthena.derived.ordinals import to_create
 from reporter.stacks.kthena.derived.parts import owned
+from reporter.stacks.kthena.derived.revisions import revisions_of
+from reporter.stacks.kthena.objects import Role
 from reporter.stacks.kthena.probes.scope import NOT_MADE_BUDGET, ModelServingScope
 from reporter.stacks.kthena.reasons import GROUP_NOT_READY
 from reporter.workload.pod import startup_time
@@ -95,11 +97,35 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
         related=scope.ref,
         cause=f"{count} of {modelserving.wanted} groups missing",
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
-        f"{', '.join(names)}{more}{_blocked(scope, names)}",
+        f"{', '.join(names)}{more}"
+        f"{_blocked(scope, names) or _stuck_record(scope)}",
         severity=_MISSING,
         created=scope.last_made(owned(modelserving, scope.facts.pods)),
         budget=NOT_MADE_BUDGET,
     )
+
+
+def _stuck_record(scope: ModelServingScope) -> str:
+    """Return a hint where Kthena's controller is known to be stuck, empty where the signs do not fit.
+
+    Before it makes a group it writes the roles into the ControllerRevision of their revision. Where a
+    number has changed that is no part of a revision, that is a change of `data`, which the API server
+    refuses, for it is immutable (volcano-sh/kthena at 3cc0572, `CreateControllerRevision`; Kubernetes
+    API, `apps/v1`).
+    """
+    revisions = revisions_of(scope.facts)
+    kept = revisions.kept.get(revisions.update, ())
+    if not kept or _numbers(kept) == _numbers(scope.modelserving.roles):
+        return ""
+    name = f"{scope.modelserving.name}-{revisions.update}"
+    return (
+        f"; numbers of roles have changed since ControllerRevision {name} was made: Kthena's controller "
+        "may be stuck at changing its data, which is immutable; see its log"
+    )
+
+
+def _numbers(roles: Sequence[Role]) -> list[tuple[object, ...]]:
+    return [(each.name, each.wanted, each.max_unavailable, each.partition) for each in roles]
 
 
 def _blocked(scope: ModelServingScope, groups: Collection[str]) -> str:

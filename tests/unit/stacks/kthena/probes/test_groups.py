@@ -10,7 +10,9 @@ from reporter.stacks.kthena.resources import MODELSERVINGS, PODGROUPS
 from tests.unit.probes.building import CREATED_AT, DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (
     NAME,
+    NEW,
     NS,
+    ROLES,
     findings,
     not_ready,
     only,
@@ -71,6 +73,19 @@ def test_groups_that_do_not_exist_are_told_of_the_modelserving():
     )
     assert (finding.budget, finding.created) == (NOT_MADE, CREATED_AT)
     assert not finding.independent
+
+
+@pytest.mark.parametrize(("replicas", "hint"), [(3, True), (2, False)])
+def test_a_controller_that_is_known_to_be_stuck_is_hinted_at(replicas, hint):
+    """It changes the data of a ControllerRevision when a role has another number of instances."""
+    roles = [ROLES[0], {**ROLES[1], "replicas": replicas}]
+    changes = {"ModelServing m": {"spec": {"replicas": 3, "template": {"roles": roles}}}}
+    (told,) = [
+        said(each)
+        for each in findings(stack(changes), GROUP_NOT_READY)
+        if "2 of 3 wanted ServingGroups exist; missing: m-2" in said(each)
+    ]
+    assert (f"ControllerRevision m-{NEW} was made: Kthena's controller may be" in told) is hint
 
 
 def test_what_is_in_the_way_of_a_missing_group_is_named():
