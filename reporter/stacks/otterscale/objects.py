@@ -22,6 +22,7 @@ DEFAULT_MOUNT_PATH: Final = "/models"
 DEFAULT_ENGINE_PORT: Final = 8000
 DEFAULT_TARGET_PORT: Final = 8200
 DEFAULT_PICKER_PORT: Final = 9002
+DEFAULT_CONNECTOR: Final = "nixlv2"
 FAIL_OPEN: Final = "FailOpen"
 FAIL_CLOSE: Final = "FailClose"
 
@@ -103,7 +104,7 @@ class RoutingProxy(Part, frozen=True):
     """`spec.routingProxy`."""
 
     image: str = ""
-    connector: str = "nixlv2"
+    connector: str = DEFAULT_CONNECTOR
     target_port: Port = DEFAULT_TARGET_PORT
     zap_encoder: str = ""
     zap_log_level: str = ""

@@ -4,7 +4,7 @@ from typing import Final
 
 from reporter.stacks.otterscale.manifests import pods
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
-from reporter.stacks.otterscale.objects import Json, ModelService, RoutingProxy
+from reporter.stacks.otterscale.objects import DEFAULT_CONNECTOR, Json, ModelService, RoutingProxy
 
 MODEL_UNPACK: Final = "model-unpack"
 ROUTING_PROXY: Final = "routing-proxy"
@@ -70,7 +70,8 @@ def _arguments(service: ModelService, proxy: RoutingProxy) -> list[str]:
     arguments = [
         *("--port", str(service.engine_port)),
         *("--vllm-port", str(service.target_port)),
-        *("--connector", proxy.connector),
+        # The operator's first write, of its finalizer, leaves an empty text out; the schema fills it in.
+        *("--connector", proxy.connector or DEFAULT_CONNECTOR),
     ]
     if proxy.zap_encoder:
         arguments += ["--zap-encoder", proxy.zap_encoder]

@@ -15,6 +15,7 @@ from reporter.snapshot.documents import BrokenDocument, DumpError, read_document
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.recovered import script_of
 from reporter.stacks.otterscale.objects import ACCELERATORS, GROUP_VERSION, KIND, ModelService
+from reporter.stacks.otterscale.render.refused import refused
 
 _CAUSE_BYTES = 300
 _PICKER_MODES = ("FailOpen", "FailClose")
@@ -133,6 +134,8 @@ def _check(service: ModelService) -> None:
             raise msgspec.ValidationError(
                 f"{value!r} is not allowed - at `$.spec.{path}`; allowed: {', '.join(allowed)}"
             )
+    for each in refused(service):
+        raise msgspec.ValidationError(f"{each.text} - at `$.{each.path}`")
     if not service.name:
         raise msgspec.ValidationError("it has no name - at `$.metadata.name`")
     if not is_subdomain(service.name):

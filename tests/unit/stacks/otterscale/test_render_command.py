@@ -237,6 +237,23 @@ def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
         ("nvidia", "nvidea", "'nvidea' is not allowed - at `$.spec.accelerator.type`; allowed"),
         ("engine: {}", "engine: {port: 70000}", "Expected `int` <= 65535 - at `$.spec.engine."),
         ("engine: {}", "engine: {env: [{name: A, value: 1}]}", "Expected `str`, got `int`"),
+        (
+            "engine: {}",
+            "engine: {imagePullPolicy: Sometimes}",
+            "at `$.spec.engine.imagePullPolicy`",
+        ),
+        ("engine: {}", "engine: {env: [{name: A=B}]}", "at `$.spec.engine.env[0].name`"),
+        (
+            "decode: {}",
+            "decode: {resources: {limits: {memory: 80 GB}}}",
+            "'80 GB' is no quantity, such as 500m or 8Gi - at `$.spec.decode.resources.limits[memory]`",
+        ),
+        ("decode: {}", "decode: {resources: {requests: {cpu: -1}}}", "-1 is negative - at"),
+        (
+            "decode: {}",
+            "decode: {}\n  httpRoute: {gatewayRef: {name: g}, hostnames: [a.example, 10.0.0.1]}",
+            "'10.0.0.1' can be no host name",
+        ),
         ("decode: {}", "decode: {replicas: -1}", "Expected `int` >= 0 - at `$.spec.decode."),
         ("name: qwen3", "name: ''", "it has no name"),
         ("qwen3", "My_Model", "ModelService My_Model: 'My_Model' can be no object's name"),
@@ -258,6 +275,15 @@ def test_what_cannot_be_rendered_is_refused_in_one_line(run, write, old, *, new,
     assert says in err
     assert err.startswith("status-reporter: render: ")
     assert err.count("\n") == 1
+
+
+def test_what_the_api_server_takes_is_rendered(rendered, write):
+    """Quantities in each of their forms, a wildcard, and what is left to defaults."""
+    amounts = "{cpu: 500m, memory: 1.5Gi, nvidia.com/gpu: 1, a: 1e3, b: .5, c: 12e-2}"
+    text = MINIMAL.replace("engine: {}", "engine: {imagePullPolicy: '', env: [{name: a.b c}]}")
+    text = text.replace("decode: {}", f"decode: {{resources: {{limits: {amounts}}}}}")
+    text += '  httpRoute: {gatewayRef: {name: g}, hostnames: ["*.example.com", a-1.example]}\n'
+    assert DECODE in rendered("-f", write(text))
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,10 @@ def test_what_the_script_of_model_unpack_does(kit_status, cache, status, *, said
     assert (tmp_path / cache).is_dir() is bool(said)
 
 
-def test_routing_proxy_of_the_smallest_form():
-    assert container(service(routingProxy={}), "decode", PROXY) == {
+@pytest.mark.parametrize("proxy", [{}, {"connector": ""}], ids=["nothing said", "empty"])
+def test_routing_proxy_of_the_smallest_form(proxy):
+    """A connector that is empty becomes the default when the operator first writes the object."""
+    assert container(service(routingProxy=proxy), "decode", PROXY) == {
         "name": PROXY,
         "image": "ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0",
         "args": [
