@@ -62,6 +62,7 @@ class WorkspaceStatus(Conditioned, frozen=True):
 
     state: str | None = None
     worker_nodes: tuple[str, ...] | None = None
+    target_node_count: int | None = None
 
 
 class Workspace(KubeObject, frozen=True):

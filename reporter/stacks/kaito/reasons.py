@@ -96,7 +96,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         of=INFERENCESET_KIND,
         summary="Replicas of the model do not run, or run without becoming Ready.",
         trigger="A model pod's container waits or ended in an error, the pod is unschedulable, "
-        "evicted or on a dead node, start-up takes longer than its budget, a replica has no pod, "
+        "evicted or on a dead node, start-up takes longer than its budget, a replica lacks pods, "
         "the API server refuses what KAITO makes for it, or a Workspace's InferenceReady is False with a cause.",
         silent="Pods that start within their budget, past crashes of a pod that is Ready again.",
         action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import ReadyEvidence
 from reporter.model.objects import Pod
-from reporter.stacks.kaito.objects import InferenceSet
+from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.probes.epp import epp_fault
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, pods_of
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, pods_of, wanted_pods
 from reporter.stacks.kaito.reasons import MODEL_READY
 from reporter.stacks.kaito.resources import WORKSPACES
 from reporter.workload.deployment import is_available
@@ -26,7 +26,10 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
         return
     pods = scope.pods
     workspaces = scope.workspaces
-    if sum(_is_served(pods_of(each, pods)) for each in workspaces) < scope.inferenceset.wanted:
+    if (
+        sum(_is_served(each, pods_of(each, pods)) for each in workspaces)
+        < scope.inferenceset.wanted
+    ):
         return
     parts = [_count(scope.inferenceset)]
     if scope.wants_traffic:
@@ -41,10 +44,10 @@ def _count(inferenceset: InferenceSet) -> str:
     return f"{wanted}/{wanted} replicas ready" if wanted else "0 replicas wanted"
 
 
-def _is_served(pods: tuple[Pod, ...]) -> bool:
-    """Tell whether a replica is ready: it has pods, and all of them are Ready."""
+def _is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
+    """Tell whether a replica is ready: it has all of its pods, and all of them are Ready."""
     standing = [each for each in pods if counts(each)]
-    return bool(standing) and all(map(is_ready, standing))
+    return len(standing) >= wanted_pods(workspace, standing) and all(map(is_ready, standing))
 
 
 def _has_epp(scope: InferenceSetScope) -> bool:

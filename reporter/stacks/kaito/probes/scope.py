@@ -1,5 +1,6 @@
 """What belongs to an InferenceSet: what its probes are given."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -13,6 +14,9 @@ from reporter.stacks.kaito.resources import MADE_WITH, WORKSPACES
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""
+
+_OF_STATEFULSET: Final = "statefulset.kubernetes.io/pod-name"
+"""Label that the API server's controller gives each pod of a StatefulSet."""
 
 _INFERENCESET: Final = "kaito.sh/inferenceset"
 _OWNED_BY: Final = "kaito.sh/owned-by"
@@ -106,6 +110,16 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
 def pods_of(workspace: Workspace, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
     """Return those of `pods` that belong to a Workspace."""
     return tuple(each for each in pods if each.metadata.label(WORKSPACE) == workspace.name)
+
+
+def wanted_pods(workspace: Workspace, pods: Iterable[Pod]) -> int:
+    """Return how many pods the replica of a Workspace has: one for each node.
+
+    KAITO gives the StatefulSet of a preset as many replicas as nodes (KAITO,
+    pkg/workspace/inference/preset_inferences.go, v0.12). Pods of a template are not of one.
+    """
+    of_set = any(each.metadata.label(_OF_STATEFULSET) for each in pods)
+    return max(1, workspace.status.target_node_count or 1) if of_set else 1
 
 
 def pool_names(route: HttpRoute) -> tuple[str, ...]:

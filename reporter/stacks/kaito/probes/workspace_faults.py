@@ -8,7 +8,14 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
 from reporter.stacks.kaito.objects import Workspace
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, is_true, latest, moved
+from reporter.stacks.kaito.probes.scope import (
+    InferenceSetScope,
+    is_false,
+    is_true,
+    latest,
+    moved,
+    wanted_pods,
+)
 from reporter.stacks.kaito.probes.wording import (
     believed,
     condition_text,
@@ -181,6 +188,16 @@ def _replica(
     running = [each for each in pods if counts(each)]
     if not running:
         return _without_pod(workspace, pods, startup)
+    wanted = wanted_pods(workspace, running)
+    if len(running) < wanted and not any(pod.deleting for pod in pods):
+        return WorkspaceFault(
+            f"{len(running)} of {wanted} pods",
+            f"has {len(running)} of {wanted} pods; quotas and webhooks refuse pods: look at the "
+            f"Events of StatefulSet {workspace.name}",
+            _MISSING,
+            # While a pod starts, a StatefulSet may wait for it before it makes the next one.
+            budget=None if all(map(is_ready, running)) else startup,
+        )
     inference = workspace.status.condition("InferenceReady")
     generic = inference is not None and (inference.reason or "") in _PENDING
     if inference is not None and generic and is_false(inference) and all(map(is_ready, running)):

@@ -311,6 +311,22 @@ def test_the_leftover_of_an_eviction_explains_a_missing_replica():
     assert finding.message.endswith("pod qwen-a-0 ended: Evicted: low on disk")
 
 
+OF_SET = {"metadata": {"labels": {"statefulset.kubernetes.io/pod-name": "qwen-a-0"}}}
+TWO_NODES = {"status": {"targetNodeCount": 2}}
+
+
+@pytest.mark.parametrize(
+    ("patch", "told"),
+    [(OF_SET, [None]), (merged(not_ready(), OF_SET), [STARTUP, STARTUP]), ({}, [])],
+)
+def test_a_replica_of_several_nodes_that_lacks_a_pod(patch, told):
+    """One pod for each node; a template's Deployment is none of that, and a start may take its time."""
+    found = findings(stack(pod=patch, workspace=TWO_NODES), MODEL_PODS)
+    assert [each.budget for each in found] == told
+    texts = [each.message for each in found if "has 1 of 2 pods" in each.message]
+    assert len(texts) == (1 if told else 0)
+
+
 def test_a_replica_with_a_replacement_of_an_evicted_pod_is_fine():
     """Leftovers beside a Ready pod are nothing."""
     old = model_pod("qwen-a-old", {"status": {"phase": "Failed", "reason": "Evicted"}})
