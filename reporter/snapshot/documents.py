@@ -35,7 +35,7 @@ __all__ = [
     "sources_of",
 ]
 
-_CAUSE_BYTES: Final = 200
+_CAUSE_BYTES: Final = 280
 _NEXT_JSON: Final = re.compile(r"^\{", re.MULTILINE)
 _JSON_START: Final = re.compile(r"""\s*\{\s*["}]""")
 _SPACE: Final = re.compile(r"\s*")

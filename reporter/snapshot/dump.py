@@ -128,6 +128,7 @@ class _Loader:
         source = document.source
         if isinstance(document, BrokenDocument):
             self.skip_text(source, document.cause)
+            self._looks.note_refusal(self.wanted, document.cause)
         remains = remains_of(document)
         if remains is None and isinstance(document, Document):
             self.take(document.value, source)

@@ -1,8 +1,9 @@
 """Which resources a dump tells about, and of which it tells everything."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.objects import KubeObject
@@ -14,7 +15,10 @@ from reporter.snapshot.dump_wanted import Wanted
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served
 from reporter.snapshot.table import Table
 
-Resources: TypeAlias = Collection[Resource[KubeObject]]
+FORBIDDEN: Final = "forbidden"
+
+_REFUSAL: Final = re.compile(r'cannot (?:get|list) resource "([^"]+)" in API group "([^"]*)"')
+"""As a Status of reason Forbidden has it (Kubernetes, endpoints/handlers/responsewriters)."""
 
 
 @dataclass(slots=True)
@@ -47,6 +51,15 @@ class Looks:
             names = [str(each) for each in wanted.of_kind(*kind)]
             names += [CRD_NAME] if wanted.is_crd(*kind) else []
             self.partial.update(dict.fromkeys(names, cause))
+
+    def note_refusal(self, wanted: Wanted, said: str) -> None:
+        """Note what kubectl says that it may not read; somewhere, which others may have read."""
+        if found := _REFUSAL.search(said):
+            name = ".".join(filter(None, found.groups()))
+            self.partial.update(
+                {str(each): FORBIDDEN for each in wanted.resources if str(each) == name}
+            )
+            self.partial.update({CRD_NAME: FORBIDDEN} if name == CRD_NAME else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

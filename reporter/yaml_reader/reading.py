@@ -12,7 +12,8 @@ strangers write its texts, and may refuse a key that is there twice, because a p
 file and wants to know. A dump is cut where a line begins with `---`, which ends a document
 whatever stands before it, so that the parser begins again behind what it cannot read. It is also
 cut where a key of every object comes a second time at the left edge: `kubectl get ... >> file` in
-a loop writes no `---`. No text within a value begins there: what a value has is indented.
+a loop writes no `---`. No text within a value begins there: what a value has is indented. Nor does
+what kubectl says of errors (`2>&1`), which is a broken document by itself.
 
 What does not do:
 
@@ -46,7 +47,9 @@ except ImportError:  # PyYAML was built without libyaml
     from yaml import SafeLoader as _Parser  # type: ignore[assignment]  # same interface
 
 _BEGINNING: Final = re.compile(
-    r"^(?:---|(apiVersion|kind|items|metadata):)(?=[ \t\r\n]|\Z)", re.MULTILINE
+    r"^(?:(?:---|(apiVersion|kind|items|metadata):)(?=[ \t\r\n]|\Z)"
+    r"|((?:Error from server|error: |No resources found|Unable to connect|Warning: ).*))",
+    re.MULTILINE,
 )
 _FIRST: Final = "apiVersion"
 _CONTENT: Final = frozenset({"items", "metadata"})
@@ -62,6 +65,8 @@ class Ending(Enum):
     """The text ends in the middle of a line: somebody left out the line break, or more than that."""
     RUN_INTO = auto()
     """The beginning of the next one is missing: this one was cut off where it stood."""
+    MESSAGE = auto()
+    """It is no document: kubectl wrote its errors into the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,9 @@ class YamlReader:
         nodes = self._limits.nodes
         for start, end, ending in _bounds(text):
             chunk = text[start:end]
-            if not _NO_CONTENT.fullmatch(chunk):
+            if ending is Ending.MESSAGE:
+                yield Passage((Unreadable(f"kubectl says: {chunk.strip()}", line),))
+            elif not _NO_CONTENT.fullmatch(chunk):
                 builder = Builder(self._limits, nodes, self._aliases, "last")
                 error = _build(chunk, builder, line)
                 nodes, self._aliases = builder.nodes, builder.aliases
@@ -119,6 +126,11 @@ def _bounds(text: str) -> Iterator[tuple[int, int, Ending]]:
     start, keys, marked = 0, set[str](), True
     for match in _BEGINNING.finditer(text):
         key = match[1]
+        if match[2]:
+            yield start, match.start(), Ending.WHOLE
+            yield match.start(), match.end(), Ending.MESSAGE
+            start, keys, marked = match.end(), set(), True
+            continue
         if key is not None and key not in keys and (marked or not _is_late(key, keys)):
             keys.add(key)
             continue

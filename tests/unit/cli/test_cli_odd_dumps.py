@@ -226,6 +226,23 @@ def test_a_loop_without_marks_between_documents(check, whole):
         assert "deployments.apps team/b: it is cut off" in said
 
 
+def test_errors_that_kubectl_wrote_into_the_file(check):
+    """`2>&1` in a loop: they cost no document, and what was refused is unknown."""
+    error = (
+        'Error from server (Forbidden): deployments.apps is forbidden: User "u" cannot list resource'
+        ' "deployments" in API group "apps" in the namespace "team"\n'
+    )
+    nothing = "No resources found in team namespace.\n"
+    content = [yaml.safe_dump(listed(each)) for each in (SET, OTHER)]
+    _, report, _ = check(nothing + content[0] + nothing + content[1])
+    assert told(report) == {MISSING_PICKER}
+    assert len(report["skipped"]) == 2
+    _, report, said = check(error + content[0] + content[1])
+    assert told(report) == set()
+    assert {"resource": "deployments.apps", "cause": "forbidden"} in report["unknown"]
+    assert "line 1: kubectl says: Error from server (Forbidden)" in " ".join(said.split())
+
+
 def test_a_finding_without_an_age_does_not_claim_one(check):
     """A dump has no past; only `--observed-for` says how long it was so."""
     resting = {**SET, "spec": {"replicas": 0}}
