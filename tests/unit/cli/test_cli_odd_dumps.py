@@ -14,7 +14,7 @@ MISSING_PICKER = (
 )
 
 
-def obj(api_version, kind, name, namespace="team", *, labels=None, **rest):
+def obj(api_version, kind, name, *, namespace="team", labels=None, **rest):
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     metadata |= {"labels": labels} if labels else {}
     metadata |= rest.pop("metadata", {})
@@ -41,7 +41,7 @@ def listed(*objects):
 
 
 def crd(name):
-    return obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, "")
+    return obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, namespace="")
 
 
 def refused(group, plural):
@@ -58,7 +58,7 @@ NO_PODS = {"apiVersion": "v1", "kind": "PodList", "items": []}
 NO_WORKSPACES = {"apiVersion": "kaito.sh/v1beta1", "kind": "WorkspaceList", "items": []}
 MALFORMED = {"spec": 5}
 HARNESS = {"productionstack.kaito.sh/managed-by": "modelharness"}
-TEAM = obj("v1", "Namespace", "team", "", labels=HARNESS)
+TEAM = obj("v1", "Namespace", "team", namespace="", labels=HARNESS)
 BASE = {"base.yaml": yaml.safe_dump_all([NO_PODS, NO_WORKSPACES, TEAM])}
 
 
@@ -102,8 +102,8 @@ def told(report):
         ([SET, OTHER, deployment("", **MALFORMED)], False),
         ([SET, OTHER, {**deployment(""), "metadata": {"namespace": "elsewhere"}}], True),
         ([SET, OTHER, {**deployment(""), "metadata": 5}], False),
-        ([SET, OTHER, obj("apps/v1", "Deployment", PICKER, "")], False),
-        ([SET, OTHER, obj("apps/v1", "Deployment", "some", "")], True),
+        ([SET, OTHER, obj("apps/v1", "Deployment", PICKER, namespace="")], False),
+        ([SET, OTHER, obj("apps/v1", "Deployment", "some", namespace="")], True),
         ([SET, OTHER, {**OTHER, "apiVersion": "apps/v1beta9", "metadata": {"name": "x"}}], True),
         ([SET, deployment("other", **revised("7")), deployment("other", **revised("8"))], True),
     ],
@@ -165,7 +165,7 @@ def test_namespaces_are_known_by_a_list_only(check):
     for documents, options, is_told in (
         (alone, (), False),
         (alone, ("--complete",), True),
-        ([listed(TEAM, obj("v1", "Namespace", "elsewhere", "")), policy], (), True),
+        ([listed(TEAM, obj("v1", "Namespace", "elsewhere", namespace="")), policy], (), True),
     ):
         _, report, _ = check(text(*documents), *options)
         unlisted = {"resource": "namespaces", "cause": "no list of them in the dump"}
