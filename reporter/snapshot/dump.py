@@ -204,11 +204,13 @@ class _Loader:
         for item in remains.items:
             self.take(item, source)
         rest = remains.unfinished
-        if rest is not None:
-            self._mark_partial(map(kind_of, (*remains.items, rest)), source)
-        cause = "it is cut off"
         kind = kind_of(rest)
         found = self.wanted.of_kind(*kind) if kind else ()
+        if not found and part(rest, "metadata") is None:
+            kind = None  # it may be cut off in the word
+        if rest is not None:
+            self._mark_partial([*map(kind_of, remains.items), kind], source)
+        cause = "it is cut off"
         self.taken += bool(found)
         for resource in found:
             self._skip(resource, part(rest, "metadata"), cause)

@@ -14,6 +14,8 @@ from reporter.yaml_reader.reading import Ending
 
 _OF_THE_SERVER: Final = ("creationTimestamp", "managedFields", "resourceVersion", "uid")
 
+_MARKS: Final = frozenset({"apiVersion", "items", "kind"})
+
 
 @dataclass(frozen=True, slots=True)
 class Remains:
@@ -40,7 +42,7 @@ def remains_of(document: Document | BrokenDocument) -> Remains | None:
     if "items" in value:
         return _remains_of_list(value, document.ending)
     is_cut = document.ending is Ending.RUN_INTO or (
-        document.ending is Ending.OPEN and _is_of_the_server(value)
+        document.ending is Ending.OPEN and (_is_of_the_server(value) or _MARKS.issuperset(value))
     )
     return Remains(unfinished=value) if is_cut else None
 
@@ -49,8 +51,8 @@ def _remains_of_broken(document: BrokenDocument) -> Remains:
     items = part(document.part, "items")
     if isinstance(items, list):
         return Remains(tuple(items), document.unfinished or {})
-    named = part(document.part, "apiVersion") or part(document.part, "kind")
-    return Remains(unfinished=document.part if named else None)
+    is_object = isinstance(document.part, dict) and not _MARKS.isdisjoint(document.part)
+    return Remains(unfinished=document.part if is_object else None)
 
 
 def _remains_of_list(value: Json, ending: Ending) -> Remains | None:

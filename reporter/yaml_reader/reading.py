@@ -115,7 +115,8 @@ class YamlReader:
                 nodes, self._aliases = builder.nodes, builder.aliases
                 values = [each for each in builder.documents if each is not None]
                 if error:
-                    error.part, error.unfinished = builder.unfinished()
+                    part, error.unfinished = builder.unfinished()
+                    error.part = part or _first_keys(chunk)
                     values.append(error)
                 yield Passage(tuple(values), ending)
             line += chunk.count("\n")
@@ -138,6 +139,12 @@ def _bounds(text: str) -> Iterator[tuple[int, int, Ending]]:
         yield start, match.start(), Ending.WHOLE if explicit else Ending.RUN_INTO
         start, keys, marked = match.start(), {key} if key else set(), key is None
     yield start, len(text), Ending.WHOLE if text.endswith(_CLOSED) else Ending.OPEN
+
+
+def _first_keys(text: str) -> dict[str, None] | None:
+    """Return the keys of a text of which no value could be read; None if there are none."""
+    keys = (match[1] for match in _BEGINNING.finditer(text))
+    return dict.fromkeys(filter(None, keys)) or None
 
 
 def _is_late(key: str, keys: set[str]) -> bool:

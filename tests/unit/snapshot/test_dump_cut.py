@@ -95,7 +95,12 @@ def test_json_that_is_cut_off(load, name, following):
 
 
 @pytest.mark.parametrize(
-    "content", ["apiVersion: v1\nitems:\n", "apiVersion: v1\nitems:\n- apiVersion: v1\n  ki"]
+    "content",
+    [
+        "apiVersion: v1\nitems:\n",
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  ki",
+        "apiVersion: apps/v1\nkind: apiVersion: apps/v1\n",
+    ],
 )
 def test_a_list_of_which_nothing_is_left_may_have_held_anything(load, content):
     """Every kind is unknown then."""
