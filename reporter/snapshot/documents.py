@@ -108,18 +108,19 @@ def read_inputs(
 class _Endings:
     """How the values end that are not whole: layouts hand on the values alone, some of them later."""
 
-    _open: list[tuple[object, Ending]] = field(default_factory=list)
+    _open: dict[int, tuple[object, Ending]] = field(default_factory=dict)
 
     def noted(self, values: Iterable[tuple[object, Ending]]) -> Iterator[object]:
         """Yield values without their endings."""
         for value, ending in values:
             if ending is not Ending.WHOLE:
-                self._open.append((value, ending))
+                # That the value is kept as well keeps its id from being another's.
+                self._open[id(value)] = (value, ending)
             yield value
 
     def of(self, value: object) -> Ending:
         """Return how a value ends."""
-        return next((ending for each, ending in self._open if each is value), Ending.WHOLE)
+        return self._open.get(id(value), (value, Ending.WHOLE))[1]
 
 
 def _document(source: str, value: object, ending: Ending) -> Document | BrokenDocument:

@@ -51,8 +51,14 @@ def _remains_of_broken(document: BrokenDocument) -> Remains:
     items = part(document.part, "items")
     if isinstance(items, list):
         return Remains(tuple(items), document.unfinished or {})
-    is_object = isinstance(document.part, dict) and not _MARKS.isdisjoint(document.part)
-    return Remains(unfinished=document.part if is_object else None)
+    if isinstance(document.part, list) and document.part:
+        *whole, last = document.part
+        return Remains(tuple(whole), last) if _is_object(last) else Remains()
+    return Remains(unfinished=document.part if _is_object(document.part) else None)
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict) and not _MARKS.isdisjoint(value)
 
 
 def _remains_of_list(value: Json, ending: Ending) -> Remains | None:

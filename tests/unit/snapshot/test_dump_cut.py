@@ -140,3 +140,12 @@ def test_what_is_whole_is_not_called_cut_off(load, content):
     assert names(snapshot) == ["a", "b"]
     assert snapshot.skipped == ()
     assert snapshot.absence_known(r.DEPLOYMENTS, "n", "other")
+
+
+def test_a_bare_list_that_is_cut_off(load):
+    """Some tools write the objects without a list around them."""
+    whole = yaml.safe_dump([deployment("a"), deployment("b")])
+    snapshot = load(whole[: whole.rindex("name: b") + len("name: b\n    names")])
+    assert names(snapshot) == ["a"]
+    assert not snapshot.absence_known(r.DEPLOYMENTS, "n", "other")
+    assert {each.name for each in snapshot.skipped} == {"", "b"}
