@@ -6,8 +6,10 @@ from shlex import quote
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Declared
 from reporter.model.finding import Evaluation
+from reporter.model.report import skipped_lines
 from reporter.model.subject import CLUSTER_KIND, Layer, Subject
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
@@ -20,16 +22,19 @@ _SHORT: Final = {"namespaces": "ns"}
 def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     """Tell whether at least one subject could be judged.
 
-    A subject is judged if all that one of its reasons reads is known; the cluster also has to
-    have been looked at where its components may be.
+    A subject is judged if a fault of it is seen, or if all that one of its reasons reads is known;
+    the cluster also has to have been looked at where its components may be.
     """
+    if any(each.reason != CLUSTER_STATUS_UNKNOWN for each in evaluation.findings):
+        return True
     return any(_is_judged(each.subject, snapshot, settings) for each in evaluation.subjects)
 
 
 def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     if subject.kind == CLUSTER_KIND:
         return (
-            snapshot.discovery.served is not None
+            snapshot.discovery.is_whole
+            or bool(snapshot.discovery.absent)
             or any(
                 snapshot.absence_known(r.DEPLOYMENTS, namespace) or component.found(snapshot)
                 for component in components(settings)
@@ -68,7 +73,9 @@ def why_nothing_is_judged(
 ) -> str:
     """Say in a few lines why nothing can be judged and what would help."""
     if from_dump:
-        lines = ("nothing can be judged from this dump; a sufficient one:", *_recipe(settings))
+        lines = ["nothing can be judged from this dump; a sufficient one:", *_recipe(settings)]
+        if snapshot.skipped:
+            lines += ["skipped of this one:", *skipped_lines(snapshot.skipped)]
         return "\n  ".join(lines)
     unknown = sorted(
         f"{resource}: {state.permission or state.cause}"
@@ -81,7 +88,8 @@ def why_nothing_is_judged(
 def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
     """Return the kubectl commands that read what is evaluated, kind by kind.
 
-    One command for all kinds would print nothing if a single one of them is not installed.
+    One command for all kinds would print nothing if a single one of them is not installed. Where
+    one is refused, its file is empty and the kind stays unknown: `--complete` would make it absent.
     """
     read = [
         each
@@ -103,7 +111,7 @@ def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
         ),
         f"kubectl get configmap {r.ISTIO_CONFIGMAP} -n {istio} -o yaml > dump/mesh.yaml",
         f"kubectl get {own_events} -o yaml > dump/events.yaml",
-        "status-reporter check --from dump --complete",
+        "status-reporter check --from dump",
     )
 
 

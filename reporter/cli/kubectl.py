@@ -182,7 +182,8 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _is_missing(namespace: str, snapshot: Snapshot) -> bool:
-    return snapshot.absence_known(NAMESPACES) and snapshot[NAMESPACES].get("", namespace) is None
+    known = snapshot.absence_known(NAMESPACES, name=namespace)
+    return known and snapshot[NAMESPACES].get("", namespace) is None
 
 
 def _once(view: _View) -> Report:

@@ -1,14 +1,19 @@
 """The result of a pass, which every sink renders."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.derived import Derived
 from reporter.model.finding import FindingKey
 from reporter.model.reason import EventType
 from reporter.model.subject import Layer, ObjectRef, Subject
+from reporter.model.text import clean
+
+_LISTED: Final = 20
 
 
 class Disposition(StrEnum):
@@ -56,6 +61,8 @@ class ResolvedFinding:
         cause: the worst fault in a few words.
         stale: something the reason reads is unknown now; the disposition is the last one known.
         since: start of the episode.
+        age_known: `since` was seen or stands in the object; otherwise one look counts it as long
+            there as it needs to fire.
         fires_at: when it fires or its hold ends at the earliest; None where neither runs.
         by: reasons that hold, suppress or outrank it, sorted.
         mutes: what mutes it. Of one that fires: what mutes others of its faults, of which its
@@ -79,6 +86,7 @@ class ResolvedFinding:
     mutes: tuple[Mute, ...] = ()
     primary: bool = False
     stale: bool = False
+    age_known: bool = True
 
     @property
     def key(self) -> FindingKey:
@@ -112,14 +120,39 @@ class UnknownResource:
     cause: str
 
 
+NOT_IN_DUMP: Final = "not in the dump"
+"""Cause of a resource that is unknown because nobody put it into the dump."""
+
+SUPERSEDED: Final = "superseded by a newer copy"
+"""Cause of an older copy of an object that a dump holds more than once; it is not malformed."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class SkippedObject:
-    """An object that was left out because it is malformed, and what is wrong with it."""
+    """An object that was left out, and why: mostly because it is malformed.
+
+    What could be read of its names is there. `labels` are None if they could not be.
+    """
 
     resource: str
     namespace: str
     name: str
     cause: str
+    labels: dict[str, str] | None = field(default=None, compare=False)
+
+
+def skipped_line(skipped: SkippedObject) -> str:
+    """Return what was left out and why, in one line."""
+    place = "/".join(part for part in (skipped.namespace, skipped.name) if part)
+    named = " ".join(part for part in (skipped.resource, place) if part)
+    return clean(f"{named}: {skipped.cause}")
+
+
+def skipped_lines(skipped: Iterable[SkippedObject]) -> tuple[str, ...]:
+    """Return a line for each of the first that were left out, and how many more there are."""
+    lines = [skipped_line(each) for each in skipped]
+    more = len(lines) - _LISTED
+    return (*lines[:_LISTED], *([f"and {more} more"] if more > 0 else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

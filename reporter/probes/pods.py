@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final, Unpack
 
-from reporter.catalogue.resources import NODES, PODS
+from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import BACKLOG, REJECTED, ROWS, of_kind
 from reporter.metrics.looks.samples import MetricFault
 from reporter.model.finding import Finding, Undecided
@@ -14,6 +14,7 @@ from reporter.probes.about import FaultFields
 from reporter.probes.runtime.told import judged_of, running
 from reporter.probes.scope import SubjectScope
 from reporter.workload.pod import PodFault, had_been_ready, is_ready, judge_pod
+from reporter.workload.standing import nodes_of
 
 OF_SCALE: Final = frozenset({BACKLOG, REJECTED})
 """What a replica that is on its way will relieve: it does not begin meanwhile."""
@@ -26,8 +27,7 @@ def startup_budget(scope: SubjectScope[KubeObject]) -> timedelta:
 
 def fault_of_pod(scope: SubjectScope[KubeObject], pod: Pod) -> PodFault | None:
     """Return what keeps a pod from being Ready, a start-up too; None if nothing does."""
-    nodes = scope.snapshot[NODES] if scope.snapshot.absence_known(NODES) else None
-    return judge_pod(pod, nodes=nodes, startup_budget=startup_budget(scope))
+    return judge_pod(pod, nodes=nodes_of(pod, scope.snapshot), startup_budget=startup_budget(scope))
 
 
 def pod_finding(

@@ -76,6 +76,13 @@ class Candidate:
         first = min(self.faults, key=lambda fault: (fault.remaining, fault.since))
         return min(first.since, now.wall)
 
+    def age_known(self, now: Instant) -> bool:
+        """Tell whether the start of the episode rests on a time that was seen or written down."""
+        if self.episode is not None and self.episode.fired:
+            return True
+        since = self.since(now)
+        return any(fault.age_known for fault in self.faults if fault.since == since)
+
 
 def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Order faults by severity, then by the object's name: never by the order of a list."""

@@ -66,6 +66,7 @@ class Fault:
         remaining: how long it must still last to fire by its own clock; zero once it is ripe.
         next_in: time until another of its findings is ripe, None where none will be.
         began_seen: when the present start of its budget was first seen, on the boot clock.
+        age_known: `since` rests on a time that was seen or stands in the object.
         beneath: the fault within its own time that this earlier one goes on for.
 
     """
@@ -79,6 +80,7 @@ class Fault:
     remaining: timedelta
     next_in: timedelta | None
     began_seen: timedelta
+    age_known: bool = True
     beneath: "Fault | None" = None
 
 
@@ -129,12 +131,12 @@ def place_in_time(
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
-        since = min(
-            _since(each, now, settings, one_look=one_look, judged=judged) for each in findings
-        )
+        begun = [_since(each, now, settings, one_look=one_look, judged=judged) for each in findings]
+        since, age_known = min(begun, key=lambda each: (each[0], not each[1]))
         first_seen = now.boot
     else:
         since, first_seen = min(remembered.since, now.wall), remembered.first_seen
+        age_known = True
     age = max(now.wall - since, now.boot - first_seen, ZERO)
     left = [
         (each, _remaining(each, age, remembered, now=now, settings=settings)) for each in findings
@@ -152,6 +154,7 @@ def place_in_time(
         remaining=ZERO if goes_on else max(min(remaining for _, remaining in left), ZERO),
         next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
         began_seen=_began_seen(worst, remembered, now),
+        age_known=age_known,
     )
 
 
@@ -203,19 +206,22 @@ def _since(
     *,
     one_look: OneLook | None,
     judged: datetime | None,
-) -> datetime:
+) -> tuple[datetime, bool]:
+    """Return since when a fault that is not remembered lasts, and whether anything tells."""
     transition = _transition(finding)
     if transition is not None:
-        return min(transition, now.wall)
+        return min(transition, now.wall), True
     grace = grace_of(finding.reason, settings, exempt=finding.exempt)
     delay = max(grace, finding.budget or ZERO)
     created = finding.created
     seen_without = created is not None and judged is not None and created < judged
     if created is not None and not seen_without and now.wall - created < delay:
-        return min(created, now.wall)
-    if one_look is not None:
-        return now.wall - (delay if one_look.observed_for is None else one_look.observed_for)
-    return now.wall
+        return min(created, now.wall), True
+    if one_look is None:
+        return now.wall, True
+    if one_look.observed_for is None:
+        return now.wall - delay, False
+    return now.wall - one_look.observed_for, True
 
 
 def _remaining(

@@ -62,6 +62,7 @@ def _line(candidate: Candidate, message: str, now: Instant, *, primary: bool) ->
         by=candidate.by,
         mutes=candidate.mutes,
         primary=primary,
+        age_known=candidate.age_known(now),
     )
 
 

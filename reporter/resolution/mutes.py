@@ -124,7 +124,8 @@ def _is_readable(ref: ObjectRef, snapshot: Snapshot) -> bool:
     group, kind, namespace, name = _place(ref)
     tables = [each for each in snapshot.states if (each.group, each.kind) == (group, kind)]
     return not tables or any(
-        snapshot[each].get(namespace, name) is not None or snapshot.absence_known(each, namespace)
+        snapshot[each].get(namespace, name) is not None
+        or snapshot.absence_known(each, namespace, name)
         for each in tables
     )
 

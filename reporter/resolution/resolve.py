@@ -25,7 +25,7 @@ from reporter.resolution.records import Records, records_of
 from reporter.resolution.recovery import look_for_absence, take_up
 from reporter.resolution.remember import remember
 from reporter.resolution.state import PassState, Rule
-from reporter.resolution.unknown import unknown_resources
+from reporter.resolution.unknown import skipped_subjects, unknown_resources
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -112,11 +112,13 @@ def _report(
         findings=findings,
         ready=ready,
         unknown=unknown_resources(snapshot),
-        skipped=tuple(sorted(set(snapshot.skipped))),
+        skipped=tuple(sorted({*snapshot.skipped, *snapshot.superseded})),
         derived=tuple(
             each.dated(now.wall) for each in sorted(evaluation.derived, key=attrgetter("object"))
         ),
-        subjects=tuple(sorted({each.subject for each in evaluation.subjects})),
+        subjects=tuple(
+            sorted({each.subject for each in evaluation.subjects} | skipped_subjects(snapshot))
+        ),
         mutes=state.mutes.all,
         mute_faults=state.mutes.faults,
     )

@@ -13,13 +13,30 @@ from reporter.snapshot.snapshot import Served, Snapshot
 
 
 def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
-    """Return every resource that could not be read, sorted."""
-    unknown = [
+    """Return every resource that could not be read, or not all of it, sorted."""
+    unknown = {
         UnknownResource(str(resource), state.cause)
         for resource, state in snapshot.states.items()
         if state.served is Served.UNKNOWN
-    ]
-    return tuple(sorted(set(unknown)))
+    }
+    unknown |= {UnknownResource(name, cause) for name, cause in snapshot.incomplete.items()}
+    read = {str(resource) for resource in snapshot.states} - snapshot.incomplete.keys()
+    for each in snapshot.skipped:
+        if each.resource in read and not each.name:
+            place = f" of namespace {each.namespace}" if each.namespace else ""
+            cause = f"an object{place} has no readable name"
+            unknown.add(UnknownResource(each.resource, cause))
+    return tuple(sorted(unknown))
+
+
+def skipped_subjects(snapshot: Snapshot) -> set[Subject]:
+    """Return the subjects that exist and of which nothing else is known: they are malformed."""
+    kinds = {str(each): each.subject_kind for each in snapshot.states if each.subject_kind}
+    return {
+        Subject(kinds[each.resource], each.namespace, each.name)
+        for each in snapshot.skipped
+        if each.resource in kinds and each.name
+    }
 
 
 def verdict_unknown(
@@ -64,7 +81,7 @@ def existence_known(subject: Subject, snapshot: Snapshot, catalogue: Catalogue) 
     """Tell whether a subject that is not among the known ones is gone."""
     if subject.kind == CLUSTER_KIND:
         return False
-    places = ((each, subject.namespace) for each in catalogue.of_subject(subject.kind))
-    return snapshot.absence_known(NAMESPACES) and all(
-        snapshot.absence_known(*place) for place in places
+    return snapshot.absence_known(NAMESPACES, name=subject.namespace) and all(
+        snapshot.absence_known(each, subject.namespace, subject.name)
+        for each in catalogue.of_subject(subject.kind)
     )

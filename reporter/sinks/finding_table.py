@@ -11,6 +11,7 @@ from reporter.sinks.muted import where_muted
 _COLUMNS: Final = ("STATE", "REASON", "SUBJECT", "OBJECT", "FOR", "FIRES IN", "BY", "MESSAGE")
 _PADDING: Final = 3
 _NONE: Final = "<none>"
+_UNKNOWN: Final = "<unknown>"
 _COLOURS: Final = {Disposition.FIRING: "\x1b[1;31m", Disposition.PENDING: "\x1b[33m"}
 _ORDER: Final = {disposition: place for place, disposition in enumerate(Disposition)}
 
@@ -48,7 +49,7 @@ def _row(finding: ResolvedFinding, report: Report) -> tuple[str, ...]:
         finding.reason,
         clean(str(finding.subject)),
         clean("/".join(place)),
-        age(report.now - finding.since),
+        age(report.now - finding.since) if finding.age_known else _UNKNOWN,
         fires_in,
         ",".join(finding.by) or where_muted(finding) or _NONE,
         clean(finding.message),

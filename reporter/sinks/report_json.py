@@ -80,6 +80,7 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "related": _reference(finding.related),
         "message": finding.message,
         "since": rfc3339(finding.since),
+        "ageKnown": finding.age_known,
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
         "by": list(finding.by),
         "mutes": [_mute(each) for each in finding.mutes[:MUTES_LISTED]],

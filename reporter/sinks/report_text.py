@@ -9,7 +9,14 @@ from enum import StrEnum
 from typing import Final
 
 from reporter.model.instant import rfc3339
-from reporter.model.report import Disposition, Report, ResolvedFinding, SkippedObject
+from reporter.model.report import (
+    NOT_IN_DUMP,
+    SUPERSEDED,
+    Disposition,
+    Report,
+    ResolvedFinding,
+    skipped_line,
+)
 from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
@@ -22,6 +29,7 @@ _LISTED: Final = 10
 """Most entries of a list that is not about causes: the report should fit on one screen."""
 
 _CAUSE_BYTES: Final = 80
+_AGE_UNKNOWN: Final = "age unknown"
 _NO_BREAK: Final = "\u00a0"
 _COMMAND: Final = re.compile(r"kubectl [^,;]*[^,;. ]")
 _RELATION: Final = {
@@ -51,12 +59,14 @@ def report_text(
     """
     page = _Page(report, _coloured if colour else _plain)
     lines = [page.verdict(about), *page.causes(), *page.notices(), *page.others(), *page.ready()]
-    unknown = [f"{each.resource}: {each.cause}" for each in report.unknown]
+    # What nobody put into the dump is the longest list, and the least news.
+    unread = sorted(report.unknown, key=lambda each: each.cause == NOT_IN_DUMP)
+    unknown = [f"{each.resource}: {each.cause}" for each in unread]
     lines += page.section("Unknown", unknown)
-    lines += page.section("Skipped as malformed", [_skipped(each) for each in report.skipped])
+    lines += page.skipped()
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
     lines += page.section("Faults of mutes", mute_fault_lines(report.mute_faults))
-    lines += page.section("Notes", notes)
+    lines += page.section("Notes", notes, counted=False)
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +88,8 @@ class _Page:
         """Return the first line: how much fires, and the time that was used."""
         firing = self._with(Disposition.FIRING)
         bad = any(map(is_cause, firing))
-        style = _Style.BAD if bad else _Style.HEAD if firing else _Style.GOOD
+        without = without_verdict(self.report)
+        style = _Style.BAD if bad else _Style.HEAD if firing or without else _Style.GOOD
         said = self.paint(verdict(self.report), style)
         counts = Counter(each.disposition for each in self.report.findings)
         told = [
@@ -86,7 +97,7 @@ class _Page:
             for each in Disposition
             if each is not Disposition.FIRING and counts[each]
         ]
-        if without := without_verdict(self.report):
+        if firing and without:
             told.append(f"{len(without)} {NO_VERDICT}")
         rest = ", ".join(told)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
@@ -110,7 +121,8 @@ class _Page:
 
     def _firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
         head = f"{self.paint(finding.reason, style)}  {clean(str(finding.subject))}"
-        yield f"{head}  for {self._age(finding)}{'  (stale)' if finding.stale else ''}"
+        lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
+        yield f"{head}  {lasts}{'  (stale)' if finding.stale else ''}"
         yield from _wrapped(clean(finding.message))
         if finding.mutes:
             yield from _wrapped(f"Not told here: {where_muted(finding)}")
@@ -123,7 +135,7 @@ class _Page:
                 str(each.disposition),
                 each.reason,
                 clean(str(each.subject)),
-                self._age(each),
+                self._age(each) if each.age_known else _AGE_UNKNOWN,
                 self._why(each),
             )
             for each in self._with(*(set(Disposition) - {Disposition.FIRING}))
@@ -143,13 +155,27 @@ class _Page:
         without = [clean(str(each)) for each in without_verdict(self.report)]
         yield from self.section(NO_VERDICT.capitalize(), without, rest="the page lists all")
 
+    def skipped(self) -> Iterator[str]:
+        """Yield what was left out and why; of older copies only how many."""
+        skipped = self.report.skipped
+        lines = [skipped_line(each) for each in skipped if each.cause != SUPERSEDED]
+        if older := len(skipped) - len(lines):
+            lines.append(f"older copies of {older} object(s); the newest of each counts")
+        title = f"Skipped ({len(skipped)})"
+        yield from self.section(title, lines, counted=False)
+
     def section(
-        self, title: str, entries: Sequence[str], *, rest: str = "-o json lists all"
+        self,
+        title: str,
+        entries: Sequence[str],
+        *,
+        rest: str = "-o json lists all",
+        counted: bool = True,
     ) -> Iterator[str]:
         """Yield a titled list, cut where it is long; nothing where it is empty."""
         if not entries:
             return
-        yield from self._title(f"{title} ({len(entries)})" if title != "Notes" else title)
+        yield from self._title(f"{title} ({len(entries)})" if counted else title)
         for entry in entries[:_LISTED]:
             yield from _wrapped(entry)
         if len(entries) > _LISTED:
@@ -193,9 +219,3 @@ def _wrapped(text: str) -> list[str]:
         break_on_hyphens=False,
     )
     return [line.replace(_NO_BREAK, " ") for line in lines]
-
-
-def _skipped(skipped: SkippedObject) -> str:
-    place = "/".join(part for part in (skipped.namespace, skipped.name) if part)
-    named = " ".join(part for part in (skipped.resource, place) if part)
-    return clean(f"{named}: {skipped.cause}")

@@ -6,6 +6,8 @@ from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
 
+NOTHING_FIRES: Final = "Nothing fires"
+
 NO_VERDICT: Final = "no verdict"
 """What a subject has that is neither ready nor at fault."""
 
@@ -21,12 +23,21 @@ def is_notice(finding: ResolvedFinding) -> bool:
 
 
 def verdict(report: Report) -> str:
-    """Return how much fires; causes and notices are counted apart."""
+    """Return how much fires; causes and notices are counted apart.
+
+    That nothing does is not said alone where nothing is known of a subject.
+    """
     causes = sum(map(is_cause, report.findings))
     notices = sum(map(is_notice, report.findings))
     told = [_counted(count, word) for count, word in ((causes, "cause"), (notices, "notice"))]
     fires = "fires" if causes + notices == 1 else "fire"
-    return f"{' and '.join(filter(None, told))} {fires}" if any(told) else "Nothing fires"
+    if any(told):
+        return f"{' and '.join(filter(None, told))} {fires}"
+    without = len(without_verdict(report))
+    if not without:
+        return NOTHING_FIRES
+    have = "has" if without == 1 else "have"
+    return f"{NOTHING_FIRES}, but {_counted(without, 'subject')} {have} {NO_VERDICT}"
 
 
 def without_verdict(report: Report) -> list[Subject]:

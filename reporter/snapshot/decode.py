@@ -42,6 +42,14 @@ class _Identity(msgspec.Struct, frozen=True, gc=False):
 
     name: object = ""
     namespace: object = ""
+    labels: object = None
+
+    def readable_labels(self) -> dict[str, str] | None:
+        """Return its labels; None if they cannot be read."""
+        labels = self.labels if self.labels is not None else {}
+        if not isinstance(labels, dict):
+            return None
+        return {key: each for key, each in labels.items() if isinstance(each, str)}
 
 
 class _Identified(msgspec.Struct, frozen=True, gc=False):
@@ -98,8 +106,14 @@ def decode_object(resource: Resource[ObjectT], raw: bytes | msgspec.Raw) -> Obje
     try:
         obj = _decoder(resource.type).decode(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        namespace, name = _names(raw)
-        return SkippedObject(str(resource), namespace, name, describe_malformed(error))
+        found = _identity(raw)
+        return SkippedObject(
+            str(resource),
+            _shown(found.namespace),
+            _shown(found.name),
+            describe_malformed(error),
+            found.readable_labels(),
+        )
     return check_object(resource, obj)
 
 
@@ -129,14 +143,13 @@ def skipped(
     return SkippedObject(str(resource), _shown(namespace), _shown(name), cause)
 
 
-def _names(raw: bytes | msgspec.Raw) -> tuple[str, str]:
+def _identity(raw: bytes | msgspec.Raw) -> _Identity:
     try:
-        found = msgspec.json.decode(raw, type=_Identified).metadata
+        return msgspec.json.decode(raw, type=_Identified).metadata
     except RecursionError:
-        found = _deep_names(bytes(raw))
+        return _deep_names(bytes(raw))
     except (msgspec.DecodeError, UnicodeError):
-        found = _Identity()
-    return _shown(found.namespace), _shown(found.name)
+        return _Identity(labels=())
 
 
 def _deep_names(raw: bytes) -> _Identity:
@@ -145,7 +158,7 @@ def _deep_names(raw: bytes) -> _Identity:
     try:
         return msgspec.json.decode(metadata, type=_Identity)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return _Identity()
+        return _Identity(labels=())
 
 
 def _shown(name: object) -> str:

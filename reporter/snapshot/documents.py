@@ -6,8 +6,8 @@ document, which costs no other.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,7 @@ from reporter.snapshot.inputs.limits import INPUT_LIMITS, Budget, DumpError, Inp
 from reporter.snapshot.inputs.reading import STDIN, Source, read_files
 from reporter.yaml_reader.decoding import decoded
 from reporter.yaml_reader.limits import Unreadable
-from reporter.yaml_reader.reading import YamlReader
+from reporter.yaml_reader.reading import Ending, YamlReader
 
 __all__ = [
     "STDIN",
@@ -35,25 +35,29 @@ __all__ = [
     "sources_of",
 ]
 
-_CAUSE_BYTES: Final = 200
+_CAUSE_BYTES: Final = 280
+_NEXT_JSON: Final = re.compile(r"^\{", re.MULTILINE)
 _JSON_START: Final = re.compile(r"""\s*\{\s*["}]""")
 _SPACE: Final = re.compile(r"\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One parsed document, and the file that it is from."""
+    """One parsed document, the file that it is from, and whether that may hold only a part of it."""
 
     source: str
     value: object
+    ending: Ending = Ending.WHOLE
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenDocument:
-    """A document that could not be parsed, and why."""
+    """A document that could not be parsed, and why; for what could be, see `Unreadable`."""
 
     source: str
     cause: str
+    part: object = None
+    unfinished: object = None
 
 
 def sources_of(arguments: Sequence[str]) -> list[Source]:
@@ -86,67 +90,108 @@ def read_inputs(
     """
     reader, budget = YamlReader(), Budget(limits)
     for source in sources:
-        layouts = Layouts()
+        layouts, endings = Layouts(), _Endings()
         for file in read_files([source], budget):
             if isinstance(file, PageFile):
                 yield file
             elif isinstance(file, LeftOut):
                 yield BrokenDocument(clean(file.source), cut(clean(file.cause), _CAUSE_BYTES))
             else:
-                values = _values(file.source, without_logs(file.raw), reader)
+                values = endings.noted(_values(file.source, without_logs(file.raw), reader))
                 for value in layouts.documents(file.source, file.path, values):
-                    yield _document(file.source, value)
+                    yield _document(file.source, value, endings.of(value))
         for name, value in layouts.rest():
-            yield _document(name or str(source), value)
+            yield _document(name or str(source), value, endings.of(value))
 
 
-def _document(source: str, value: object) -> Document | BrokenDocument:
+@dataclass(slots=True)
+class _Endings:
+    """How the values end that are not whole: layouts hand on the values alone, some of them later."""
+
+    _open: dict[int, tuple[object, Ending]] = field(default_factory=dict)
+
+    def noted(self, values: Iterable[tuple[object, Ending]]) -> Iterator[object]:
+        """Yield values without their endings."""
+        for value, ending in values:
+            if ending is not Ending.WHOLE:
+                # That the value is kept as well keeps its id from being another's.
+                self._open[id(value)] = (value, ending)
+            yield value
+
+    def of(self, value: object) -> Ending:
+        """Return how a value ends."""
+        return self._open.get(id(value), (value, Ending.WHOLE))[1]
+
+
+def _document(source: str, value: object, ending: Ending) -> Document | BrokenDocument:
     if isinstance(value, Unreadable):
-        return BrokenDocument(source, cut(clean(str(value)), _CAUSE_BYTES))
-    return Document(source, value)
+        cause = cut(clean(str(value)), _CAUSE_BYTES)
+        return BrokenDocument(source, cause, value.part, value.unfinished)
+    return Document(source, value, ending)
 
 
-def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[object]:
+def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[tuple[object, Ending]]:
     try:
         text = decoded(raw)
     except Unreadable as error:
-        yield error
+        yield error, Ending.WHOLE
         return
     is_json = source.endswith(".json")
     if is_json or _JSON_START.match(text):
-        yield from _parse_json(text, None if is_json else reader)
+        yield from _parse_json(text, reader, is_json=is_json)
     else:
-        yield from reader.documents(text)
+        yield from _parse_yaml(text, reader)
 
 
-def _parse_json(text: str, reader: YamlReader | None) -> Iterator[object]:
+def _parse_yaml(text: str, reader: YamlReader, line: int = 1) -> Iterator[tuple[object, Ending]]:
+    for passage in reader.passages(text, line):
+        yield from ((value, passage.ending) for value in passage.values)
+
+
+def _parse_json(text: str, reader: YamlReader, *, is_json: bool) -> Iterator[tuple[object, Ending]]:
     """Yield the values of a JSON text: one, one on each line, or several in a row.
 
-    Where `reader` is given, what is not JSON may still be YAML, which looks like it.
+    Unless its name says that it is JSON, what is not may still be YAML, which looks like it.
     """
     try:
-        yield msgspec.json.decode(text)
+        yield msgspec.json.decode(text), Ending.WHOLE
     except (msgspec.DecodeError, RecursionError):
-        yield from _parse_json_row(text, reader)
+        yield from _parse_json_row(text, reader, is_json=is_json)
 
 
-def _parse_json_row(text: str, reader: YamlReader | None) -> Iterator[object]:
+def _parse_json_row(
+    text: str, reader: YamlReader, *, is_json: bool
+) -> Iterator[tuple[object, Ending]]:
     decoder = json.JSONDecoder()
     position = _skip_space(text, 0)
     while position < len(text):
+        start = position
         try:
-            value, position = decoder.raw_decode(text, position)
+            value, position = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            if reader is None:
-                yield Unreadable(f"it is not valid JSON: {error.msg}", error.lineno)
-            else:
-                yield from reader.documents(text[position:], text.count("\n", 0, position) + 1)
-            return
+            # What a loop of `kubectl get -o json` wrote next begins at the left edge again.
+            following = _NEXT_JSON.search(text, start + 1)
+            position = following.start() if following else len(text)
+            line = text.count("\n", 0, start) + 1
+            found = _parse_yaml(text[start:position], reader, line)
+            yield from [(_not_json(error, [*found]), Ending.WHOLE)] if is_json else found
         except RecursionError:
-            yield Unreadable("it is nested too deeply")
+            yield Unreadable("it is nested too deeply"), Ending.WHOLE
             return
-        yield value
-        position = _skip_space(text, position)
+        else:
+            yield value, Ending.WHOLE
+            position = _skip_space(text, position)
+
+
+def _not_json(error: json.JSONDecodeError, found: list[tuple[object, Ending]]) -> Unreadable:
+    """Return what is wrong with JSON, and what could be read of it: YAML reads the same as far."""
+    fault = Unreadable(f"it is not valid JSON: {error.msg}", error.lineno)
+    for value, _ in found[:1]:
+        if isinstance(value, Unreadable):
+            fault.part, fault.unfinished = value.part, value.unfinished
+        else:
+            fault.part = value
+    return fault
 
 
 def _skip_space(text: str, position: int) -> int:

@@ -1,7 +1,7 @@
 """A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -11,29 +11,29 @@ import msgspec
 from reporter.catalogue import resources as r
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
-from reporter.model.report import SkippedObject
+from reporter.model.report import NOT_IN_DUMP, SkippedObject, skipped_lines
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
 from reporter.snapshot.documents import (
     BrokenDocument,
+    Document,
     DumpError,
     PageFile,
     Source,
     read_inputs,
 )
+from reporter.snapshot.dump_copies import Copies, copy_of
+from reporter.snapshot.dump_cut import Remains, remains_of
 from reporter.snapshot.dump_events import core_event
-from reporter.snapshot.dump_served import CRD_GROUP, CRD_KIND, Json, ServedKinds
+from reporter.snapshot.dump_served import Json, Kind, ServedKinds, kind_of, part
+from reporter.snapshot.dump_states import Looks, Said, said
 from reporter.snapshot.dump_times import newest_time
 from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
 from reporter.snapshot.outputs.header import DumpHeader, header_of
-from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
-from reporter.snapshot.table import Table
+from reporter.snapshot.snapshot import Snapshot
 
 __all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
-
-NOT_IN_DUMP: Final = "not in the dump"
-"""Cause of a resource that is unknown because nobody put it into the dump."""
 
 _CAUSE_BYTES: Final = 200
 
@@ -71,47 +71,42 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
 
     """
     expected = frozenset(each.name for each in catalogue.stacks if each.expected)
-    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE)), expected)
+    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE)))
     pages: list[PageFile] = []
     header: DumpHeader | None = None
     for document in read_inputs(sources):
         if isinstance(document, PageFile):
             pages.append(document)
-        elif isinstance(document, BrokenDocument):
-            loader.skip_text(document.source, document.cause)
-        elif found := header_of(document.value):
+        elif isinstance(document, Document) and (found := header_of(document.value)):
             header = found
         else:
-            loader.take(document.value, document.source)
-    if header is not None:
-        return Dump(
-            snapshot=header.applied(loader.snapshot(complete=complete)),
-            newest=header.collected_at,
-            notes=tuple(loader.notes()),
-            pages=tuple(pages),
-            collected=True,
-        )
-    if not loader.taken:
+            loader.read(document)
+    if header is None and not loader.taken:
         raise DumpError(_nothing_usable(sources, loader.skipped))
+    said = loader.said(expected, complete=complete)
+    skips = (*loader.skipped, *loader.copies.malformed())
+    snapshot = Snapshot(
+        tables=said.tables(loader.copies),
+        states=said.states,
+        discovery=said.discovery,
+        covered=None if complete else frozenset(loader.namespaces),
+        skipped=tuple(sorted(skips)),
+        superseded=tuple(sorted(loader.copies.superseded())),
+        incomplete=said.incomplete,
+    )
     return Dump(
-        snapshot=loader.snapshot(complete=complete),
-        newest=loader.newest,
-        notes=tuple(loader.notes()),
+        snapshot=header.applied(snapshot) if header else snapshot,
+        newest=header.collected_at if header else loader.newest,
+        notes=(*loader.notes(), *said.left_out(loader.copies)),
         pages=tuple(pages),
+        collected=header is not None,
     )
 
 
 def _nothing_usable(sources: Sequence[Source], skips: Sequence[SkippedObject]) -> str:
     if skips:
-        return f"{skips[0].resource}: {skips[0].cause}"
+        return "\n  ".join(skipped_lines(skips))
     return f"{', '.join(map(str, sources))}: there are no Kubernetes objects"
-
-
-@dataclass(slots=True)
-class _Entry:
-    obj: KubeObject
-    version: int
-    revision: int
 
 
 @dataclass(slots=True)
@@ -119,17 +114,26 @@ class _Loader:
     """What the documents seen so far say."""
 
     wanted: Wanted
-    expected: frozenset[str]
     taken: int = 0
     newest: datetime | None = None
     skipped: list[SkippedObject] = field(default_factory=list)
-    _objects: dict[Resource[KubeObject], dict[tuple[str, str], _Entry]] = field(
-        default_factory=dict
-    )
-    _looked_at: set[Resource[KubeObject]] = field(default_factory=set)
-    _namespaces: set[str] = field(default_factory=set)
+    copies: Copies = field(default_factory=Copies)
+    namespaces: set[str] = field(default_factory=set)
+    _looks: Looks = field(default_factory=Looks)
     _kinds: ServedKinds = field(default_factory=ServedKinds)
     _not_read: Counter[str] = field(default_factory=Counter)
+
+    def read(self, document: Document | BrokenDocument) -> None:
+        """Take a document, or what there is of it."""
+        source = document.source
+        if isinstance(document, BrokenDocument):
+            self.skip_text(source, document.cause)
+            self._looks.note_refusal(self.wanted, document.cause)
+        remains = remains_of(document)
+        if remains is None and isinstance(document, Document):
+            self.take(document.value, source)
+        elif remains is not None:
+            self._take_remains(remains, source, told=isinstance(document, BrokenDocument))
 
     def skip_text(self, source: str, cause: str) -> None:
         """Record a text that could not be parsed."""
@@ -138,7 +142,7 @@ class _Loader:
     def take(self, value: object, source: str, kind: str = "", *, api_version: str = "") -> None:
         """Take a document, or an item of a list of `kind`, which need not repeat its kind."""
         if not isinstance(value, dict):
-            self.skip_text(source, "a document is not a Kubernetes object")
+            self._skip_no_object(source, kind, api_version)
             return
         found_kind = value.get("kind") or kind
         found_version = value.get("apiVersion") or api_version
@@ -146,7 +150,7 @@ class _Loader:
             self.skip_text(source, "kind and apiVersion of a document are not text")
             return
         if not found_kind or not found_version:
-            self.skip_text(source, "a document has no kind or no apiVersion")
+            self._take_untold(value, source)
             return
         self.taken += 1
         group, _, version = found_version.rpartition("/")
@@ -158,14 +162,13 @@ class _Loader:
                     self.skip_text(source, fault)
             case "", "APIResourceList":
                 self._kinds.take_api_resources(value)
-            case _, _ if (group, found_kind) == (CRD_GROUP, CRD_KIND):
+            case _, _ if self.wanted.is_crd(group, found_kind):
                 self._note_time(value)
                 self._kinds.take_crd(value)
             case _ if found_kind.endswith("List") and (
                 "items" in value or found_kind.removesuffix("List") in self.wanted.kinds
             ):
                 item_kind = found_kind.removesuffix("List")
-                self._look_at(group, item_kind)
                 self._take_items(value, source, item_kind, api_version=found_version)
             case _:
                 self._take_object(value, source, group, version=version, kind=found_kind)
@@ -178,29 +181,81 @@ class _Loader:
             items = []
         if not isinstance(items, list):
             self.skip_text(source, "items of a list is not a list")
+            if kind:
+                self._mark_partial([(api_version.rpartition("/")[0], kind)], source)
             return
+        if kind:
+            self._list(api_version.rpartition("/")[0], kind)
+        elif named := self.wanted.of_file(source):
+            self._list(*named)
+        kinds = Counter(each for each in map(kind_of, items) if each)
+        for found in (each for each, count in kinds.items() if count > 1):
+            self._list(*found)
         for item in items:
             self.take(item, source, kind, api_version=api_version)
 
-    def _look_at(self, group: str, kind: str) -> None:
-        if (group, kind) == (CRD_GROUP, CRD_KIND):
-            self._kinds.look_at_crds()
-        else:
-            self._looked_at.update(self.wanted.of_kind(group, kind))
+    def _list(self, group: str, kind: str) -> None:
+        """Note that there is a list of a kind: what is not in it is not there."""
+        self._looks.list(self.wanted.of_kind(group, kind))
+        self._kinds.listed |= self.wanted.is_crd(group, kind)
+
+    def _take_remains(self, remains: Remains, source: str, *, told: bool) -> None:
+        """Take what is whole of a document that is not, and say what was in the rest."""
+        for item in remains.items:
+            self.take(item, source)
+        rest = remains.unfinished
+        kind = kind_of(rest)
+        found = self.wanted.of_kind(*kind) if kind else ()
+        if not found and part(rest, "metadata") is None:
+            kind = None  # it may be cut off in the word
+        if rest is not None:
+            self._mark_partial([*map(kind_of, remains.items), kind], source)
+        cause = "it is cut off"
+        self.taken += bool(found)
+        for resource in found:
+            self._skip(resource, part(rest, "metadata"), cause)
+        if not found and not told:
+            self.skip_text(source, cause)
+
+    def _mark_partial(self, kinds: Iterable[Kind | None], source: str) -> None:
+        """Note that there were more objects of some kinds; where none is known, of any."""
+        cause = cut(clean(f"not all of {source} could be read"), _CAUSE_BYTES)
+        self._looks.mark_partial(self.wanted, filter(None, kinds), cause)
+
+    def _take_untold(self, value: Json, source: str) -> None:
+        """Take what a cut before it has left without a kind or an apiVersion."""
+        if value.get("kind") == "List" and isinstance(value.get("items"), list):
+            self._take_items(value, source)
+            return
+        cause = "a document has no kind or no apiVersion"
+        kinds = [each for each in self.wanted.resources if each.kind == value.get("kind")]
+        for resource in kinds:
+            self._skip(resource, value.get("metadata"), cause)
+        if not kinds:
+            self.skip_text(source, cause)
+
+    def _skip_no_object(self, source: str, kind: str, api_version: str) -> None:
+        """Record what is no object; in a list of a kind it was one of that kind, whatever its name."""
+        cause = "a document is not a Kubernetes object"
+        resources = self.wanted.of_kind(api_version.rpartition("/")[0], kind)
+        for resource in resources:
+            self._skip(resource, None, cause)
+        if not resources:
+            self.skip_text(source, cause)
 
     def _take_object(
         self, value: Json, source: str, group: str, *, version: str, kind: str
     ) -> None:
-        self._note_time(value)
+        newest = self._note_time(value)
         metadata = value.get("metadata")
         meta: Json = metadata if isinstance(metadata, dict) else {}
         namespace = meta.get("namespace")
         if isinstance(namespace, str) and namespace:
-            self._namespaces.add(namespace)
+            self.namespaces.add(namespace)
         resources = self.wanted.of_kind(group, kind)
         if not resources:
             self._not_read[kind] += 1
-        self._looked_at.update(resources)
+        self._looks.seen.update(resources)
         for resource in resources:
             if not self.wanted.selects(resource, meta):
                 continue
@@ -210,116 +265,49 @@ class _Loader:
                 cause = f"version {clean(version)} of {resource.kind} is not known"
                 self._skip(resource, meta, cause)
                 continue
-            self._keep(resource, version, value, source=source)
+            self._keep(resource, version, value, newest=newest, source=source)
 
     def _keep(
-        self, resource: Resource[KubeObject], version: str, value: Json, *, source: str
+        self,
+        resource: Resource[KubeObject],
+        version: str,
+        value: Json,
+        *,
+        newest: datetime | None,
+        source: str,
     ) -> None:
         try:
             raw = msgspec.json.encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             cause = describe_malformed(error) if isinstance(error, RecursionError) else str(error)
             self.skip_text(source, cut(clean(cause), _CAUSE_BYTES))
+            self._skip(resource, part(value, "metadata"), "it cannot be written as JSON")
             return
         obj = decode_object(resource, raw)
-        if isinstance(obj, SkippedObject):
+        if isinstance(obj, SkippedObject) and not obj.name:
             self.skipped.append(obj)
             return
         rank = resource.versions.index(version) if version in resource.versions else 0
-        self._add(resource, _Entry(obj, -rank, _revision(obj)))
+        copy = copy_of(value, obj, newest, preference=-rank, digest=hash(raw))
+        self.copies.add(resource, copy)
 
-    def _add(self, resource: Resource[KubeObject], entry: _Entry) -> None:
-        """Keep the object; of two with one name the newer counts, else the later."""
-        objects = self._objects.setdefault(resource, {})
-        key = (entry.obj.namespace, entry.obj.name)
-        other = objects.get(key)
-        if other is None:
-            objects[key] = entry
-            return
-        newer, older = entry, other
-        if (other.revision, other.version) > (entry.revision, entry.version):
-            newer, older = other, entry
-        objects[key] = newer
-        if newer.revision < 0 or newer.revision != older.revision:
-            cause = "it is in the dump more than once; the newest copy counts"
-            self.skipped.append(skipped(resource, *key, cause=cause))
-
-    def _skip(self, resource: Resource[KubeObject], meta: Json, cause: str) -> None:
-        names = (meta.get("namespace"), meta.get("name"))
+    def _skip(self, resource: Resource[KubeObject], meta: object, cause: str) -> None:
+        names = (part(meta, "namespace"), part(meta, "name"))
         namespace, name = (each if isinstance(each, str) else "" for each in names)
         self.skipped.append(skipped(resource, namespace, name, cause=cut(cause, _CAUSE_BYTES)))
 
-    def _note_time(self, value: Json) -> None:
+    def _note_time(self, value: Json) -> datetime | None:
         newest = newest_time(value)
         if newest and (self.newest is None or newest > self.newest):
             self.newest = newest
+        return newest
 
     def notes(self) -> Iterator[str]:
         """Yield what the reader of a report should know."""
         if self._not_read:
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._not_read.items()))
             yield f"Kinds in the dump that are not read: {cut(clean(kinds), _CAUSE_BYTES)}."
-        served = self._kinds.discovery().served
-        for resource, objects in self._objects.items():
-            if resource.custom and served is not None and resource.crd_name not in served:
-                yield (
-                    f"{len(objects)} {resource.kind} object(s) are left out: the dump lists the "
-                    f"kinds that are served, and {resource} is not among them."
-                )
 
-    def snapshot(self, *, complete: bool) -> Snapshot:
-        """Return the snapshot of all documents taken."""
-        discovery = self._kinds.discovery()
-        read = [each for each in self.wanted.resources if self._is_read(each)]
-        states = {each: self._state(each, discovery, complete=complete) for each in read}
-        tables = {
-            resource: Table({key: entry.obj for key, entry in entries.items()})
-            for resource, entries in self._objects.items()
-            if resource in states and states[resource].served is Served.SERVED
-        }
-        return Snapshot(
-            tables=tables,
-            states=states,
-            discovery=discovery,
-            covered=None if complete else frozenset(self._namespaces),
-            skipped=tuple(sorted(self.skipped)),
-        )
-
-    def _is_read(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether there is a use for a resource, as a live reporter finds by discovery.
-
-        What is read for a stack is of no use without its subjects.
-        """
-        if not resource.stack or resource in self._looked_at:
-            return True
-        subjects = (
-            each
-            for each in self.wanted.resources
-            if each.stack == resource.stack and each.subject_kind
-        )
-        return resource.stack in self.expected or any(each in self._looked_at for each in subjects)
-
-    def _has_alike(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether the dump has the same subjects in another API group: clusters serve one."""
-        kind = resource.subject_kind
-        return kind is not None and any(
-            each in self._looked_at for each in self.wanted.resources if each.subject_kind == kind
-        )
-
-    def _state(
-        self, resource: Resource[KubeObject], discovery: Discovery, *, complete: bool
-    ) -> ResourceState:
-        if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
-            return ResourceState(Served.ABSENT)
-        if resource not in self._looked_at and self._has_alike(resource):
-            return ResourceState(Served.ABSENT)
-        if failure := self._kinds.failure(resource):
-            return failure
-        if complete or resource in self._looked_at:
-            return ResourceState(Served.SERVED)
-        return ResourceState(Served.UNKNOWN, cause=NOT_IN_DUMP)
-
-
-def _revision(obj: KubeObject) -> int:
-    text = obj.metadata.resource_version
-    return int(text) if text.isdecimal() and len(text) <= 20 else -1  # noqa: PLR2004  # uint64
+    def said(self, expected: frozenset[str], *, complete: bool) -> Said:
+        """Return what all documents say about which resource could be read."""
+        return said(self.wanted, self._looks, self._kinds, expected=expected, complete=complete)

@@ -1,50 +1,64 @@
 """What a dump says about which kinds are served, and which could not be read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from reporter.model.objects import KubeObject
+from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served
 
 Json: TypeAlias = Mapping[str, object]
+Kind: TypeAlias = tuple[str, str]
+"""API group and kind."""
 
 CRD_GROUP: Final = "apiextensions.k8s.io"
 CRD_KIND: Final = "CustomResourceDefinition"
-_CRD_NAME: Final = f"customresourcedefinitions.{CRD_GROUP}"
+CRD_NAME: Final = f"customresourcedefinitions.{CRD_GROUP}"
+
+NO_LIST: Final = "no list of them in the dump"
+"""Cause of a resource of which single objects say nothing about others."""
+
 _REASON_BYTES: Final = 60
 
 
 @dataclass(slots=True)
 class ServedKinds:
-    """What CustomResourceDefinitions, APIResourceLists and Status documents say together."""
+    """What CustomResourceDefinitions, APIResourceLists and Status documents say together.
 
-    _crds: set[str] | None = None
-    _api_resources: set[str] | None = None
+    Attributes:
+        listed: there is a whole list of CustomResourceDefinitions: which are not in it are not there.
+
+    """
+
+    listed: bool = False
+    _crds: dict[str, bool] = field(default_factory=dict)
+    _api_resources: dict[str, set[str]] = field(default_factory=dict)
+    _is_merged: bool = False
     _failures: dict[str, ResourceState] = field(default_factory=dict)
 
-    def look_at_crds(self) -> None:
-        """Note that somebody listed CustomResourceDefinitions, if only to find none."""
-        self._crds = self._crds or set()
-
     def take_crd(self, crd: Json) -> None:
-        """Take a CustomResourceDefinition."""
-        self.look_at_crds()
+        """Take a CustomResourceDefinition; alone it says nothing of others."""
         name = part(crd, "metadata", "name")
-        if self._crds is not None and isinstance(name, str) and _is_served(crd):
-            self._crds.add(name)
+        if isinstance(name, str):
+            self._crds[name] = _is_served(crd)
 
     def take_api_resources(self, listed: Json) -> None:
-        """Take an APIResourceList: the resources of one group and version."""
-        names = self._api_resources = self._api_resources or set()
+        """Take an APIResourceList: the resources of one group and version.
+
+        Those that `kubectl api-resources -o json` prints are of all groups, each with its own.
+        """
         group = str(listed.get("groupVersion") or "").rpartition("/")[0]
+        names = self._api_resources.setdefault(group, set())
         entries = listed.get("resources")
         for entry in entries if isinstance(entries, list) else ():
-            name = part(entry, "name")
+            name, own = part(entry, "name"), part(entry, "group")
             if isinstance(name, str) and "/" not in name:
-                names.add(f"{name}.{group}" if group else name)
+                self._is_merged |= isinstance(own, str) and own != group
+                of = own if isinstance(own, str) else group
+                names.add(f"{name}.{of}" if of else name)
 
     def take_status(self, status: Json) -> str | None:
         """Take a Status; return what is wrong if it tells of a failure but not of what.
@@ -64,12 +78,33 @@ class ServedKinds:
         self._failures[name.lower()] = state
         return None
 
-    def discovery(self) -> Discovery:
-        """Return what is known to be served."""
-        crds = None if _CRD_NAME in self._failures else self._crds
-        if crds is None and self._api_resources is None:
-            return Discovery()
-        return Discovery(frozenset(crds or ()) | frozenset(self._api_resources or ()))
+    def discovery(self, held: Iterable[str], *, complete: bool, cut: bool) -> Discovery:
+        """Return what is known to be served.
+
+        Args:
+            held: kinds of which the dump holds objects: they are served.
+            complete: what the dump does not hold does not exist.
+            cut: a part of the CustomResourceDefinitions is missing.
+
+        """
+        refused = CRD_NAME in self._failures
+        is_whole = (self.listed or (complete and bool(self._crds))) and not (refused or cut)
+        is_whole |= self._is_merged or len(self._api_resources) > 1
+        served = {name for name, is_served in self._crds.items() if is_served}
+        served.update(*self._api_resources.values())
+        denied = self._crds.keys() - served
+        served.update(each for each in held if each not in denied)
+        return Discovery(
+            frozenset(served) if served or denied or is_whole or self._api_resources else None,
+            known_groups=None if is_whole else frozenset(self._api_resources),
+            absent=frozenset(denied),
+        )
+
+    def unlisted(self) -> str:
+        """Return why not all CustomResourceDefinitions are known, where they are not."""
+        if refused := self._failures.get(CRD_NAME):
+            return refused.cause
+        return NO_LIST if self._crds or self._api_resources else NOT_IN_DUMP
 
     def failure(self, resource: Resource[KubeObject]) -> ResourceState | None:
         """Return the state of a resource that could not be read."""
@@ -82,6 +117,14 @@ def part(value: object, *path: str) -> object:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
+
+
+def kind_of(value: object) -> Kind | None:
+    """Return what kind of object a value says it is; None if it does not."""
+    version, kind = part(value, "apiVersion"), part(value, "kind")
+    if not isinstance(version, str) or not isinstance(kind, str) or not kind:
+        return None
+    return version.rpartition("/")[0], kind
 
 
 def _is_served(crd: Json) -> bool:

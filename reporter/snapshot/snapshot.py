@@ -11,6 +11,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
+from reporter.snapshot.malformed import Sought
 from reporter.snapshot.table import Table
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
@@ -74,6 +75,9 @@ class Discovery:
         served: `<plural>.<group>` (or `<plural>` in the core group) of every resource served;
             None if discovery did not answer.
         unknown_groups: groups whose part of the answer is stale or missing.
+        known_groups: the groups of which all is known; None is all of them.
+        absent: what is known not to be served although its group is not known, as a single
+            CustomResourceDefinition in a dump says of itself.
         confirmed: it was asked successfully since the last failure or pause, so a verdict may rest
             on it.
 
@@ -82,6 +86,8 @@ class Discovery:
     served: frozenset[str] | None = None
     unknown_groups: frozenset[str] = frozenset()
     confirmed: bool = True
+    known_groups: frozenset[str] | None = None
+    absent: frozenset[str] = frozenset()
 
     def state(self, name: str) -> Served:
         """Return whether the CustomResourceDefinition `name` (`<plural>.<group>`) is served."""
@@ -90,7 +96,15 @@ class Discovery:
         if name in self.served:
             return Served.SERVED
         group = name.partition(".")[2]
-        return Served.UNKNOWN if group in self.unknown_groups else Served.ABSENT
+        is_known = self.known_groups is None or group in self.known_groups
+        if name in self.absent or (is_known and group not in self.unknown_groups):
+            return Served.ABSENT
+        return Served.UNKNOWN
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it tells of every group, or would."""
+        return self.served is not None and self.known_groups is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +118,9 @@ class Snapshot:
         covered: namespaces of which everything was read; None is all of them. A dump covers the
             namespaces of which it holds any document.
         skipped: objects left out because they are malformed.
+        superseded: objects of which a dump holds older copies, which are left out.
+        incomplete: why not all is there of a resource, by its text form: what is there counts, and
+            nothing is absent.
         derived: what was derived from this snapshot and is asked for again and again in a pass,
             by question; like the indexes of the tables it is a matter of speed only.
 
@@ -114,17 +131,21 @@ class Snapshot:
     discovery: Discovery = Discovery()
     covered: frozenset[str] | None = None
     skipped: tuple[SkippedObject, ...] = ()
+    superseded: tuple[SkippedObject, ...] = ()
+    incomplete: Mapping[str, str] = field(default_factory=dict)
     derived: dict[object, object] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _blind: frozenset[tuple[str, str]] = field(init=False, repr=False, default=frozenset())
-    _malformed: frozenset[tuple[str, str, str]] = field(init=False, repr=False, default=frozenset())
+    _malformed: Mapping[tuple[str, str], tuple[SkippedObject, ...]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
-        malformed = frozenset((each.resource, each.namespace, each.name) for each in self.skipped)
+        by_place: dict[tuple[str, str], list[SkippedObject]] = {}
+        for each in self.skipped:
+            by_place.setdefault((each.resource, each.namespace), []).append(each)
+        malformed = {place: tuple(found) for place, found in by_place.items()}
         object.__setattr__(self, "_malformed", malformed)
-        blind = frozenset((resource, namespace) for resource, namespace, _ in malformed)
-        object.__setattr__(self, "_blind", blind)
 
     def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
         """Return the objects of a resource; none where it is absent or unknown."""
@@ -141,23 +162,45 @@ class Snapshot:
         """Tell whether the resource was read, or is known to be absent."""
         return self.state(resource).served is not Served.UNKNOWN
 
-    def absence_known(self, resource: Resource[KubeObject], namespace: str = "") -> bool:
+    def absence_known(
+        self,
+        resource: Resource[KubeObject],
+        namespace: str = "",
+        name: str = "",
+        *,
+        sought: Sought | None = None,
+    ) -> bool:
         """Tell whether an object that is not here does not exist.
 
-        Probes ask this before they conclude anything from absence. For a cluster-scoped resource `namespace` is empty. A namespace that does not exist
-        holds nothing. Where an object was skipped as malformed, it may be the one that is sought.
+        Probes ask this before they conclude anything from absence. A namespace that does not exist
+        holds nothing. A malformed object may be the one that is sought, and hides no other; one
+        without a name may be any.
+
+        Args:
+            resource: of the object.
+            namespace: of the object; empty for a cluster-scoped resource.
+            name: of the object; empty if not one alone is sought.
+            sought: tells which malformed objects may be among those that are sought; by default
+                those with that name.
+
         """
         state = self.state(resource)
-        if state.served is Served.UNKNOWN or (str(resource), namespace) in self._blind:
+        if state.served is Served.UNKNOWN or str(resource) in self.incomplete:
             return False
+        # What is malformed where not even its namespace can be read may be in any.
+        for place in {namespace, ""}:
+            for each in self._malformed.get((str(resource), place), ()):
+                if not each.name or (sought(each) if sought else each.name == name):
+                    return False
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True
         return namespace in self.covered or self._is_no_namespace(namespace)
 
     def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
         """Tell whether an object of this resource was left out because it is malformed."""
-        place = str(resource), ref.namespace, ref.name
-        return ref.kind == resource.kind and place in self._malformed
+        found = self._malformed.get((str(resource), ref.namespace), ())
+        return ref.kind == resource.kind and any(each.name == ref.name for each in found)
 
     def _is_no_namespace(self, name: str) -> bool:
-        return self.absence_known(NAMESPACES) and self[NAMESPACES].get("", name) is None
+        known = self.absence_known(NAMESPACES, name=name)
+        return known and self[NAMESPACES].get("", name) is None

@@ -50,7 +50,10 @@ class Component:
         """Tell whether it should be there and is known to be in none of its namespaces."""
         if self.optional:
             return False
-        looked = all(snapshot.absence_known(DEPLOYMENTS, each) for each in self.namespaces)
+        looked = all(
+            snapshot.absence_known(DEPLOYMENTS, each, sought=lambda skipped: self._is(skipped.name))
+            for each in self.namespaces
+        )
         return looked and not self.found(snapshot)
 
     def home(self, snapshot: Snapshot) -> str:

@@ -46,7 +46,7 @@ class DeclaredWorkload:
         """Tell whether it is known not to be in a namespace."""
         if snapshot[self.resource].get(namespace, self.workload.name) is not None:
             return False
-        return snapshot.absence_known(self.resource, namespace)
+        return snapshot.absence_known(self.resource, namespace, self.workload.name)
 
     def home(self, snapshot: Snapshot) -> str:
         """Return the namespace where it belongs: the first candidate that exists."""

@@ -22,7 +22,7 @@ def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
         gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
         if parent.is_gateway and gateway is not None and gateway.deleting:
             continue
-        known = snapshot.absence_known(GATEWAYS, parent.namespace)
+        known = snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
         if parent.is_gateway and gateway is None and known:
             yield ParentFault(f"{parent} is gone", f"{parent} does not exist", GATEWAY_GONE)
             continue
@@ -44,7 +44,8 @@ def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault
     """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
     entries = pool.status.parents or ()
     for parent in sorted({parent_of(each.parent_ref, pool.namespace) for each in entries}):
-        if parent.is_gateway and snapshot.absence_known(GATEWAYS, parent.namespace):
+        known = snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
+        if parent.is_gateway and known:
             gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
             if gateway is None or gateway.deleting:
                 continue

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NODES, PODS
-from reporter.model.objects import LabelSelector, Pod
+from reporter.model.objects import LabelSelector, Node, Pod
 from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.table import Table
 from reporter.workload.pod import (
     NODE_LOST,
     STARTING,
@@ -129,7 +130,8 @@ def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> Po
     worst = worst_pod(pods, snapshot)
     if worst is not None:
         return _cause_in(*worst)
-    if not pods and snapshot.absence_known(PODS, namespace):
+    # A malformed pod may be one of them.
+    if not pods and snapshot.absence_known(PODS, namespace, sought=lambda _: True):
         return PodCause("no pods", "no pods")
     return PodCause("not ready", "not all pods are ready")
 
@@ -149,10 +151,18 @@ def _cause_in(pod: Pod, fault: PodFault) -> PodCause:
     return PodCause(fault.cause, f"{fault.cause} (pod {pod.name}: {fault.detail})", lost_node)
 
 
+def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:
+    """Return the nodes; None if the one that a pod is on may be another than those."""
+    known = snapshot.absence_known(NODES, name=pod.spec.node_name or "")
+    return snapshot[NODES] if known else None
+
+
 def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
     """Return the pod with the worst fault, the first by name among equals."""
-    nodes = snapshot[NODES] if snapshot.known(NODES) else None
-    judged = ((pod, judge_pod(pod, nodes=nodes, startup_budget=timedelta(0))) for pod in pods)
+    judged = (
+        (pod, judge_pod(pod, nodes=nodes_of(pod, snapshot), startup_budget=timedelta(0)))
+        for pod in pods
+    )
     faults = [(pod, fault) for pod, fault in judged if fault is not None]
     return min(faults, key=lambda each: (-each[1].severity, each[0].name), default=None)
 

@@ -1,6 +1,6 @@
 """The events of a parser become plain values: no tree of nodes, and no recursion."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -128,6 +128,13 @@ class Builder:
             yaml.StreamEndEvent: _ignore,
         }
 
+    def unfinished(self) -> tuple[object, object]:
+        """Return what there is of the document that a fault ended; see `Unreadable.part`."""
+        _, *levels = [*self._below, self._top]
+        in_list = len(levels) > 2 and isinstance(levels[1], _List)  # noqa: PLR2004  # root, list, entry
+        depth = 2 if in_list else len(levels)
+        return _joined(levels[:depth]), _joined(levels[depth:])
+
     def _start_document(self, _: yaml.DocumentStartEvent) -> None:
         self._anchors = {}
         self._top = _List()
@@ -216,6 +223,19 @@ class Builder:
         self.aliases -= nodes
         if self.aliases < 0:
             raise BeyondLimits(f"its aliases expand to more than {self.limits.aliases} values")
+
+
+def _joined(levels: Sequence[_List | _Mapping]) -> object:
+    """Return collections that were begun one in the other as one value; None if there are none."""
+    value: object = None
+    for level in reversed(levels):
+        if value is None:
+            value = level.value
+        elif isinstance(level, _List):
+            value = [*level.value, value]
+        elif level.key is not None:
+            value = {**level.value, level.key: value}
+    return value
 
 
 def _ignore(_: yaml.Event) -> None:

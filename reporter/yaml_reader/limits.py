@@ -31,13 +31,20 @@ LIMITS: Final = Limits()
 
 
 class Unreadable(Exception):  # noqa: N818 - it says what the text is
-    """A text that cannot be read; as text it is the line, if that is known, and the cause."""
+    """A text that cannot be read; as text it is the line, if that is known, and the cause.
+
+    `part` is what could be read before the fault, None if nothing could: of a mapping the keys
+    that have a value, and of a list in it the entries that were complete. `unfinished` is the
+    entry of that list that was not, as far as it goes.
+    """
 
     def __init__(self, cause: str, line: int | None = None) -> None:
         """Say why it cannot be read, and in which line of its file, counted from 1."""
         super().__init__(cause if line is None else f"line {line}: {cause}")
         self.cause = cause
         self.line = line
+        self.part: object = None
+        self.unfinished: object = None
 
 
 class BeyondLimits(Unreadable):

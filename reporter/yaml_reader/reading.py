@@ -10,7 +10,10 @@ events, and `Builder` turns each event into its part of a value. What a scalar m
 how much is read is `limits`; both hold for everybody. A caller may ask for lower limits, because
 strangers write its texts, and may refuse a key that is there twice, because a person wrote the
 file and wants to know. A dump is cut where a line begins with `---`, which ends a document
-whatever stands before it, so that the parser begins again behind what it cannot read.
+whatever stands before it, so that the parser begins again behind what it cannot read. It is also
+cut where a key of every object comes a second time at the left edge: `kubectl get ... >> file` in
+a loop writes no `---`. No text within a value begins there: what a value has is indented. Nor does
+what kubectl says of errors (`2>&1`), which is a broken document by itself.
 
 What does not do:
 
@@ -29,6 +32,8 @@ What does not do:
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 import yaml
@@ -41,8 +46,35 @@ try:
 except ImportError:  # PyYAML was built without libyaml
     from yaml import SafeLoader as _Parser  # type: ignore[assignment]  # same interface
 
-_DOCUMENT_START: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_BEGINNING: Final = re.compile(
+    r"^(?:(?:---|(apiVersion|kind|items|metadata):)(?=[ \t\r\n]|\Z)"
+    r"|((?:Error from server|error: |No resources found|Unable to connect|Warning: ).*))",
+    re.MULTILINE,
+)
+_FIRST: Final = "apiVersion"
+_CONTENT: Final = frozenset({"items", "metadata"})
+_CLOSED: Final = ("\n", "}", "]")
 _NO_CONTENT: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.|---)?[ \t]*(?:\r?\n|\Z))*")
+
+
+class Ending(Enum):
+    """How a document ends, which tells whether there was more of it."""
+
+    WHOLE = auto()
+    OPEN = auto()
+    """The text ends in the middle of a line: somebody left out the line break, or more than that."""
+    RUN_INTO = auto()
+    """The beginning of the next one is missing: this one was cut off where it stood."""
+    MESSAGE = auto()
+    """It is no document: kubectl wrote its errors into the same file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One document, or several that only `...` separates, or what is wrong with them."""
+
+    values: tuple[object, ...]
+    ending: Ending = Ending.WHOLE
 
 
 class YamlReader:
@@ -64,21 +96,77 @@ class YamlReader:
             line: the number of the text's first line in its file.
 
         """
+        for passage in self.passages(text, line):
+            yield from passage.values
+
+    def passages(self, text: str, line: int = 1) -> Iterator[Passage]:
+        """Yield the same, with how each ends."""
         if len(text) > self._limits.size:
-            yield _too_large(self._limits)
+            yield Passage((_too_large(self._limits),))
             return
         nodes = self._limits.nodes
-        starts = [match.start() for match in _DOCUMENT_START.finditer(text)]
-        for start, end in zip([0, *starts], [*starts, len(text)], strict=True):
+        for start, end, ending in _bounds(text):
             chunk = text[start:end]
-            if not _NO_CONTENT.fullmatch(chunk):
+            if ending is Ending.MESSAGE:
+                yield Passage((Unreadable(f"kubectl says: {chunk.strip()}", line),))
+            elif not _NO_CONTENT.fullmatch(chunk):
                 builder = Builder(self._limits, nodes, self._aliases, "last")
                 error = _build(chunk, builder, line)
                 nodes, self._aliases = builder.nodes, builder.aliases
-                yield from (each for each in builder.documents if each is not None)
+                values = [each for each in builder.documents if each is not None]
                 if error:
-                    yield error
+                    part, error.unfinished = builder.unfinished()
+                    error.part = part or _first_keys(chunk)
+                    values.append(error)
+                yield Passage(tuple(values), ending)
             line += chunk.count("\n")
+
+
+def _bounds(text: str) -> Iterator[tuple[int, int, Ending]]:
+    """Yield where each document begins and ends in a text, and how."""
+    start, keys, marked = 0, set[str](), True
+    for match in _BEGINNING.finditer(text):
+        key = match[1]
+        if match[2]:
+            yield start, match.start(), Ending.WHOLE
+            yield match.start(), match.end(), Ending.MESSAGE
+            start, keys, marked = match.end(), set(), True
+            continue
+        if key is not None and key not in keys and (marked or not _is_late(key, keys)):
+            keys.add(key)
+            continue
+        explicit = key in {None, _FIRST} or _names_version(text, match.start())
+        yield start, match.start(), Ending.WHOLE if explicit else Ending.RUN_INTO
+        start, keys, marked = match.start(), {key} if key else set(), key is None
+    yield start, len(text), Ending.WHOLE if text.endswith(_CLOSED) else Ending.OPEN
+
+
+def _first_keys(text: str) -> dict[str, None] | None:
+    """Return the keys of a text of which no value could be read; None if there are none."""
+    keys = (match[1] for match in _BEGINNING.finditer(text))
+    return dict.fromkeys(filter(None, keys)) or None
+
+
+def _is_late(key: str, keys: set[str]) -> bool:
+    """Tell whether a key is that of the next document, by what comes before it in this one."""
+    return key == _FIRST and not keys.isdisjoint(_CONTENT)
+
+
+def _names_version(text: str, start: int) -> bool:
+    """Tell whether the document that begins here has an `apiVersion` behind its first key.
+
+    Some write `kind` first. If there is none, that line is a part of the one in which the document
+    before was cut off.
+    """
+    keys = set[str]()
+    for match in _BEGINNING.finditer(text, start):
+        key = match[1]
+        if key is None or key in keys or _is_late(key, keys):
+            return False
+        if key == _FIRST:
+            return True
+        keys.add(key)
+    return False
 
 
 def read_yaml(

@@ -85,7 +85,7 @@ def _filters(
             f"{place}/{service}"
             for place, service in _targets(envoy_filter, snapshot, settings)
             if snapshot[SERVICES].get(place, service) is None
-            and snapshot.absence_known(SERVICES, place)
+            and snapshot.absence_known(SERVICES, place, service)
         )
         if missing:
             yield harness_finding(

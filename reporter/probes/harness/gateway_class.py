@@ -55,7 +55,7 @@ def _class_fault(snapshot: Snapshot, gateway: Gateway) -> _Fault | None:
         # Where not even the kind is served there is more amiss than one class.
         if snapshot.state(GATEWAYCLASSES).served is not Served.SERVED:
             return None
-        if not snapshot.absence_known(GATEWAYCLASSES):
+        if not snapshot.absence_known(GATEWAYCLASSES, name=gateway.spec.gateway_class_name):
             return None
         return _Fault("which does not exist", "GatewayClass missing", severity=30)
     accepted = found.status.condition("Accepted")

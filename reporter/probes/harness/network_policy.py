@@ -53,12 +53,14 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
 def _nonexistent(
     snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy
 ) -> Iterator[str]:
-    if not snapshot.absence_known(NAMESPACES):
-        return
     table = snapshot[NAMESPACES]
     named = {name for each in _sources(policy) for name in _named(each)}
     wrong = named.difference(settings.network_policy_ignored_namespaces)
-    missing = sorted(name for name in wrong if table.get("", name) is None)
+    missing = sorted(
+        name
+        for name in wrong
+        if table.get("", name) is None and snapshot.absence_known(NAMESPACES, name=name)
+    )
     if missing:
         names = cut(clean(", ".join(missing)), _NAMES_BYTES)
         yield f"names namespaces that do not exist: {names}"

@@ -33,7 +33,8 @@ def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bo
     resources = catalogue.of_subject(subject.kind) or _resources_of(
         record.related, snapshot, catalogue
     )
-    return any(not snapshot.absence_known(each, subject.namespace) for each in resources)
+    name = subject.name or record.related.name
+    return any(not snapshot.absence_known(each, subject.namespace, name) for each in resources)
 
 
 def _goes(namespace: str, snapshot: Snapshot) -> bool:

@@ -20,7 +20,7 @@ from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.strip import strip_of
 from reporter.sinks.page.tree import Branch, grow
 from reporter.sinks.page.view import Explanation, FindingView, LayerView, PageView, ReportOrigin
-from reporter.sinks.verdict import is_cause, is_notice, verdict
+from reporter.sinks.verdict import NO_VERDICT, is_cause, is_notice, verdict
 
 _RELATION: Final = {
     Disposition.SUPPRESSED: "suppressed by",
@@ -95,8 +95,9 @@ def _findings(
 
 
 def _verdict(report: Report, *, blind: bool) -> str:
-    doubtful = blind and not any(map(is_cause, report.findings))
-    return f"{verdict(report)}{', but not everything is known' if doubtful else ''}"
+    said = verdict(report)
+    doubtful = blind and not any(map(is_cause, report.findings)) and NO_VERDICT not in said
+    return f"{said}{', but not everything is known' if doubtful else ''}"
 
 
 def _marks(layers: Iterable[LayerView], *, blind: bool) -> Counter[Mark]:
@@ -140,6 +141,7 @@ def _finding(branch: Branch, catalogue: Catalogue) -> FindingView:
         message=clean(finding.message),
         cause=clean(finding.cause),
         since=finding.since,
+        age_known=finding.age_known,
         fires_at=finding.fires_at,
         relation=relation,
         stale=finding.stale,

@@ -60,11 +60,15 @@ def _card(finding: FindingView, now: datetime) -> Markup:
 
 def _state(finding: FindingView, now: datetime) -> Iterable[Child]:
     yield element("strong", finding.subject)
-    yield join((" · ", finding.mark.word, " for ", since(finding.since, now)))
+    yield join((" · ", finding.mark.word, *_lasting(finding, now)))
     if finding.relation:
         yield f" · {finding.relation}"
     if finding.stale:
         yield " · stale: what it rests on cannot be read now"
+
+
+def _lasting(finding: FindingView, now: datetime) -> Iterable[Child]:
+    return (" for ", since(finding.since, now)) if finding.age_known else (", age unknown",)
 
 
 def _below(finding: FindingView, now: datetime) -> Markup:

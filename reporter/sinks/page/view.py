@@ -64,6 +64,7 @@ class FindingView:
     message: str
     cause: str
     since: datetime
+    age_known: bool
     fires_at: datetime | None
     relation: str
     stale: bool

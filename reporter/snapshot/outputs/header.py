@@ -13,7 +13,9 @@ import msgspec
 
 from reporter.model.instant import rfc3339
 from reporter.model.objects import KubeObject
+from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
+from reporter.snapshot.dump_served import NO_LIST
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 
 API_VERSION: Final = "status-reporter/v1"
@@ -86,8 +88,14 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
             if each.selection in self.resources
             or (state.served is not Served.SERVED and not each.wide)
         }
-        known = replace(snapshot.discovery, unknown_groups=frozenset(self.unknown_groups))
-        return replace(snapshot, states=states, discovery=known, covered=None)
+        groups = frozenset(self.unknown_groups)
+        known = replace(snapshot.discovery, unknown_groups=groups, known_groups=None)
+        cut = {
+            name: cause
+            for name, cause in snapshot.incomplete.items()
+            if cause not in {NOT_IN_DUMP, NO_LIST}
+        }
+        return replace(snapshot, states=states, discovery=known, covered=None, incomplete=cut)
 
     def _state(self, resource: Resource[KubeObject], found: ResourceState) -> ResourceState:
         told = self.resources.get(resource.selection)

@@ -83,11 +83,11 @@ def test_the_events_are_those_that_would_be_written(check):
     assert "StatefulSet vectors/qdrant is down" in out
 
 
-def crd(name: str) -> dict:
+def crds(name: str) -> dict:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": name},
+        "kind": "CustomResourceDefinitionList",
+        "items": [{"metadata": {"name": name}}],
     }
 
 
@@ -102,7 +102,7 @@ def crd(name: str) -> dict:
 )
 def test_a_declared_kind_that_is_not_served_is_noted(check, served, note):
     """Else a misspelt name would be silent for ever."""
-    _, out, _ = check(NAMESPACE, statefulset(2), crd(served), options=("-o", "text"))
+    _, out, _ = check(NAMESPACE, statefulset(2), crds(served), options=("-o", "text"))
     said = "clusterCertificateNotReady: certificates.cert-manager.io is not served"
     text = " ".join(out.split())
     assert (f"{said}{note}" in text) if note else (said not in text)

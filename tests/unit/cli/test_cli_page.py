@@ -20,7 +20,7 @@ def test_the_page_is_one_file_that_tells_what_the_text_tells(run, examples):
     assert html.startswith("<!doctype html>")
     assert html.endswith("</html>\n")
     heads = re.findall(r"<h3><svg.*?</svg><span>(.*?)</span></h3>", html)
-    causes = re.findall(r"^([a-z]\w+)  \S+  for ", text, re.MULTILINE)
+    causes = re.findall(r"^([a-z]\w+)  \S+  (?:for|age) ", text, re.MULTILINE)
     assert [each.replace("<wbr>", "") for each in heads] == causes
     assert len(causes) == 5
     assert "<script" not in html

@@ -196,7 +196,7 @@ def test_a_mute_whose_object_cannot_be_read_goes_on_until_its_end():
 
 def test_a_mute_that_is_taken_away_ends_beside_a_malformed_object():
     """What is malformed may be the object with the mute only if that is not there."""
-    skipped = (SkippedObject(str(r.NAMESPACES), "", "other", "metadata.name is missing"),)
+    skipped = (SkippedObject(str(r.NAMESPACES), "", "", "metadata.name is missing"),)
     resolver = Resolver()
     resolver.look(0, seen=replace(holding(muted("demo")), skipped=skipped))
     resolver.look(1, seen=replace(snapshot(), skipped=skipped))

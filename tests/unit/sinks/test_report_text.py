@@ -162,7 +162,7 @@ def test_lists_are_counted_and_cut():
         "Unknown (1):",
         "    pods: forbidden",
         "",
-        "Skipped as malformed (1):",
+        "Skipped (1):",
         "    pods n/p: spec is not an object",
         "",
         "Notes:",

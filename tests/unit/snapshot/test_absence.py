@@ -2,9 +2,10 @@
 
 import pytest
 
-from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES
-from reporter.model.objects import Metadata, Namespace
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES, PODS
+from reporter.model.objects import LabelSelector, Metadata, Namespace
 from reporter.model.report import SkippedObject
+from reporter.snapshot.malformed import belongs_to, selected_by
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 
@@ -12,6 +13,10 @@ SERVED = ResourceState(Served.SERVED)
 KNOWN = {DEPLOYMENTS: SERVED, NODES: SERVED, NAMESPACES: SERVED}
 SPACES = {NAMESPACES: table_of([Namespace(metadata=Metadata(name="a"))])}
 BROKEN = (SkippedObject("deployments.apps", "a", "istiod", "status is not an object"),)
+NAMELESS = (SkippedObject("deployments.apps", "a", "", "metadata.name is missing"),)
+PLACELESS = (SkippedObject("deployments.apps", "", "istiod", "metadata.namespace is missing"),)
+NEITHER = (SkippedObject("deployments.apps", "", "", "metadata is missing"),)
+CUT = {"deployments.apps": "not all of it could be read"}
 
 
 @pytest.mark.parametrize(
@@ -23,8 +28,12 @@ BROKEN = (SkippedObject("deployments.apps", "a", "istiod", "status is not an obj
         (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset({"a"})), "a", True),
         (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()), "a", False),
         (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()), "no-namespace", True),
-        (Snapshot(states=KNOWN, skipped=BROKEN), "a", False),
-        (Snapshot(states=KNOWN, skipped=BROKEN), "b", True),
+        (Snapshot(states=KNOWN, skipped=BROKEN), "a", True),
+        (Snapshot(states=KNOWN, skipped=NAMELESS), "a", False),
+        (Snapshot(states=KNOWN, skipped=NAMELESS), "b", True),
+        (Snapshot(states=KNOWN, skipped=PLACELESS), "b", True),
+        (Snapshot(states=KNOWN, skipped=NEITHER), "b", False),
+        (Snapshot(states=KNOWN, incomplete=CUT), "a", False),
     ],
     ids=[
         "not read",
@@ -33,8 +42,12 @@ BROKEN = (SkippedObject("deployments.apps", "a", "istiod", "status is not an obj
         "namespace in the dump",
         "namespace not in the dump",
         "no such namespace",
-        "a malformed object may be the one",
-        "malformed elsewhere",
+        "a malformed object hides no other",
+        "one without a name may be any",
+        "one without a name is elsewhere",
+        "one without a namespace hides no other",
+        "one without name and namespace may be any anywhere",
+        "cut off",
     ],
 )
 def test_absence_needs_a_look(snapshot, namespace, expected):
@@ -42,8 +55,55 @@ def test_absence_needs_a_look(snapshot, namespace, expected):
     assert snapshot.absence_known(DEPLOYMENTS, namespace) is expected
 
 
-def test_a_malformed_node_hides_the_absence_of_nodes():
-    """Cluster-scoped kinds follow the same rule."""
+@pytest.mark.parametrize(
+    ("skipped", "namespace", "name", "expected"),
+    [
+        (BROKEN, "a", "istiod", False),
+        (BROKEN, "a", "other", True),
+        (BROKEN, "b", "istiod", True),
+        (PLACELESS, "b", "istiod", False),
+        (PLACELESS, "b", "other", True),
+    ],
+)
+def test_a_malformed_object_is_unknown_itself(skipped, namespace, name, *, expected):
+    """It is there, so it is not missing; its neighbours are."""
+    snapshot = Snapshot(states=KNOWN, skipped=skipped)
+    assert snapshot.absence_known(DEPLOYMENTS, namespace, name) is expected
+
+
+def test_cluster_scoped_kinds_follow_the_same_rule():
+    """A malformed node is there, another one is not."""
     broken = (SkippedObject("nodes", "", "gpu-0", "status is not an object"),)
-    assert Snapshot(states=KNOWN).absence_known(NODES)
-    assert not Snapshot(states=KNOWN, skipped=broken).absence_known(NODES)
+    snapshot = Snapshot(states=KNOWN, skipped=broken)
+    assert snapshot.absence_known(NODES)
+    assert snapshot.absence_known(NODES, name="gpu-1")
+    assert not snapshot.absence_known(NODES, name="gpu-0")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("x", {"set": "m"}, False),
+        ("m-0", {"set": "other"}, True),
+        ("m-0", {}, False),
+        ("m", None, False),
+        ("m-0", None, False),
+        ("mistral-0", None, True),
+    ],
+)
+def test_of_several_a_malformed_one_counts_if_it_may_belong_to_them(name, labels, *, expected):
+    """Its label tells, or where it has none that can be read, its name."""
+    broken = (SkippedObject("pods", "a", name, "status is not an object", labels),)
+    snapshot = Snapshot(states={PODS: SERVED}, skipped=broken)
+    assert snapshot.absence_known(PODS, "a", sought=belongs_to("m", "set")) is expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"), [({"app": "m"}, False), ({"app": "x"}, True), (None, False)]
+)
+def test_a_selector_may_select_a_malformed_object(labels, *, expected):
+    """Where its labels cannot be read, it may be selected."""
+    broken = (SkippedObject("pods", "a", "p", "status is not an object", labels),)
+    snapshot = Snapshot(states={PODS: SERVED}, skipped=broken)
+    sought = selected_by(LabelSelector({"app": "m"}))
+    assert snapshot.absence_known(PODS, "a", sought=sought) is expected

@@ -85,7 +85,7 @@ def test_a_named_pipe_is_read(tmp_path):
 def test_a_broken_file_costs_no_other(tmp_path, raw, cause):
     """What cannot be parsed is one broken document with a cause."""
     (tmp_path / "a.yaml").write_bytes(raw)
-    (tmp_path / "b.yaml").write_text("kind: B")
+    (tmp_path / "b.yaml").write_text("kind: B\n")
     broken, good = list(read_documents([tmp_path]))
     assert isinstance(broken, BrokenDocument)
     assert cause in broken.cause

@@ -29,6 +29,16 @@ def crd(name, **rest):
     return obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, **rest)
 
 
+def crds(*names):
+    found = [{"metadata": {"name": name}} for name in names]
+    version = "apiextensions.k8s.io/v1"
+    return {"apiVersion": version, "kind": "CustomResourceDefinitionList", "items": found}
+
+
+def items(*objects):
+    return {"apiVersion": "v1", "kind": "List", "items": [*objects]}
+
+
 def forbidden(group, kind, reason="Forbidden"):
     return {
         "apiVersion": "v1",
@@ -133,12 +143,32 @@ def test_absence_needs_a_look(load, documents, complete, *, namespace, known):
 @pytest.mark.parametrize(
     ("documents", "complete", "served", "missing"),
     [
-        ([workspace()], False, Served.SERVED, Served.UNKNOWN),
+        ([workspace()], False, Served.SERVED, Served.SERVED),
+        ([crds("other.kaito.sh", "another.kaito.sh")], False, Served.ABSENT, Served.ABSENT),
+        ([items(crd("other.kaito.sh"))], False, Served.UNKNOWN, Served.UNKNOWN),
+        (
+            [items(crd("other.kaito.sh"), crd("another.kaito.sh"))],
+            False,
+            Served.ABSENT,
+            Served.ABSENT,
+        ),
+        (
+            [crd("other.kaito.sh"), crd("another.kaito.sh")],
+            False,
+            Served.UNKNOWN,
+            Served.UNKNOWN,
+        ),
+        (
+            [crds("other.kaito.sh", "another.kaito.sh"), workspace()],
+            False,
+            Served.SERVED,
+            Served.SERVED,
+        ),
         ([deployment()], False, Served.UNKNOWN, Served.UNKNOWN),
         ([deployment()], True, Served.SERVED, Served.UNKNOWN),
         ([crd("workspaces.kaito.sh")], False, Served.UNKNOWN, Served.SERVED),
         ([crd("workspaces.kaito.sh"), workspace()], False, Served.SERVED, Served.SERVED),
-        ([crd("other.kaito.sh"), workspace()], False, Served.ABSENT, Served.ABSENT),
+        ([crd("other.kaito.sh"), workspace()], False, Served.SERVED, Served.SERVED),
         ([crd("other.kaito.sh")], True, Served.ABSENT, Served.ABSENT),
         (
             [
@@ -161,6 +191,32 @@ def test_absence_needs_a_look(load, documents, complete, *, namespace, known):
                     "kind": "APIResourceList",
                     "groupVersion": "v1",
                     "resources": [{"name": "pods"}],
+                }
+            ],
+            False,
+            Served.UNKNOWN,
+            Served.UNKNOWN,
+        ),
+        (
+            [
+                {
+                    "apiVersion": "v1",
+                    "kind": "APIResourceList",
+                    "groupVersion": "kaito.sh/v1beta1",
+                    "resources": [{"name": "ragengines"}],
+                }
+            ],
+            False,
+            Served.ABSENT,
+            Served.ABSENT,
+        ),
+        (
+            [
+                {
+                    "apiVersion": "v1",
+                    "kind": "APIResourceList",
+                    "groupVersion": "",
+                    "resources": [{"name": "pods"}, {"name": "ragengines", "group": "kaito.sh"}],
                 }
             ],
             False,
@@ -207,22 +263,33 @@ def test_absence_needs_a_look(load, documents, complete, *, namespace, known):
             ],
             False,
             Served.SERVED,
+            Served.SERVED,
+        ),
+        (
+            [
+                crds("other.kaito.sh", "another.kaito.sh"),
+                forbidden("apiextensions.k8s.io", "customresourcedefinitions"),
+            ],
+            False,
+            Served.UNKNOWN,
             Served.UNKNOWN,
         ),
     ],
 )
 def test_what_is_served(load, documents, complete, *, served, missing):
-    """CRDs and API resource lists decide what is served; without them documents do."""
+    """Lists of CRDs and of API resources decide what is served; one alone proves only itself."""
     snapshot = load(*documents, complete=complete).snapshot
     assert snapshot.state(WORKSPACES).served is served
     assert snapshot.discovery.state("workspaces.kaito.sh") is missing
 
 
 def test_objects_of_a_kind_that_is_not_served_are_left_out_and_noted(load):
-    """What the list of served kinds says counts, and the reader is told."""
-    dump = load(crd("other.kaito.sh"), workspace())
-    assert names(dump, WORKSPACES) == []
-    assert "1 Workspace object(s) are left out" in dump.notes[0]
+    """What the dump says of the kind counts, and the reader is told."""
+    gone = crd("workspaces.kaito.sh", spec={"versions": [{"name": "v1", "served": False}]})
+    for said in (gone, forbidden("kaito.sh", "workspaces")):
+        dump = load(said, workspace())
+        assert names(dump, WORKSPACES) == []
+        assert "1 Workspace object(s) are left out" in dump.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +384,7 @@ def test_other_events_and_configmaps_are_a_look_but_not_read(load):
     ],
 )
 def test_duplicates(load, first, second, *, wins, skips):
-    """Of two copies the newer counts, else the later; two that differ are counted."""
+    """Of two copies the newer counts, else the later; the older is superseded and hides nothing."""
     copies = [
         deployment(metadata={"resourceVersion": version, "uid": uid})
         for version, uid in ((first, "first"), (second, "second"))
@@ -325,7 +392,8 @@ def test_duplicates(load, first, second, *, wins, skips):
     dump = load(*copies)
     (kept,) = dump.snapshot[r.DEPLOYMENTS]
     assert kept.metadata.uid == wins
-    assert len(dump.snapshot.skipped) == skips
+    assert len(dump.snapshot.superseded) == skips
+    assert dump.snapshot.skipped == ()
 
 
 def test_the_preferred_version_of_one_object_counts(load):
@@ -336,6 +404,84 @@ def test_the_preferred_version_of_one_object_counts(load):
         dump = load(*documents)
         assert [each.metadata.uid for each in dump.snapshot[WORKSPACES]] == ["new"]
         assert dump.snapshot.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wins"),
+    [
+        ({"generation": 2}, {"generation": 1}, "first"),
+        ({"generation": 1}, {"generation": 2}, "second"),
+        ({"generation": 2, "uid": "a"}, {"generation": 1, "uid": "b"}, "second"),
+        (
+            {"managedFields": [{"time": "2026-11-20T12:00:00Z"}]},
+            {"managedFields": [{"time": "2026-11-20T11:00:00Z"}]},
+            "first",
+        ),
+        ({"creationTimestamp": "2026-11-20T12:00:00Z"}, {}, "second"),
+    ],
+    ids=["generation", "later generation", "another object", "time", "one time"],
+)
+def test_copies_without_a_resource_version(load, first, second, *, wins):
+    """The generation of the same object counts, then the newest time, then the later copy."""
+    copies = [
+        deployment(metadata={**metadata, "labels": {"copy": name}})
+        for name, metadata in (("first", first), ("second", second))
+    ]
+    (kept,) = load(*copies).snapshot[r.DEPLOYMENTS]
+    assert kept.metadata.label("copy") == wins
+
+
+def test_a_malformed_copy_counts_only_where_it_is_the_newest(load):
+    """An older one hides nothing; behind a newer one nobody knows how the object is."""
+    good, bad = deployment(metadata={"resourceVersion": "7"}), {"spec": 5}
+    older = load(good, deployment(metadata={"resourceVersion": "5"}, **bad)).snapshot
+    assert (len(older[r.DEPLOYMENTS]), len(older.skipped), len(older.superseded)) == (1, 0, 1)
+    newer = load(good, deployment(metadata={"resourceVersion": "9"}, **bad)).snapshot
+    assert (len(newer[r.DEPLOYMENTS]), len(newer.skipped)) == (0, 1)
+    assert not newer.absence_known(r.DEPLOYMENTS, "n", "d")
+    same = load(good, deployment(metadata={"resourceVersion": "7"}, **bad)).snapshot
+    assert (len(same[r.DEPLOYMENTS]), len(same.skipped)) == (1, 0)
+
+
+def test_the_same_document_twice_supersedes_nothing(load):
+    """Two files of one dump often hold the same."""
+    assert load(deployment(), deployment()).snapshot.superseded == ()
+
+
+@pytest.mark.parametrize(
+    ("documents", "complete", "known"),
+    [
+        ([obj("v1", "Namespace", "n")], False, False),
+        ([obj("v1", "Namespace", "n"), obj("v1", "Namespace", "m")], False, False),
+        ([items(obj("v1", "Namespace", "n"))], False, False),
+        ([items(obj("v1", "Namespace", "n"), obj("v1", "Namespace", "m"))], False, True),
+        (
+            [{"apiVersion": "v1", "kind": "NamespaceList", "items": [{"metadata": {"name": "n"}}]}],
+            False,
+            True,
+        ),
+        ([obj("v1", "Namespace", "n")], True, True),
+    ],
+    ids=["one", "several single ones", "a list of one", "a list", "a typed list", "complete"],
+)
+def test_other_namespaces_are_absent_only_beside_a_list(load, documents, complete, *, known):
+    """One Namespace says that it exists, and nothing of others."""
+    snapshot = load(*documents, complete=complete).snapshot
+    assert snapshot.absence_known(r.NAMESPACES, name="other") is known
+    assert [each.name for each in snapshot[r.NAMESPACES]][-1:] == ["n"]
+    assert ("namespaces" in snapshot.incomplete) is not known
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("deployments.apps", True), ("deployments", True), ("dump", False)],
+)
+def test_an_empty_list_tells_its_kind_by_the_name_of_its_file(tmp_path, name, *, known):
+    """kubectl prints an empty list without its kind."""
+    (tmp_path / f"{name}.json").write_text(json.dumps(items()))
+    (tmp_path / "p.json").write_text(json.dumps(obj("v1", "Pod", "p", namespace="n")))
+    snapshot = load_dump([tmp_path], BUILT_IN).snapshot
+    assert snapshot.absence_known(r.DEPLOYMENTS, "n") is known
 
 
 @pytest.mark.parametrize(

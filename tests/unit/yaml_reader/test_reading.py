@@ -1,7 +1,7 @@
 import pytest
 
 from reporter.yaml_reader.limits import LIMITS, Unreadable
-from reporter.yaml_reader.reading import YamlReader
+from reporter.yaml_reader.reading import Ending, YamlReader
 
 
 def parse(text):
@@ -132,3 +132,66 @@ def test_the_alias_budget_is_shared_by_all_documents():
     results = parse(text)
     assert isinstance(results[0], dict)
     assert isinstance(results[-1], Unreadable)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("apiVersion: v1\nkind: A\napiVersion: v1\nkind: B\n", ["A", "B"]),
+        ("kind: A\napiVersion: v1\nkind: B\napiVersion: v1\n", ["A", "B"]),
+        ("apiVersion: v1\nkind: A\nkind: B\napiVersion: v1\n", ["A", "B"]),
+        ("apiVersion: v1\nkind: A\n---\nkind: B\napiVersion: v1\n", ["A", "B"]),
+        ("apiVersion: v1\nkind: A\nspec:\n  kind: X\n  apiVersion: x\n", ["A"]),
+        ("apiVersion: v1\nkind: A\ndata: |\n  kind: B\n  apiVersion: v1\n", ["A"]),
+        ("apiVersion: v1\nkind: A\n# a remark\napiVersion: v1\nkind: B\n", ["A", "B"]),
+    ],
+)
+def test_a_second_beginning_is_the_next_document(text, values):
+    """A loop of `kubectl get ... >> file` writes no `---`."""
+    assert [each["kind"] for each in YamlReader().documents(text)] == values
+
+
+def test_what_is_broken_between_two_beginnings_costs_neither():
+    """The parser begins again at the next one."""
+    text = "apiVersion: v1\nkind: A\napiVersion: v1\nkind: [\napiVersion: v1\nkind: C\n"
+    first, broken, last = YamlReader().documents(text)
+    assert (first["kind"], last["kind"]) == ("A", "C")
+    assert isinstance(broken, Unreadable)
+    assert broken.part == {"apiVersion": "v1", "kind": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "endings"),
+    [
+        ("apiVersion: v1\nkind: A\n", [Ending.WHOLE]),
+        ("apiVersion: v1\nkind: A", [Ending.OPEN]),
+        ("apiVersion: v1\nkind: {}", [Ending.WHOLE]),
+        (
+            "apiVersion: v1\nkind: A\n  namapiVersion: v1\nkind: B\n",
+            [Ending.RUN_INTO, Ending.WHOLE],
+        ),
+        ("apiVersion: v1\nkind: A\nkind: B\napiVersion: v1\n", [Ending.WHOLE, Ending.WHOLE]),
+        (
+            "apiVersion: v1\nkind: A\nnamapiVersion: v1\nkind: B\nmetadata: {}\napiVersion: v1\n",
+            [Ending.RUN_INTO, Ending.WHOLE, Ending.WHOLE],
+        ),
+    ],
+    ids=["whole", "no line break", "closed", "run into", "kind first", "run into, then whole"],
+)
+def test_how_a_document_ends(text, endings):
+    """What is cut off in a line swallows the beginning of the next document."""
+    assert [each.ending for each in YamlReader().passages(text)] == endings
+
+
+def test_what_was_complete_before_a_fault_is_kept():
+    """The entries of a list that are whole, and how far the last one goes."""
+    text = "apiVersion: v1\nitems:\n- kind: A\n- kind: B\n  metadata:\n    name: b\n    labels: {"
+    (broken,) = YamlReader().documents(text)
+    assert broken.part == {"apiVersion": "v1", "items": [{"kind": "A"}]}
+    assert broken.unfinished == {"kind": "B", "metadata": {"name": "b", "labels": {}}}
+
+
+def test_many_beginnings_take_time_in_proportion():
+    """A text of nothing but first keys is no trap."""
+    text = "metadata: x\n" * 20_000
+    assert len(list(YamlReader().documents(text))) == 20_000

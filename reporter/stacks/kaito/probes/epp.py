@@ -37,7 +37,8 @@ def epp_fault(scope: InferenceSetScope) -> WorkloadFault | None:
     deployment = scope.snapshot[DEPLOYMENTS].get(scope.place, scope.epp_name)
     if deployment is not None:
         return judge_deployment(deployment, scope.snapshot)
-    return MISSING if scope.snapshot.absence_known(DEPLOYMENTS, scope.place) else None
+    known = scope.snapshot.absence_known(DEPLOYMENTS, scope.place, scope.epp_name)
+    return MISSING if known else None
 
 
 def _state(fault: WorkloadFault) -> str:

@@ -34,7 +34,7 @@ def probe_node_pressure(scope: InferenceSetScope) -> Iterator[Finding]:
         node = scope.snapshot[NODES].get("", name)
         if node is not None and any(_pressures(node)):
             yield _from_node(scope, node)
-        elif name in told and not _denied(node, scope.snapshot):
+        elif name in told and not _denied(name, node, scope.snapshot):
             yield _from_text(scope, name, told[name])
     for workspace in workspaces:
         if _is_unreadable(workspace) and not scope.snapshot.known(NODES):
@@ -51,10 +51,10 @@ def _pressures(node: Node) -> Iterator[str]:
     return (each for each in _TYPES if is_true(node.status.condition(each)))
 
 
-def _denied(node: Node | None, snapshot: Snapshot) -> bool:
+def _denied(name: str, node: Node | None, snapshot: Snapshot) -> bool:
     """Tell whether a node says that it is under no pressure, or is gone."""
     if node is None:
-        return snapshot.absence_known(NODES)
+        return snapshot.absence_known(NODES, name=name)
     conditions = (node.status.condition(each) for each in _TYPES)
     return all(each is not None and each.status == "False" for each in conditions)
 

@@ -54,7 +54,7 @@ def _about_pod(scope: InferenceSetScope, pod: Pod, fault: PodFault) -> Finding:
 
 
 def _workspace_findings(scope: InferenceSetScope) -> Iterator[Finding]:
-    pods_known = scope.snapshot.absence_known(PODS, scope.place)
+    pods_known = scope.snapshot.absence_known(PODS, scope.place, sought=scope.made)
     for workspace in scope.workspaces:
         own = pods_of(workspace, scope.pods)
         fault = judge_workspace(workspace, own if pods_known else None, startup_budget(scope))
@@ -74,7 +74,7 @@ def _last_end(pods: tuple[Pod, ...]) -> str:
 
 def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if KAITO made fewer Workspaces than replicas are wanted."""
-    if not scope.snapshot.absence_known(WORKSPACES, scope.place):
+    if not scope.snapshot.absence_known(WORKSPACES, scope.place, sought=scope.made):
         return
     present = len(scope.workspaces)
     if present >= scope.inferenceset.wanted:

@@ -20,10 +20,13 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
 
     Nothing is concluded while anything that it rests on is unknown.
     """
-    place = scope.place
-    rests_on = (WORKSPACES, PODS, DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)
-    if not all(scope.snapshot.absence_known(each, place) for each in rests_on):
-        return
+    rests_on = (
+        *((each, scope.made) for each in (WORKSPACES, PODS)),
+        *((each, scope.charted) for each in (DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)),
+    )
+    for resource, sought in rests_on:
+        if not scope.snapshot.absence_known(resource, scope.place, sought=sought):
+            return
     pods = scope.pods
     workspaces = scope.workspaces
     if (

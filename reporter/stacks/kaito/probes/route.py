@@ -9,6 +9,7 @@ from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import HttpRoute, InferencePool, Pod
 from reporter.model.subject import ObjectRef
+from reporter.snapshot.malformed import selected_by
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, pool_names
 from reporter.stacks.kaito.probes.wording import condition_text
 from reporter.stacks.kaito.reasons import MODEL_ROUTE
@@ -29,7 +30,7 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     if not scope.wants_traffic:
         return
     routes = scope.routes
-    if not routes and scope.snapshot.absence_known(HTTPROUTES, scope.place):
+    if not routes and scope.snapshot.absence_known(HTTPROUTES, scope.place, sought=scope.charted):
         yield _missing_route(scope)
     for route in routes:
         faults = tuple(route_faults(route, scope.snapshot))
@@ -73,10 +74,10 @@ def _missing_route(scope: InferenceSetScope) -> Finding:
 
 def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> Iterator[Finding]:
     namespace = scope.place
-    if not scope.snapshot.absence_known(INFERENCEPOOLS, namespace):
-        return
+    pools = scope.snapshot[INFERENCEPOOLS]
     for name in sorted({name for route in routes for name in pool_names(route)}):
-        if scope.snapshot[INFERENCEPOOLS].get(namespace, name) is None:
+        known = scope.snapshot.absence_known(INFERENCEPOOLS, namespace, name)
+        if known and pools.get(namespace, name) is None:
             yield scope.finding(
                 reason=MODEL_ROUTE,
                 related=INFERENCEPOOLS.ref_named(namespace, name),
@@ -94,7 +95,8 @@ def _selects_none(
     While the set has no pods at all its selector may be right: then it has the start-up's time.
     """
     selector = pool.spec.selector
-    known = scope.snapshot.absence_known(PODS, pool.namespace)
+    sought = selected_by(selector)
+    known = scope.snapshot.absence_known(PODS, pool.namespace, sought=sought)
     if selector is None or not known or scope.inferenceset.wanted == 0:
         return
     own = scope.pods

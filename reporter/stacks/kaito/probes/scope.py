@@ -9,6 +9,7 @@ from typing import Final
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.objects import Condition, HttpRoute, InferencePool, KubeObject, Pod
 from reporter.probes.scope import SubjectScope
+from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.resources import MADE_WITH, WORKSPACES
 
@@ -45,7 +46,7 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
         Pods of a Workspace that is being deleted or known to be gone are left out: they go with it.
         """
         pods = self.snapshot[PODS].labelled(self.place, MADE_WITH, self.name)
-        if not self.snapshot.absence_known(WORKSPACES, self.place):
+        if not self.snapshot.absence_known(WORKSPACES, self.place, sought=self.made):
             return pods
         live = {each.name for each in self.workspaces}
         return tuple(each for each in pods if each.metadata.label(WORKSPACE) in live | {None})
@@ -77,6 +78,16 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
                 if not pools.isdisjoint(pool_names(each))
             )
         return tuple(each for each in found if not each.deleting)
+
+    @property
+    def made(self) -> Sought:
+        """What seeks objects that KAITO made for it."""
+        return belongs_to(self.name, MADE_WITH)
+
+    @property
+    def charted(self) -> Sought:
+        """What seeks objects that the chart made for it."""
+        return belongs_to(self.name, _INFERENCESET)
 
     @property
     def pool_name(self) -> str:

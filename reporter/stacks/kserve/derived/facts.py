@@ -6,6 +6,7 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.objects import Deployment, Pod
+from reporter.snapshot.malformed import belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kserve.derived.components import Component, components_of, spec_of
 from reporter.stacks.kserve.derived.mode import Mode, mode_of
@@ -67,20 +68,22 @@ def facts_of(
 ) -> Facts:
     """Collect the objects of an InferenceService from a snapshot."""
     place = inferenceservice.namespace
+    sought = belongs_to(inferenceservice.name, INFERENCESERVICE)
     mode = mode_of(inferenceservice, default_mode)
     components = tuple(components_of(inferenceservice.spec))
     services = None
-    if snapshot.absence_known(KNATIVE_SERVICES, place):
+    if snapshot.absence_known(KNATIVE_SERVICES, place, sought=sought):
         found = {each: knative_service(inferenceservice, each, snapshot) for each in components}
         services = {each: service for each, service in found.items() if service is not None}
     deployments, heads = None, {}
-    if snapshot.absence_known(DEPLOYMENTS, place):
+    if snapshot.absence_known(DEPLOYMENTS, place, sought=sought):
         heads = {each: deployment_name(inferenceservice, each, snapshot) for each in components}
         deployments = {
             each: tuple(_deployments(inferenceservice, each, snapshot)) for each in components
         }
     pods = None
-    if snapshot.absence_known(PODS, place) and (mode is not Mode.KNATIVE or services is not None):
+    known = snapshot.absence_known(PODS, place, sought=sought)
+    if known and (mode is not Mode.KNATIVE or services is not None):
         predictor = (services or {}).get(Component.PREDICTOR)
         pods = predictor_pods(inferenceservice, mode, predictor, snapshot=snapshot)
     return Facts(

@@ -12,6 +12,7 @@ from reporter.model.objects import Condition, Pod
 from reporter.model.subject import ObjectRef
 from reporter.model.text import detail
 from reporter.probes.scope import SubjectScope
+from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kserve.derived.components import Component, components_of
 from reporter.stacks.kserve.derived.derive import Derivation, derive
@@ -65,17 +66,22 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         raw = self.knative_absent or _has_only_a_deployment(self.object, self.snapshot)
         return facts_of(self.object, self.snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
 
+    @property
+    def own(self) -> Sought:
+        """What seeks objects that belong to it."""
+        return belongs_to(self.name, INFERENCESERVICE)
+
     @cached_property
     def all_pods(self) -> tuple[Pod, ...] | None:
         """Its pods, of whatever component and revision, by name; None if they are unknown."""
-        if not self.snapshot.absence_known(PODS, self.place):
+        if not self.snapshot.absence_known(PODS, self.place, sought=self.own):
             return None
         return self.snapshot[PODS].labelled(self.place, INFERENCESERVICE, self.name)
 
     @cached_property
     def revisions(self) -> tuple[KnativeRevision, ...] | None:
         """Its Knative revisions; None if they are unknown."""
-        if not self.snapshot.absence_known(KNATIVE_REVISIONS, self.place):
+        if not self.snapshot.absence_known(KNATIVE_REVISIONS, self.place, sought=self.own):
             return None
         return self.snapshot[KNATIVE_REVISIONS].labelled(self.place, INFERENCESERVICE, self.name)
 

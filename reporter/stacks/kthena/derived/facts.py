@@ -7,6 +7,7 @@ from typing import Final
 from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.objects import KubeObject, Pod, Service
 from reporter.model.resource import Resource
+from reporter.snapshot.malformed import belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kthena.objects import NAME_LABEL, ControllerRevision, ModelServing, PodGroup
 from reporter.stacks.kthena.resources import CONTROLLERREVISIONS, PODGROUPS
@@ -62,6 +63,7 @@ class Facts:
 def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> Facts:
     """Collect what the status of a ModelServing rests on."""
     place = (modelserving.namespace, NAME_LABEL, modelserving.name)
+    sought = belongs_to(modelserving.name, NAME_LABEL)
     in_use = modelserving.uses_volcano and snapshot.state(PODGROUPS).served is not Served.ABSENT
     needed = (each for each in _CHILDREN if in_use or each is not PODGROUPS)
     return Facts(
@@ -71,6 +73,8 @@ def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> Facts:
         pod_groups=snapshot[PODGROUPS].labelled(*place) if in_use else None,
         revisions=snapshot[CONTROLLERREVISIONS].labelled(*place),
         unread=tuple(
-            str(each) for each in needed if not snapshot.absence_known(each, modelserving.namespace)
+            str(each)
+            for each in needed
+            if not snapshot.absence_known(each, modelserving.namespace, sought=sought)
         ),
     )

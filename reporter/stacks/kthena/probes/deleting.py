@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.resources import NODES, SERVICES
+from reporter.catalogue.resources import SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.resource import Resource
@@ -15,6 +15,7 @@ from reporter.stacks.kthena.probes.scope import ModelServingScope, instances_of,
 from reporter.stacks.kthena.reasons import ROLE_DELETING
 from reporter.stacks.kthena.resources import PODGROUPS
 from reporter.workload.pod import TERMINATION_SLACK, PodFault, judge_pod
+from reporter.workload.standing import nodes_of
 
 _LEFT_OVER: Final = 15
 """Severity of what stays when all pods are gone, on the scale of those of pods."""
@@ -25,11 +26,13 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
 
     Each has a budget. None of it is a matter of the controller: it has asked for the deletion.
     """
-    nodes = scope.snapshot[NODES] if scope.snapshot.absence_known(NODES) else None
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     for group, instance in instances_of(scope.groups):
         for pod in instance.pods:
-            fault = judge_pod(pod, nodes=nodes, startup_budget=startup) if pod.deleting else None
+            if not pod.deleting:
+                continue
+            nodes = nodes_of(pod, scope.snapshot)
+            fault = judge_pod(pod, nodes=nodes, startup_budget=startup)
             if fault is not None:
                 yield _about_pod(scope, group, instance, pod=pod, fault=fault)
     if scope.pods_known:

@@ -9,6 +9,7 @@ import msgspec
 from reporter.catalogue.resources import DEPLOYMENTS, INFERENCEPOOLS, PODS, SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, LabelSelector
+from reporter.snapshot.malformed import selected_by
 from reporter.stacks.otterscale.manifests import epp_config, names
 from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
@@ -102,17 +103,19 @@ def _explanations(scope: ModelServiceScope) -> Iterator[str]:
 
 
 def _has_no_pool(scope: ModelServiceScope) -> bool:
-    return scope.pool is None and scope.snapshot.absence_known(INFERENCEPOOLS, scope.place)
+    return is_missing(scope, INFERENCEPOOLS, names.inference_pool(scope.service.name))
 
 
 def _is_reached(scope: ModelServiceScope) -> bool:
     """Tell whether the Service selects a ready pod, also where that cannot be known."""
     service = scope.epp_service
-    if service is None or not scope.snapshot.absence_known(PODS, scope.place):
+    if service is None or not service.spec.selector:
         return True
-    if scope.epp is None or scope.epp.status.ready_replicas == 0 or not service.spec.selector:
+    if scope.epp is None or scope.epp.status.ready_replicas == 0:
         return True
     selector = LabelSelector(match_labels=service.spec.selector)
+    if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
+        return True
     pods = scope.snapshot[PODS].in_namespace(scope.place)
     return any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
 

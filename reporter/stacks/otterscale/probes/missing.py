@@ -47,7 +47,7 @@ def is_missing(scope: ModelServiceScope, resource: Resource[KubeObject], name: s
     if scope.snapshot.state(resource).served is not Served.SERVED:
         return False
     found = scope.snapshot[resource].get(scope.place, name)
-    return found is None and scope.snapshot.absence_known(resource, scope.place)
+    return found is None and scope.snapshot.absence_known(resource, scope.place, name)
 
 
 def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:

@@ -16,7 +16,9 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
     Nothing is concluded while anything that it rests on is unknown.
     """
     rests_on = (PODS, DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)
-    if not all(scope.snapshot.absence_known(each, scope.place) for each in rests_on):
+    if not all(
+        scope.snapshot.absence_known(each, scope.place, sought=scope.own) for each in rests_on
+    ):
         return
     if not all(map(_is_served, scope.roles)):
         return

@@ -129,16 +129,20 @@ def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
     found = snapshot[GATEWAYS].get(gateway.namespace, gateway.name)
     if found is not None:
         return found.deleting
-    return snapshot.absence_known(GATEWAYS, gateway.namespace)
+    return snapshot.absence_known(GATEWAYS, gateway.namespace, gateway.name)
 
 
 def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
     """Tell whether there are serving pods, and the pool selects none of them."""
     own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
-    if selector is None or not own or not scope.snapshot.absence_known(PODS, scope.place):
+    if selector is None or not own or not _pods_known(scope):
         return False
     return not any(selector.matches(each.metadata.labels) for each in own)
+
+
+def _pods_known(scope: ModelServiceScope) -> bool:
+    return scope.snapshot.absence_known(PODS, scope.place, sought=scope.own)
 
 
 def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:

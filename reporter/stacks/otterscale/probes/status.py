@@ -26,7 +26,7 @@ _VALUE_BYTES: Final = 60
 
 def derived(scope: ModelServiceScope) -> tuple[Derived, ...]:
     """Return the status that it should have; none while its Deployments are not known."""
-    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place):
+    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place, sought=scope.own):
         return ()
     return (Derived(scope.ref, _observed(scope)),)
 
@@ -40,7 +40,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
     """
     if scope.is_behind or scope.reconcile_error or not scope.service.status.phase:
         return
-    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place):
+    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place, sought=scope.own):
         return
     differences = tuple(_differences(scope))
     if not differences:

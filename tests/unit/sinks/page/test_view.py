@@ -199,7 +199,7 @@ def test_the_command_shows_the_object_and_holds_nothing_but_proper_names(related
         ({}, "Nothing fires", "unknown", ""),
         (
             {"subjects": (CLUSTER, model("a")), "ready_ones": [CLUSTER]},
-            "Nothing fires",
+            "Nothing fires, but 1 subject has no verdict",
             "unknown",
             "1 no verdict, 1 ready",
         ),

@@ -1,0 +1,172 @@
+"""Which resources a dump tells about, and of which it tells everything."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from reporter.catalogue.resources import NAMESPACES
+from reporter.model.objects import KubeObject
+from reporter.model.report import NOT_IN_DUMP
+from reporter.model.resource import Resource
+from reporter.snapshot.dump_copies import Copies
+from reporter.snapshot.dump_served import CRD_NAME, NO_LIST, Kind, ServedKinds
+from reporter.snapshot.dump_wanted import Wanted
+from reporter.snapshot.snapshot import Discovery, ResourceState, Served
+from reporter.snapshot.table import Table
+
+FORBIDDEN: Final = "forbidden"
+
+_REFUSAL: Final = re.compile(r'cannot (?:get|list) resource "([^"]+)" in API group "([^"]*)"')
+"""As a Status of reason Forbidden has it (Kubernetes, endpoints/handlers/responsewriters)."""
+
+
+@dataclass(slots=True)
+class Looks:
+    """What somebody looked for: of these resources there is a document, if only an empty list.
+
+    Attributes:
+        seen: resources of which there is any document.
+        listed: those of which there is a list: with its kind, or with several of its objects.
+        partial: why there was more than could be read, by the text form of the resource.
+
+    """
+
+    seen: set[Resource[KubeObject]] = field(default_factory=set)
+    listed: set[Resource[KubeObject]] = field(default_factory=set)
+    partial: dict[str, str] = field(default_factory=dict)
+
+    def list(self, resources: Iterable[Resource[KubeObject]]) -> None:
+        """Note that the dump has a list of resources."""
+        found = tuple(resources)
+        self.seen.update(found)
+        self.listed.update(found)
+
+    def mark_partial(self, wanted: Wanted, kinds: Iterable[Kind], cause: str) -> None:
+        """Note that there were more objects of some kinds; where none is known, of any."""
+        found = tuple(kinds)
+        if not found:
+            self.partial.update({str(each): cause for each in wanted.resources} | {CRD_NAME: cause})
+        for kind in found:
+            names = [str(each) for each in wanted.of_kind(*kind)]
+            names += [CRD_NAME] if wanted.is_crd(*kind) else []
+            self.partial.update(dict.fromkeys(names, cause))
+
+    def note_refusal(self, wanted: Wanted, said: str) -> None:
+        """Note what kubectl says that it may not read; somewhere, which others may have read."""
+        if found := _REFUSAL.search(said):
+            name = ".".join(filter(None, found.groups()))
+            self.partial.update(
+                {str(each): FORBIDDEN for each in wanted.resources if str(each) == name}
+            )
+            self.partial.update({CRD_NAME: FORBIDDEN} if name == CRD_NAME else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the documents say together; see the fields of `Snapshot`."""
+
+    states: Mapping[Resource[KubeObject], ResourceState]
+    discovery: Discovery
+    incomplete: Mapping[str, str]
+
+    def tables(self, copies: Copies) -> dict[Resource[KubeObject], Table[KubeObject]]:
+        """Return the objects of the resources that are served."""
+        return {
+            resource: Table(objects)
+            for resource, objects in copies.objects()
+            if resource in self.states and self.states[resource].served is Served.SERVED
+        }
+
+    def left_out(self, copies: Copies) -> Iterator[str]:
+        """Yield of which resources objects are left out, one sentence each."""
+        for resource, objects in copies.objects():
+            state = self.states.get(resource)
+            if not objects or state is None or state.served is Served.SERVED:
+                continue
+            why = (
+                f"the dump says that {resource} is not served"
+                if state.served is Served.ABSENT
+                else f"the dump says that {resource} could not be read ({state.cause})"
+            )
+            yield f"{len(objects)} {resource.kind} object(s) are left out: {why}."
+
+
+def said(
+    wanted: Wanted, looks: Looks, kinds: ServedKinds, *, expected: frozenset[str], complete: bool
+) -> Said:
+    """Return what the documents say.
+
+    Args:
+        wanted: what is of use.
+        looks: of what there is any document.
+        kinds: what they say of kinds.
+        expected: names of stacks that are read in any case.
+        complete: what is not in the dump does not exist.
+
+    """
+    held = {each.crd_name for each in looks.seen if each.custom}
+    discovery = kinds.discovery(held, complete=complete, cut=CRD_NAME in looks.partial)
+    states = {
+        each: _state(each, wanted, looks, kinds=kinds, discovery=discovery, complete=complete)
+        for each in wanted.resources
+        if _is_read(each, wanted, looks, kinds=kinds, expected=expected)
+    }
+    incomplete = {
+        str(each): looks.partial[str(each)]
+        for each, state in states.items()
+        if str(each) in looks.partial and state.served is not Served.ABSENT
+    }
+    if NAMESPACES in looks.seen - looks.listed and not complete:
+        incomplete.setdefault(str(NAMESPACES), NO_LIST)
+    if not discovery.is_whole:
+        incomplete[CRD_NAME] = looks.partial.get(CRD_NAME) or kinds.unlisted()
+    return Said(states=states, discovery=discovery, incomplete=incomplete)
+
+
+def _is_read(
+    resource: Resource[KubeObject],
+    wanted: Wanted,
+    looks: Looks,
+    *,
+    kinds: ServedKinds,
+    expected: frozenset[str],
+) -> bool:
+    """Tell whether there is a use for a resource, as a live reporter finds by discovery.
+
+    What is read for a stack is of no use without its subjects.
+    """
+    if not resource.stack or resource in looks.seen or kinds.failure(resource):
+        return True
+    subjects = (
+        each for each in wanted.resources if each.stack == resource.stack and each.subject_kind
+    )
+    return resource.stack in expected or any(each in looks.seen for each in subjects)
+
+
+def _has_alike(resource: Resource[KubeObject], wanted: Wanted, looks: Looks) -> bool:
+    """Tell whether the dump has the same subjects in another API group: clusters serve one."""
+    kind = resource.subject_kind
+    return kind is not None and any(
+        each in looks.seen for each in wanted.resources if each.subject_kind == kind
+    )
+
+
+def _state(
+    resource: Resource[KubeObject],
+    wanted: Wanted,
+    looks: Looks,
+    *,
+    kinds: ServedKinds,
+    discovery: Discovery,
+    complete: bool,
+) -> ResourceState:
+    if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
+        return ResourceState(Served.ABSENT)
+    if resource not in looks.seen and _has_alike(resource, wanted, looks):
+        return ResourceState(Served.ABSENT)
+    if failure := kinds.failure(resource):
+        return failure
+    if complete or resource in looks.seen:
+        return ResourceState(Served.SERVED)
+    return ResourceState(Served.UNKNOWN, cause=looks.partial.get(str(resource), NOT_IN_DUMP))
