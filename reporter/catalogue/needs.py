@@ -19,6 +19,8 @@ OWNED_BY: Final = "kaito.sh/owned-by"
 MODELHARNESS: Final = "modelharness"
 MODELDEPLOYMENT: Final = "modeldeployment"
 GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
+"""Label that Istio puts on the Deployment, Service and pods it makes for a Gateway."""
+
 API_KEY_PROVIDER: Final = "apikey-ext-authz"
 """Of authorization: a provider of the mesh in older charts, an EnvoyFilter since."""
 

@@ -162,6 +162,11 @@ class StackRows:
         return tuple(each for each in self.resources if each.subject_kind)
 
     @property
+    def shows_needs(self) -> frozenset[Resource[KubeObject]]:
+        """The resources whose objects show that a Deployment of the stack has to be there."""
+        return frozenset(each.by for controller in self.controllers for each in controller.needs)
+
+    @property
     def kinds(self) -> tuple[SubjectKind, ...]:
         """The kinds of its subjects."""
         found = (each.subject_kind for each in self.subjects)

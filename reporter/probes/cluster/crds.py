@@ -89,10 +89,13 @@ def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
 
 
 def missed_crds(scope: Scope) -> Iterator[tuple[RequiredCrd, str]]:
-    """Yield the CRDs that have to be served, each once, and what needs it; empty where it is `on`."""
+    """Yield the CRDs that are not known to be served and have to be, each once.
+
+    With each comes what needs it, which is empty where its part is `on` or where it has vanished.
+    """
     told: set[str] = set()
     for crd in required_crds(scope.settings):
-        if crd.name in told:
+        if crd.name in told or crd.served(scope.snapshot.discovery) is Served.SERVED:
             continue
         by = crd.needed(scope.snapshot, scope.settings, scope.earlier)
         if by or crd.mode is PartMode.ON or crd.key in scope.earlier.there:

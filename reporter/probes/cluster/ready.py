@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from reporter.catalogue.reasons import CLUSTER_READY
 from reporter.model.finding import ReadyEvidence
 from reporter.model.subject import CLUSTER, Layer
-from reporter.probes.cluster.crds import missed_crds
+from reporter.probes.cluster.crds import missed_crds, required_crds
 from reporter.probes.cluster.deployments import is_component_available, is_expected
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
@@ -42,10 +42,15 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
         return
     if not all(_is_available(scope.snapshot, each) for each in declared):
         return
-    crds = [each.served(scope.snapshot.discovery) for each, _ in missed_crds(scope)]
-    crds += [scope.snapshot.discovery.state(each) for each in _declared_crds(scope.settings)]
-    if any(each is not Served.SERVED for each in crds):
+    discovery = scope.snapshot.discovery
+    declared_crds = [discovery.state(each) for each in _declared_crds(scope.settings)]
+    if any(missed_crds(scope)) or any(each is not Served.SERVED for each in declared_crds):
         return
+    served = {
+        each.name
+        for each in required_crds(scope.settings)
+        if each.served(discovery) is Served.SERVED
+    }
     available = len(configured) + len(declared)
     release = namespace_ref(scope.snapshot, scope.settings.release_namespace)
     yield ReadyEvidence(
@@ -54,7 +59,7 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
         involved=release,
         related=release,
         message=f"The cluster layer is healthy: {available} component(s) available, "
-        f"{len(crds)} required CustomResourceDefinition(s) served",
+        f"{len(served) + len(declared_crds)} of their CustomResourceDefinition(s) served",
     )
 
 

@@ -129,8 +129,9 @@ REASONS: Final[tuple[Reason, ...]] = (
         layer=Layer.DEPLOYMENT,
         of=INFERENCESET_KIND,
         summary="The endpoint picker of the model is not available.",
-        trigger="Deployment <inferenceset>-inferencepool-epp is missing, scaled to zero, or has "
-        "fewer ready replicas than wanted.",
+        trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
+        "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer ready "
+        "replicas than wanted.",
         silent="An InferenceSet without InferencePool and HTTPRoute that was not made by the chart.",
         action="Look at the Deployment that the message names, its pods and their logs.",
         reads=(

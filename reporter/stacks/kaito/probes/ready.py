@@ -6,11 +6,10 @@ from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.finding import ReadyEvidence
 from reporter.model.objects import Pod
 from reporter.stacks.kaito.objects import InferenceSet
-from reporter.stacks.kaito.probes.epp import epp_fault
+from reporter.stacks.kaito.probes.epp import has_pickers
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, pods_of
 from reporter.stacks.kaito.reasons import MODEL_READY
 from reporter.stacks.kaito.resources import WORKSPACES
-from reporter.workload.deployment import is_available
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import is_accepted
 
@@ -30,7 +29,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
         return
     parts = [_count(scope.inferenceset)]
     if scope.wants_traffic:
-        if not (_has_epp(scope) and _has_route(scope)):
+        if not (has_pickers(scope) and _has_route(scope)):
             return
         parts += ["endpoint picker available", "route accepted"]
     yield scope.evidence(MODEL_READY, ", ".join(parts))
@@ -45,13 +44,6 @@ def _is_served(pods: tuple[Pod, ...]) -> bool:
     """Tell whether a replica is ready: it has pods, and all of them are Ready."""
     standing = [each for each in pods if counts(each)]
     return bool(standing) and all(map(is_ready, standing))
-
-
-def _has_epp(scope: InferenceSetScope) -> bool:
-    deployment = scope.snapshot[DEPLOYMENTS].get(scope.place, scope.epp_name)
-    if deployment is None or not is_available(deployment):
-        return False
-    return epp_fault(scope) is None
 
 
 def _has_route(scope: InferenceSetScope) -> bool:
