@@ -13,6 +13,7 @@ from typing import Final
 
 from reporter.catalogue import rbac
 from reporter.catalogue.render import reasons_page
+from reporter.catalogue.render_needs import components_page
 from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.render_schema import reason_names, values_schema
 from reporter.catalogue.render_stacks import stacks_page
@@ -22,6 +23,7 @@ from reporter.stacks import BUILT_IN
 CHART: Final = Path("helm/productionstack-status-reporter")
 
 _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
+    Path("docs/components.md"): components_page,
     Path("docs/runtime.md"): runtime_page,
     Path("docs/stacks.md"): stacks_page,
     CHART / "values.schema.json": values_schema,
