@@ -60,6 +60,17 @@ def missed_where(reason: Reason, catalogue: Catalogue) -> list[tuple[str, Need]]
     return list(dict.fromkeys(found))
 
 
+def place_settings(catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the settings that say what the Deployments of shared parts are called, and where they are."""
+    names = (
+        name
+        for part in shared_parts(catalogue)
+        for each in part.controllers
+        for name in (each.namespaces, each.else_namespaces, each.deployment)
+    )
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
 def _needs(catalogue: Catalogue) -> Iterator[str]:
     yield "| part | its reason | is missed where the cluster has | because |"
     yield "| --- | --- | --- | --- |"

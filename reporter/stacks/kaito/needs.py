@@ -16,33 +16,32 @@ ALL_INFERENCESETS: Final = need(
     INFERENCESETS,
     "InferenceSets",
     evidence="the KAITO controller makes a Workspace for each replica "
-    "(kaito-project/kaito, pkg/inferenceset, v0.12)",
+    "(kaito-project/kaito, InferenceSet, v0.12)",
 )
 ALL_WORKSPACES: Final = need(
     WORKSPACES,
     "Workspaces",
-    evidence="the KAITO controller makes the pods of each "
-    "(kaito-project/kaito, pkg/workspace/controllers, v0.12)",
+    evidence="the KAITO controller makes the pods of each (kaito-project/kaito, Workspace, v0.12)",
 )
 WORKSPACES_OF_SETS: Final = need(
     WORKSPACES,
     f"Workspaces with the label {MADE_WITH}",
     evidence="the InferenceSet that the label names made them "
-    "(kaito-project/kaito, pkg/inferenceset, v0.12)",
+    "(kaito-project/kaito, InferenceSet, v0.12)",
     shows=lambda workspace, _: workspace.metadata.label(MADE_WITH) is not None,
 )
 PODS_OF_SETS: Final = need(
     r.PODS,
     f"Pods with the label {MADE_WITH}",
     evidence="the InferenceSet that the label names made their Workspace "
-    "(kaito-project/kaito, pkg/inferenceset, v0.12)",
+    "(kaito-project/kaito, InferenceSet, v0.12)",
     shows=lambda pod, _: pod.metadata.label(MADE_WITH) is not None,
 )
 PROVISIONED_WORKSPACES: Final = need(
     WORKSPACES,
     "Workspaces with a condition NodeClaimReady",
     evidence="KAITO asks the provisioner for their nodes by NodeClaims "
-    "(kaito-project/kaito, pkg/workspace/controllers, v0.12)",
+    "(kaito-project/kaito, Workspace, v0.12)",
     shows=lambda workspace, _: workspace.status.condition("NodeClaimReady") is not None,
 )
 SCALED_OBJECTS: Final = need(

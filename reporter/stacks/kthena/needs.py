@@ -7,9 +7,7 @@ from reporter.model.need import Need, need
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 
 _MADE_FOR: Final = "modelserving.volcano.sh/name"
-_MAKES: Final = (
-    "the Kthena controller makes the pods of each (volcano-sh/kthena, pkg/model-serving-controller)"
-)
+_MAKES: Final = "the Kthena controller makes the pods of each (volcano-sh/kthena, ModelServing)"
 
 OF_KTHENA: Final[tuple[Need, ...]] = (
     need(MODELSERVINGS, "ModelServings", evidence=_MAKES),
@@ -21,6 +19,6 @@ PODS_OF_MODELSERVINGS: Final = need(
     r.PODS,
     f"Pods with the label {_MADE_FOR}",
     evidence="they are replicas of the ModelServing that the label names "
-    "(volcano-sh/kthena, pkg/model-serving-controller)",
+    "(volcano-sh/kthena, ModelServing)",
     shows=lambda pod, _: pod.metadata.label(_MADE_FOR) is not None,
 )

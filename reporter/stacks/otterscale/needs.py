@@ -13,20 +13,19 @@ OF_OTTERSCALE: Final[tuple[Need, ...]] = (
         MODELSERVICES,
         "ModelServices",
         evidence="the model operator makes Deployments, an endpoint picker and an InferencePool for "
-        "each (otterscale/model-operator, internal/controller)",
+        "each (otterscale/model-operator)",
     ),
 )
 ROUTED_MODELSERVICES: Final = need(
     MODELSERVICES,
     "ModelServices with spec.httpRoute",
     evidence="the model operator makes an HTTPRoute to the Gateway that it names "
-    "(otterscale/model-operator, internal/controller)",
+    "(otterscale/model-operator)",
     shows=lambda service, _: service.spec.http_route is not None,
 )
 DEPLOYMENTS_OF_MODELSERVICES: Final = need(
     r.DEPLOYMENTS,
     f"Deployments with {_MANAGED_BY}: model-operator",
-    evidence="the model operator makes them for a ModelService "
-    "(otterscale/model-operator, internal/controller)",
+    evidence="the model operator makes them for a ModelService (otterscale/model-operator)",
     shows=lambda deployment, _: deployment.metadata.label(_MANAGED_BY) == "model-operator",
 )
