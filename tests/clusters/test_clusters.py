@@ -71,7 +71,7 @@ def test_a_healthy_cluster_has_no_finding(name):
 
 @pytest.mark.parametrize("seen_before", [False, True], ids=["at once", "after it was there"])
 @pytest.mark.parametrize(("name", "what", "cause"), REMOVED)
-def test_what_is_needed_is_missed(name, what, cause, seen_before):
+def test_what_is_needed_is_missed(name, what, cause, *, seen_before):
     """Its cause is told, it names what is gone, and nothing else is told."""
     world = world_of(name)
     answered = look(world)[1] if seen_before else Answered()
