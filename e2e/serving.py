@@ -1,14 +1,17 @@
 """A namespace with ModelServings and Kthena's controller, and what tests ask of their status."""
 
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from e2e.stack.controller import Key
-from e2e.stack.kthena import MODELSERVINGS, Kthena
+from e2e.stack.kthena import MANAGER, MODELSERVINGS, Kthena
 from e2e.stage import Stage
+from lab.demo.controllers import controller
 from lab.demo.modelserving import NAME, modelserving
 from lab.sandbox.objects import Object
 from tests.daemon.replica import until
+
+_SYSTEM: Final = "kthena-system"
 
 
 class Serving:
@@ -22,10 +25,15 @@ class Serving:
         self._stage = stage
 
     async def __aenter__(self) -> Self:
-        self._stage.namespaces.append(self.namespace)
+        for each in (self.namespace, _SYSTEM):
+            self._stage.namespaces.append(each)
+            await self._stage.api.apply(
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
+            )
         await self._stage.api.apply(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+            controller(_SYSTEM, MANAGER, image="kthena", labels={"app": MANAGER})
         )
+        await self._stage.stack.settled(_SYSTEM)
         self.kthena.start()
         return self
 

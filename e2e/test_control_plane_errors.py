@@ -191,8 +191,10 @@ async def test_crd_that_is_deleted_and_installed_again(stage, workload, replica)
     await stage.stack.remove_crd(name)
     event = await stage.told("clusterCRDMissing", "cluster")
     assert event["message"] == (
-        f"CustomResourceDefinition {name} is not served: install or repair the chart that owns it "
-        "(Gateway API) (suppressing downstream reasons: inferencesetRouteNotReady in 1 namespace(s))"
+        f"CustomResourceDefinition {name} is not served any more, needed by Gateway "
+        f"{workload}/{workload}-gw: install or repair the chart that owns it (Gateway API); where it "
+        "is not wanted, set --components istio=off (suppressing downstream reasons: "
+        "inferencesetRouteNotReady in 1 namespace(s))"
     )
     involved = event["involvedObject"]
     assert involved["apiVersion"] == "apiextensions.k8s.io/v1"

@@ -1,5 +1,6 @@
 """All that the probes say of a snapshot: the cluster, the namespaces, the subjects of each stack."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -7,6 +8,7 @@ from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import Evaluation
 from reporter.probes.cluster import evaluate_cluster
+from reporter.probes.cluster.seen import look_again
 from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
 from reporter.probes.harness import Namespaces
@@ -36,7 +38,8 @@ def evaluate_again(
 ) -> tuple[Evaluation, Answered]:
     """Return the same as `evaluate`, and what the next evaluation may reuse.
 
-    What rests on the same objects as when `answered` was made is not asked again.
+    What rests on the same objects as when `answered` was made is not asked again. A shared part that
+    was there when it was made, and is not now, has vanished.
     """
     network = contained_probe(
         CLUSTER_STATUS_UNKNOWN,
@@ -45,7 +48,8 @@ def evaluate_again(
     )
     if doubtful := unproven(samples):
         samples = without_failing(samples, doubtful)
-    scope = Scope(snapshot=snapshot, settings=settings, samples=samples)
+    seen = look_again(snapshot, settings, answered.seen)
+    scope = Scope(snapshot=snapshot, settings=settings, samples=samples, earlier=seen)
     asked = [
         each.probes()
         for each in stacks_of(settings)
@@ -55,7 +59,7 @@ def evaluate_again(
         Namespaces().questions(scope), *(each.subjects.questions(scope) for each in asked)
     )
     shared = (samples.scraping, doubtful, *shared_inputs(snapshot, settings))
-    now_answered = answer(questions, shared, answered)
+    now_answered = replace(answer(questions, shared, answered), seen=seen)
     parts = [
         evaluate_cluster(scope, chain.from_iterable(each.cluster for each in asked)),
         network,

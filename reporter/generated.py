@@ -5,6 +5,7 @@ difference, and the exit status is 1.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
@@ -13,15 +14,18 @@ from typing import Final
 
 from reporter.catalogue import rbac
 from reporter.catalogue.render import reasons_page
+from reporter.catalogue.render_needs import components_page, place_settings
 from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.render_schema import reason_names, values_schema
 from reporter.catalogue.render_stacks import stacks_page
 from reporter.model.catalogue import Catalogue
 from reporter.stacks import BUILT_IN
+from reporter.stacks.settings import FullEvaluationSettings
 
 CHART: Final = Path("helm/productionstack-status-reporter")
 
 _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
+    Path("docs/components.md"): components_page,
     Path("docs/runtime.md"): runtime_page,
     Path("docs/stacks.md"): stacks_page,
     CHART / "values.schema.json": values_schema,
@@ -35,8 +39,24 @@ def rendered(root: Path, catalogue: Catalogue) -> Iterator[tuple[Path, str]]:
     for path, render in _PARTLY.items():
         yield path, render((root / path).read_text(encoding="utf-8"), catalogue)
     yield CHART / "files" / "reasons.yaml", reason_names(catalogue)
+    yield CHART / "files" / "places.yaml", places(catalogue)
     for name, text in rbac.files(catalogue).items():
         yield CHART / "files" / "cluster-role" / name, text
+
+
+def places(catalogue: Catalogue) -> str:
+    """Return where the program looks for shared parts, by flag, so that the chart leaves that out.
+
+    A name that is given counts as one that somebody chose.
+    """
+    fields = FullEvaluationSettings.model_fields
+    values = {name: fields[name].default for name in place_settings(catalogue)}
+    lines = (
+        f"{name.replace('_', '-')}: "
+        f"{json.dumps(','.join(value) if isinstance(value, tuple) else value)}\n"
+        for name, value in values.items()
+    )
+    return "# From the defaults of the settings, by `make docs`.\n" + "".join(lines)
 
 
 def outdated(root: Path, catalogue: Catalogue) -> Iterator[str]:

@@ -31,8 +31,20 @@ class Switched(StrEnum):
 class StackMode(StrEnum):
     """Whether a stack is looked at.
 
-    `auto` looks at what the cluster serves of it and misses nothing; `on` misses its
-    CustomResourceDefinitions and its controller where they are not there.
+    `auto` looks at what the cluster serves of it; `on` also reads what takes wide permissions, and
+    its controller and its CustomResourceDefinitions are `on` as parts.
+    """
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class PartMode(StrEnum):
+    """Whether a shared part is missed where it is not there.
+
+    `auto` misses it where the cluster shows that something needs it, or where it was there and
+    vanished; `on` misses it in any case; `off` does not look at it.
     """
 
     AUTO = "auto"
@@ -67,7 +79,7 @@ class LogFormat(StrEnum):
 class Allowed:
     """What a setting takes, for messages; the rest of the annotation enforces it.
 
-    `{stacks}` in it stands for the names of all stacks.
+    `{stacks}` in it stands for the names of all stacks, `{parts}` for those of all shared parts.
     """
 
     text: str
@@ -226,6 +238,12 @@ Stacks = Annotated[
     NoDecode,
     BeforeValidator(_pairs),
     Allowed("STACK=MODE, comma-separated: {stacks}; auto, on, off"),
+]
+Components = Annotated[
+    dict[str, Annotated[PartMode, YamlSwitch]],
+    NoDecode,
+    BeforeValidator(_pairs),
+    Allowed("NAME=MODE, comma-separated: {parts}; auto, on, off"),
 ]
 Thresholds = Annotated[
     dict[str, Annotated[float, Field(allow_inf_nan=False)]],

@@ -8,7 +8,6 @@ Here is what holds whatever stacks there are. Each stack adds its own in a subcl
 `reporter.stacks.settings` joins them; code of a stack gets at its own by `of`.
 """
 
-from collections.abc import Mapping
 from functools import cached_property
 from math import ceil
 from typing import Annotated, ClassVar, Final, Self
@@ -26,6 +25,7 @@ from reporter.catalogue.runtime import (
     STALLED_IDLE,
     of_kind,
 )
+from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS
 from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.history import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
@@ -36,6 +36,7 @@ from reporter.model.text import meant
 from reporter.setting_types import (
     Address,
     Allowed,
+    Components,
     DeploymentName,
     Emit,
     Graces,
@@ -43,6 +44,7 @@ from reporter.setting_types import (
     LogFormat,
     Namespace,
     Namespaces,
+    PartMode,
     Port,
     Reasons,
     ReasonsT,
@@ -137,7 +139,10 @@ class EvaluationSettings(BaseSettings):
     """Reasons that write no Events; the report still shows them."""
 
     stacks: Stacks = {}
-    """Stacks of model deployments, STACK=auto|on|off; kaito is on, and the others auto."""
+    """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""
+
+    components: Components = {}
+    """Shared parts, NAME=auto|on|off: auto misses one that something needs, on in any case."""
 
     istio_namespace: Namespaces = ("istio-system", "aks-istio-system")
     """Namespaces where istiod may be, comma-separated, the first that has it counts."""
@@ -201,14 +206,41 @@ class EvaluationSettings(BaseSettings):
 
     def stack(self, name: str) -> StackMode:
         """Return whether a stack is looked at."""
-        return self.stacks.get(name) or self._unless_set[name]
+        return self.stacks.get(name, StackMode.AUTO)
 
-    @cached_property
-    def _unless_set(self) -> Mapping[str, StackMode]:
-        return {
-            each.name: StackMode.ON if each.expected else StackMode.AUTO
-            for each in self.known_stacks
-        }
+    def component(
+        self, part: str, names: tuple[str, ...], *, stack: str = "", with_stack: bool = True
+    ) -> PartMode:
+        """Return whether something of a shared part is missed where it is not there.
+
+        Args:
+            part: its name in `components`.
+            names: settings that say what and where it is; one that is given by hand says that it is
+                there, and one that is empty that it is not.
+            stack: what it is switched off with; empty where there is none.
+            with_stack: it is on where that stack is.
+
+        """
+        said = self.components.get(part)
+        if said is PartMode.OFF or not all(map(self.has, names)):
+            return PartMode.OFF
+        mode = self.stack(stack) if stack else StackMode.AUTO
+        if said is None and mode is StackMode.OFF:
+            return PartMode.OFF
+        if said is None and not self.model_fields_set.isdisjoint(names):
+            return PartMode.ON
+        if said is None and with_stack and mode is StackMode.ON:
+            return PartMode.ON
+        return said or PartMode.AUTO
+
+    @classmethod
+    def known_parts(cls) -> tuple[str, ...]:
+        """Return the names of all shared parts."""
+        of_stacks = (
+            (each, controller) for each in cls.known_stacks for controller in each.controllers
+        )
+        names = (controller.part or stack.name for stack, controller in of_stacks)
+        return tuple(dict.fromkeys((*SHARED_PARTS, *names)))
 
     def has(self, name: str) -> bool:
         """Tell whether a setting has a value, by its name."""
@@ -279,6 +311,15 @@ class EvaluationSettings(BaseSettings):
             raise PydanticCustomError("stacks", "not a stack")
         return modes
 
+    @field_validator("components")
+    @classmethod
+    def _are_parts(cls, modes: dict[str, PartMode]) -> dict[str, PartMode]:
+        known = cls.known_parts()
+        for name in modes:
+            if name not in known:
+                raise ValueError(f"{name!r} is not a shared part{meant(name, known)}")
+        return modes
+
     @field_validator("grace", "disable_reasons")
     @classmethod
     def _are_reasons(cls, names: ReasonsT, info: ValidationInfo) -> ReasonsT:
@@ -321,6 +362,28 @@ class EvaluationSettings(BaseSettings):
                 f"{least} or more (it is {self.scrape_period:g}), for the longest window is {window}",
             )
         return self
+
+    @model_validator(mode="after")
+    def _parts_have_names(self) -> Self:
+        for part, mode in self.components.items():
+            if mode is PartMode.ON and not self._named(part):
+                raise SettingError("components", f"{part}=auto or {part}=off, as it has no name")
+        return self
+
+    def _named(self, part: str) -> bool:
+        """Tell whether any Deployment of a part has a name and a place."""
+        of_stacks = (
+            each
+            for stack in self.known_stacks
+            for each in stack.controllers
+            if (each.part or stack.name) == part
+        )
+        shared = (each for each in SHARED_CONTROLLERS if each.part == part)
+        return any(
+            self.has(each.else_namespaces or each.namespaces)
+            and (bool(each.names) or self.has(each.deployment))
+            for each in (*shared, *of_stacks)
+        )
 
     @model_validator(mode="after")
     def _graces_count(self) -> Self:

@@ -7,7 +7,7 @@ all of them. `docs/reasons.md` and `status-reporter explain` are rendered from t
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER
+from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, switch_off
 from reporter.model.reason import EventType, Reason
 from reporter.model.subject import Layer
 
@@ -31,10 +31,13 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         name=CLUSTER_CRD_MISSING,
         layer=Layer.CLUSTER,
         summary="A CustomResourceDefinition that the stack needs is not served.",
-        trigger="API discovery answered and does not list the resource; one finding for each CRD.",
-        silent="Discovery that failed, CRDs of a component that is switched off.",
+        trigger="API discovery answered and does not list a resource that something needs, or whose "
+        "part is on, or that was served before; one finding for each CRD.",
+        silent="Discovery that failed, CRDs of a component that is switched off, CRDs that nothing "
+        "needs.",
         action="Install or repair the chart that owns the CRD, then check that it is Established: "
-        "kubectl get crd <name>",
+        "kubectl get crd <name>. Where it is not wanted: --components NAME=off, with the name that "
+        "the message says.",
     ),
     Reason(
         name=CLUSTER_ISTIO,
@@ -42,7 +45,8 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         summary="istiod, which programs all Gateways, is not available.",
         trigger=f"The istiod Deployment (also istiod-<revision>) {SHARED_TRIGGER}",
         silent=SHARED_SILENT,
-        action="kubectl -n <namespace> describe deployment istiod, and look at its pods and logs.",
+        action="kubectl -n <namespace> describe deployment istiod, and look at its pods and logs."
+        + switch_off("istio"),
         reads=(r.DEPLOYMENTS,),
     ),
     Reason(
@@ -53,7 +57,8 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         "AuthorizationPolicies name the provider apikey-ext-authz and MeshConfig does not define it.",
         silent=f"{SHARED_SILENT} A MeshConfig without the provider that nothing names: current "
         "charts do not use it.",
-        action="Look at the Deployment that the message names, its pods and their logs.",
+        action="Look at the Deployment that the message names, its pods and their logs."
+        + switch_off("gateway-auth"),
         reads=(r.DEPLOYMENTS,),
         also_reads=((r.CONFIGMAPS, (r.CONFIGMAPS, r.AUTHORIZATIONPOLICIES, r.NAMESPACES)),),
     ),
@@ -63,7 +68,8 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         summary="The body-based router, which reads the model's name from requests, is down.",
         trigger=f"The body-based-router Deployment {SHARED_TRIGGER}",
         silent=SHARED_SILENT,
-        action="Look at the Deployment that the message names, its pods and their logs.",
+        action="Look at the Deployment that the message names, its pods and their logs."
+        + switch_off("bbr"),
         reads=(r.DEPLOYMENTS,),
     ),
 )
@@ -88,7 +94,9 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
         type=EventType.NORMAL,
         says_ready=True,
         summary="The shared control plane works.",
-        trigger="Every configured Deployment is available and every required CRD is served.",
+        trigger="Every shared Deployment that is there or needed is available, and every CRD that is "
+        "needed is served.",
+        silent="A cluster without any of them, or where it cannot be read whether one is needed.",
         action="Nothing.",
         reads=(r.DEPLOYMENTS,),
         chain=False,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
+from reporter.catalogue.render_needs import missed_where
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason, Threshold
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
@@ -65,6 +66,10 @@ def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
         "summary": reason.summary,
         "trigger": reason.trigger,
         "notTrigger": reason.silent,
+        "missedWhere": [
+            {"what": name, "clusterHas": need.words, "because": need.evidence}
+            for name, need in missed_where(reason, catalogue)
+        ],
         "action": reason.action,
         "inChain": reason.chain,
         "graceSeconds": reason.grace_seconds,
@@ -152,6 +157,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         ("Meaning", reason.summary),
         ("Raised when", reason.trigger),
         ("Not raised by", reason.silent),
+        ("Missed where", _missed(reason, catalogue)),
         ("What to do", reason.action),
         ("Grace", _grace(reason)),
         ("Window", f"{reason.window_seconds} s." if reason.window_seconds else ""),
@@ -166,6 +172,13 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
     if reason.says_ready:
         titled = [fact for fact in titled if fact[0] not in {"Blocks Ready", "In the chain"}]
     return [(title, text) for title, text in titled if text]
+
+
+def _missed(reason: Reason, catalogue: Catalogue) -> str:
+    """Say what in a cluster shows that something of a reason has to be there."""
+    found = (f"{name}: {need.words}" for name, need in missed_where(reason, catalogue))
+    rows = "; ".join(found)
+    return f"In auto, where it was there before, or the cluster has: {rows}." if rows else ""
 
 
 def _reads(reason: Reason) -> str:

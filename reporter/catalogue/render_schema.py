@@ -9,6 +9,7 @@ from typing import Any
 
 from reporter.catalogue.custom.checks import MOST_LETTERS
 from reporter.catalogue.custom.kinds import prefixes_of
+from reporter.catalogue.render_needs import shared_parts
 from reporter.catalogue.runtime import RUNTIME_NAMES, THRESHOLDS, of_kind
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Threshold
@@ -35,6 +36,7 @@ def values_schema(text: str, catalogue: Catalogue) -> str:
     ]
     mode = {"$ref": "#/definitions/stackMode"}
     properties["stacks"]["properties"] = {each.name: mode for each in catalogue.stacks}
+    properties["components"]["properties"] = {each.name: mode for each in shared_parts(catalogue)}
     properties["runtime"]["properties"]["thresholds"]["properties"] = {
         name: _limits(threshold) for name, threshold in THRESHOLDS.items()
     }

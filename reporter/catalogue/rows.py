@@ -10,7 +10,8 @@ from reporter.model.resource import Resource
 from reporter.model.subject import Layer, SubjectKind
 
 SHARED_SILENT: Final = (
-    "A rollout in progress within its deadline, terminating pods, a component that is switched off."
+    "A rollout in progress within its deadline, terminating pods, a component that is switched off, "
+    "or that is not there and nothing needs; a leftover at zero replicas where it moved from."
 )
 SHARED_TRIGGER: Final = (
     "is down (missing, scaled to zero, no available replica) or degraded (fewer ready replicas "
@@ -50,16 +51,21 @@ def beside(reason: Reason, type_: EventType = EventType.WARNING) -> Reason:
     return replace(reason, type=type_, chain=False, blocks_ready=False)
 
 
+def switch_off(part: str) -> str:
+    """Return what to do where a shared part is not wanted; it follows other sentences."""
+    return f" Where it is not wanted: --components {part}=off."
+
+
 def controller_row(name: str, what: str, *, setting: str, frozen: str) -> Reason:
-    """Return the row of the controller of a stack."""
+    """Return the row of the controller of a stack, whose part and settings begin alike."""
     return Reason(
         name=name,
         layer=Layer.CLUSTER,
         summary=f"{what} is not available.",
         trigger=f"The Deployment named by --{setting}-deployment {SHARED_TRIGGER}",
-        silent=f"{SHARED_SILENT} A stack that is auto in --stacks and has no such Deployment.",
+        silent=SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs. While it "
-        f"is down, {frozen}.",
+        f"is down, {frozen}.{switch_off(setting)}",
         reads=(r.DEPLOYMENTS,),
     )
 

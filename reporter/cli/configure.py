@@ -121,7 +121,8 @@ def allowed(field: str) -> str:
     for part in info.metadata:
         if isinstance(part, Allowed):
             stacks = ", ".join(each.name for each in FullProgramSettings.known_stacks)
-            return part.text.replace("{stacks}", stacks)
+            parts = ", ".join(FullProgramSettings.known_parts())
+            return part.text.replace("{stacks}", stacks).replace("{parts}", parts)
     annotation = info.annotation
     if annotation is bool:
         return "true or false"

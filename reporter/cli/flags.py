@@ -54,6 +54,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
         "components; an empty name switches one off",
         (
+            "components",
             "istio_namespace",
             "istiod_deployment",
             "gateway_auth_namespace",
@@ -227,6 +228,8 @@ _METAVARS: Final = {
     "grace": "REASON=SECONDS",
     "_window": "REASON=SECONDS",
     "_threshold": "NAME=VALUE",
+    "components": "NAME=MODE",
+    "stacks": "STACK=MODE",
     "_mbps": "MBPS",
     "_bytes": "BYTES",
     "_series": "NUMBER",

@@ -201,13 +201,15 @@ class LiveCluster:
                 yield resource
 
     def _is_of_use(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether the stack that a resource is read for may have subjects.
+        """Tell whether the stack that a resource is read for may have subjects, or needs of its parts.
 
         What is watched goes on while discovery is away.
         """
         if not resource.stack or resource.subject_kind:
             return True
         if self._settings.stack(resource.stack) is StackMode.ON:
+            return True
+        if resource in self._settings.catalogue.stack(resource.stack).shows_needs:
             return True
         discovery = self._discoverer.current.discovery
         subjects = self._settings.catalogue.stack(resource.stack).subjects

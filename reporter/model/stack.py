@@ -7,6 +7,7 @@ Everything here is data. What a stack looks at, derives and writes is added to i
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from reporter.model.need import Need
 from reporter.model.objects import KubeObject, Labels
 from reporter.model.reason import Reason
 from reporter.model.resource import Resource
@@ -23,21 +24,31 @@ class Controller:
 
     Attributes:
         reason: what is raised when it is not ready.
+        part: the shared part that it is of, by its name in `--components`; the stack's own if empty.
         deployment: the setting that names it; empty where `names` does.
         namespaces: the setting that says where it may be.
+        else_namespaces: the setting that does where that one is empty.
         names: names of Deployments that no setting changes.
+        given: settings that must have a value besides, for it to be looked at.
+        needs: what shows that it has to be there; any of them.
         governs: it writes a status that downstream reasons read.
-        with_stack: it is switched off with the stack, and missed only where the stack is `on`.
-        optional: it is nothing if it is not there.
+        revisions: Deployments named `<deployment>-<revision>` are its instances too.
+        with_stack: it is switched off with the stack, and on where the stack is `on`.
+        optional: it is not missed merely because the stack is `on`.
         reads_pods: it reads the metrics of model pods, so network policies have to admit it.
 
     """
 
     reason: str
+    part: str = ""
     namespaces: SettingName
+    else_namespaces: SettingName = ""
     deployment: SettingName = ""
     names: tuple[str, ...] = ()
+    given: tuple[SettingName, ...] = ()
+    needs: tuple[Need, ...] = ()
     governs: bool = False
+    revisions: bool = False
     with_stack: bool = True
     optional: bool = False
     reads_pods: bool = False
@@ -45,21 +56,29 @@ class Controller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredKind:
-    """A CustomResourceDefinition that a stack cannot do without.
+    """A CustomResourceDefinition that a shared part cannot do without, or what uses the part.
 
     Attributes:
         crd: its name.
         owner: whose chart it is in.
+        part: the shared part that it follows, by its name in `--components`; the stack's own if empty.
         instead: others of which one is as good, as where a kind has moved to another group.
         settings: it is required while all of these have a value.
-        with_stack: it is required only where the stack is `on`.
+        needs: what shows that it has to be there; any of them.
+        of: parts of which no Deployment can run without it.
+        only_needed: it is missed only where something needs it, also where its part is `on`.
+        with_stack: it follows the stack's mode where its part has none.
 
     """
 
     crd: str
     owner: str
+    part: str = ""
     instead: tuple[str, ...] = ()
     settings: tuple[SettingName, ...] = ()
+    needs: tuple[Need, ...] = ()
+    of: tuple[str, ...] = ()
+    only_needed: bool = False
     with_stack: bool = True
 
 
@@ -112,7 +131,7 @@ class StackRows:
         name: in `--stacks`.
         project: whose stack it is.
         words: for the documentation.
-        expected: it is `on` unless `--stacks` says otherwise; else `auto`.
+        expected: a dump that holds nothing of it lists what is read for it as unknown.
         resources: what is read for it alone.
         cluster_reasons: of its controllers, in the order of priority.
         reasons: of its subjects, in the order of priority, Ready last.
@@ -141,6 +160,11 @@ class StackRows:
     def subjects(self) -> tuple[Resource[KubeObject], ...]:
         """The resources whose objects are its subjects; of two of a name the first counts."""
         return tuple(each for each in self.resources if each.subject_kind)
+
+    @property
+    def shows_needs(self) -> frozenset[Resource[KubeObject]]:
+        """The resources whose objects show that a Deployment of the stack has to be there."""
+        return frozenset(each.by for controller in self.controllers for each in controller.needs)
 
     @property
     def kinds(self) -> tuple[SubjectKind, ...]:

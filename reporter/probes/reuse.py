@@ -14,6 +14,7 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
+from reporter.model.seen import Seen
 from reporter.model.subject import Subject
 from reporter.probes.parts import contained
 from reporter.settings import EvaluationSettings
@@ -63,10 +64,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was answered, and the objects it rests on."""
+    """What was answered, and the objects it rests on.
+
+    Attributes:
+        shared: the objects that all answers rest on.
+        answers: the others that each rests on, and the answer.
+        seen: what was seen of the shared parts, which the cluster's answers rest on.
+
+    """
 
     shared: tuple[object, ...] = ()
     answers: Mapping[tuple[Subject, str], tuple[Inputs, Evaluation]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen)
 
 
 def answer(

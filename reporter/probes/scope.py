@@ -5,7 +5,7 @@ the scope: the snapshot, the settings, what was scraped, and, below the cluster,
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar, Unpack
 
@@ -14,6 +14,7 @@ from reporter.model.derived import Derived
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence, Undecided
 from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
+from reporter.model.seen import Seen
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.probes.about import About, FaultFields
@@ -33,12 +34,14 @@ class Scope:
         snapshot: the cluster at one instant.
         settings: of the evaluation.
         samples: what was scraped.
+        earlier: what earlier evaluations saw of the shared parts.
 
     """
 
     snapshot: Snapshot
     settings: EvaluationSettings
     samples: Samples = NONE
+    earlier: Seen = field(default_factory=Seen)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,15 +1,18 @@
 """The shared components of the stack: which are configured, and where each one runs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from reporter.catalogue import reasons
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
+from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
+from reporter.model.need import Need
 from reporter.model.objects import Deployment
-from reporter.model.stack import Controller, StackRows
-from reporter.setting_types import StackMode
+from reporter.model.seen import PartKey
+from reporter.model.stack import Controller
+from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.deployment import is_available
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,40 +21,49 @@ class Component:
 
     Attributes:
         reason: what is raised when it is not ready.
+        part: the shared part that it is of.
         deployment: its name.
-        namespaces: where it may be; the first one that has it counts.
+        namespaces: where it may be.
+        mode: whether it is missed where it is not there.
+        needs: what shows that it has to be there.
         governs: it writes a status that downstream reasons read.
         revisions: Deployments named `<deployment>-<revision>` are its instances too.
-        stack: the stack that it is switched off with; empty where there is none.
-        optional: it is nothing if it is not there.
         reads_pods: it reads the metrics of model pods.
 
     """
 
     reason: str
+    part: str = ""
     deployment: str
     namespaces: tuple[str, ...]
+    mode: PartMode = PartMode.ON
+    needs: tuple[Need, ...] = ()
     governs: bool = False
     revisions: bool = False
-    stack: str = ""
-    optional: bool = False
     reads_pods: bool = False
 
+    @property
+    def key(self) -> PartKey:
+        """What it is remembered by."""
+        return self.reason, self.deployment
+
     def found(self, snapshot: Snapshot) -> tuple[Deployment, ...]:
-        """Return its Deployments in the first namespace that has any; several revisions at most."""
+        """Return its Deployments in the namespace where it is at work; several revisions at most.
+
+        That is the first namespace where one is available, else where one is wanted, else where there
+        is one: what was left behind at zero replicas when a part moved is none of it.
+        """
         table = snapshot[DEPLOYMENTS]
-        for namespace in self.namespaces:
-            found = tuple(each for each in table.in_namespace(namespace) if self._is(each.name))
-            if found:
-                return found
-        return ()
+        places = (table.in_namespace(each) for each in self.namespaces)
+        found = [tuple(each for each in place if self.is_named(each.name)) for place in places]
+        return max((each for each in found if each), key=_at_work, default=())
 
     def is_missing(self, snapshot: Snapshot) -> bool:
-        """Tell whether it should be there and is known to be in none of its namespaces."""
-        if self.optional:
-            return False
+        """Tell whether it is known to be in none of its namespaces."""
         looked = all(
-            snapshot.absence_known(DEPLOYMENTS, each, sought=lambda skipped: self._is(skipped.name))
+            snapshot.absence_known(
+                DEPLOYMENTS, each, sought=lambda skipped: self.is_named(skipped.name)
+            )
             for each in self.namespaces
         )
         return looked and not self.found(snapshot)
@@ -64,21 +76,21 @@ class Component:
         existing = (each for each in self.namespaces if table.get("", each))
         return next(existing, self.namespaces[0])
 
-    def _is(self, name: str) -> bool:
+    def is_named(self, name: str) -> bool:
+        """Tell whether a Deployment of that name is one of its own."""
         if name == self.deployment:
             return True
         return self.revisions and name.startswith(f"{self.deployment}-")
 
 
 def components(settings: EvaluationSettings) -> tuple[Component, ...]:
-    """Return the components that are switched on: with a name, a namespace and their stack."""
-    configured = (each for each in _all(settings) if each.deployment and each.namespaces)
-    modes = ((each, settings.stack(each.stack) if each.stack else None) for each in configured)
-    return tuple(
-        replace(component, optional=component.optional or mode is StackMode.AUTO)
-        for component, mode in modes
-        if mode is not StackMode.OFF
+    """Return the components that are not switched off."""
+    every = (
+        *((each, "") for each in SHARED_CONTROLLERS),
+        *((each, stack.name) for stack in settings.known_stacks for each in stack.controllers),
     )
+    made = (_made(each, stack, settings) for each, stack in every)
+    return tuple(each for of_one in made for each in of_one if each.mode is not PartMode.OFF)
 
 
 def readers_of_pods(settings: EvaluationSettings) -> tuple[Component, ...]:
@@ -86,57 +98,32 @@ def readers_of_pods(settings: EvaluationSettings) -> tuple[Component, ...]:
     return tuple(each for each in components(settings) if each.reads_pods)
 
 
-def _all(settings: EvaluationSettings) -> Iterator[Component]:
-    yield Component(
-        reason=reasons.CLUSTER_ISTIO,
-        deployment=settings.istiod_deployment,
-        namespaces=settings.istio_namespace,
-        governs=True,
-        revisions=True,
-    )
-    yield from _gateway_auth(settings)
-    yield Component(
-        reason=reasons.CLUSTER_BBR,
-        deployment=settings.bbr_deployment,
-        namespaces=settings.bbr_namespace,
-    )
-    for stack in settings.known_stacks:
-        for controller in stack.controllers:
-            yield from _of_stack(stack, controller, settings)
+def _at_work(found: tuple[Deployment, ...]) -> tuple[bool, bool]:
+    return any(map(is_available, found)), any(each.wanted > 0 for each in found)
 
 
-def _of_stack(
-    stack: StackRows, controller: Controller, settings: EvaluationSettings
-) -> Iterator[Component]:
-    """Yield the Deployments of a stack's controller, as the settings that it names say."""
-    names = controller.names or (settings.text_of(controller.deployment),)
-    for name in names:
+def _made(controller: Controller, stack: str, settings: EvaluationSettings) -> Iterator[Component]:
+    """Yield the Deployments of a row, as the settings that it names say."""
+    place = controller.namespaces
+    if controller.else_namespaces and not settings.has(place):
+        place = controller.else_namespaces
+    said = (*((controller.deployment,) if controller.deployment else ()), place, *controller.given)
+    part = controller.part or stack
+    mode = settings.component(
+        part,
+        said,
+        stack=stack if controller.with_stack else "",
+        with_stack=not controller.optional,
+    )
+    for name in controller.names or (settings.text_of(controller.deployment),):
         yield Component(
             reason=controller.reason,
+            part=part,
             deployment=name,
-            namespaces=settings.names_of(controller.namespaces),
+            namespaces=settings.names_of(place),
+            mode=mode,
+            needs=controller.needs,
             governs=controller.governs,
-            stack=stack.name if controller.with_stack else "",
-            optional=controller.optional,
+            revisions=controller.revisions,
             reads_pods=controller.reads_pods,
         )
-
-
-def _gateway_auth(settings: EvaluationSettings) -> Iterator[Component]:
-    if settings.gateway_auth_deployment:  # without API keys their operator is not installed either
-        yield Component(
-            reason=reasons.CLUSTER_GATEWAY_AUTH,
-            deployment=settings.gateway_auth_operator_deployment,
-            namespaces=settings.gateway_auth_namespace,
-            governs=True,
-        )
-    yield Component(
-        reason=reasons.CLUSTER_GATEWAY_AUTH,
-        deployment=settings.gateway_auth_deployment,
-        namespaces=settings.gateway_auth_namespace,
-    )
-    yield Component(
-        reason=reasons.CLUSTER_GATEWAY_AUTH,
-        deployment=settings.azure_authz_deployment,
-        namespaces=settings.azure_authz_namespace or settings.gateway_auth_namespace,
-    )

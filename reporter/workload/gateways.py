@@ -1,20 +1,14 @@
 """The Gateways of a workload namespace and their data planes."""
 
 from collections.abc import Iterator
-from typing import Final
 
+from reporter.catalogue.needs import GATEWAY_NAME, is_of_harness
 from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, PODS
 from reporter.model.objects import Deployment, Gateway, Pod
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import counts
 from reporter.workload.standing import WorkloadFault
-
-OWNED_BY: Final = "kaito.sh/owned-by"
-GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
-"""Label that Istio puts on the Deployment, Service and pods it makes for a Gateway."""
-
-_OWNER: Final = "modelharness"
 
 
 def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]:
@@ -24,7 +18,7 @@ def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]
     alone. Where none carries the owner's label the namespace was set up by hand, and all count.
     """
     there = tuple(each for each in snapshot[GATEWAYS].in_namespace(namespace) if not each.deleting)
-    owned = tuple(each for each in there if each.metadata.label(OWNED_BY) == _OWNER)
+    owned = tuple(each for each in there if is_of_harness(each))
     return owned or there
 
 

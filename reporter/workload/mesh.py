@@ -3,15 +3,15 @@
 from functools import lru_cache
 from typing import Final
 
+from reporter.catalogue.needs import API_KEY_PROVIDER
 from reporter.catalogue.resources import CONFIGMAPS, ISTIO_CONFIGMAP
+from reporter.catalogue.shared_parts import GATEWAY_AUTH
 from reporter.model.objects import AuthorizationPolicy, ConfigMap
+from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import read_yaml
-
-API_KEY_PROVIDER: Final = "apikey-ext-authz"
-"""The provider that the gateway authentication registered for all namespaces, in older charts."""
 
 
 def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[ConfigMap, ...]:
@@ -46,7 +46,8 @@ def mesh_providers(snapshot: Snapshot, settings: EvaluationSettings) -> frozense
 
 def lacks_api_key_provider(snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     """Tell whether the provider of API keys is known to be missing for the whole cluster."""
-    if not settings.gateway_auth_deployment or not settings.gateway_auth_namespace:
+    names = ("gateway_auth_deployment", "gateway_auth_namespace")
+    if settings.component(GATEWAY_AUTH, names) is PartMode.OFF:
         return False
     providers = mesh_providers(snapshot, settings)
     return providers is not None and API_KEY_PROVIDER not in providers

@@ -84,7 +84,9 @@ def test_the_umbrella_installs_the_same_objects(umbrella):
     alone, below = render(), render(chart=umbrella)
     assert below.identities() == alone.identities()
     changed = set(below.flags) - set(alone.flags)
-    assert changed == {"--bbr-namespace=kaito-system", "--keda-scaler-namespace=keda"}
+    components = "--components=bbr=on,gateway-auth=on,keda-scaler=on"
+    places = {"--bbr-namespace=kaito-system", "--keda-scaler-namespace=keda"}
+    assert changed == {components, *places}
 
 
 def test_stacks_are_switched_below_the_umbrella(umbrella):
@@ -173,7 +175,7 @@ def test_the_notes_name_what_is_there(notes):
         (
             {},
             "switched off (stacks)",
-            "looks at: kaito (on), kserve (auto), kthena (auto), otterscale (auto).",
+            "looks at: kaito (auto), kserve (auto), kthena (auto), otterscale (auto).",
         ),
         ({"stacks.kserve": False}, "kserve (", "switched off (stacks): kserve."),
         ({f"stacks.{each}": "off" for each in Stack}, "", "looks at: none."),

@@ -3,11 +3,12 @@
 import argparse
 
 import pytest
+import yaml
 
 from reporter.cli.configure import FullProgramSettings
 from reporter.cli.flags import add_setting_flags, settings_from
 from reporter.stacks.settings import FullDaemonSettings
-from tests.helm.charts import NAMESPACE, RELEASE, load, render
+from tests.helm.charts import NAMESPACE, RELEASE, REPORTER, load, render
 from tests.tables import Stack
 
 FLAGS = load("flags.yaml")
@@ -82,6 +83,19 @@ def test_a_mode_of_null_is_the_programs_default():
 def named_modes(chart):
     """The mode of each stack that the command line names."""
     return {each: chart.stack(each) for each in chart.stacks}
+
+
+def test_the_names_of_the_chart_are_nobodys_choice():
+    """Else every part would be missed wherever the chart is installed."""
+    places = {name.replace("-", "_") for name in load_places()}
+    assert places <= FullProgramSettings.model_fields.keys()
+    assert not parsed().model_fields_set & places
+    chosen = parsed({"controlPlane.kaitoNamespace": ["mine"]})
+    assert chosen.model_fields_set & places == {"kaito_namespace"}
+
+
+def load_places() -> dict[str, str]:
+    return yaml.safe_load((REPORTER / "files" / "places.yaml").read_text())
 
 
 @pytest.mark.parametrize("given", [None, False])

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from reporter.evaluation import evaluate
+from reporter.evaluation import evaluate_again
 from reporter.model.instant import Instant
+from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
 from reporter.resolution.records import records_of
 from reporter.sinks.events.plan import plan_events
@@ -34,6 +35,7 @@ class Replica:
 
     def __init__(self) -> None:
         self.memory = Memory()
+        self.answered = Answered()
         self.report = None
         self.wake_in = None
 
@@ -78,7 +80,7 @@ class Run:
         """One pass of every replica; the leader's is written."""
         snapshot = self.world.snapshot(self.now)
         for replica in self.replicas:
-            evaluation = evaluate(snapshot, self.settings)
+            evaluation, replica.answered = evaluate_again(snapshot, self.settings, replica.answered)
             resolution = resolve(
                 evaluation, snapshot, replica.memory, now=self.now, settings=self.settings
             )

@@ -5,6 +5,9 @@
 {{- /* YAML takes `on` and `off` for these. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $stacks := include "status-reporter.stacks" . | fromYaml -}}
+{{- $components := include "status-reporter.components" . | fromYaml -}}
+{{- /* A name that is given counts as one that somebody chose, so that the program's own are left out. */ -}}
+{{- $places := .Files.Get "files/places.yaml" | fromYaml -}}
 {{- $flags := list
   (list "resync-seconds" $v.resyncSeconds)
   (list "startup-grace-seconds" $v.startupGraceSeconds)
@@ -49,6 +52,7 @@
   (list "node-provisioner-namespace" $place.nodeProvisioner.namespace)
   (list "network-policy-ignored-namespaces" $v.networkPolicyIgnoredNamespaces)
   (list "stacks" $stacks)
+  (list "components" ($components | default nil))
   (list "kthena-namespace" $place.kthenaNamespace)
   (list "kthena-deployment" $place.kthenaDeployment)
   (list "otterscale-namespace" $place.otterscaleNamespace)
@@ -85,7 +89,8 @@
 {{- else if kindIs "slice" $value -}}
 {{- $value = join "," $value -}}
 {{- end -}}
-{{- if not (kindIs "invalid" $value) }}
+{{- $usual := and (hasKey $places (first .)) (eq (toString $value) (get $places (first .))) -}}
+{{- if not (or (kindIs "invalid" $value) $usual) }}
 - {{ printf "--%s=%s" (first .) (include "status-reporter.plain" $value) | quote }}
 {{- end -}}
 {{- end -}}

@@ -3,9 +3,20 @@
 {{- /* YAML takes `on` and `off` for these. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $given := .Values.stacks | default dict -}}
-{{- range $stack, $default := dict "kaito" "on" "kthena" "auto" "otterscale" "auto" "kserve" "auto" }}
+{{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" }}
 {{- $mode := get $given $stack }}
 {{ $stack }}: {{ get $switched (toString $mode) | default $mode | default $default | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The mode of each shared part that is given one, as YAML. */}}
+{{- define "status-reporter.components" -}}
+{{- /* YAML takes `on` and `off` for these. */ -}}
+{{- $switched := dict "true" "on" "false" "off" -}}
+{{- range $part, $mode := .Values.components }}
+{{- if not (kindIs "invalid" $mode) }}
+{{ $part }}: {{ get $switched (toString $mode) | default $mode | quote }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -8,9 +8,16 @@ class GatewayClassStatus(Conditioned, frozen=True):
     """`status` of a GatewayClass."""
 
 
+class GatewayClassSpec(Part, frozen=True):
+    """`spec` of a GatewayClass."""
+
+    controller_name: str = ""
+
+
 class GatewayClass(KubeObject, frozen=True):
     """gateway.networking.k8s.io/v1 GatewayClass."""
 
+    spec: GatewayClassSpec = GatewayClassSpec()
     status: GatewayClassStatus = GatewayClassStatus()
 
 
@@ -64,10 +71,23 @@ class BackendReference(Part, frozen=True):
     group: str | None = None
 
 
+class HeaderMatch(Part, frozen=True):
+    """A header that a request must have."""
+
+    name: str = ""
+
+
+class RouteMatch(Part, frozen=True):
+    """What a request must have for a rule to apply."""
+
+    headers: tuple[HeaderMatch, ...] | None = None
+
+
 class RouteRule(Part, frozen=True):
     """A rule of a route."""
 
     backend_refs: tuple[BackendReference, ...] | None = None
+    matches: tuple[RouteMatch, ...] | None = None
 
 
 class HttpRouteSpec(Part, frozen=True):

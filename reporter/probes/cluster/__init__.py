@@ -51,6 +51,7 @@ def _judged(scope: Scope, probes: Iterable[ClusterProbe]) -> Iterator[Evaluation
             snapshot=scope.snapshot,
             settings=scope.settings,
             samples=scope.samples,
+            earlier=scope.earlier,
             component=component,
         )
         yield contained_probe(component.reason, name, partial(probe_component, of_component))

@@ -2,15 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from reporter.catalogue import reasons
-from reporter.catalogue import resources as r
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.shared_parts import SHARED_REQUIRED
 from reporter.model.finding import Finding
+from reporter.model.need import Need
+from reporter.model.seen import PartKey, Seen
+from reporter.model.stack import RequiredKind
 from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.model.text import clean
 from reporter.probes.scope import Scope
-from reporter.setting_types import StackMode
+from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Discovery, Served
+from reporter.snapshot.snapshot import Discovery, Served, Snapshot
+from reporter.workload.components import components
+from reporter.workload.needs import may_be_needed, still_needed_by
+
+VANISHED: Final = "is not served any more"
+"""How the message of one that was there begins: our Event on record tells so after a restart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +32,25 @@ class RequiredCrd:
         name: of the definition.
         owner: whose chart it is in.
         instead: others of which one is as good, as where a kind has moved to another group.
+        part: the shared part that it follows.
+        mode: whether it is missed where it is not there.
+        needs: what shows that it has to be there.
+        of: parts of which no Deployment can run without it.
 
     """
 
     name: str
     owner: str
     instead: tuple[str, ...] = ()
+    part: str = ""
+    mode: PartMode = PartMode.ON
+    needs: tuple[Need, ...] = ()
+    of: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> PartKey:
+        """What it is remembered by."""
+        return reasons.CLUSTER_CRD_MISSING, self.name
 
     def served(self, discovery: Discovery) -> Served:
         """Return what discovery says of it, or of the best of those that are as good."""
@@ -35,6 +59,19 @@ class RequiredCrd:
             each for each in (Served.SERVED, Served.UNKNOWN, Served.ABSENT) if each in states
         )
 
+    def needed(self, snapshot: Snapshot, settings: EvaluationSettings, seen: Seen) -> str:
+        """Return what needs it, by name; empty where nothing is known to."""
+        found = still_needed_by(self.key, self.needs, snapshot, seen=seen)
+        if found:
+            return found
+        of = (each for each in components(settings) if each.part in self.of)
+        running = (each for component in of for each in component.found(snapshot))
+        return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
+
+    def may_be_needed(self, snapshot: Snapshot) -> bool:
+        """Tell whether what would show that it has to be there cannot be read."""
+        return may_be_needed(self.needs, snapshot)
+
 
 def crd_ref(name: str) -> ObjectRef:
     """Return the reference to a CustomResourceDefinition."""
@@ -42,12 +79,28 @@ def crd_ref(name: str) -> ObjectRef:
 
 
 def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
-    """Return the CRDs of the components that are switched on.
+    """Return the CRDs of the parts that are not switched off; one may be there for several."""
+    every = (
+        *((each, "") for each in SHARED_REQUIRED),
+        *((each, stack.name) for stack in settings.known_stacks for each in stack.required),
+    )
+    made = (_required(each, stack, settings) for each, stack in every)
+    return tuple(each for each in made if each.mode is not PartMode.OFF)
 
-    Only kinds whose objects the charts make or the reporter reads: InferenceObjective and its like
-    are missing from healthy clusters.
+
+def missed_crds(scope: Scope) -> Iterator[tuple[RequiredCrd, str]]:
+    """Yield the CRDs that are not known to be served and have to be, each once.
+
+    With each comes what needs it, which is empty where its part is `on` or where it has vanished.
     """
-    return tuple(_required(settings))
+    told: set[str] = set()
+    for crd in required_crds(scope.settings):
+        if crd.name in told or crd.served(scope.snapshot.discovery) is Served.SERVED:
+            continue
+        by = crd.needed(scope.snapshot, scope.settings, scope.earlier)
+        if by or crd.mode is PartMode.ON or crd.key in scope.earlier.there:
+            told.add(crd.name)
+            yield crd, by
 
 
 def probe_crds(scope: Scope) -> Iterator[Finding]:
@@ -55,33 +108,37 @@ def probe_crds(scope: Scope) -> Iterator[Finding]:
 
     Discovery that failed tells nothing.
     """
-    for crd in required_crds(scope.settings):
+    for crd, by in missed_crds(scope):
         if crd.served(scope.snapshot.discovery) is not Served.ABSENT:
             continue
         ref = crd_ref(crd.name)
+        state = VANISHED if crd.key in scope.earlier.there else "is not served"
+        needed = f", needed by {by}" if by else ""
         yield Finding(
             reason=reasons.CLUSTER_CRD_MISSING,
             subject=CLUSTER,
             involved=ref,
             related=ref,
-            message=f"CustomResourceDefinition {crd.name} is not served: "
-            f"install or repair the chart that owns it ({crd.owner})",
+            message=clean(
+                f"{ref} {state}{needed}: install or repair the chart that owns it ({crd.owner}); "
+                f"where it is not wanted, set --components {crd.part}=off"
+            ),
             cause=f"{crd.name} missing",
             governs=True,
         )
 
 
-def _required(settings: EvaluationSettings) -> Iterator[RequiredCrd]:
-    if settings.istiod_deployment and settings.istio_namespace:
-        yield RequiredCrd(r.GATEWAYS.crd_name, "Gateway API")
-        yield RequiredCrd(r.HTTPROUTES.crd_name, "Gateway API")
-        yield RequiredCrd(r.ENVOYFILTERS.crd_name, "Istio")
-        yield RequiredCrd(r.AUTHORIZATIONPOLICIES.crd_name, "Istio")
-    if settings.gateway_auth_deployment and settings.gateway_auth_namespace:
-        yield RequiredCrd(r.APIKEYS.crd_name, "gateway authentication by API key")
-    for stack in settings.known_stacks:
-        is_on = settings.stack(stack.name) is StackMode.ON
-        for each in stack.required:
-            configured = all(map(settings.has, each.settings))
-            if configured and (is_on or not each.with_stack):
-                yield RequiredCrd(each.crd, each.owner, each.instead)
+def _required(kind: RequiredKind, stack: str, settings: EvaluationSettings) -> RequiredCrd:
+    part = kind.part or stack
+    mode = settings.component(part, kind.settings, stack=stack if kind.with_stack else "")
+    if kind.only_needed and mode is PartMode.ON:
+        mode = PartMode.AUTO
+    return RequiredCrd(
+        name=kind.crd,
+        owner=kind.owner,
+        instead=kind.instead,
+        part=part,
+        mode=mode,
+        needs=kind.needs,
+        of=kind.of,
+    )

@@ -1,30 +1,50 @@
 """Whether the Deployments of the shared control plane are available."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
-from reporter.model.subject import CLUSTER
+from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
 from reporter.probes.cluster.scope import ComponentScope
+from reporter.probes.scope import Scope
+from reporter.setting_types import PartMode
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import Component
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.namespaces import namespace_ref
+from reporter.workload.needs import still_needed_by
 from reporter.workload.standing import MISSING, WorkloadFault
 
 
 def probe_component(scope: ComponentScope) -> Iterator[Finding]:
-    """Yield a finding for each Deployment that is down or degraded, or missing where it should be.
+    """Yield a finding for each Deployment that is down or degraded, or missing where it is needed.
 
     Every component is judged, also a second one of the same reason.
     """
-    found = scope.component.found(scope.snapshot)
+    component, snapshot = scope.component, scope.snapshot
+    found = component.found(snapshot)
     if found:
-        yield from _judge_found(scope.snapshot, scope.component, found)
-    elif scope.component.is_missing(scope.snapshot):
-        yield _missing(scope.snapshot, scope.component)
+        yield from _judge_found(snapshot, component, found)
+        return
+    if not component.is_missing(snapshot):
+        return
+    by = still_needed_by(component.key, component.needs, snapshot, seen=scope.earlier)
+    was = scope.earlier.there.get(component.key)
+    if by or was or component.mode is PartMode.ON:
+        yield _missing(snapshot, component, by=by, was=was)
+
+
+def is_expected(scope: Scope, component: Component) -> bool:
+    """Tell whether a component is there, or has to be."""
+    return bool(
+        component.mode is PartMode.ON
+        or component.found(scope.snapshot)
+        or component.key in scope.earlier.there
+        or still_needed_by(component.key, component.needs, scope.snapshot, seen=scope.earlier)
+    )
 
 
 def is_component_available(snapshot: Snapshot, component: Component) -> bool:
@@ -46,21 +66,28 @@ def _judge_found(
             snapshot,
             component,
             fault,
-            namespace=deployment.namespace,
-            name=deployment.name,
-            deployment=deployment,
+            related=DEPLOYMENTS.ref(deployment),
+            created=deployment.created,
             governs=component.governs and not available,
         )
 
 
-def _missing(snapshot: Snapshot, component: Component) -> Finding:
+def _missing(
+    snapshot: Snapshot, component: Component, *, by: str, was: ObjectRef | None
+) -> Finding:
+    """Return the finding of one that is not there, with what needs it and where it was."""
+    namespace = was.namespace if was else component.home(snapshot)
+    more = (
+        f" (looked in {', '.join(component.namespaces)})" if len(component.namespaces) > 1 else ""
+    )
+    more += f", needed by {by}" if by else ""
+    more += ", and it was there before" if was and not by else ""
     return _finding(
         snapshot,
         component,
         MISSING,
-        namespace=component.home(snapshot),
-        name=component.deployment,
-        deployment=None,
+        related=was or DEPLOYMENTS.ref_named(namespace, component.deployment),
+        more=more,
         governs=component.governs,
     )
 
@@ -70,26 +97,22 @@ def _finding(
     component: Component,
     fault: WorkloadFault,
     *,
-    namespace: str,
-    name: str,
-    deployment: Deployment | None,
+    related: ObjectRef,
+    created: datetime | None = None,
+    more: str = "",
     governs: bool,
 ) -> Finding:
-    text = f"Deployment {namespace}/{name} is {fault.standing}: {fault.detail}"
-    if deployment is None and len(component.namespaces) > 1:
-        text += f" (looked in {', '.join(component.namespaces)})"
-    related = DEPLOYMENTS.ref(deployment) if deployment else DEPLOYMENTS.ref_named(namespace, name)
     return Finding(
         reason=component.reason,
         subject=CLUSTER,
-        involved=namespace_ref(snapshot, namespace),
+        involved=namespace_ref(snapshot, related.namespace),
         related=related,
-        message=clean(text),
+        message=clean(f"{related} is {fault.standing}: {fault.detail}{more}"),
         cause=fault.cause,
         # The one that governs is the one to tell: its message carries what it suppresses.
         severity=fault.severity + governs,
         transition=fault.transition,
-        created=deployment.created if deployment else None,
+        created=created,
         governs=governs,
         lost_node=fault.lost_node,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from reporter.catalogue.needs import API_KEY_PROVIDER
 from reporter.catalogue.reasons import CLUSTER_GATEWAY_AUTH
 from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, NAMESPACES
 from reporter.model.finding import Finding
@@ -10,7 +11,6 @@ from reporter.model.subject import CLUSTER
 from reporter.model.text import clean
 from reporter.probes.scope import Scope
 from reporter.workload.mesh import (
-    API_KEY_PROVIDER,
     lacks_api_key_provider,
     mesh_configs,
     required_provider,

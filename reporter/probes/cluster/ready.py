@@ -5,31 +5,32 @@ from collections.abc import Iterator
 from reporter.catalogue.reasons import CLUSTER_READY
 from reporter.model.finding import ReadyEvidence
 from reporter.model.subject import CLUSTER, Layer
-from reporter.probes.cluster.crds import required_crds
-from reporter.probes.cluster.deployments import is_component_available
+from reporter.probes.cluster.crds import missed_crds, required_crds
+from reporter.probes.cluster.deployments import is_component_available, is_expected
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.components import components
+from reporter.workload.components import Component, components
 from reporter.workload.declared import (
     DeclaredWorkload,
     declared_workloads,
     is_workload_available,
 )
 from reporter.workload.namespaces import namespace_ref
+from reporter.workload.needs import may_be_needed
 
 
 def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
-    """Yield the evidence if every configured Deployment is available and every CRD is served.
+    """Yield the evidence if every Deployment that is there or needed is available, every CRD served.
 
-    What users declare counts with them, unless they said that Ready need not wait for it. With
-    every component switched off there is nothing that could be seen to work.
+    What users declare counts with them, unless they said that Ready need not wait for it. Where no
+    component is there or needed, there is nothing that could be seen to work; where it cannot be read
+    whether one is needed, nobody can say so.
     """
-    configured = tuple(
-        each
-        for each in components(scope.settings)
-        if not each.optional or each.found(scope.snapshot)
-    )
+    every = components(scope.settings)
+    configured = tuple(each for each in every if is_expected(scope, each))
+    if any(_may_be_needed(scope.snapshot, each) for each in every if each not in configured):
+        return
     declared = tuple(
         each
         for each in declared_workloads(scope.settings, Layer.CLUSTER)
@@ -41,10 +42,15 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
         return
     if not all(_is_available(scope.snapshot, each) for each in declared):
         return
-    crds = [each.served(scope.snapshot.discovery) for each in required_crds(scope.settings)]
-    crds += [scope.snapshot.discovery.state(each) for each in _declared_crds(scope.settings)]
-    if any(each is not Served.SERVED for each in crds):
+    discovery = scope.snapshot.discovery
+    declared_crds = [discovery.state(each) for each in _declared_crds(scope.settings)]
+    if any(missed_crds(scope)) or any(each is not Served.SERVED for each in declared_crds):
         return
+    served = {
+        each.name
+        for each in required_crds(scope.settings)
+        if each.served(discovery) is Served.SERVED
+    }
     available = len(configured) + len(declared)
     release = namespace_ref(scope.snapshot, scope.settings.release_namespace)
     yield ReadyEvidence(
@@ -53,8 +59,12 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
         involved=release,
         related=release,
         message=f"The cluster layer is healthy: {available} component(s) available, "
-        f"{len(crds)} required CustomResourceDefinition(s) served",
+        f"{len(served) + len(declared_crds)} of their CustomResourceDefinition(s) served",
     )
+
+
+def _may_be_needed(snapshot: Snapshot, component: Component) -> bool:
+    return may_be_needed(component.needs, snapshot)
 
 
 def _is_available(snapshot: Snapshot, workload: DeclaredWorkload) -> bool:

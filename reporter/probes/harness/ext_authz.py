@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from reporter.catalogue.needs import API_KEY_PROVIDER
 from reporter.catalogue.reasons import HARNESS_EXT_AUTHZ
 from reporter.catalogue.resources import (
     AUTHORIZATIONPOLICIES,
@@ -23,7 +24,6 @@ from reporter.probes.scope import NamespaceScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.mesh import (
-    API_KEY_PROVIDER,
     lacks_api_key_provider,
     mesh_providers,
     required_provider,
@@ -70,6 +70,7 @@ def _policies(
             text=f"names the provider {name}, which the mesh configuration does not define",
             cause=f"provider {name} missing",
             created=policy.created,
+            independent=provider != API_KEY_PROVIDER,
         )
 
 
@@ -82,19 +83,23 @@ def _filters(
         if envoy_filter is None or envoy_filter.deleting:
             continue
         missing = sorted(
-            f"{place}/{service}"
+            (place, service)
             for place, service in _targets(envoy_filter, snapshot, settings)
             if snapshot[SERVICES].get(place, service) is None
             and snapshot.absence_known(SERVICES, place, service)
         )
         if missing:
+            names = [f"{place}/{service}" for place, service in missing]
             yield harness_finding(
                 HARNESS_EXT_AUTHZ,
                 namespace,
                 ENVOYFILTERS.ref(envoy_filter),
-                text=f"sends requests to Service {', '.join(missing)}, which does not exist",
-                cause=f"Service {missing[0]} missing",
+                text=f"sends requests to Service {', '.join(names)}, which does not exist",
+                cause=f"Service {names[0]} missing",
                 created=envoy_filter.created,
+                independent=any(
+                    place not in settings.gateway_auth_namespace for place, _ in missing
+                ),
             )
 
 

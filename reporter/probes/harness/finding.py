@@ -23,6 +23,7 @@ def harness_finding(
     transition: datetime | None = None,
     created: datetime | None = None,
     budget: timedelta | None = None,
+    independent: bool = False,
 ) -> Finding:
     """Return a finding about a workload namespace; the message names the object at fault first.
 
@@ -39,4 +40,5 @@ def harness_finding(
         transition=transition,
         created=created,
         budget=budget,
+        independent=independent,
     )

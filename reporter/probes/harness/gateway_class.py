@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from reporter.catalogue.needs import is_of_istio
 from reporter.catalogue.reasons import HARNESS_GATEWAY_CLASS
 from reporter.catalogue.resources import GATEWAYCLASSES, GATEWAYS
 from reporter.model.finding import Finding
@@ -46,6 +47,7 @@ def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
             severity=fault.severity,
             transition=fault.transition,
             created=gateway.created,
+            independent=not is_of_istio(gateway, scope.snapshot),
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.catalogue.needs import is_of_istio
 from reporter.catalogue.reasons import HARNESS_GATEWAY_PROGRAMMING
 from reporter.catalogue.resources import GATEWAYS
 from reporter.model.finding import Finding
@@ -50,6 +51,7 @@ def probe_gateway_programming(scope: NamespaceScope) -> Iterator[Finding]:
             severity=worst.severity,
             transition=worst.transition,
             created=gateway.created,
+            independent=not is_of_istio(gateway, scope.snapshot),
             budget=worst.budget,
         )
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, ready_row
+from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import Reason
 from reporter.model.subject import Layer
@@ -29,7 +29,7 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"The kaito-workspace Deployment {SHARED_TRIGGER}",
         silent=SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs. While it "
-        "is down, conditions of Workspaces are frozen and not to be trusted.",
+        "is down, conditions of Workspaces are frozen and not to be trusted." + switch_off("kaito"),
         reads=(r.DEPLOYMENTS,),
     ),
     Reason(
@@ -38,7 +38,8 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
         summary="The node provisioner, which creates GPU nodes, is not available.",
         trigger=f"The Deployment named by --node-provisioner-name {SHARED_TRIGGER}",
         silent=f"{SHARED_SILENT} No provisioner configured.",
-        action="Look at the Deployment that the message names, its pods and their logs.",
+        action="Look at the Deployment that the message names, its pods and their logs."
+        + switch_off("node-provisioner"),
         reads=(r.DEPLOYMENTS,),
     ),
     Reason(
@@ -47,7 +48,8 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
         summary="KEDA, which scales the models, is not available.",
         trigger=f"keda-operator or keda-operator-metrics-apiserver {SHARED_TRIGGER}",
         silent=SHARED_SILENT,
-        action="Look at the Deployment that the message names, its pods and their logs.",
+        action="Look at the Deployment that the message names, its pods and their logs."
+        + switch_off("keda"),
         reads=(r.DEPLOYMENTS,),
     ),
     Reason(
@@ -57,7 +59,8 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"The keda-kaito-scaler Deployment {SHARED_TRIGGER} Or a ScaledObject that the "
         "scaler made has Ready=False.",
         silent=f"{SHARED_SILENT} ScaledObjects that are paused, inactive or in fallback.",
-        action="Look at the object that the message names: kubectl describe it.",
+        action="Look at the object that the message names: kubectl describe it."
+        + switch_off("keda-scaler"),
         reads=(r.DEPLOYMENTS, r.SCALEDOBJECTS),
         also_reads=((r.SCALEDOBJECTS, (INFERENCESETS, r.NAMESPACES)),),
     ),
@@ -129,8 +132,9 @@ REASONS: Final[tuple[Reason, ...]] = (
         layer=Layer.DEPLOYMENT,
         of=INFERENCESET_KIND,
         summary="The endpoint picker of the model is not available.",
-        trigger="Deployment <inferenceset>-inferencepool-epp is missing, scaled to zero, or has "
-        "fewer ready replicas than wanted.",
+        trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
+        "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer ready "
+        "replicas than wanted.",
         silent="An InferenceSet without InferencePool and HTTPRoute that was not made by the chart.",
         action="Look at the Deployment that the message names, its pods and their logs.",
         reads=(

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
+from reporter.stacks.kserve import needs as n
 from reporter.stacks.kserve.reasons import (
     CLUSTER_KNATIVE,
     CLUSTER_KSERVE,
@@ -22,6 +23,8 @@ from reporter.stacks.stack import Stack
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
     from reporter.settings import EvaluationSettings
+
+KNATIVE: Final = "knative"
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
@@ -48,17 +51,28 @@ KSERVE: Final = Stack(
             reason=CLUSTER_KSERVE,
             deployment="kserve_deployment",
             namespaces="kserve_namespace",
+            needs=n.OF_KSERVE,
             governs=True,
         ),
         Controller(
             reason=CLUSTER_KNATIVE,
             deployment="knative_deployment",
+            part=KNATIVE,
             namespaces="knative_namespace",
+            needs=n.OF_KNATIVE,
             governs=True,
             optional=True,  # KServe's Standard mode does without
         ),
     ),
-    required=(RequiredKind(crd=INFERENCESERVICES.crd_name, owner="KServe"),),
+    required=(
+        RequiredKind(
+            crd=INFERENCESERVICES.crd_name,
+            owner="KServe",
+            settings=("kserve_deployment", "kserve_namespace"),
+            needs=n.LEFT_OF_KSERVE,
+            of=(STACK,),
+        ),
+    ),
     scraped=ScrapedPods(
         kind=INFERENCESERVICE_KIND,
         label="serving.kserve.io/inferenceservice",

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from reporter.model.stack import Controller, RequiredKind, StackWords
+from reporter.stacks.kthena import needs as n
 from reporter.stacks.kthena.reasons import CLUSTER_KTHENA, CLUSTER_REASONS, REASONS
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER, RESOURCES, STACK
 from reporter.stacks.kthena.suppression import SUPPRESSION
@@ -44,12 +45,18 @@ KTHENA: Final = Stack(
             reason=CLUSTER_KTHENA,
             deployment="kthena_deployment",
             namespaces="kthena_namespace",
+            needs=n.OF_KTHENA,
             governs=True,
         ),
     ),
     required=(
         RequiredKind(
-            crd=MODELSERVINGS.crd_name, owner="Kthena", instead=(MODELSERVINGS_FORMER.crd_name,)
+            crd=MODELSERVINGS.crd_name,
+            owner="Kthena",
+            instead=(MODELSERVINGS_FORMER.crd_name,),
+            settings=("kthena_deployment", "kthena_namespace"),
+            needs=(n.PODS_OF_MODELSERVINGS,),
+            of=(STACK,),
         ),
     ),
     words=StackWords(

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
+from reporter.stacks.otterscale import needs as n
 from reporter.stacks.otterscale.reasons import CLUSTER_OTTERSCALE, CLUSTER_REASONS, PODS, REASONS
 from reporter.stacks.otterscale.resources import MODELSERVICE_KIND, MODELSERVICES, RESOURCES, STACK
 from reporter.stacks.otterscale.suppression import SUPPRESSION
@@ -12,6 +14,8 @@ from reporter.stacks.stack import Command, Stack
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
     from reporter.settings import EvaluationSettings
+
+_CONFIGURED: Final = ("otterscale_deployment", "otterscale_namespace")
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
@@ -44,10 +48,40 @@ OTTERSCALE: Final = Stack(
             reason=CLUSTER_OTTERSCALE,
             deployment="otterscale_deployment",
             namespaces="otterscale_namespace",
+            needs=n.OF_OTTERSCALE,
             governs=True,
         ),
     ),
-    required=(RequiredKind(crd=MODELSERVICES.crd_name, owner="OtterScale's model operator"),),
+    required=(
+        RequiredKind(
+            crd=MODELSERVICES.crd_name,
+            owner="OtterScale's model operator",
+            settings=_CONFIGURED,
+            needs=(n.DEPLOYMENTS_OF_MODELSERVICES,),
+            of=(STACK,),
+        ),
+        RequiredKind(
+            crd=r.GATEWAYS.crd_name,
+            owner="Gateway API",
+            settings=_CONFIGURED,
+            needs=(n.ROUTED_MODELSERVICES,),
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=r.HTTPROUTES.crd_name,
+            owner="Gateway API",
+            settings=_CONFIGURED,
+            needs=(n.ROUTED_MODELSERVICES,),
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=r.INFERENCEPOOLS.crd_name,
+            owner="Gateway API Inference Extension",
+            settings=_CONFIGURED,
+            needs=n.OF_OTTERSCALE,
+            only_needed=True,
+        ),
+    ),
     scraped=ScrapedPods(
         kind=MODELSERVICE_KIND,
         label="llm-d.ai/model",

@@ -40,7 +40,9 @@ def reasons_of(stack):
 
 
 def controllers_of(stack):
-    return [each for each in components(SETTINGS) if each.stack == stack]
+    """Its Deployments that are switched off with it."""
+    off = {each.reason for each in components(FullEvaluationSettings(stacks={stack: "off"}))}
+    return [each for each in components(SETTINGS) if each.reason not in off]
 
 
 def test_reasons_are_those_of_the_subjects_and_the_controllers():
@@ -73,8 +75,8 @@ def test_controllers_are_those_that_are_looked_for():
 
 
 def test_the_modes_are_the_defaults():
-    default = ",".join(f"{stack}={SETTINGS.stack(stack)}" for stack in Stack)
-    assert f"`--stacks {default}` is the default" in page("stacks.md")
+    assert {str(SETTINGS.stack(stack)) for stack in Stack} == {"auto"}
+    assert "All are `auto` by default" in page("stacks.md")
 
 
 def test_pods_that_are_scraped():

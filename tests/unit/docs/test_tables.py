@@ -108,41 +108,15 @@ def test_versions_are_those_of_the_resource_table():
     assert told == {each.crd_name or each.plural: ", ".join(each.versions) for each in ALL}
 
 
-WITHOUT = [
-    ("", {}),
-    ("KAITO", {"kaito_deployment": ""}),
-    ("KAITO", {"stacks": "kaito=off"}),
-    ("KAITO", {"stacks": "kaito=auto"}),
-    ("Istio", {"istiod_deployment": ""}),
-    ("KEDA", {"keda_namespace": ()}),
-    ("API keys", {"gateway_auth_deployment": ""}),
-]
-WITH = [("Kthena", "kthena"), ("OtterScale", "otterscale"), ("KServe", "kserve")]
-
-
-def missed() -> dict[str, str]:
-    """When each kind is missed, as the page says."""
+def test_kinds_that_are_missed_and_the_parts_that_they_follow():
+    """One may be there for several parts."""
     text = section(page("compatibility.md"), "## What is read")
-    told = {kind: when for kind, _, when in table(text, "kind") if when}
-    return told | {"clustertriggerauthentications.keda.sh": "unless KEDA is off"}
-
-
-@pytest.mark.parametrize(("component", "settings"), WITHOUT)
-def test_required_kinds_and_what_switches_them_off(component, settings):
-    unless = {kind: when for kind, when in missed().items() if when.startswith("unless ")}
-    wanted = {kind for kind, when in unless.items() if not component or component not in when}
-    assert {crd.name for crd in required_crds(FullEvaluationSettings(**settings))} == wanted
-
-
-@pytest.mark.parametrize(("name", "stack"), WITH)
-def test_kinds_that_a_stack_requires_that_is_on(name, stack):
-    """They are not missed while it is `auto`."""
-    told = {kind for kind, when in missed().items() if when.startswith(f"if {name} is on")}
-    more = required_crds(FullEvaluationSettings(stacks=f"{stack}=on"))
-    assert {crd.name for crd in more} - {
-        crd.name for crd in required_crds(FullEvaluationSettings())
-    } == told
-    assert set(Stack) == {Stack.KAITO, *(each for _, each in WITH)}
+    told = {kind: {*code(parts)} for kind, _, parts in table(text, "kind") if parts}
+    told["clustertriggerauthentications.keda.sh"] = {"keda"}
+    wanted: dict[str, set[str]] = {}
+    for crd in required_crds(FullEvaluationSettings()):
+        wanted.setdefault(crd.name, set()).add(crd.part)
+    assert told == wanted
 
 
 def test_alerts_are_those_of_the_chart():

@@ -209,6 +209,10 @@ SHARED = (
 """Where the charts install every Deployment that the default settings ask for."""
 
 
+ALL_ON = dict.fromkeys(("istio", "gateway-auth", "bbr", "kaito", "keda", "keda-scaler"), "on")
+"""The components of `SHARED`, which are missed whether anything needs them or not."""
+
+
 def healthy_cluster(*without: str) -> list[Document]:
     """The shared control plane, all of it ready, `without` some Deployments."""
     places = sorted({place for place, _ in SHARED} | {"kube-system"})

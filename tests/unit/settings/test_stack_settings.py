@@ -16,11 +16,11 @@ def modes(settings: FullEvaluationSettings) -> dict[str, str]:
     return {str(stack): str(settings.stack(stack)) for stack in Stack}
 
 
-DEFAULT = {"kaito": "on", "kthena": "auto", "otterscale": "auto", "kserve": "auto"}
+DEFAULT = dict.fromkeys(map(str, Stack), "auto")
 
 
-def test_only_kaito_is_expected_by_default():
-    """A cluster without the others is not told of what it lacks of them."""
+def test_no_stack_is_expected_by_default():
+    """A cluster is not told of what it lacks of one that it does not have."""
     assert modes(FullEvaluationSettings()) == DEFAULT
 
 

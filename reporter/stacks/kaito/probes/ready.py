@@ -6,11 +6,10 @@ from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.finding import ReadyEvidence
 from reporter.model.objects import Pod
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
-from reporter.stacks.kaito.probes.epp import epp_fault
+from reporter.stacks.kaito.probes.epp import has_pickers
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, pods_of, wanted_pods
 from reporter.stacks.kaito.reasons import MODEL_READY
 from reporter.stacks.kaito.resources import WORKSPACES
-from reporter.workload.deployment import is_available
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import is_accepted
 
@@ -36,7 +35,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
         return
     parts = [_count(scope.inferenceset)]
     if scope.wants_traffic:
-        if not (_has_epp(scope) and _has_route(scope)):
+        if not (has_pickers(scope) and _has_route(scope)):
             return
         parts += ["endpoint picker available", "route accepted"]
     yield scope.evidence(MODEL_READY, ", ".join(parts))
@@ -51,13 +50,6 @@ def _is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
     """Tell whether a replica is ready: it has all of its pods, and all of them are Ready."""
     standing = [each for each in pods if counts(each)]
     return len(standing) >= wanted_pods(workspace, standing) and all(map(is_ready, standing))
-
-
-def _has_epp(scope: InferenceSetScope) -> bool:
-    deployment = scope.snapshot[DEPLOYMENTS].get(scope.place, scope.epp_name)
-    if deployment is None or not is_available(deployment):
-        return False
-    return epp_fault(scope) is None
 
 
 def _has_route(scope: InferenceSetScope) -> bool:

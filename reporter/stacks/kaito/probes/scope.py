@@ -6,8 +6,16 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
-from reporter.model.objects import Condition, HttpRoute, InferencePool, KubeObject, Pod
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
+from reporter.model.objects import (
+    Condition,
+    Deployment,
+    HttpRoute,
+    InferencePool,
+    KubeObject,
+    LabelSelector,
+    Pod,
+)
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
@@ -99,10 +107,37 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
         """The name that the chart gives the HTTPRoute."""
         return f"{self.name}-route"
 
+    @cached_property
+    def epp_names(self) -> tuple[str, ...]:
+        """The names of its endpoint pickers: those that its pools refer to, else what the chart makes."""
+        named = (each.spec.endpoint_picker_ref for each in self.pools)
+        return tuple(sorted({each.name for each in named if each and each.name})) or (
+            self.default_epp_name,
+        )
+
     @property
-    def epp_name(self) -> str:
-        """The name of the endpoint picker's Deployment."""
+    def default_epp_name(self) -> str:
+        """The name that the chart gives the endpoint picker."""
         return f"{self.pool_name}-epp"
+
+    def epp(self, name: str) -> Deployment | None:
+        """Return the Deployment of an endpoint picker: by its name, else behind the Service of that name.
+
+        A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`).
+        """
+        table = self.snapshot[DEPLOYMENTS]
+        if (named := table.get(self.place, name)) is not None:
+            return named
+        service = self.snapshot[SERVICES].get(self.place, name)
+        if service is None or not service.spec.selector:
+            return None
+        selector = LabelSelector(match_labels=service.spec.selector)
+        behind = (
+            each
+            for each in table.in_namespace(self.place)
+            if selector.matches(each.spec.template.metadata.labels)
+        )
+        return max(behind, key=lambda each: each.wanted > 0, default=None)
 
     @cached_property
     def wants_traffic(self) -> bool:
@@ -111,8 +146,8 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
         What a set did not ask for is not missed: it has an InferencePool or an HTTPRoute, or the chart
         made it.
         """
-        epp = self.snapshot[DEPLOYMENTS].get(self.place, self.epp_name)
-        objects: tuple[KubeObject | None, ...] = (self.inferenceset, epp, *self.workspaces)
+        pickers = map(self.epp, self.epp_names)
+        objects: tuple[KubeObject | None, ...] = (self.inferenceset, *pickers, *self.workspaces)
         if any(each and each.metadata.label(_OWNED_BY) == _MODELDEPLOYMENT for each in objects):
             return True
         return bool(self.pools or self.routes)

@@ -32,10 +32,15 @@ def mode_of(inferenceservice: InferenceService, default: Mode = Mode.KNATIVE) ->
     `default` is what KServe is configured with, which is not read; it also stands for a name that
     is not known.
     """
+    return named_mode(inferenceservice) or default
+
+
+def named_mode(inferenceservice: InferenceService) -> Mode | None:
+    """Return the deployment mode that the status names, else the annotation; None where neither does."""
     named = inferenceservice.status.deployment_mode or inferenceservice.metadata.annotation(
         DEPLOYMENT_MODE
     )
-    return _NAMES.get(named or "", default)
+    return _NAMES.get(named or "")
 
 
 def is_stopped(inferenceservice: InferenceService) -> bool:

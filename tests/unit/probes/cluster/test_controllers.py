@@ -1,11 +1,14 @@
-"""The controllers of stacks: missed, judged or not looked at, as `--stacks` says."""
+"""The controllers of stacks, which are missed, judged or not looked at, as `--stacks` says.
+
+`--components` has the last word on each of them: `test_modes.py` holds that.
+"""
 
 from itertools import product
 
 import pytest
 
 from reporter.probes.cluster import evaluate_cluster
-from reporter.setting_types import StackMode
+from reporter.setting_types import PartMode, StackMode
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
 from tests.tables import Stack, subjects_of
@@ -18,19 +21,20 @@ from tests.unit.probes.building import (
     snapshot_of,
 )
 
+STACK_OF = {**{each.value: each for each in Stack}, "knative": Stack.KSERVE}
 CONTROLLERS = [
     each
     for each in components(FullEvaluationSettings(stacks=dict.fromkeys(Stack, "on")))
-    if each.stack
+    if each.part in STACK_OF
 ]
-EXPECTED = [each for each in CONTROLLERS if not each.optional]
-OPTIONAL = [each for each in CONTROLLERS if each.optional]
+EXPECTED = [each for each in CONTROLLERS if each.mode is PartMode.ON]
+OPTIONAL = [each for each in CONTROLLERS if each.mode is PartMode.AUTO]
 LOOKED_AT = [StackMode.ON, StackMode.AUTO]
 
 
 def look(component, mode, *docs, served=ALL_CRDS, **settings):
     """What is said of a cluster whose other components are healthy."""
-    chosen = FullEvaluationSettings(stacks={component.stack: mode}, **settings)
+    chosen = FullEvaluationSettings(stacks={STACK_OF[component.part]: mode}, **settings)
     rest = healthy_cluster(component.deployment)
     return evaluate_cluster(scope(snapshot_of(*rest, *docs, served=served), chosen))
 
@@ -46,7 +50,7 @@ def place(component, **state):
 
 def test_every_stack_has_a_controller():
     """Without it nothing suppresses what rests on a status that nobody writes."""
-    assert {each.stack for each in EXPECTED} == set(Stack)
+    assert {STACK_OF[each.part] for each in EXPECTED} == set(Stack)
     assert all(each.governs for each in CONTROLLERS)
     assert OPTIONAL, "Knative's, which KServe's Standard mode does without"
 
@@ -75,7 +79,7 @@ def test_what_a_stack_can_do_without_is_never_missed():
     """Whether the stack has to be there or not."""
 
     def beside(component):
-        same = (each for each in EXPECTED if each.stack is component.stack)
+        same = (each for each in EXPECTED if STACK_OF[each.part] is STACK_OF[component.part])
         return [doc for each in same for doc in place(each)]
 
     assert [
@@ -124,7 +128,7 @@ def empty(component) -> dict[str, str]:
 
 def missed_crds(stack, mode):
     """Which CRDs are missed where none of those of the stack's subjects is served."""
-    own = {each.stack: each for each in EXPECTED}[stack]
+    own = {STACK_OF[each.part]: each for each in EXPECTED}[stack]
     kinds = {each.crd_name for each in subjects_of(stack)}
     found = look(own, mode, *place(own), served=ALL_CRDS - kinds).findings
     missing = {each.related.name for each in found if each.reason == "clusterCRDMissing"}
@@ -132,16 +136,16 @@ def missed_crds(stack, mode):
     return missing
 
 
-def test_crds_are_missed_only_while_the_stack_is_on():
-    """Those without which it has no subjects."""
+def test_crds_are_missed_unless_the_stack_is_off():
+    """Those without which it has no subjects, as its controller runs, or the scaler of its models."""
     missed = {key for key in product(Stack, StackMode) if missed_crds(*key)}
-    assert missed == {(stack, StackMode.ON) for stack in Stack}
+    assert missed == set(product(Stack, LOOKED_AT))
 
 
 @pytest.mark.parametrize("served", subjects_of(Stack.KTHENA), ids=str)
 def test_a_kind_that_has_moved_is_not_missed_in_its_other_group(served):
     """Either group will do, for what is missing and for what is ready."""
-    (own,) = (each for each in EXPECTED if each.stack == Stack.KTHENA)
+    (own,) = (each for each in EXPECTED if each.part == Stack.KTHENA)
     others = {each.crd_name for each in subjects_of(Stack.KTHENA)} - {served.crd_name}
     evaluation = look(own, StackMode.ON, *place(own), served=ALL_CRDS - others)
     assert evaluation.findings == ()

@@ -6,20 +6,24 @@ import pytest
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.probes.cluster.crds import probe_crds, required_crds
-from reporter.setting_types import StackMode
+from reporter.setting_types import PartMode, StackMode
 from reporter.snapshot.snapshot import Discovery
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import SUPPRESSION, Stack
 from tests.unit.probes.asking import scope
-from tests.unit.probes.building import ALL_CRDS, snapshot_of
+from tests.unit.probes.building import ALL_CRDS, ALL_ON, snapshot_of
 
 DEFAULTS = FullEvaluationSettings()
+ON = FullEvaluationSettings(components=ALL_ON)
 
-REQUIRED = [each.name for each in required_crds(DEFAULTS)]
+LISTED = {each.name for each in required_crds(DEFAULTS)}
 """Which they are is said by docs/compatibility.md, to which tests/unit/docs holds them."""
 
+REQUIRED = sorted(each.name for each in required_crds(ON) if each.mode is PartMode.ON)
+"""Those without which a part does not work, whatever uses it."""
 
-def missing(served, settings=DEFAULTS):
+
+def missing(served, settings=ON):
     return list(probe_crds(scope(snapshot_of(served=served), settings)))
 
 
@@ -37,6 +41,11 @@ def test_a_required_crd_that_is_not_served():
     assert [each for each in findings if each.involved.name not in each.message] == []
 
 
+def test_nothing_is_missed_where_nothing_is_needed():
+    """An empty cluster is healthy."""
+    assert missing(frozenset(), DEFAULTS) == []
+
+
 @pytest.mark.parametrize(
     "switches",
     [
@@ -49,25 +58,23 @@ def test_a_required_crd_that_is_not_served():
 def test_crds_of_a_component_that_is_switched_off(switches):
     """What a set did not ask for is not missed, whichever way it is left out."""
     required = [
-        frozenset(each.name for each in required_crds(FullEvaluationSettings(**switch)))
+        frozenset(each.part for each in required_crds(FullEvaluationSettings(**switch)))
         for switch in switches
     ]
     (left,) = {*required}
-    assert left < {*REQUIRED}
-    for switch in switches:
-        found = missing(frozenset(), FullEvaluationSettings(**switch))
-        assert {each.involved.name for each in found} == left
+    assert left < {each.part for each in required_crds(DEFAULTS)}
 
 
 def test_each_missing_crd_has_a_finding_of_its_own():
     """An empty cluster misses all of them, each under its own key."""
     found = missing(frozenset())
+    assert {each.involved.name for each in found} == {*REQUIRED}
     assert len({each.key for each in found}) == len(REQUIRED)
 
 
 def test_what_healthy_clusters_lack_is_not_required():
     """They would have permanent Warnings."""
-    assert not {*REQUIRED} & {
+    assert not LISTED & {
         "inferenceobjectives.inference.networking.x-k8s.io",
         "inferencemodelrewrites.inference.networking.x-k8s.io",
         "destinationrules.networking.istio.io",
@@ -87,8 +94,8 @@ def test_a_group_whose_discovery_failed_is_no_evidence():
     snapshot = dataclasses.replace(
         snapshot_of(), discovery=Discovery(frozenset(), frozenset({"kaito.sh", "keda.sh"}))
     )
-    groups = {each.related.name.partition(".")[2] for each in probe_crds(scope(snapshot, DEFAULTS))}
-    assert "gateway.networking.k8s.io" in groups
+    groups = {each.related.name.partition(".")[2] for each in probe_crds(scope(snapshot, ON))}
+    assert "networking.istio.io" in groups
     assert not groups & {"kaito.sh", "keda.sh"}
 
 

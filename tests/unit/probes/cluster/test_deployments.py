@@ -3,11 +3,13 @@
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.probes.cluster.deployments import probe_component
+from reporter.setting_types import PartMode
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
 from tests.tables import SUPPRESSION, Stack
 from tests.unit.probes.asking import component_scope
 from tests.unit.probes.building import (
+    ALL_ON,
     CREATED_AT,
     FORBIDDEN,
     SHARED,
@@ -20,9 +22,10 @@ from tests.unit.probes.building import (
     waiting,
 )
 
-DEFAULTS = FullEvaluationSettings()
+DEFAULTS = FullEvaluationSettings(components=ALL_ON)
 
-COMPONENTS = {each.deployment: each for each in components(DEFAULTS)}
+COMPONENTS = {each.deployment: each for each in components(DEFAULTS) if each.mode is PartMode.ON}
+EVERY = {each.deployment for each in components(FullEvaluationSettings())}
 NAMES = [name for _, name in SHARED]
 PLACES = {name: place for place, name in SHARED}
 
@@ -210,7 +213,7 @@ def switched_off(field):
     """Which components an empty setting switches off, and whether the others are all that is missed."""
     empty = type(FullEvaluationSettings.model_fields[field].default)()
     settings = FullEvaluationSettings(**{field: empty})
-    off = COMPONENTS.keys() - {each.deployment for each in components(settings)}
+    off = EVERY - {each.deployment for each in components(settings)}
     assert probe(*healthy_cluster(*off), settings=settings) == []
     return off
 
@@ -225,7 +228,7 @@ def test_a_component_that_is_switched_off_is_not_missed():
         and field != "release_namespace"
     }
     assert [field for field, off in switches.items() if not off] == []
-    assert set().union(*switches.values()) == COMPONENTS.keys()
+    assert set().union(*switches.values()) == EVERY
     assert len(probe(*healthy_cluster(*NAMES))) == len(NAMES)
 
 

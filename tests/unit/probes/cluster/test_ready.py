@@ -8,6 +8,7 @@ from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     ALL_CRDS,
+    ALL_ON,
     FORBIDDEN,
     SHARED,
     condition,
@@ -16,7 +17,7 @@ from tests.unit.probes.building import (
     snapshot_of,
 )
 
-DEFAULTS = FullEvaluationSettings()
+DEFAULTS = FullEvaluationSettings(components=ALL_ON)
 
 
 def evaluate(*docs, settings=DEFAULTS, **options):

@@ -1,0 +1,181 @@
+"""What shows that a cluster needs a part that all stacks share, with the evidence for each row."""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.model.need import Need, Objects, need
+from reporter.model.objects import (
+    AuthorizationPolicy,
+    Deployment,
+    EnvoyFilter,
+    Gateway,
+    HttpRoute,
+    KubeObject,
+)
+
+OWNED_BY: Final = "kaito.sh/owned-by"
+"""Label of what the charts of KAITO's production stack make."""
+
+MODELHARNESS: Final = "modelharness"
+MODELDEPLOYMENT: Final = "modeldeployment"
+GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
+"""Label that Istio puts on the Deployment, Service and pods it makes for a Gateway."""
+
+API_KEY_PROVIDER: Final = "apikey-ext-authz"
+"""Of authorization: a provider of the mesh in older charts, an EnvoyFilter since."""
+
+_ISTIO: Final = "istio.io/"
+_ISTIO_CLASSES: Final = frozenset({"istio", "istio-remote", "istio-waypoint", "istio-east-west"})
+_ISTIO_MADE: Final = "gateway.istio.io/managed"
+_MODEL_HEADERS: Final = frozenset({"x-gateway-model-name", "x-gateway-base-model-name"})
+
+
+def is_of_istio(gateway: Gateway, objects: Objects) -> bool:
+    """Tell whether Istio runs the class of a Gateway.
+
+    Its controllers are `istio.io/gateway-controller` and others of that domain. Where the class is
+    not there, or does not say, the names that istiod gives to its own classes decide (Istio,
+    pkg/config/constants, 1.29).
+    """
+    name = gateway.spec.gateway_class_name
+    for each in objects[r.GATEWAYCLASSES]:
+        if each.name == name and each.spec.controller_name:
+            return each.spec.controller_name.startswith(_ISTIO)
+    return name in _ISTIO_CLASSES
+
+
+def is_of_harness(obj: KubeObject) -> bool:
+    """Tell whether the chart of a workload namespace made an object."""
+    return obj.metadata.label(OWNED_BY) == MODELHARNESS
+
+
+def is_of_model(obj: KubeObject) -> bool:
+    """Tell whether the chart of a model made an object."""
+    return obj.metadata.label(OWNED_BY) == MODELDEPLOYMENT
+
+
+def _matches_model(route: HttpRoute) -> bool:
+    matches = (match for rule in route.spec.rules or () for match in rule.matches or ())
+    names = (header.name.lower() for match in matches for header in match.headers or ())
+    return not _MODEL_HEADERS.isdisjoint(names)
+
+
+def _leads_to_pool(route: HttpRoute) -> bool:
+    backends = (each for rule in route.spec.rules or () for each in rule.backend_refs or ())
+    return any(
+        each.kind == r.INFERENCEPOOLS.kind
+        and (each.group or r.INFERENCEPOOLS.group) == r.INFERENCEPOOLS.group
+        for each in backends
+    )
+
+
+def _asks_api_keys(policy: AuthorizationPolicy) -> bool:
+    provider = policy.spec.provider
+    return (
+        policy.spec.action == "CUSTOM"
+        and provider is not None
+        and provider.name == API_KEY_PROVIDER
+    )
+
+
+def _is_made_by_istio(deployment: Deployment) -> bool:
+    return (deployment.metadata.label(_ISTIO_MADE) or "").startswith(_ISTIO.rstrip("/"))
+
+
+def _filters_api_keys(envoy_filter: EnvoyFilter) -> bool:
+    return envoy_filter.name == API_KEY_PROVIDER
+
+
+GATEWAYS_OF_ISTIO: Final = need(
+    r.GATEWAYS,
+    "Gateways of a class that Istio runs",
+    evidence="istiod programs the Gateways of classes whose controllerName is "
+    "istio.io/gateway-controller, and nobody else does (istio.io, Kubernetes Gateway API)",
+    shows=is_of_istio,
+    detail=lambda gateway: f" of class {gateway.spec.gateway_class_name}",
+)
+DATA_PLANES_OF_ISTIO: Final = need(
+    r.DEPLOYMENTS,
+    "Deployments that Istio made for a Gateway",
+    evidence=f"istiod labels them {_ISTIO_MADE}, and their proxies take their configuration from "
+    "it (Istio, pilot/pkg/config/kube/gateway, 1.29)",
+    shows=lambda deployment, _: _is_made_by_istio(deployment),
+)
+API_KEYS: Final = need(
+    r.APIKEYS,
+    "APIKeys",
+    evidence="apikey-operator issues the key of each, and apikey-authz lets requests in by it "
+    "(kaito-project/production-stack, charts of the gateway authentication)",
+)
+POLICIES_OF_API_KEYS: Final = need(
+    r.AUTHORIZATIONPOLICIES,
+    f"AuthorizationPolicies that name the provider {API_KEY_PROVIDER}",
+    evidence="Istio refuses each request that such a provider does not let in "
+    "(istio.io, External Authorization)",
+    shows=lambda policy, _: _asks_api_keys(policy),
+)
+FILTERS_OF_API_KEYS: Final = need(
+    r.ENVOYFILTERS,
+    f"EnvoyFilters {API_KEY_PROVIDER}",
+    evidence="they send each request to apikey-authz (kaito-project/production-stack, chart "
+    "modelharness)",
+    shows=lambda envoy_filter, _: _filters_api_keys(envoy_filter),
+)
+ROUTES_BY_MODEL: Final = need(
+    r.HTTPROUTES,
+    "HTTPRoutes that match on X-Gateway-Model-Name or X-Gateway-Base-Model-Name",
+    evidence="the body-based router sets these headers from a request's body "
+    "(Gateway API Inference Extension, pkg/bbr)",
+    shows=lambda route, _: _matches_model(route),
+)
+FILTERS_OF_BBR: Final = need(
+    r.ENVOYFILTERS,
+    "EnvoyFilters bbr-ext-proc",
+    evidence="they send each request through the body-based router (kaito-project/production-stack, "
+    "chart modelharness)",
+    shows=lambda envoy_filter, _: envoy_filter.name == "bbr-ext-proc",
+)
+ROUTES: Final = need(
+    r.HTTPROUTES,
+    "HTTPRoutes",
+    evidence="a route serves nothing without a Gateway as its parent (Gateway API, HTTPRoute)",
+    shows=lambda route, _: any(
+        (each.kind or "Gateway") == "Gateway" for each in route.spec.parent_refs or ()
+    ),
+)
+DATA_PLANES: Final = need(
+    r.DEPLOYMENTS,
+    "Deployments that were made for a Gateway",
+    evidence=f"the label {GATEWAY_NAME} names the Gateway that they serve (Gateway API, GEP-1762)",
+    shows=lambda deployment, _: deployment.metadata.label(GATEWAY_NAME) is not None,
+)
+FILTERS_OF_HARNESS: Final = need(
+    r.ENVOYFILTERS,
+    "EnvoyFilters of a workload namespace",
+    evidence="the chart that makes them makes its Gateway too (kaito-project/production-stack, "
+    "chart modelharness)",
+    shows=lambda envoy_filter, _: is_of_harness(envoy_filter),
+)
+GATEWAYS_OF_HARNESS: Final = need(
+    r.GATEWAYS,
+    "Gateways of a workload namespace",
+    evidence="the chart that makes them sets up routes, filters and policies for them "
+    "(kaito-project/production-stack, chart modelharness)",
+    shows=lambda gateway, _: is_of_harness(gateway),
+)
+ROUTES_TO_POOLS: Final = need(
+    r.HTTPROUTES,
+    "HTTPRoutes that lead to an InferencePool",
+    evidence="such a backend is resolved only if the kind is there (Gateway API Inference "
+    "Extension, InferencePool)",
+    shows=lambda route, _: _leads_to_pool(route),
+)
+DEPLOYMENTS_OF_MODELS: Final = need(
+    r.DEPLOYMENTS,
+    "Deployments that the chart of a model made",
+    evidence="the chart makes an endpoint picker, an InferencePool and an HTTPRoute together "
+    "(kaito-project/production-stack, chart modeldeployment)",
+    shows=lambda deployment, _: is_of_model(deployment),
+)
+
+OF_API_KEYS: Final[tuple[Need, ...]] = (API_KEYS, FILTERS_OF_API_KEYS, POLICIES_OF_API_KEYS)

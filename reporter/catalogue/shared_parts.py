@@ -1,0 +1,102 @@
+"""The shared parts that are of no single stack: their Deployments, their CRDs, and who needs them."""
+
+from typing import Final
+
+from reporter.catalogue import needs as n
+from reporter.catalogue import reasons
+from reporter.catalogue import resources as r
+from reporter.model.stack import Controller, RequiredKind
+
+ISTIO: Final = "istio"
+GATEWAY_AUTH: Final = "gateway-auth"
+BBR: Final = "bbr"
+
+_ISTIOD: Final = ("istiod_deployment", "istio_namespace")
+
+SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
+    Controller(
+        reason=reasons.CLUSTER_ISTIO,
+        part=ISTIO,
+        deployment="istiod_deployment",
+        namespaces="istio_namespace",
+        needs=(n.GATEWAYS_OF_ISTIO, n.DATA_PLANES_OF_ISTIO),
+        governs=True,
+        revisions=True,
+    ),
+    Controller(
+        reason=reasons.CLUSTER_GATEWAY_AUTH,
+        part=GATEWAY_AUTH,
+        deployment="gateway_auth_operator_deployment",
+        namespaces="gateway_auth_namespace",
+        given=("gateway_auth_deployment",),  # without API keys there is no operator of them
+        needs=n.OF_API_KEYS,
+        governs=True,
+    ),
+    Controller(
+        reason=reasons.CLUSTER_GATEWAY_AUTH,
+        part=GATEWAY_AUTH,
+        deployment="gateway_auth_deployment",
+        namespaces="gateway_auth_namespace",
+        needs=n.OF_API_KEYS,
+    ),
+    Controller(
+        reason=reasons.CLUSTER_GATEWAY_AUTH,
+        part=GATEWAY_AUTH,
+        deployment="azure_authz_deployment",
+        namespaces="azure_authz_namespace",
+        else_namespaces="gateway_auth_namespace",
+    ),
+    Controller(
+        reason=reasons.CLUSTER_BBR,
+        part=BBR,
+        deployment="bbr_deployment",
+        namespaces="bbr_namespace",
+        needs=(n.ROUTES_BY_MODEL, n.FILTERS_OF_BBR),
+    ),
+)
+"""In the order of their reasons."""
+
+SHARED_REQUIRED: Final[tuple[RequiredKind, ...]] = (
+    RequiredKind(
+        crd=r.GATEWAYS.crd_name,
+        owner="Gateway API",
+        part=ISTIO,
+        settings=_ISTIOD,
+        needs=(n.ROUTES, n.FILTERS_OF_HARNESS, n.DATA_PLANES),
+        only_needed=True,
+    ),
+    RequiredKind(
+        crd=r.HTTPROUTES.crd_name,
+        owner="Gateway API",
+        part=ISTIO,
+        settings=_ISTIOD,
+        needs=(n.GATEWAYS_OF_HARNESS, n.DEPLOYMENTS_OF_MODELS),
+        only_needed=True,
+    ),
+    RequiredKind(
+        crd=r.ENVOYFILTERS.crd_name,
+        owner="Istio",
+        part=ISTIO,
+        settings=_ISTIOD,
+        needs=(n.GATEWAYS_OF_HARNESS,),
+    ),
+    RequiredKind(
+        crd=r.AUTHORIZATIONPOLICIES.crd_name,
+        owner="Istio",
+        part=ISTIO,
+        settings=_ISTIOD,
+        needs=(n.GATEWAYS_OF_HARNESS,),
+    ),
+    RequiredKind(
+        crd=r.APIKEYS.crd_name,
+        owner="gateway authentication by API key",
+        part=GATEWAY_AUTH,
+        settings=("gateway_auth_deployment", "gateway_auth_namespace"),
+        needs=(n.FILTERS_OF_API_KEYS, n.POLICIES_OF_API_KEYS),
+        of=(GATEWAY_AUTH,),
+    ),
+)
+"""Only kinds whose objects the charts make or the reporter reads: InferenceObjective and its like are
+missing from healthy clusters."""
+
+SHARED_PARTS: Final[tuple[str, ...]] = (ISTIO, GATEWAY_AUTH, BBR)
