@@ -178,7 +178,7 @@ def test_namespaces_are_known_by_a_list_only(check):
     [
         ([crd("workspaces.kaito.sh")], False),
         ([listed(crd("workspaces.kaito.sh"))], False),
-        ([listed(crd("workspaces.kaito.sh"), crd("widgets.example.com"))], True),
+        ([listed(crd("inferencesets.kaito.sh"), crd("widgets.example.com"))], True),
     ],
     ids=["one", "a list of one", "a list"],
 )

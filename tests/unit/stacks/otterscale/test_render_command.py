@@ -227,7 +227,7 @@ def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
     ("old", "new", "says"),
     [
         ("kind: ModelService", "kind: Pod", "there is no ModelService, only 1 Pod"),
-        (MINIMAL, "", "there is no ModelService"),
+        (MINIMAL, "", "it is empty; did the command that should have written it fail?"),
         (MINIMAL, "just text", "a document is not a Kubernetes object"),
         (MINIMAL, "a: [", "service.yaml: "),
         ("v1alpha1", "v1", "a ModelService is of model.otterscale.io/v1; known is"),

@@ -59,7 +59,7 @@ def story(*stages, until, settings=ALONE):
     starts = [*(stage[0] for stage in stages), until]
     memory, told, before = Memory(), [], {}
     for (start, end), (_, docs, *scraped) in zip(pairwise(starts), stages, strict=True):
-        snapshot = snapshot_of(*docs)
+        snapshot = snapshot_of(*_with_operator(docs))
         samples = scraped[0] if scraped else NONE
         answered = Answered()
         for second in range(start, end, STEP):
@@ -81,6 +81,12 @@ def story(*stages, until, settings=ALONE):
             ]
             before = now
     return told
+
+
+def _with_operator(docs):
+    """A ModelService needs the operator, so it runs where a story says nothing of it."""
+    named = {each["metadata"]["name"] for each in docs}
+    return docs if OPERATOR[1]["metadata"]["name"] in named else [*OPERATOR, *docs]
 
 
 def firsts(told, disposition="firing"):
