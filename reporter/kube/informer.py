@@ -56,13 +56,18 @@ from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
-from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, Served
+from reporter.snapshot.snapshot import (
+    CREDENTIALS,
+    FORBIDDEN,
+    NOT_LISTED,
+    UNREACHABLE,
+    ResourceState,
+    Served,
+)
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 _PAGE_BYTES: Final = 64 * 2**20
-
-FORBIDDEN: Final = "forbidden"
 
 log = structlog.get_logger(__name__)
 
@@ -446,7 +451,7 @@ class Informer(Generic[ObjectT]):
 
     def _refuse(self, error: KubeError) -> None:
         if isinstance(error, Unauthorized):
-            permission = "valid credentials"
+            permission = CREDENTIALS
         else:
             # A refused watch asks for no new list, so that it is the watch that is retried.
             permission = self.place.permission("list, watch" if self._relist else "watch")

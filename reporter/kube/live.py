@@ -53,7 +53,14 @@ from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.declared import Unserved, unserved
-from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import (
+    NOT_LISTED,
+    OTHER_VERSIONS,
+    UNREACHABLE,
+    ResourceState,
+    Served,
+    Snapshot,
+)
 from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
@@ -361,7 +368,7 @@ class LiveCluster:
                 resource
             ):
                 served = ", ".join(sorted(current.versions[resource.crd_name]))
-                cause = f"served in version {served}, not in {', '.join(resource.versions)}"
+                cause = f"{OTHER_VERSIONS} {served}, not in {', '.join(resource.versions)}"
                 return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
             case _:
                 late = self._seconds_since_start() >= self._timing.unknown_after

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +14,16 @@ from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
 from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
-from reporter.sinks.verdict import NO_VERDICT, is_cause, is_notice, verdict, without_verdict
+from reporter.sinks.verdict import (
+    NO_VERDICT,
+    NOT_ALL_SEEN,
+    NOT_SEEN,
+    is_blind,
+    is_cause,
+    is_notice,
+    verdict,
+    without_verdict,
+)
 
 _WIDTH: Final = 100
 _INDENT: Final = "    "
@@ -23,7 +32,7 @@ _LISTED: Final = 10
 
 _CAUSE_BYTES: Final = 80
 _NO_BREAK: Final = "\u00a0"
-_COMMAND: Final = re.compile(r"kubectl [^,;]*[^,;. ]")
+_COMMAND: Final = re.compile(r"kubectl (?:[^,;]|,(?=\S))*[^,;. ]")
 _RELATION: Final = {
     Disposition.SUPPRESSED: "suppressed by",
     Disposition.SECONDARY: "outranked by",
@@ -51,8 +60,7 @@ def report_text(
     """
     page = _Page(report, _coloured if colour else _plain)
     lines = [page.verdict(about), *page.causes(), *page.notices(), *page.others(), *page.ready()]
-    unknown = [f"{each.resource}: {each.cause}" for each in report.unknown]
-    lines += page.section("Unknown", unknown)
+    lines += [*page.not_seen(), *page.unknown()]
     lines += page.section("Skipped as malformed", [_skipped(each) for each in report.skipped])
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
     lines += page.section("Faults of mutes", mute_fault_lines(report.mute_faults))
@@ -88,6 +96,8 @@ class _Page:
         ]
         if without := without_verdict(self.report):
             told.append(f"{len(without)} {NO_VERDICT}")
+        if any(map(is_blind, firing)):
+            told.append(NOT_ALL_SEEN)
         rest = ", ".join(told)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
         return f"{said} {time}" + (f"; {rest}." if rest else ".")
@@ -107,6 +117,28 @@ class _Page:
             if number:
                 yield ""
             yield from self._firing(finding, _Style.HEAD)
+
+    def not_seen(self) -> Iterator[str]:
+        """Yield what the reporter cannot see, and why: no cause of the stack."""
+        findings = [*filter(is_blind, self._with(Disposition.FIRING))]
+        if findings:
+            yield from self._title(f"{NOT_SEEN}, which is no cause")
+        for finding in findings:
+            yield f"{_INDENT}{self.paint(finding.reason, _Style.HEAD)}  for {self._age(finding)}"
+            yield from _wrapped(self._unbroken(clean(finding.message)))
+
+    def unknown(self) -> Iterator[str]:
+        """Yield in one line for each cause which resources are unknown for it."""
+        by_cause: dict[str, list[str]] = defaultdict(list)
+        for each in self.report.unknown:
+            by_cause[each.cause].append(each.resource)
+        if not by_cause:
+            return
+        yield from self._title(f"Unknown ({len(self.report.unknown)})")
+        for cause, names in by_cause.items():
+            more = len(names) - _LISTED
+            rest = f" and {more} more (-o json lists all)" if more > 0 else ""
+            yield from _wrapped(f"{', '.join(names[:_LISTED])}{rest}: {cause}")
 
     def _firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
         head = f"{self.paint(finding.reason, style)}  {clean(str(finding.subject))}"
@@ -167,9 +199,11 @@ class _Page:
         return age(self.report.now - finding.since)
 
     def _action(self, finding: ResolvedFinding) -> str:
-        # A command stays on one line, to be copied.
-        action = action_of(finding, self.report.catalogue)
-        return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action)
+        return self._unbroken(action_of(finding, self.report.catalogue))
+
+    def _unbroken(self, text: str) -> str:
+        """Return a text of which each command stays on one line, to be copied."""
+        return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), text)
 
     def _why(self, finding: ResolvedFinding) -> str:
         cause = cut(clean(finding.cause), _CAUSE_BYTES)

@@ -65,6 +65,18 @@ NOT_LISTED: Final = "not listed yet"
 UNREACHABLE: Final = "unreachable"
 """Cause of being unknown where there was no answer for long."""
 
+FORBIDDEN: Final = "forbidden"
+"""Cause of being unknown where the API server refused; the permission says what is missing."""
+
+CREDENTIALS: Final = "valid credentials"
+"""What is missing where the API server does not know who asks (401)."""
+
+OTHER_VERSIONS: Final = "served in version"
+"""Beginning of the cause of being unknown where none of the versions that are read is served."""
+
+NOT_ASKED: Final = "not asked for"
+"""Cause of being unknown where only one namespace was to be looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Discovery:

@@ -169,7 +169,7 @@ async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, *, se
     for pod in pods.all.values():
         pod.become(Phase.SHUTTING_DOWN)
     event = await stage.told(UNKNOWN)
-    assert "No metrics page of a model pod can be read (refused)" in event["message"]
+    assert "Pods: no metrics page of a model pod can be read (refused)" in event["message"]
     await replica.passes()
     for pod in pods.all.values():
         pod.become(Phase.SERVING)
