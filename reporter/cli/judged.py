@@ -9,9 +9,10 @@ from reporter.catalogue import resources as r
 from reporter.model.catalogue import Declared
 from reporter.model.finding import Evaluation
 from reporter.model.subject import CLUSTER_KIND, Layer, Subject
+from reporter.probes.cluster.blindness import blind_message, named, unseen
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import FORBIDDEN, NOT_LISTED, Served, Snapshot
 from reporter.workload.components import components
 
 _SHORT: Final = {"namespaces": "ns"}
@@ -70,12 +71,13 @@ def why_nothing_is_judged(
     if from_dump:
         lines = ("nothing can be judged from this dump; a sufficient one:", *_recipe(settings))
         return "\n  ".join(lines)
-    unknown = sorted(
-        f"{resource}: {state.permission or state.cause}"
-        for resource, state in snapshot.states.items()
-        if not snapshot.known(resource)
-    )
-    return "\n  ".join(("nothing can be judged, because this could not be read:", *unknown))
+    told = [blind_message(cause, unknown) for cause, unknown in sorted(unseen(snapshot).items())]
+    late = [str(each) for each, state in snapshot.states.items() if state.cause == NOT_LISTED]
+    if late:
+        told.append(f"{named(sorted(set(late)))}: the API server did not list these in time")
+    if snapshot.covered is None and any(each.cause == FORBIDDEN for each in unseen(snapshot)):
+        told.append("with rights in one namespace only: -n NAMESPACE")
+    return "\n  ".join(("nothing can be judged, because this could not be read:", *told))
 
 
 def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:

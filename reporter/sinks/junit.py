@@ -59,7 +59,7 @@ def _name(finding: ResolvedFinding) -> str:
 
 
 def _finding(case: Element, finding: ResolvedFinding, catalogue: Catalogue) -> None:
-    if is_blind(finding):
+    if finding.disposition is Disposition.FIRING and is_blind(finding):
         error = SubElement(case, "error", message=_text(finding.cause), type=finding.reason)
         error.text = _text(finding.message)
         return

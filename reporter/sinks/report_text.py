@@ -88,7 +88,7 @@ class _Page:
         bad = any(map(is_cause, firing))
         style = _Style.BAD if bad else _Style.HEAD if firing else _Style.GOOD
         said = self.paint(verdict(self.report), style)
-        counts = Counter(each.disposition for each in self.report.findings)
+        counts = Counter(each.disposition for each in self.report.findings if not is_blind(each))
         told = [
             f"{counts[each]} {each}"
             for each in Disposition
@@ -96,7 +96,7 @@ class _Page:
         ]
         if without := without_verdict(self.report):
             told.append(f"{len(without)} {NO_VERDICT}")
-        if any(map(is_blind, firing)):
+        if any(map(is_blind, self.report.findings)):
             told.append(NOT_ALL_SEEN)
         rest = ", ".join(told)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
@@ -120,11 +120,14 @@ class _Page:
 
     def not_seen(self) -> Iterator[str]:
         """Yield what the reporter cannot see, and why: no cause of the stack."""
-        findings = [*filter(is_blind, self._with(Disposition.FIRING))]
+        findings = [*filter(is_blind, self._with(*Disposition))]
         if findings:
             yield from self._title(f"{NOT_SEEN}, which is no cause")
         for finding in findings:
-            yield f"{_INDENT}{self.paint(finding.reason, _Style.HEAD)}  for {self._age(finding)}"
+            firing = finding.disposition is Disposition.FIRING
+            state = "" if firing else f"  {finding.disposition}"
+            head = self.paint(finding.reason, _Style.HEAD)
+            yield f"{_INDENT}{head}  for {self._age(finding)}{state}"
             yield from _wrapped(self._unbroken(clean(finding.message)))
 
     def unknown(self) -> Iterator[str]:
@@ -159,6 +162,7 @@ class _Page:
                 self._why(each),
             )
             for each in self._with(*(set(Disposition) - {Disposition.FIRING}))
+            if not is_blind(each)
         ]
         if not rows:
             return

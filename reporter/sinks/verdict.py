@@ -18,7 +18,7 @@ NOT_ALL_SEEN: Final = "the reporter cannot see everything"
 
 def is_blind(finding: ResolvedFinding) -> bool:
     """Tell whether a finding says what the reporter cannot see, which is no cause of the stack."""
-    return finding.disposition is Disposition.FIRING and finding.reason == CLUSTER_STATUS_UNKNOWN
+    return finding.reason == CLUSTER_STATUS_UNKNOWN
 
 
 def is_cause(finding: ResolvedFinding) -> bool:

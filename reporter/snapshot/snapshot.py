@@ -36,6 +36,7 @@ class ResourceState:
         permission: what is missing where it is forbidden, such as `list, watch on pods`.
         since: since when it is unknown.
         lasting: it is unreachable although the API server has been well for a while.
+        partial: only some of its objects were asked for, so that one that is not here may exist.
 
     """
 
@@ -45,6 +46,7 @@ class ResourceState:
     permission: str = ""
     since: Instant | None = None
     lasting: bool = False
+    partial: bool = False
 
     @property
     def awaited(self) -> bool:
@@ -160,7 +162,11 @@ class Snapshot:
         holds nothing. Where an object was skipped as malformed, it may be the one that is sought.
         """
         state = self.state(resource)
-        if state.served is Served.UNKNOWN or (str(resource), namespace) in self._blind:
+        if (
+            state.served is Served.UNKNOWN
+            or state.partial
+            or (str(resource), namespace) in self._blind
+        ):
             return False
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True

@@ -86,7 +86,7 @@ def _place(namespace: str, name: str) -> str:
 
 
 def _is_quiet(finding: ResolvedFinding) -> bool:
-    return finding.disposition is not Disposition.FIRING
+    return finding.disposition is not Disposition.FIRING and not is_blind(finding)
 
 
 def _findings(

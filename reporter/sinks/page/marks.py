@@ -46,7 +46,9 @@ _BY_DISPOSITION: Final = {mark.name: mark for mark in ALL}
 
 def mark_of(finding: ResolvedFinding) -> Mark:
     """Return the state of a finding."""
+    mark = _BY_DISPOSITION.get(str(finding.disposition), UNKNOWN)
+    if mark is not FIRING:
+        return mark
     if is_blind(finding):
         return BLIND
-    mark = _BY_DISPOSITION.get(str(finding.disposition), UNKNOWN)
-    return NOTICE if mark is FIRING and finding.type is EventType.NORMAL else mark
+    return NOTICE if finding.type is EventType.NORMAL else mark
