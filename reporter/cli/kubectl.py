@@ -26,6 +26,7 @@ from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.main import exit_status
 from reporter.cli.narrow import in_namespace, require_namespace
 from reporter.cli.redraw import Screen
+from reporter.entry import own_interrupts
 from reporter.errors import UsageError
 from reporter.model.report import Report
 from reporter.sinks.event_table import event_table
@@ -170,7 +171,8 @@ def _once(view: _View) -> Report:
 def _watch(view: _View) -> int:
     """Show reports until Ctrl-C."""
     try:
-        asyncio.run(_show_changes(view))
+        with own_interrupts():
+            asyncio.run(_show_changes(view))
     except KeyboardInterrupt:
         sys.stdout.write("\n" if sys.stdout.isatty() else "")
     return NOTHING_FIRES
