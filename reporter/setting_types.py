@@ -43,6 +43,7 @@ class StackMode(StrEnum):
 class ScrapeVia(StrEnum):
     """How pods are reached for their metrics."""
 
+    AUTO = "auto"
     DIRECT = "direct"
     APISERVER_PROXY = "apiserver-proxy"
     OFF = "off"

@@ -134,6 +134,11 @@ class KubeClient:
         return str(url.with_user(None)) if url.is_absolute() else str(url)
 
     @property
+    def in_cluster(self) -> bool:
+        """Whether we are a pod of the cluster, so that its pods are within reach."""
+        return self._credentials.in_cluster
+
+    @property
     def renewal(self) -> str:
         """What is to be renewed where the API server refuses our credentials."""
         return self._credentials.renewal

@@ -151,6 +151,11 @@ class Credentials:
         return cls(source, await _load(source))
 
     @property
+    def in_cluster(self) -> bool:
+        """Whether they are those of a pod."""
+        return isinstance(self._source, InCluster)
+
+    @property
     def renewal(self) -> str:
         """What is to be renewed where the API server refuses us."""
         return self._source.renewal()
