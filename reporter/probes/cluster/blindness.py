@@ -26,6 +26,9 @@ NO_FAULT: Final = frozenset({NOT_READ.cause, "not in the dump", NOT_LISTED, NOT_
 _NAMED: Final = 4
 """Most resources that a sentence names; the command that mends it names all."""
 
+_COMMAND_BYTES: Final = 500
+"""Room for the resources in a command; with the longest names of namespaces a message has 1,024."""
+
 _ROLE: Final = "status-reporter-reads"
 
 
@@ -106,16 +109,29 @@ def blind_message(sight: Sight, unknown: Sequence[Unseen]) -> str:
 def _grant(sight: Sight, names: Sequence[str]) -> str:
     """Return what makes RBAC let the reporter read; `--user` takes ServiceAccounts too."""
     verbs = sight.verbs or "list, watch"
+    listed = _fitting(names)
+    then = f", then {len(names) - len(listed)} more" if len(listed) < len(names) else ""
+    what = names[0] if len(names) == 1 else "these"
     place = f" -n {sight.namespace}" if sight.namespace else ""
     kind, short = ("role", "role") if place else ("clusterrole", "clusterrole")
     only = f" --resource-name={sight.name}" if sight.name else ""
     where = f" in {sight.namespace}" if sight.namespace else ""
     return (
-        f"grant the reporter: {verbs} on {named(names)}{where}: "
+        f"grant the reporter: {verbs} on {what}{where}{then}: "
         f"kubectl create {kind} {_ROLE}{place} --verb={verbs.replace(', ', ',')} "
-        f"--resource={','.join(names)}{only} && kubectl create {short}binding {_ROLE}{place} "
+        f"--resource={','.join(listed)}{only} && kubectl create {short}binding {_ROLE}{place} "
         f"--{kind}={_ROLE} --user=<account>"
     )
+
+
+def _fitting(names: Sequence[str]) -> Sequence[str]:
+    """Return as many names as an Event's message has room for, so that the command in it stays whole."""
+    size = 0
+    for count, name in enumerate(names):
+        size += len(name) + 1
+        if size > _COMMAND_BYTES:
+            return names[:count]
+    return names
 
 
 def _path(resource: Resource[KubeObject]) -> str:

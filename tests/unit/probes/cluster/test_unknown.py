@@ -110,7 +110,12 @@ def test_one_line_for_each_cause():
     (everything,) = probe(dict.fromkeys(SHARED, FORBIDDEN))
     assert "and 10 more cannot be read" in everything.message
     assert all(str(each) in everything.message for each in SHARED)
-    assert len(everything.message) <= MESSAGE_BYTES
+    many = dict.fromkeys(FullEvaluationSettings().catalogue.resources, FORBIDDEN)
+    (more,) = probe(many)
+    assert ", then " in more.message
+    for each in (everything, more):
+        assert len(each.message) <= MESSAGE_BYTES - len(" (and 9 more)")
+        assert each.message.endswith("--user=<account>")
 
 
 def test_the_clock_is_that_of_the_one_unknown_for_the_longest():
