@@ -16,13 +16,12 @@ from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.judged import is_judged, reads_anything, why_nothing_is_judged
-from reporter.cli.narrow import in_namespace, require_namespace
+from reporter.cli.narrow import in_namespace, not_looked_at, require_namespace
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.instant import Instant, parse_rfc3339, rfc3339
 from reporter.model.report import Report
-from reporter.model.text import clean
 from reporter.resolution import Memory, OneLook, resolve
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
@@ -203,32 +202,6 @@ def _look_at_cluster(
         notes=unserved_notes(snapshot, settings.catalogue),
         only=namespace,
     )
-
-
-def not_looked_at(*, metrics: bool, namespace: str = "") -> tuple[str, ...]:
-    """Return in words what a look passed over, so that its silence is not taken for health.
-
-    Args:
-        metrics: whether pages of model pods were read.
-        namespace: the only one that was read; empty for all.
-
-    """
-    notes: list[str] = []
-    if not metrics:
-        notes.append(_NO_METRICS if not namespace else f"{_NO_METRICS}{_NO_EVENTS}")
-    if namespace:
-        notes.append(
-            f"Only namespace {clean(namespace)} was read: the cluster layer is unknown. A cause there is "
-            "not told, and what it explains fires here; without -n it is judged too, by whoever may read it."
-        )
-    return tuple(notes)
-
-
-_NO_METRICS: Final = (
-    "Metrics of model pods were not read: slow downloads, full KV caches and the like are known only from "
-    "the daemon's Events on record, marked stale."
-)
-_NO_EVENTS: Final = " These are in kube-system and were not read either."
 
 
 def evaluate_look(

@@ -29,6 +29,8 @@ def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSe
 
 def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     if subject.kind == CLUSTER_KIND:
+        if snapshot.state(r.NAMESPACES).partial:
+            return False  # only one namespace was looked at
         return (
             snapshot.discovery.served is not None
             or any(

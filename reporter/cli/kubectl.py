@@ -19,12 +19,11 @@ from reporter.cli.check import (
     SOMETHING_FIRES,
     CheckInput,
     evaluate_look,
-    not_looked_at,
 )
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.main import exit_status
-from reporter.cli.narrow import in_namespace, require_namespace
+from reporter.cli.narrow import in_namespace, not_looked_at, require_namespace
 from reporter.cli.redraw import Screen
 from reporter.entry import own_interrupts
 from reporter.errors import UsageError

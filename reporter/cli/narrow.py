@@ -1,6 +1,7 @@
-"""What a report says of one namespace."""
+"""What a report says of one namespace, and what a look passed over."""
 
 from dataclasses import replace
+from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.errors import UsageError
@@ -8,6 +9,12 @@ from reporter.model.report import Report
 from reporter.model.subject import CLUSTER_KIND, ObjectRef, Subject
 from reporter.model.text import clean
 from reporter.snapshot.snapshot import Snapshot
+
+_NO_METRICS: Final = (
+    "Metrics of model pods were not read: slow downloads, full KV caches and the like are known only from "
+    "the daemon's Events on record, marked stale."
+)
+_NO_EVENTS: Final = " These are in kube-system and were not read either."
 
 
 def in_namespace(report: Report, namespace: str) -> Report:
@@ -45,3 +52,22 @@ def require_namespace(namespace: str, snapshot: Snapshot) -> None:
     looked = state.partial or snapshot.absence_known(NAMESPACES)
     if snapshot.known(NAMESPACES) and looked and snapshot[NAMESPACES].get("", namespace) is None:
         raise UsageError(f"there is no namespace {clean(namespace)}; see -n")
+
+
+def not_looked_at(*, metrics: bool, namespace: str = "") -> tuple[str, ...]:
+    """Return in words what a look passed over, so that its silence is not taken for health.
+
+    Args:
+        metrics: whether pages of model pods were read.
+        namespace: the only one that was read; empty for all.
+
+    """
+    notes: list[str] = []
+    if not metrics:
+        notes.append(_NO_METRICS if not namespace else f"{_NO_METRICS}{_NO_EVENTS}")
+    if namespace:
+        notes.append(
+            f"Only namespace {clean(namespace)} was read: the cluster layer is unknown. A cause there is "
+            "not told, and what it explains fires here; without -n it is judged too, by whoever may read it."
+        )
+    return tuple(notes)

@@ -106,6 +106,15 @@ async def test_who_has_no_rights_at_all_is_told_of_one_namespace(stack, check):
         assert "with rights in one namespace only: -n NAMESPACE" in err
 
 
+async def test_a_namespace_in_which_nothing_may_be_read_is_not_healthy(stack, check):
+    """The cluster layer counts as judged no more than its objects do: status 2, and what to grant."""
+    async with stack("healthy-stack") as sandbox:
+        sandbox.access.allow_only([ITSELF])
+        code, out, err = await check("-n", NS)
+    assert (code, out) == (2, "")
+    assert f"kubectl create role status-reporter-reads -n {NS} --verb=list,watch" in err
+
+
 async def test_a_namespace_that_does_not_exist(stack, check):
     """A misspelt name does not look healthy."""
     async with stack("healthy-stack"):
