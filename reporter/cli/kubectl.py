@@ -69,6 +69,11 @@ class _View:
         report = evaluate_look(look, self.settings)
         return in_namespace(report, self.namespace) if self.namespace else report
 
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """What is not looked at, in words."""
+        return not_looked_at(metrics=False, namespace=self.namespace or "")
+
     def text(self, report: Report) -> str:
         """Return a report as it is printed."""
         return _RENDERED[self.output](report, self)
@@ -226,8 +231,7 @@ def _colour(output: str) -> bool:
 
 def _text(report: Report, view: _View) -> str:
     about = f"{_ABOUT}; namespace {view.namespace}" if view.namespace else _ABOUT
-    notes = not_looked_at(metrics=False, namespace=view.namespace or "")
-    return report_text(report, about=about, notes=notes, colour=view.colour)
+    return report_text(report, about=about, notes=view.passed_over, colour=view.colour)
 
 
 def _wide(report: Report, view: _View) -> str:
@@ -235,7 +239,8 @@ def _wide(report: Report, view: _View) -> str:
 
 
 def _json(report: Report, view: _View) -> str:
-    return report_json(report, view.settings).decode()
+    about = {"notLookedAt": list(view.passed_over)}
+    return report_json(report, view.settings, about).decode()
 
 
 def _junit(report: Report, _: _View) -> str:

@@ -132,6 +132,7 @@ def test_json_is_the_report_of_check(ask):
     """So that scripts need not know which of the two they have."""
     report = json.loads(ask("broken", "-o", "json").stdout)
     assert (report["apiVersion"], report["kind"]) == ("status-reporter/v1", "Report")
+    assert "Metrics of model pods were not read" in report["notLookedAt"][0]
     assert sum(each["disposition"] == "firing" for each in report["findings"]) == 4
 
 
