@@ -5,14 +5,30 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
+from e2e.envtest.audit import requests
 from e2e.envtest.commands import kubectl as kubectl_of
 from tests.daemon.replica import until
 from tests.unit.cli.plugin import Plugin, install, read_until
 
 BBR = ("clusterBBRNotReady", "cluster")
+CUSTOM = (
+    "workspaces.kaito.sh",
+    "inferencesets.kaito.sh",
+    "apikeys.kaito.sh",
+    "gateways.gateway.networking.k8s.io",
+    "httproutes.gateway.networking.k8s.io",
+    "inferencepools.inference.networking.k8s.io",
+    "envoyfilters.networking.istio.io",
+    "authorizationpolicies.security.istio.io",
+    "ciliumnetworkpolicies.cilium.io",
+    "scaledobjects.keda.sh",
+)
+GRANTED = (*CUSTOM, "namespaces", "pods", "services", "deployments.apps")
+EPP = "llama-3-1-8b-inferencepool-epp"
 
 
 @pytest.fixture(name="plugin")
@@ -24,12 +40,12 @@ def _plugin(plane, kubeconfig, tmp_path, monkeypatch):
 
 
 async def test_it_says_what_a_daemon_would(stage, workload, plugin):
-    """The exit status follows, and the namespace is the one that was asked for."""
+    """The exit status follows; with -n only that namespace is read."""
     # In threads: those who play the controllers live in the loop of the test.
     assert (await asyncio.to_thread(plugin, "-n", workload)).returncode == 0
     await stage.stack.scale("kaito-system", "body-based-router", 0)
 
-    flags = ("-n", workload, "--startup-grace-seconds", "0")
+    flags = ("--startup-grace-seconds", "0")
 
     async def fires() -> bool:
         return (await asyncio.to_thread(plugin, *flags)).returncode == 1
@@ -38,7 +54,6 @@ async def test_it_says_what_a_daemon_would(stage, workload, plugin):
     report = json.loads((await asyncio.to_thread(plugin, *flags, "-o", "json")).stdout)
     found = {(each["reason"], each["subject"]): each["disposition"] for each in report["findings"]}
     assert [key for key, disposition in found.items() if disposition == "firing"] == [BBR]
-    assert {subject.split("/")[1] for _, subject in found if subject != "cluster"} <= {workload}
     assert (await asyncio.to_thread(plugin, *flags, "--fail-on", "none")).returncode == 0
 
 
@@ -73,4 +88,58 @@ async def test_who_may_read_nothing_learns_what_is_missing(stage, as_nobody):
     """Not that all is well."""
     done = await asyncio.to_thread(as_nobody)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "pods: list, watch on pods" in done.stderr
+    assert "Permission: " in done.stderr
+    assert "--verb=list,watch --resource=" in done.stderr
+    assert "with rights in one namespace only: -n NAMESPACE" in done.stderr
+
+
+@pytest.fixture(name="as_tenant")
+def _as_tenant(as_nobody, kubectl, workload):
+    """The plugin with an account that may view one namespace, as with the ClusterRole `view`, and a Role for more.
+
+    Nobody aggregates ClusterRoles here, so it is bound to what `view` is made of.
+    """
+    place = ("-n", workload)
+    kubectl("create", "role", "reads", *place, "--verb=list", f"--resource={','.join(CUSTOM)}")
+    kubectl("create", "rolebinding", "reads", *place, "--role=reads",
+            "--serviceaccount=default:nobody")  # fmt: skip
+    kubectl("create", "rolebinding", "views", *place, "--clusterrole=system:aggregate-to-view",
+            "--serviceaccount=default:nobody")  # fmt: skip
+    return as_nobody
+
+
+async def test_a_tenant_gets_an_answer(stage, workload, as_tenant, plane, tmp_path):
+    """`check -n` with the rights in one namespace: its fault, and no request anywhere else."""
+    await stage.stack.scale(workload, EPP, 0)
+    start = plane.audit_log.stat().st_size
+    command = (
+        *(sys.executable, "-m", "reporter", "check"),
+        *("--kubeconfig", as_tenant.environment["KUBECONFIG"]),
+        *("-n", workload, "--startup-grace-seconds", "0"),
+    )
+
+    async def told() -> list[tuple[str, str]]:
+        done = await asyncio.to_thread(
+            subprocess.run, [*command, "-o", "json"], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+        found = json.loads(done.stdout)["findings"]
+        return [(each["reason"], each["subject"]) for each in found]
+
+    fault = ("inferencesetEPPNotReady", f"inferenceset/{workload}/llama-3-1-8b")
+
+    async def fires() -> bool:
+        found = await told()
+        assert fault in found, found
+        return True
+
+    await until(fires, "the tenant sees the fault")
+    asked = list(requests(plane.audit_log, "system:serviceaccount:default:nobody", since=start))
+    refused = {each.resource for each in asked if not each.allowed}
+    assert not {each for each in refused if each in GRANTED}
+    assert {each.namespace for each in asked if each.resource} <= {workload}
+    text = await asyncio.to_thread(
+        subprocess.run, command, capture_output=True, text=True, check=False
+    )
+    assert text.returncode == 1
+    assert "the cluster layer is unknown" in " ".join(text.stdout.split())

@@ -2,6 +2,6 @@
 
 import sys
 
-from reporter.cli.main import main
+from reporter.entry import main
 
 sys.exit(main())

@@ -55,6 +55,7 @@ class PartMode(StrEnum):
 class ScrapeVia(StrEnum):
     """How pods are reached for their metrics."""
 
+    AUTO = "auto"
     DIRECT = "direct"
     APISERVER_PROXY = "apiserver-proxy"
     OFF = "off"

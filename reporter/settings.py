@@ -118,8 +118,8 @@ class EvaluationSettings(BaseSettings):
     runtime_threshold: Thresholds = {}
     """Thresholds of runtime reasons: NAME=VALUE, comma-separated or repeated."""
 
-    scrape_via: Annotated[ScrapeVia, YamlSwitch] = ScrapeVia.DIRECT
-    """How pods are scraped: by their IP, through the API server's pod proxy, or not at all."""
+    scrape_via: Annotated[ScrapeVia, YamlSwitch] = ScrapeVia.AUTO
+    """How pods are scraped: by their IP, through the API server, or not at all; auto: by IP in the cluster."""
 
     scrape_interval_seconds: Annotated[
         int | None, Field(ge=1, le=3600), Allowed("a whole number from 1 to 3600")

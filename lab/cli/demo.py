@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from reporter.arguments import Parser
+from reporter.entry import own_interrupts
 
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
@@ -34,7 +35,8 @@ def main(argv: Sequence[str]) -> int:
     )
     arguments = parser.parse(argv)
 
-    return asyncio.run(_tell(arguments.scenario, fast=arguments.fast, keep=arguments.keep))
+    with own_interrupts():
+        return asyncio.run(_tell(arguments.scenario, fast=arguments.fast, keep=arguments.keep))
 
 
 async def _tell(scenario: str, *, fast: bool, keep: bool) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from reporter.arguments import Parser
+from reporter.entry import own_interrupts
 from reporter.errors import UsageError
 from reporter.snapshot.documents import (
     BrokenDocument,
@@ -48,7 +49,8 @@ def main(argv: Sequence[str]) -> int:
     port = _port(arguments.port)
     documents = _documents(arguments.sources)
     try:
-        asyncio.run(_serve(documents, port, Path(arguments.kubeconfig)))
+        with own_interrupts():
+            asyncio.run(_serve(documents, port, Path(arguments.kubeconfig)))
     except OSError as error:
         raise UsageError(f"cannot serve: {(error.strerror or str(error)).lower()}") from None
     return 0

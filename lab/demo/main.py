@@ -68,7 +68,7 @@ async def run_demo(
             flags = [*_flags(kubeconfig, pace), *story.flags(pace)]
             if story.scrapes:
                 await stack.enter_async_context(pods)
-                flags.append(f"--scrape-port={pods.port}")
+                flags += ["--scrape-via=direct", f"--scrape-port={pods.port}"]
             _say(f"# sandbox: {sandbox.url}")
             _say(f"# daemon:  status-reporter run {shlex.join(flags)}")
             stream = await stack.enter_async_context(EventStream(sandbox.url))

@@ -79,13 +79,17 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
     Reason(
         name=CLUSTER_STATUS_UNKNOWN,
         layer=Layer.CLUSTER,
-        summary="The reporter cannot read something it needs, so parts of its report are missing.",
+        summary="The reporter cannot see something it needs, so parts of its report are missing. It is no "
+        "cause of the stack: it is told apart from the causes, and is never the primary one.",
         trigger="A resource is forbidden, or could not be reached for 120 s, for longer than the "
-        "grace; or the reporter failed on an object, so that a subject, or a reason, cannot be judged.",
-        silent="A kind that is not installed: it is absent, not unknown.",
-        action="Grant the permission that the message names to the reporter's ServiceAccount, or "
-        "find out why the API server does not answer it. A subject or a reason that cannot be judged "
+        "grace; no metrics page of any pod can be read; or the reporter failed on an object, so that a "
+        "subject, or a reason, cannot be judged.",
+        silent="A kind that is not installed: it is absent, not unknown. Pods outside of the reach of a "
+        "reporter that runs outside of the cluster: it does not scrape unless told to.",
+        action="Do what the message says: it names what is to blame (credentials, permission, connection, "
+        "pods) and a command. A subject or a reason that cannot be judged "
         "is a fault of the reporter: correct what is odd about its objects, and report it.",
+        chain=False,
         blocks_ready=True,
     ),
     Reason(

@@ -16,16 +16,18 @@ from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.judged import is_judged, reads_anything, why_nothing_is_judged
+from reporter.cli.narrow import in_namespace, not_looked_at, require_namespace
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.instant import Instant, parse_rfc3339, rfc3339
-from reporter.model.report import Disposition, Report
+from reporter.model.report import Report
 from reporter.resolution import Memory, OneLook, resolve
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import report_text
+from reporter.sinks.verdict import is_cause, is_notice
 from reporter.snapshot.declared import unserved_notes
 from reporter.snapshot.documents import DumpError, sources_of
 from reporter.snapshot.snapshot import Snapshot
@@ -40,20 +42,29 @@ _MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckInput:
-    """What is evaluated, when, and what the reader should know of it."""
+    """What is evaluated, when, and what the reader should know of it.
+
+    `only` is the one namespace of a cluster that was read; it is empty where all were.
+    """
 
     snapshot: Snapshot
     now: datetime
     about: str
     notes: tuple[str, ...] = ()
     samples: Samples = NONE
+    only: str = ""
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """What was not looked at, in words."""
+        return not_looked_at(metrics=self.samples.scraping, namespace=self.only)
 
 
 def main(argv: Sequence[str]) -> int:
     """Evaluate once and print the report.
 
     Returns:
-        0 if nothing fires, 1 if something does.
+        0 if nothing fires, 1 if something does; what the reporter cannot see is no fault and does not count.
 
     Raises:
         UsageError: it could not be evaluated.
@@ -63,19 +74,24 @@ def main(argv: Sequence[str]) -> int:
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
+    namespace = arguments.namespace or ""
     look = (
         _look_at_dump(arguments, settings)
         if arguments.sources
-        else _look_at_cluster(arguments, settings)
+        else _look_at_cluster(arguments, settings, namespace)
     )
+    if namespace:
+        require_namespace(namespace, look.snapshot)
     report = evaluate_look(
         look,
         settings,
         observed_for=_duration(arguments.observed_for),
         from_dump=bool(arguments.sources),
     )
+    if namespace:
+        report = in_namespace(report, namespace)
     _print(report, look, settings, output=arguments.output)
-    fires = any(each.disposition is Disposition.FIRING for each in report.findings)
+    fires = any(is_cause(each) or is_notice(each) for each in report.findings)
     return SOMETHING_FIRES if fires else NOTHING_FIRES
 
 
@@ -114,6 +130,11 @@ def _parser() -> Parser:
         choices=("text", "json", "events", "html"),
         default="text",
         help="text, json, what kubectl get events would show, or a page in one file (text)",
+    )
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        help="only this namespace; of a cluster nothing else is read, so that rights there are enough",
     )
     add_setting_flags(parser, daemon=False)
     return parser
@@ -156,16 +177,19 @@ def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tup
     return newest, "the newest time in the dump"
 
 
-def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
+def _look_at_cluster(
+    arguments: argparse.Namespace, settings: ProgramSettings, namespace: str
+) -> CheckInput:
     from reporter.cli.cluster import read_cluster
     from reporter.daemon import logs
     from reporter.kube.errors import ConfigurationError, KubeError
 
-    logs.configure("warning", settings.log_format)
+    # What goes wrong stands in the answer; what is logged before it would break its first line.
+    logs.configure("error", settings.log_format)
     if arguments.complete:
         raise UsageError("--complete is about a dump; name it with --from")
     try:
-        snapshot = asyncio.run(read_cluster(settings))
+        snapshot = asyncio.run(read_cluster(settings, namespace=namespace))
     except ConfigurationError as error:
         raise UsageError(f"{error}; or name a dump with --from") from None
     except KubeError as error:
@@ -176,6 +200,7 @@ def _look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -
         now=now,
         about="--now" if arguments.now else "the present",
         notes=unserved_notes(snapshot, settings.catalogue),
+        only=namespace,
     )
 
 
@@ -200,7 +225,7 @@ def evaluate_look(
         raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=from_dump))
     # One look needs a boot clock only to measure from.
     now = Instant(look.now, look.now - _EPOCH)
-    one_look = OneLook(observed_for)
+    one_look = OneLook(observed_for, metrics=look.samples.scraping)
     return resolve(
         evaluation, snapshot, Memory(), now=now, settings=settings, one_look=one_look
     ).report
@@ -209,18 +234,23 @@ def evaluate_look(
 def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
     """Return a snapshot that is the last one: what could not be read is unknown, not awaited.
 
-    Otherwise no fault that depends on it would fire, and it would look as if there were none.
+    Otherwise no fault that depends on it would fire, and it would look as if there were none. That it was
+    refused a moment ago is no age either: nobody asked before.
     """
     return replace(
         snapshot,
-        states={each: replace(state, confirmed=True) for each, state in snapshot.states.items()},
+        states={
+            each: replace(state, confirmed=True, since=None)
+            for each, state in snapshot.states.items()
+        },
         discovery=replace(snapshot.discovery, confirmed=True),
     )
 
 
 def _print(report: Report, look: CheckInput, settings: ProgramSettings, *, output: str) -> None:
     if output == "json":
-        _write_utf8(report_json(report, settings).decode())
+        about = {"notLookedAt": list(look.passed_over)} if look.passed_over else None
+        _write_utf8(report_json(report, settings, about).decode())
     elif output == "html":
         _write_utf8(_page(report, look))
     elif output == "events":
@@ -230,7 +260,8 @@ def _print(report: Report, look: CheckInput, settings: ProgramSettings, *, outpu
             sys.stderr.write("No Events.\n")
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        sys.stdout.write(report_text(report, about=look.about, notes=look.notes, colour=colour))
+        notes = (*look.passed_over, *look.notes)
+        sys.stdout.write(report_text(report, about=look.about, notes=notes, colour=colour))
 
 
 def _write_utf8(text: str) -> None:
@@ -248,7 +279,7 @@ def _page(report: Report, look: CheckInput) -> str:
     from reporter.sinks.page.history import EpisodeHistory
     from reporter.sinks.page.view import ReportOrigin
 
-    about = ReportOrigin(time=look.about, version=version(), notes=look.notes)
+    about = ReportOrigin(time=look.about, version=version(), notes=(*look.passed_over, *look.notes))
     history = EpisodeHistory.of(report)
     if look.snapshot.known(EVENTS):
         history = history.with_records(records_of(look.snapshot), report.catalogue, report.now)

@@ -11,9 +11,10 @@ from reporter.model.catalogue import Declared
 from reporter.model.finding import Evaluation
 from reporter.model.report import skipped_lines
 from reporter.model.subject import CLUSTER_KIND, Layer, Subject
+from reporter.probes.cluster.blindness import blind_message, named, unseen
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import FORBIDDEN, NOT_LISTED, Served, Snapshot
 from reporter.workload.components import components
 
 _SHORT: Final = {"namespaces": "ns"}
@@ -32,6 +33,8 @@ def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSe
 
 def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     if subject.kind == CLUSTER_KIND:
+        if snapshot.state(r.NAMESPACES).partial:
+            return False  # only one namespace was looked at
         return (
             snapshot.discovery.is_whole
             or bool(snapshot.discovery.absent)
@@ -77,12 +80,13 @@ def why_nothing_is_judged(
         if snapshot.skipped:
             lines += ["skipped of this one:", *skipped_lines(snapshot.skipped)]
         return "\n  ".join(lines)
-    unknown = sorted(
-        f"{resource}: {state.permission or state.cause}"
-        for resource, state in snapshot.states.items()
-        if not snapshot.known(resource)
-    )
-    return "\n  ".join(("nothing can be judged, because this could not be read:", *unknown))
+    told = [blind_message(cause, unknown) for cause, unknown in sorted(unseen(snapshot).items())]
+    late = [str(each) for each, state in snapshot.states.items() if state.cause == NOT_LISTED]
+    if late:
+        told.append(f"{named(sorted(set(late)))}: the API server did not list these in time")
+    if snapshot.covered is None and any(each.cause == FORBIDDEN for each in unseen(snapshot)):
+        told.append("with rights in one namespace only: -n NAMESPACE")
+    return "\n  ".join(("nothing can be judged, because this could not be read:", *told))
 
 
 def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:

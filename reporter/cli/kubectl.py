@@ -9,28 +9,32 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from reporter.arguments import Parser
-from reporter.catalogue.resources import NAMESPACES
-from reporter.cli.check import NOTHING_FIRES, SOMETHING_FIRES, CheckInput, evaluate_look
+from reporter.cli.check import (
+    NOTHING_FIRES,
+    SOMETHING_FIRES,
+    CheckInput,
+    evaluate_look,
+)
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.main import exit_status
+from reporter.cli.narrow import in_namespace, not_looked_at, require_namespace
 from reporter.cli.redraw import Screen
+from reporter.entry import own_interrupts
 from reporter.errors import UsageError
-from reporter.model.reason import EventType
-from reporter.model.report import Disposition, Report
-from reporter.model.subject import CLUSTER_KIND, ObjectRef, Subject
-from reporter.model.text import clean
+from reporter.model.report import Report
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of
 from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import report_text
+from reporter.sinks.verdict import is_cause
 from reporter.snapshot.snapshot import Served, Snapshot
 
 PROGRAM: Final = "kubectl status-reporter"
@@ -59,11 +63,16 @@ class _View:
             UsageError: nothing can be judged, or the namespace does not exist.
 
         """
-        if self.namespace and _is_missing(self.namespace, snapshot):
-            raise UsageError(f"there is no namespace {clean(self.namespace)}; see -n")
+        if self.namespace:
+            require_namespace(self.namespace, snapshot)
         look = CheckInput(snapshot=snapshot, now=datetime.now(UTC), about=_ABOUT)
         report = evaluate_look(look, self.settings)
         return in_namespace(report, self.namespace) if self.namespace else report
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """What is not looked at, in words."""
+        return not_looked_at(metrics=False, namespace=self.namespace or "")
 
     def text(self, report: Report) -> str:
         """Return a report as it is printed."""
@@ -79,7 +88,7 @@ def main(argv: Sequence[str]) -> int:
     """Evaluate and print, once or on every change.
 
     Returns:
-        1 if a Warning fires, unless `--fail-on none` was given; else 0.
+        1 if a cause fires, unless `--fail-on none` was given; else 0.
 
     Raises:
         UsageError: it could not be evaluated.
@@ -109,37 +118,13 @@ def main(argv: Sequence[str]) -> int:
     return SOMETHING_FIRES if fails else NOTHING_FIRES
 
 
-def in_namespace(report: Report, namespace: str) -> Report:
-    """Return what a report says of one namespace, and of the cluster, whose faults may be behind it."""
-
-    def is_of(subject: Subject) -> bool:
-        return subject.kind == CLUSTER_KIND or subject.namespace == namespace
-
-    def is_in(ref: ObjectRef) -> bool:
-        place = ref.name if ref.kind == "Namespace" else ref.namespace
-        return place in {"", namespace}
-
-    findings = tuple(each for each in report.findings if is_of(each.subject))
-    muting = {mute for each in findings for mute in each.mutes}
-    return replace(
-        report,
-        findings=findings,
-        ready=tuple(each for each in report.ready if is_of(each.subject)),
-        subjects=tuple(filter(is_of, report.subjects)),
-        skipped=tuple(each for each in report.skipped if each.namespace in {"", namespace}),
-        derived=tuple(each for each in report.derived if each.object.namespace == namespace),
-        mutes=tuple(each for each in report.mutes if each in muting or is_in(each.object)),
-        mute_faults=tuple(each for each in report.mute_faults if is_in(each.object)),
-    )
-
-
 def _parser() -> Parser:
     parser = Parser("", "Say which one fault is behind the others; nothing is written.", EPILOG)
     parser.prog = PROGRAM
     parser.usage = f"{PROGRAM} [FLAGS]"
     places = parser.add_mutually_exclusive_group()
     places.add_argument(
-        "-n", "--namespace", help="only this namespace, and the cluster (all namespaces)"
+        "-n", "--namespace", help="read only this namespace, with the rights there (all namespaces)"
     )
     places.add_argument(
         "-A", "--all-namespaces", action="store_true", help="all namespaces, as without -n"
@@ -158,7 +143,7 @@ def _parser() -> Parser:
         "--fail-on",
         choices=("warning", "none"),
         default="warning",
-        help="what makes the exit status 1: a Warning that fires, or nothing (warning)",
+        help="what makes the exit status 1: a cause that fires, or nothing (warning)",
     )
     parser.add_argument(
         "--explain",
@@ -181,21 +166,17 @@ def _explain(arguments: argparse.Namespace) -> int:
     return explain.main([*reason, *config, "-o", arguments.output])
 
 
-def _is_missing(namespace: str, snapshot: Snapshot) -> bool:
-    known = snapshot.absence_known(NAMESPACES, name=namespace)
-    return known and snapshot[NAMESPACES].get("", namespace) is None
-
-
 def _once(view: _View) -> Report:
     from reporter.cli.cluster import read_cluster
 
-    return view.look(asyncio.run(read_cluster(view.settings)))
+    return view.look(asyncio.run(read_cluster(view.settings, namespace=view.namespace or "")))
 
 
 def _watch(view: _View) -> int:
     """Show reports until Ctrl-C."""
     try:
-        asyncio.run(_show_changes(view))
+        with own_interrupts():
+            asyncio.run(_show_changes(view))
     except KeyboardInterrupt:
         sys.stdout.write("\n" if sys.stdout.isatty() else "")
     return NOTHING_FIRES
@@ -206,7 +187,7 @@ async def _show_changes(view: _View) -> None:
 
     screen = Screen(sys.stdout, sys.stderr)
     due = asyncio.Event()
-    async with watched_cluster(view.settings, due.set) as cluster:
+    async with watched_cluster(view.settings, due.set, namespace=view.namespace or "") as cluster:
         while True:
             due.clear()
             snapshot = cluster.snapshot()
@@ -241,10 +222,7 @@ def _essence(report: Report) -> object:
 
 
 def _fires(report: Report) -> bool:
-    return any(
-        each.disposition is Disposition.FIRING and each.type is EventType.WARNING
-        for each in report.findings
-    )
+    return any(map(is_cause, report.findings))
 
 
 def _colour(output: str) -> bool:
@@ -252,8 +230,8 @@ def _colour(output: str) -> bool:
 
 
 def _text(report: Report, view: _View) -> str:
-    about = f"{_ABOUT}; namespace {view.namespace} and the cluster" if view.namespace else _ABOUT
-    return report_text(report, about=about, colour=view.colour)
+    about = f"{_ABOUT}; namespace {view.namespace}" if view.namespace else _ABOUT
+    return report_text(report, about=about, notes=view.passed_over, colour=view.colour)
 
 
 def _wide(report: Report, view: _View) -> str:
@@ -261,7 +239,8 @@ def _wide(report: Report, view: _View) -> str:
 
 
 def _json(report: Report, view: _View) -> str:
-    return report_json(report, view.settings).decode()
+    about = {"notLookedAt": list(view.passed_over)}
+    return report_json(report, view.settings, about).decode()
 
 
 def _junit(report: Report, _: _View) -> str:

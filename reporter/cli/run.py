@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.entry import own_interrupts
 from reporter.errors import UsageError
 
 
@@ -27,8 +28,9 @@ def main(argv: Sequence[str]) -> int:
     from reporter.kube.errors import KubeError
 
     try:
-        return asyncio.run(
-            run_daemon(settings, kubeconfig=settings.kubeconfig, context=settings.context)
-        )
+        with own_interrupts():
+            return asyncio.run(
+                run_daemon(settings, kubeconfig=settings.kubeconfig, context=settings.context)
+            )
     except KubeError as error:
         raise UsageError(str(error)) from None

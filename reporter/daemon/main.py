@@ -16,6 +16,7 @@ from reporter import __version__
 from reporter.daemon import logs
 from reporter.daemon.connection import Connection, connected
 from reporter.daemon.listeners import listening
+from reporter.daemon.pod_scraping import reaching
 from reporter.daemon.wiring import Parts, build
 from reporter.settings import DaemonSettings
 from reporter.version import commit
@@ -60,6 +61,7 @@ async def serve(
 
     """
     log = structlog.get_logger("daemon")
+    settings = reaching(settings, in_cluster=connection.client.in_cluster)
     parts = build(connection, settings, instance=instance)
     async with listening(settings, connection.metrics, parts.state, page=parts.page):
         log.info(

@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final
 
+import structlog
+
 from reporter.catalogue.resources import PODS
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
@@ -22,8 +24,31 @@ from reporter.metrics.scraping.targets import find_targets
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings, EvaluationSettings
 
+log = structlog.get_logger("scraper")
+
 Tell = Callable[[Target, Scrape], None]
 _NOT_SOUGHT: Final = object()
+
+
+def reaching(settings: DaemonSettings, *, in_cluster: bool) -> DaemonSettings:
+    """Return the settings with the way to the pods chosen, and say which it is.
+
+    Outside of the cluster pod addresses lead nowhere, and the API server's pod proxy is a right to any
+    GET of any pod: it is for asking, not for assuming. So nothing is scraped, and nothing is told of that.
+    """
+    via = settings.scrape_via
+    why = "as --scrape-via says"
+    if via is ScrapeVia.AUTO:
+        via = ScrapeVia.DIRECT if in_cluster else ScrapeVia.OFF
+        why = "in the cluster" if in_cluster else _OUTSIDE
+    log.info("scraping_of_pods", via=str(via), why=why)
+    return settings.model_copy(update={"scrape_via": via})
+
+
+_OUTSIDE: Final = (
+    "outside of the cluster pods cannot be reached, so slow downloads and runtime reasons are not told; "
+    "--scrape-via apiserver-proxy reads them with the right to get pods/proxy"
+)
 
 
 async def run_scraper(

@@ -134,6 +134,16 @@ class KubeClient:
         return str(url.with_user(None)) if url.is_absolute() else str(url)
 
     @property
+    def in_cluster(self) -> bool:
+        """Whether we are a pod of the cluster, so that its pods are within reach."""
+        return self._credentials.in_cluster
+
+    @property
+    def renewal(self) -> str:
+        """What is to be renewed where the API server refuses our credentials."""
+        return self._credentials.renewal
+
+    @property
     def clock_offset_seconds(self) -> float:
         """How far the API server's clock is ahead of ours."""
         return self._clock_offset.seconds()

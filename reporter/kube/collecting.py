@@ -30,14 +30,14 @@ from reporter.kube.errors import (
     Unauthorized,
     mapped,
 )
-from reporter.kube.informer import FORBIDDEN, Place
+from reporter.kube.informer import Place
 from reporter.kube.informers import AnyPlace
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.outputs.pruning import Json, pruned
-from reporter.snapshot.snapshot import UNREACHABLE, ResourceState, Served
+from reporter.snapshot.snapshot import FORBIDDEN, UNREACHABLE, ResourceState, Served
 
 AnyResource: TypeAlias = Resource[KubeObject]
 

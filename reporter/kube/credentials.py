@@ -41,6 +41,10 @@ class CredentialSource(Protocol):
         """Bring the token of `configuration` up to date, if it can run out."""
         ...
 
+    def renewal(self) -> str:
+        """Say what is to be renewed where the API server refuses the credentials."""
+        ...
+
 
 class InCluster:
     """The service account of our pod."""
@@ -53,6 +57,10 @@ class InCluster:
 
     async def refresh(self, configuration: "Configuration") -> None:
         """Do nothing: the library's hook reads the token again once a minute."""
+
+    def renewal(self) -> str:
+        """Name the token that the kubelet mounts."""
+        return "the token of the pod's ServiceAccount: does the ServiceAccount still exist?"
 
 
 class Kubeconfig:
@@ -90,6 +98,37 @@ class Kubeconfig:
             return
         await loader.load_and_set(configuration)
 
+    def renewal(self) -> str:
+        """Name the user of the kubeconfig and what it presents; no credential is repeated."""
+        user = getattr(self._loader, "_user", None)
+        of = f" of {self._user_name()} in {self._paths}"
+        if user is None:
+            return f"nothing is presented: the context names no user in {self._paths}"
+        if "exec" in user:
+            command = cut(clean(str(user["exec"].safe_get("command"))), 100)
+            return f"log in again with what `{command}` asks{of}"
+        if "auth-provider" in user:
+            return f"the {getattr(self._loader, 'provider', None) or 'auth-provider'} token{of}"
+        for field, what in _PRESENTED.items():
+            if field in user:
+                return f"the {what}{of}"
+        return f"nothing is presented{of}"
+
+    def _user_name(self) -> str:
+        context = getattr(self._loader, "_current_context", None)
+        name = context["context"].safe_get("user") if context else None
+        return f"user {cut(clean(str(name)), 100)}" if name else "the user"
+
+
+_PRESENTED: Final = {
+    "token": "token",
+    "tokenFile": "token file",
+    "client-certificate-data": "client certificate",
+    "client-certificate": "client certificate",
+    "username": "password",
+}
+"""What a user of a kubeconfig may present, in the order in which the library takes it."""
+
 
 class Credentials:
     """The present configuration; refreshes tokens while requests go on."""
@@ -110,6 +149,16 @@ class Credentials:
 
         """
         return cls(source, await _load(source))
+
+    @property
+    def in_cluster(self) -> bool:
+        """Whether they are those of a pod."""
+        return isinstance(self._source, InCluster)
+
+    @property
+    def renewal(self) -> str:
+        """What is to be renewed where the API server refuses us."""
+        return self._source.renewal()
 
     @property
     def host(self) -> str:

@@ -74,6 +74,14 @@ def decode_page(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
     return _page(resource, page.kind, page.metadata, results=results)
 
 
+def page_of(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
+    """Return a page with the one object that was got."""
+    result = decode_object(resource, msgspec.Raw(body))
+    if isinstance(result, SkippedObject):
+        return ListPage((), (result,), "", "")
+    return ListPage((result,), (), "", "")
+
+
 def _decode_each(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
     with mapped(f"list {resource}"):
         try:

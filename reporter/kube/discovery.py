@@ -156,6 +156,7 @@ class Discoverer:
         self._doubted = False
         self.current = Discovered()
         self.confirmed_since: Instant | None = None
+        self.failure = ""
 
     @property
     def confirmed(self) -> bool:
@@ -197,6 +198,7 @@ class Discoverer:
         if self._failing_since is not None:
             log.info("discovery_recovered")
         self._failing_since = None
+        self.failure = ""
         answer = summarise(found)
         gone = [name for name in self._served if answer.discovery.state(name) is Served.ABSENT]
         self._doubted = bool(gone) and not self._doubted
@@ -209,6 +211,7 @@ class Discoverer:
 
     def _failed(self, error: KubeError) -> None:
         now = self._now()
+        self.failure = str(error)
         if self._failing_since is None:
             self._failing_since = now
             log.warning("discovery_failed", cause=str(error))

@@ -38,9 +38,16 @@ import structlog
 
 from reporter.catalogue.resources import EVENTS
 from reporter.kube.backoff import Backoff
-from reporter.kube.client import KubeClient, api_path
+from reporter.kube.client import KubeClient, Response, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.kube.decode import Frame, FrameType, decode_frame, decode_page
+from reporter.kube.decode import (
+    Frame,
+    FrameType,
+    ListPage,
+    decode_frame,
+    decode_page,
+    page_of,
+)
 from reporter.kube.errors import (
     AnswerTooLarge,
     ApiStatusError,
@@ -56,13 +63,21 @@ from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
-from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, Served
+from reporter.snapshot.snapshot import (
+    CREDENTIALS,
+    FORBIDDEN,
+    NOT_LISTED,
+    UNREACHABLE,
+    ResourceState,
+    Served,
+)
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 _PAGE_BYTES: Final = 64 * 2**20
 
-FORBIDDEN: Final = "forbidden"
+_AGAIN_SECONDS: Final = 60.0
+"""How often an object that is got alone is got again."""
 
 log = structlog.get_logger(__name__)
 
@@ -100,6 +115,8 @@ class Place(Generic[ObjectT]):
         namespace: restricts it to one namespace; empty for all.
         name: restricts it to one object. RBAC rules with `resourceNames` grant list and watch only with
             this selector (Kubernetes documentation, "Using RBAC Authorization").
+        alone: that one object is got instead, and got again from time to time. RBAC grants a tenant to get
+            the Namespace that a Role is in, and neither to list nor to watch it.
 
     """
 
@@ -107,17 +124,21 @@ class Place(Generic[ObjectT]):
     version: str
     namespace: str = ""
     name: str = ""
+    alone: bool = False
 
     @property
     def path(self) -> str:
-        """Path of the collection."""
+        """Path of the collection, or of the object alone."""
         scope = ("namespaces", self.namespace) if self.namespace else ()
-        return api_path(self.resource.group, self.version, *scope, self.resource.plural)
+        only = (self.name,) if self.alone else ()
+        return api_path(self.resource.group, self.version, *scope, self.resource.plural, *only)
 
     @property
     def selectors(self) -> dict[str, str]:
         """Query parameters that restrict the collection."""
-        selectors = {}
+        selectors: dict[str, str] = {}
+        if self.alone:
+            return selectors
         if self.name:
             selectors["fieldSelector"] = f"metadata.name={self.name}"
         if self.resource.label_selector:
@@ -127,6 +148,9 @@ class Place(Generic[ObjectT]):
     def permission(self, verbs: str) -> str:
         """Return what RBAC must grant: `list, watch on pods`."""
         name = f"/{self.name}" if self.name else ""
+        if self.alone:
+            # A Role in the Namespace grants to get it.
+            return f"get on {self.resource}{name} in {self.name}"
         where = f" in {self.namespace}" if self.namespace else ""
         return f"{verbs} on {self.resource}{name}{where}"
 
@@ -222,6 +246,11 @@ class Informer(Generic[ObjectT]):
         return self._listed or self._refused is not None
 
     @property
+    def failure(self) -> str:
+        """What the last list or watch failed with; empty if it did not."""
+        return self._failure
+
+    @property
     def state(self) -> ResourceState:
         """What is known of the resource at this moment."""
         if self._refused is not None:
@@ -261,11 +290,22 @@ class Informer(Generic[ObjectT]):
             finally:
                 self._scope = None
 
+    async def look(self) -> None:
+        """List once and watch nothing: try until that succeeded or was refused."""
+        while not self.settled:
+            try:
+                await self._list()
+            except KubeError as error:
+                await asyncio.sleep(self._failed(error))
+
     async def _round(self) -> float:
         """List if needed, then watch until that ends; return the seconds to wait."""
         try:
             if self._relist:
                 await self._list()
+            if self.place.alone:
+                self._relist = True
+                return _AGAIN_SECONDS
             return await self._watch()
         except _Idle:
             # Not a failure yet: a quiet kind without bookmarks looks the same. The list decides.
@@ -280,22 +320,11 @@ class Informer(Generic[ObjectT]):
         token = ""
         pauses = self._pauses
         while True:
-            limit = {"limit": str(self._page)} if self._page else {}
-            proceed = {"continue": token} if token else {}
             try:
-                response = await self._client.request(
-                    "GET",
-                    self.place.path,
-                    verb="list",
-                    resource=self.place.resource.plural,
-                    params={**self.place.selectors, **limit, **proceed},
-                    timeout=self._timing.list,
-                    max_bytes=_PAGE_BYTES,
-                )
+                page = await (self._got() if self.place.alone else self._listed_page(token))
             except (Gone, AnswerTooLarge) as error:
                 self._resize(error)
                 raise
-            page = decode_page(self.place.resource, response.body)
             objects.update(self._store.known(page.objects))
             # A large page takes milliseconds to decode; others may want to run in between.
             await asyncio.sleep(0)
@@ -321,6 +350,34 @@ class Informer(Generic[ObjectT]):
             self._unconfirmed = None
         if before != (self._store.changes, self._listed, self._unconfirmed):
             self._on_change()
+
+    async def _listed_page(self, token: str) -> ListPage[ObjectT]:
+        limit = {"limit": str(self._page)} if self._page else {}
+        proceed = {"continue": token} if token else {}
+        params = {**self.place.selectors, **limit, **proceed}
+        response = await self._read("list", params)
+        return decode_page(self.place.resource, response.body)
+
+    async def _got(self) -> ListPage[ObjectT]:
+        """Return the one object as a list of it; an empty one if it does not exist."""
+        try:
+            response = await self._read("get", {})
+        except NotFound as error:
+            if not error.is_status_object:
+                raise
+            return ListPage((), (), "", "")
+        return page_of(self.place.resource, response.body)
+
+    async def _read(self, verb: str, params: Mapping[str, str]) -> Response:
+        return await self._client.request(
+            "GET",
+            self.place.path,
+            verb=verb,
+            resource=self.place.resource.plural,
+            params=params,
+            timeout=self._timing.list,
+            max_bytes=_PAGE_BYTES,
+        )
 
     def _resize(self, error: KubeError) -> None:
         if isinstance(error, Gone):
@@ -446,7 +503,7 @@ class Informer(Generic[ObjectT]):
 
     def _refuse(self, error: KubeError) -> None:
         if isinstance(error, Unauthorized):
-            permission = "valid credentials"
+            permission = CREDENTIALS
         else:
             # A refused watch asks for no new list, so that it is the watch that is retried.
             permission = self.place.permission("list, watch" if self._relist else "watch")

@@ -29,11 +29,13 @@ class Informers:
         client: KubeClient,
         *,
         timing: Timing | None = None,
+        watch: bool = True,
         on_change: Callable[[Resource[KubeObject]], None],
         on_missing: Callable[[], None],
     ) -> None:
         self._client = client
         self._timing = timing
+        self._watch = watch
         self._chance = random.Random()  # noqa: S311 - jitter is no secret
         self._on_change = on_change
         self._on_missing = on_missing
@@ -75,6 +77,8 @@ class Informers:
         backoff = Backoff(self._seconds, self._chance)
         while True:
             try:
+                if not self._watch:
+                    return await informer.look()
                 await informer.run()
             except Exception:
                 # A bug in one informer must not stop the others, and must be seen.

@@ -53,7 +53,15 @@ from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.declared import Unserved, unserved
-from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import (
+    NOT_ASKED,
+    NOT_LISTED,
+    OTHER_VERSIONS,
+    UNREACHABLE,
+    ResourceState,
+    Served,
+    Snapshot,
+)
 from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
@@ -101,6 +109,8 @@ class LiveCluster:
         on_change: Callable[[], None] = lambda: None,
         timing: Timing | None = None,
         discovery_seconds: float = 30.0,
+        namespace: str = "",
+        watch: bool = True,
     ) -> None:
         """Make it.
 
@@ -110,6 +120,8 @@ class LiveCluster:
             on_change: called whenever a snapshot would differ, besides setting `changed`.
             timing: intervals of the informers.
             discovery_seconds: time between two polls of discovery.
+            namespace: read only what is in it, with the rights that somebody has there; empty for all.
+            watch: go on watching what was listed.
         """
         self._client = client
         self._settings = settings
@@ -117,6 +129,7 @@ class LiveCluster:
             each.resource for each in settings.catalogue.declared if each.component.condition
         ) - {*settings.built_in().resources}
         self._timing = timing or Timing()
+        self._namespace = namespace
         self._started = real_now()
         self._on_change = on_change
         self._places_due = asyncio.Event()
@@ -131,6 +144,7 @@ class LiveCluster:
         self._informers = Informers(
             client,
             timing=self._timing,
+            watch=watch,
             on_change=self._changed,
             on_missing=self._discoverer.ask,
         )
@@ -175,10 +189,19 @@ class LiveCluster:
         self._on_change()
 
     def _wanted(self) -> set[AnyPlace]:
+        if self._namespace:
+            return {*self._wanted_in_namespace()}
         events: AnyPlace = Place(
             resource=EVENTS, version=EVENTS.versions[0], namespace=EVENT_NAMESPACE
         )
         return {events, *self._wanted_configmaps(), *self._wanted_cluster_wide()}
+
+    def _wanted_in_namespace(self) -> Iterable[AnyPlace]:
+        for place in self._wanted_cluster_wide():
+            if place.resource is NAMESPACES:
+                yield replace(place, name=self._namespace, alone=True)
+            elif place.resource.namespaced:
+                yield replace(place, namespace=self._namespace)
 
     def _wanted_cluster_wide(self) -> Iterable[AnyPlace]:
         current = self._discoverer.current
@@ -298,6 +321,21 @@ class LiveCluster:
             except TimeoutError:
                 continue
 
+    def awaited(self) -> str:
+        """Say what no answer came for yet, and what went wrong last; empty if each kind is listed."""
+        if self._discoverer.current.discovery.served is None:
+            return f"API discovery: {self._discoverer.failure or 'no answer'}"
+        waiting = [informer for informer in self._informers if not informer.settled]
+        if not waiting:
+            return ""
+        failure = next((each.failure for each in waiting if each.failure), "no answer")
+        return f"lists of {len(waiting)} kinds: {failure}"
+
+    @property
+    def reads_anything(self) -> bool:
+        """Whether any list was answered, if only with a refusal."""
+        return any(informer.settled for informer in self._informers)
+
     def _seconds_since_start(self) -> float:
         return (real_now().boot - self._started.boot).total_seconds()
 
@@ -311,6 +349,7 @@ class LiveCluster:
             discovery=replace(
                 self._discoverer.current.discovery, confirmed=self._discoverer.confirmed
             ),
+            covered=frozenset({self._namespace}) if self._namespace else None,
             skipped=tuple(sorted(skipped)),
         )
 
@@ -329,10 +368,19 @@ class LiveCluster:
         informers = self._informers.of(resource)
         if informers:
             state = _merged([informer.state for informer in informers])
+            if self._namespace and not resource.namespaced:
+                state = replace(state, partial=True)
             return replace(state, lasting=True) if self._is_lasting(state) else state
+        if self._is_outside(resource):
+            return ResourceState(Served.UNKNOWN, False, NOT_ASKED)
         if resource is CONFIGMAPS:
             return self._no_configmaps()
         return self._not_watched(resource)
+
+    def _is_outside(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether a resource is not read because only one namespace is."""
+        elsewhere = resource in BY_PLACE or not resource.namespaced
+        return bool(self._namespace) and elsewhere and resource is not NAMESPACES
 
     def _is_lasting(self, state: ResourceState) -> bool:
         """Tell whether a kind cannot be reached although the API server answers.
@@ -363,7 +411,7 @@ class LiveCluster:
                 resource
             ):
                 served = ", ".join(sorted(current.versions[resource.crd_name]))
-                cause = f"served in version {served}, not in {', '.join(resource.versions)}"
+                cause = f"{OTHER_VERSIONS} {served}, not in {', '.join(resource.versions)}"
                 return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
             case _:
                 late = self._seconds_since_start() >= self._timing.unknown_after

@@ -48,10 +48,11 @@ class OneLook:
     """An evaluation without earlier passes, as `check` makes it.
 
     A finding without a time of its own counts as first seen `observed_for` ago; None stands for
-    as long as it needs to fire.
+    as long as it needs to fire. Without `metrics` of pods, what a daemon has told of them goes on.
     """
 
     observed_for: timedelta | None = None
+    metrics: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Subject
@@ -16,7 +17,10 @@ from reporter.resolution.state import PassState
 
 
 def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
-    """Return every candidate, and every episode that goes on unseen, by subject and priority."""
+    """Return every candidate, and every episode that goes on unseen, by subject and priority.
+
+    What the reporter cannot see comes last: it is no cause of the stack.
+    """
     catalogue = state.catalogue
     suffixes = suppression_suffixes(state.candidates, catalogue.suppression)
     by_subject: dict[Subject, list[Candidate]] = defaultdict(list)
@@ -34,13 +38,22 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
             message = compose(candidate, group, suffixes)
             findings.append(_line(candidate, message, state.now, primary=candidate is primary))
     return tuple(
-        sorted(findings, key=lambda each: (each.subject, catalogue.rank(each.reason), each.key))
+        sorted(
+            findings,
+            key=lambda each: (
+                each.reason == CLUSTER_STATUS_UNKNOWN,
+                each.subject,
+                catalogue.rank(each.reason),
+                each.key,
+            ),
+        )
     )
 
 
 def _primary(group: Sequence[Candidate]) -> Candidate | None:
     """Return the one fault of a subject to look at first."""
-    return next((each for each in group if each.disposition is Disposition.FIRING), None)
+    firing = (each for each in group if each.disposition is Disposition.FIRING)
+    return next((each for each in firing if each.key.reason != CLUSTER_STATUS_UNKNOWN), None)
 
 
 def _line(candidate: Candidate, message: str, now: Instant, *, primary: bool) -> ResolvedFinding:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Final
 
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Priority
 from reporter.model.report import Disposition
 from reporter.model.subject import Layer, Subject
@@ -35,19 +36,23 @@ def outrank(state: PassState) -> PassState:
     """Decide of what nothing has been decided yet: it fires, or is secondary to what does.
 
     What is clearing still outranks the others of its subject, or a fault that comes and goes would
-    make its followers come and go too.
+    make its followers come and go too. What the reporter cannot see is no cause of the stack: it is told
+    apart from the causes, and neither outranks them nor is outranked.
     """
     active: dict[Subject, list[Candidate]] = defaultdict(list)
     decided: list[Candidate] = []
     for candidate in state.candidates:
-        if candidate.disposition is None:
+        if candidate.disposition is None and candidate.key.reason == CLUSTER_STATUS_UNKNOWN:
+            decided.append(replace(candidate, disposition=Disposition.FIRING))
+        elif candidate.disposition is None:
             active[candidate.key.subject].append(candidate)
         else:
             decided.append(candidate)
     clearing: dict[Subject, set[str]] = defaultdict(set)
     seen = (each.key for each in decided if each.disposition is Disposition.CLEARING)
     for key in (*state.absence.outranking, *seen):
-        clearing[key.subject].add(key.reason)
+        if key.reason != CLUSTER_STATUS_UNKNOWN:
+            clearing[key.subject].add(key.reason)
     rule, order = _RULES[state.settings.emit], state.catalogue.priority
     for subject, group in active.items():
         group.sort(key=lambda each: (order(each.key.reason), each.key))

@@ -44,6 +44,9 @@ from reporter.resolution.state import Absence, PassState
 from reporter.resolution.unknown import confirmed, existence_known, verdict_unknown
 from reporter.snapshot.snapshot import Snapshot
 
+REFRESHED_WITHIN = timedelta(minutes=15)
+"""An Event that fires is refreshed at least every 10 min, however many fire (`events/plan.py`)."""
+
 STALE_LIFETIME = timedelta(hours=1)
 """How long a finding is kept that cannot be judged any more."""
 
@@ -150,7 +153,8 @@ def look_for_absence(state: PassState) -> PassState:
     if state.one_look is None:
         absence = _absence(unseen, state)
     else:  # a look without earlier passes sees nothing recover
-        absence = Absence(ended=frozenset(unseen))
+        kept = {} if state.one_look.metrics else _told_of_metrics(unseen, state)
+        absence = Absence(kept, stale=frozenset(kept), ended=frozenset(unseen.keys() - kept.keys()))
         memory = replace(memory, governing=frozenset())
     undercurrents, surfaced = _beneath(merged, absence)
     return replace(
@@ -160,6 +164,27 @@ def look_for_absence(state: PassState) -> PassState:
         undercurrents=undercurrents,
         absence=absence,
     )
+
+
+def _told_of_metrics(
+    unseen: Mapping[FindingKey, Episode], state: PassState
+) -> dict[FindingKey, Episode]:
+    """Return what a daemon tells of the metrics of pods, which this look did not read.
+
+    To call such a model ready would contradict the daemon. An Event that nobody has refreshed for long
+    is of a daemon that is gone, and says nothing of now.
+    """
+    subjects = {each.subject for each in state.evaluation.subjects}
+    fresh = {
+        each.key for each in state.records if state.now.wall - each.written <= REFRESHED_WITHIN
+    }
+    return {
+        key: _as_stale(episode, state.now)
+        for key, episode in unseen.items()
+        if key in fresh
+        and key.subject in subjects
+        and state.catalogue[key.reason].window_seconds is not None
+    }
 
 
 def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:

@@ -7,6 +7,7 @@ from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.age import age
 from reporter.sinks.muted import where_muted
+from reporter.sinks.verdict import is_blind
 
 _COLUMNS: Final = ("STATE", "REASON", "SUBJECT", "OBJECT", "FOR", "FIRES IN", "BY", "MESSAGE")
 _PADDING: Final = 3
@@ -19,6 +20,8 @@ _ORDER: Final = {disposition: place for place, disposition in enumerate(Disposit
 def finding_table(report: Report, *, colour: bool = False) -> str:
     """Return a line for each finding, what fires first; empty where there are none.
 
+    What the reporter cannot see comes last: it is no cause of the stack.
+
     Args:
         report: what a pass decided.
         colour: use the colours of a terminal.
@@ -28,13 +31,18 @@ def finding_table(report: Report, *, colour: bool = False) -> str:
         return ""
     findings = sorted(
         report.findings,
-        key=lambda each: (_ORDER[each.disposition], report.catalogue.rank(each.reason), each.key),
+        key=lambda each: (
+            is_blind(each),
+            _ORDER[each.disposition],
+            report.catalogue.rank(each.reason),
+            each.key,
+        ),
     )
     rows = [_row(each, report) for each in findings]
     widths = [max(map(len, column)) + _PADDING for column in zip(_COLUMNS, *rows, strict=True)]
     lines = [_line(_COLUMNS, widths, str)]
     for finding, row in zip(findings, rows, strict=True):
-        paint = _painter(finding.disposition if colour else None)
+        paint = _painter(finding.disposition if colour and not is_blind(finding) else None)
         lines.append(_line(row, widths, paint))
     return "".join(lines)
 

@@ -1,8 +1,8 @@
 """The report as JUnit XML, for those whose pipeline shows test results.
 
 A subject that is ready is a test that passed, what fires is a failure, every other finding is
-skipped with what became of it, as is a subject without a verdict, and what could not be read is an
-error.
+skipped with what became of it, as is a subject without a verdict, and what could not be read or seen
+is an error.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.action import action_of
 from reporter.sinks.muted import where_muted
-from reporter.sinks.verdict import NO_VERDICT, without_verdict
+from reporter.sinks.verdict import NO_VERDICT, is_blind, without_verdict
 
 _SUITE: Final = "status-reporter"
 _NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
@@ -59,6 +59,10 @@ def _name(finding: ResolvedFinding) -> str:
 
 
 def _finding(case: Element, finding: ResolvedFinding, catalogue: Catalogue) -> None:
+    if finding.disposition is Disposition.FIRING and is_blind(finding):
+        error = SubElement(case, "error", message=_text(finding.cause), type=finding.reason)
+        error.text = _text(finding.message)
+        return
     if finding.disposition is Disposition.FIRING:
         failure = SubElement(case, "failure", message=_text(finding.cause), type=finding.reason)
         to_do = action_of(finding, catalogue)

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +21,16 @@ from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
 from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
-from reporter.sinks.verdict import NO_VERDICT, is_cause, is_notice, verdict, without_verdict
+from reporter.sinks.verdict import (
+    NO_VERDICT,
+    NOT_ALL_SEEN,
+    NOT_SEEN,
+    is_blind,
+    is_cause,
+    is_notice,
+    verdict,
+    without_verdict,
+)
 
 _WIDTH: Final = 100
 _INDENT: Final = "    "
@@ -31,7 +40,7 @@ _LISTED: Final = 10
 _CAUSE_BYTES: Final = 80
 _AGE_UNKNOWN: Final = "age unknown"
 _NO_BREAK: Final = "\u00a0"
-_COMMAND: Final = re.compile(r"kubectl [^,;]*[^,;. ]")
+_COMMAND: Final = re.compile(r"kubectl (?:[^,;]|,(?=\S))*[^,;. ]")
 _RELATION: Final = {
     Disposition.SUPPRESSED: "suppressed by",
     Disposition.SECONDARY: "outranked by",
@@ -59,11 +68,7 @@ def report_text(
     """
     page = _Page(report, _coloured if colour else _plain)
     lines = [page.verdict(about), *page.causes(), *page.notices(), *page.others(), *page.ready()]
-    # What nobody put into the dump is the longest list, and the least news.
-    unread = sorted(report.unknown, key=lambda each: each.cause == NOT_IN_DUMP)
-    unknown = [f"{each.resource}: {each.cause}" for each in unread]
-    lines += page.section("Unknown", unknown)
-    lines += page.skipped()
+    lines += [*page.not_seen(), *page.unknown(), *page.skipped()]
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
     lines += page.section("Faults of mutes", mute_fault_lines(report.mute_faults))
     lines += page.section("Notes", notes, counted=False)
@@ -91,7 +96,7 @@ class _Page:
         without = without_verdict(self.report)
         style = _Style.BAD if bad else _Style.HEAD if firing or without else _Style.GOOD
         said = self.paint(verdict(self.report), style)
-        counts = Counter(each.disposition for each in self.report.findings)
+        counts = Counter(each.disposition for each in self.report.findings if not is_blind(each))
         told = [
             f"{counts[each]} {each}"
             for each in Disposition
@@ -99,6 +104,8 @@ class _Page:
         ]
         if firing and without:
             told.append(f"{len(without)} {NO_VERDICT}")
+        if any(map(is_blind, self.report.findings)):
+            told.append(NOT_ALL_SEEN)
         rest = ", ".join(told)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
         return f"{said} {time}" + (f"; {rest}." if rest else ".")
@@ -118,6 +125,33 @@ class _Page:
             if number:
                 yield ""
             yield from self._firing(finding, _Style.HEAD)
+
+    def not_seen(self) -> Iterator[str]:
+        """Yield what the reporter cannot see, and why: no cause of the stack."""
+        findings = [*filter(is_blind, self._with(*Disposition))]
+        if findings:
+            yield from self._title(f"{NOT_SEEN}, which is no cause")
+        for finding in findings:
+            firing = finding.disposition is Disposition.FIRING
+            state = "" if firing else f"  {finding.disposition}"
+            head = self.paint(finding.reason, _Style.HEAD)
+            lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
+            yield f"{_INDENT}{head}  {lasts}{state}"
+            yield from _wrapped(self._unbroken(clean(finding.message)))
+
+    def unknown(self) -> Iterator[str]:
+        """Yield in one line for each cause which resources are unknown for it."""
+        by_cause: dict[str, list[str]] = defaultdict(list)
+        for each in self.report.unknown:
+            by_cause[each.cause].append(each.resource)
+        if not by_cause:
+            return
+        yield from self._title(f"Unknown ({len(self.report.unknown)})")
+        # What nobody put into the dump is the longest list, and the least news.
+        for cause, names in sorted(by_cause.items(), key=lambda each: each[0] == NOT_IN_DUMP):
+            more = len(names) - _LISTED
+            rest = f" and {more} more (-o json lists all)" if more > 0 else ""
+            yield from _wrapped(f"{', '.join(names[:_LISTED])}{rest}: {cause}")
 
     def _firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
         head = f"{self.paint(finding.reason, style)}  {clean(str(finding.subject))}"
@@ -139,6 +173,7 @@ class _Page:
                 self._why(each),
             )
             for each in self._with(*(set(Disposition) - {Disposition.FIRING}))
+            if not is_blind(each)
         ]
         if not rows:
             return
@@ -193,9 +228,11 @@ class _Page:
         return age(self.report.now - finding.since)
 
     def _action(self, finding: ResolvedFinding) -> str:
-        # A command stays on one line, to be copied.
-        action = action_of(finding, self.report.catalogue)
-        return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), action)
+        return self._unbroken(action_of(finding, self.report.catalogue))
+
+    def _unbroken(self, text: str) -> str:
+        """Return a text of which each command stays on one line, to be copied."""
+        return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), text)
 
     def _why(self, finding: ResolvedFinding) -> str:
         cause = cut(clean(finding.cause), _CAUSE_BYTES)

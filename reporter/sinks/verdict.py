@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
@@ -11,10 +12,21 @@ NOTHING_FIRES: Final = "Nothing fires"
 NO_VERDICT: Final = "no verdict"
 """What a subject has that is neither ready nor at fault."""
 
+NOT_SEEN: Final = "What the reporter cannot see"
+"""Title of what is told apart from the causes."""
+
+NOT_ALL_SEEN: Final = "the reporter cannot see everything"
+
+
+def is_blind(finding: ResolvedFinding) -> bool:
+    """Tell whether a finding says what the reporter cannot see, which is no cause of the stack."""
+    return finding.reason == CLUSTER_STATUS_UNKNOWN
+
 
 def is_cause(finding: ResolvedFinding) -> bool:
-    """Tell whether a finding is a fault that fires."""
-    return finding.disposition is Disposition.FIRING and finding.type is EventType.WARNING
+    """Tell whether a finding is a fault of the stack that fires."""
+    fires = finding.disposition is Disposition.FIRING and finding.type is EventType.WARNING
+    return fires and not is_blind(finding)
 
 
 def is_notice(finding: ResolvedFinding) -> bool:

@@ -37,6 +37,7 @@ class ResourceState:
         permission: what is missing where it is forbidden, such as `list, watch on pods`.
         since: since when it is unknown.
         lasting: it is unreachable although the API server has been well for a while.
+        partial: only some of its objects were asked for, so that one that is not here may exist.
 
     """
 
@@ -46,6 +47,7 @@ class ResourceState:
     permission: str = ""
     since: Instant | None = None
     lasting: bool = False
+    partial: bool = False
 
     @property
     def awaited(self) -> bool:
@@ -65,6 +67,18 @@ NOT_LISTED: Final = "not listed yet"
 
 UNREACHABLE: Final = "unreachable"
 """Cause of being unknown where there was no answer for long."""
+
+FORBIDDEN: Final = "forbidden"
+"""Cause of being unknown where the API server refused; the permission says what is missing."""
+
+CREDENTIALS: Final = "valid credentials"
+"""What is missing where the API server does not know who asks (401)."""
+
+OTHER_VERSIONS: Final = "served in version"
+"""Beginning of the cause of being unknown where none of the versions that are read is served."""
+
+NOT_ASKED: Final = "not asked for"
+"""Cause of being unknown where only one namespace was to be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,7 @@ class Snapshot:
 
         """
         state = self.state(resource)
-        if state.served is Served.UNKNOWN or str(resource) in self.incomplete:
+        if state.served is Served.UNKNOWN or state.partial or str(resource) in self.incomplete:
             return False
         # What is malformed where not even its namespace can be read may be in any.
         for place in {namespace, ""}:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
-from reporter.model.objects import Namespace
+from reporter.model.objects import Metadata, Namespace
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.snapshot import Snapshot
 
@@ -14,7 +14,13 @@ MODELHARNESS: Final = "modelharness"
 
 
 def managed_namespaces(snapshot: Snapshot) -> tuple[Namespace, ...]:
-    """Return the workload namespaces that are not being deleted, by name."""
+    """Return the workload namespaces that are not being deleted, by name.
+
+    Whoever looks at one namespace, and may read everything in it but its labels, has named a workload
+    namespace.
+    """
+    if snapshot.state(NAMESPACES).partial and not snapshot.known(NAMESPACES):
+        return tuple(Namespace(metadata=Metadata(name=each)) for each in snapshot.covered or ())
     labelled = snapshot[NAMESPACES].labelled("", MANAGED_BY, MODELHARNESS)
     return tuple(each for each in labelled if not each.deleting)
 

@@ -169,7 +169,7 @@ async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, *, se
     for pod in pods.all.values():
         pod.become(Phase.SHUTTING_DOWN)
     event = await stage.told(UNKNOWN)
-    assert "No metrics page of a model pod can be read (refused)" in event["message"]
+    assert "Pods: no metrics page of a model pod can be read (refused)" in event["message"]
     await replica.passes()
     for pod in pods.all.values():
         pod.become(Phase.SERVING)
@@ -274,19 +274,20 @@ async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, *, sett
     assert reasons[t.KV_CACHE][0] == "not judged"
 
 
-@pytest.mark.parametrize("via", ["direct", "off"])
+@pytest.mark.parametrize("via", ["direct", "off", "auto"])
 async def test_status_of_a_pod_that_was_not_scraped_says_why_that_may_be(
     stage, pods, inside, *, settings, via
 ):
-    """One line, and the exit status of a wrong argument."""
+    """One line, and the exit status of a wrong argument; outside of the cluster nothing is scraped by itself."""
     settings["scrape_via"] = via
     replica = await inside(**settings).start()
     await stage.all_ready()
-    pod = name_of_pod(pods, PHI) if via == "off" else f"{CHAT}/nobody"
+    pod = name_of_pod(pods, PHI) if via != "direct" else f"{CHAT}/nobody"
     code, out, err = await status_of(replica, pod)
     assert (code, out) == (2, "")
     assert re.search(rf": {pod}: this pod was not scraped: .*scraping is off\n\Z", err)
     status_code, _ = await replica.get("report", f"/api/v1/pods/{pod}")
     assert status_code == 404
-    if via == "off":
+    if via != "direct":
         assert all(each.requests == 0 for each in pods.all.values())
+        assert UNKNOWN not in await replica.dispositions()

@@ -326,7 +326,7 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     number = stage.sandbox.faults.add(Fault(action="error", resources=("pods",)))
     stage.sandbox.faults.cut_watches("pods")
     event = await stage.told(UNKNOWN)
-    assert "Resource pods cannot be read (unreachable)" in event["message"]
+    assert "Connection: pods cannot be read (unreachable)" in event["message"]
     await stage.told(PODS, "stale")
     assert {"resource": "pods", "cause": "unreachable"} in (await replica.report())["unknown"]
     stage.cluster.image_pull("search-models", "mistral-7b", fails=False)

@@ -41,7 +41,8 @@ def test_the_defaults_are_those_of_the_program():
         for field in FullProgramSettings.model_fields
         if getattr(chart, field) != getattr(PROGRAM, field)
     }
-    assert different == {"release_namespace", "stacks"}
+    assert different == {"release_namespace", "scrape_via", "stacks"}
+    assert (PROGRAM.scrape_via, chart.scrape_via) == ("auto", "direct")  # the same in a cluster
     assert [chart.stack(each) for each in Stack] == [PROGRAM.stack(each) for each in Stack]
 
 

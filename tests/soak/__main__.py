@@ -123,6 +123,7 @@ def _flags(kubeconfig: Path, port: int, metrics: int, interval: int) -> list[str
         "--health-probe-bind-address=0",
         "--report-bind-address=0",
         "--log-level=error",
+        "--scrape-via=direct",
         f"--scrape-port={port}",
         f"--scrape-interval-seconds={interval}",
         f"--scrape-timeout-seconds={_TIMEOUT_SECONDS}",

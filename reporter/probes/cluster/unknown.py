@@ -1,7 +1,7 @@
 """What the reporter cannot read: a blind reporter says so where operators look."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from datetime import timedelta
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Catalogue
@@ -10,31 +10,30 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import API_RESOURCE, CLUSTER, NAMESPACE_KIND, ObjectRef
 from reporter.model.text import clean
+from reporter.probes.cluster.blindness import Unseen, blind_message, named, unseen
 from reporter.probes.cluster.crds import crd_ref
 from reporter.probes.scope import Scope
-from reporter.snapshot.snapshot import NOT_LISTED, NOT_READ, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.namespaces import namespace_ref
-
-NO_FAULT: Final = frozenset({NOT_READ.cause, "not in the dump", NOT_LISTED})
-"""Causes that say nobody tried, or that an answer is still waited for: no fault of the cluster."""
 
 
 def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
-    """Yield a finding for each resource that was asked for and cannot be read."""
+    """Yield a finding for each cause for which resources that were asked for cannot be read.
+
+    One line names them all, and the command that mends it. The one that has been unknown for the longest
+    is the object at fault, so that the clock of a fault does not begin again with each further one.
+    """
     involved = namespace_ref(scope.snapshot, scope.settings.release_namespace)
-    for resource, state in sorted(scope.snapshot.states.items(), key=lambda item: str(item[0])):
-        if state.served is not Served.UNKNOWN or state.cause in NO_FAULT:
-            continue
-        if str(resource) in scope.snapshot.incomplete:
-            continue  # the dump is cut off there, which is no fault of the cluster
+    for sight, unknown in sorted(unseen(scope.snapshot).items()):
+        oldest = min(unknown, key=_since)
         yield Finding(
             reason=CLUSTER_STATUS_UNKNOWN,
             subject=CLUSTER,
             involved=involved,
-            related=_related(resource),
-            message=_message(resource, state),
-            cause=clean(f"{resource} {state.cause}"),
-            transition=state.since.wall if state.since else None,
+            related=_related(oldest.resource),
+            message=blind_message(sight, unknown),
+            cause=clean(f"{named([str(each.resource) for each in unknown])} {sight.cause}"),
+            transition=since.wall if (since := oldest.state.since) else None,
         )
 
 
@@ -74,8 +73,6 @@ def _related(resource: Resource[KubeObject]) -> ObjectRef:
     return ObjectRef("v1", API_RESOURCE, "", str(resource))
 
 
-def _message(resource: Resource[KubeObject], state: ResourceState) -> str:
-    text = f"Resource {resource} cannot be read ({state.cause}), so what rests on it is unknown"
-    if state.permission:
-        text += f"; grant the reporter: {state.permission}"
-    return clean(text)
+def _since(unseen: Unseen) -> tuple[bool, timedelta, str]:
+    since = unseen.state.since
+    return since is None, since.boot if since else timedelta(0), str(unseen.resource)

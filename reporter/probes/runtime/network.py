@@ -104,8 +104,10 @@ def probe_network(
         involved=namespace_ref(snapshot, settings.release_namespace),
         related=ObjectRef("v1", API_RESOURCE, "", "pods/metrics"),
         message=clean(
-            f"No metrics page of a model pod can be read ({how}), so what rests on them is unknown;"
-            " let the reporter reach the pods, or scrape them with --scrape-via apiserver-proxy"
+            f"Pods: no metrics page of a model pod can be read ({how}), so what rests on them is unknown;"
+            " let the reporter reach the pods (NetworkPolicy, --scrape-port), or scrape them through the"
+            " API server: --scrape-via apiserver-proxy, for which it needs get on pods/proxy, or not at"
+            " all: --scrape-via off"
         ),
         cause=clean(f"metrics of all pods: {how}"),
         transition=min(

@@ -20,7 +20,7 @@ from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.strip import strip_of
 from reporter.sinks.page.tree import Branch, grow
 from reporter.sinks.page.view import Explanation, FindingView, LayerView, PageView, ReportOrigin
-from reporter.sinks.verdict import NO_VERDICT, is_cause, is_notice, verdict
+from reporter.sinks.verdict import NO_VERDICT, is_blind, is_cause, is_notice, verdict
 
 _RELATION: Final = {
     Disposition.SUPPRESSED: "suppressed by",
@@ -34,7 +34,7 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
     branches = grow(report.findings, report.catalogue)
     ids = {each.key: finding_id(each.key) for each in report.findings}
     layers = layers_of(report, ids)
-    blind = bool(report.unknown or about.lost)
+    blind = bool(report.unknown or about.lost or any(map(is_blind, report.findings)))
     marks = _marks(layers, blind=blind)
     return PageView(
         at=report.now,
@@ -44,6 +44,7 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
         rest=_rest(marks),
         causes=_findings(branches, is_cause, report.catalogue),
         notices=_findings(branches, is_notice, report.catalogue),
+        not_seen=_findings(branches, is_blind, report.catalogue),
         others=_by_state(_findings(branches, _is_quiet, report.catalogue)),
         layers=layers,
         strip=strip_of(report.now, history, finding_id, catalogue=report.catalogue),
@@ -85,7 +86,7 @@ def _place(namespace: str, name: str) -> str:
 
 
 def _is_quiet(finding: ResolvedFinding) -> bool:
-    return finding.disposition is not Disposition.FIRING
+    return finding.disposition is not Disposition.FIRING and not is_blind(finding)
 
 
 def _findings(

@@ -11,6 +11,7 @@ from reporter.sinks.page.filter import LONGEST
 from reporter.sinks.page.markup import Child, Markup, breakable, element, join
 from reporter.sinks.page.symbols import SYMBOLS, shape
 from reporter.sinks.page.view import Explanation, Lost, PageView
+from reporter.sinks.verdict import NOT_SEEN
 
 LISTED: Final = 50
 """Most mutes, faults of mutes and malformed objects; how many more there are is said."""
@@ -157,11 +158,8 @@ def _sections(view: PageView) -> Iterator[Markup]:
     yield _section("causes", "What is wrong", causes, notices, others)
     yield _section("stack", "Stack", *map(stack.layer, view.layers))
     yield _section("hour", "Last hour", stack.hour(view.strip))
-    if view.unknown:
-        lead = "These cannot be read. What rests on them is neither healthy nor at fault."
-        yield _section(
-            "unknown", "Unknown", element("p", lead, class_="quiet lead"), _pairs(view.unknown)
-        )
+    if view.not_seen or view.unknown:
+        yield _section("unknown", NOT_SEEN, *_not_seen(view))
     if view.skipped:
         lead = "These objects are malformed and were left out."
         yield _section(
@@ -175,6 +173,17 @@ def _sections(view: PageView) -> Iterator[Markup]:
     if view.about.notes:
         notes = [element("li", each) for each in view.about.notes]
         yield _section("notes", "Notes", element("ul", *notes))
+
+
+def _not_seen(view: PageView) -> Iterator[Child]:
+    if view.not_seen:
+        lead = "This is no cause of the stack: the reporter itself lacks a right, a connection or a way."
+        yield element("p", lead, class_="quiet lead")
+        yield findings.rows(view.not_seen, view.at)
+    if view.unknown:
+        lead = "These cannot be read. What rests on them is neither healthy nor at fault."
+        yield element("p", lead, class_="quiet lead")
+        yield _pairs(view.unknown)
 
 
 def _mutes(view: PageView) -> Iterator[Child]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from reporter.model.reason import EventType
 from reporter.model.report import ResolvedFinding
-from reporter.sinks.verdict import NO_VERDICT
+from reporter.sinks.verdict import NO_VERDICT, is_blind
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,9 @@ SECONDARY: Final = Mark("secondary", "secondary", 5)
 SUPPRESSED: Final = Mark("suppressed", "suppressed", 6)
 MUTED: Final = Mark("muted", "muted", 7)
 UNKNOWN: Final = Mark("unknown", NO_VERDICT, 8)
+BLIND: Final = Mark("unknown", "not seen", 8)
+"""What the reporter cannot see: it looks like what has no verdict."""
+
 READY: Final = Mark("ready", "ready", 9)
 
 ALL: Final = (
@@ -44,4 +47,8 @@ _BY_DISPOSITION: Final = {mark.name: mark for mark in ALL}
 def mark_of(finding: ResolvedFinding) -> Mark:
     """Return the state of a finding."""
     mark = _BY_DISPOSITION.get(str(finding.disposition), UNKNOWN)
-    return NOTICE if mark is FIRING and finding.type is EventType.NORMAL else mark
+    if mark is not FIRING:
+        return mark
+    if is_blind(finding):
+        return BLIND
+    return NOTICE if finding.type is EventType.NORMAL else mark

@@ -179,6 +179,7 @@ class PageView:
         rest: how many findings are in which other state.
         causes: the faults that fire, each with what it explains below it.
         notices: what fires and is no fault.
+        not_seen: what the reporter cannot see, which is no cause of the stack.
         others: what does not fire and has nothing above it on the page.
         unknown: a resource and why it cannot be read.
         skipped: an object and what is wrong with it.
@@ -195,6 +196,7 @@ class PageView:
     rest: str
     causes: tuple[FindingView, ...]
     notices: tuple[FindingView, ...]
+    not_seen: tuple[FindingView, ...]
     others: tuple[FindingView, ...]
     layers: tuple[LayerView, ...]
     strip: Strip

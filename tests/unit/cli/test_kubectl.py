@@ -132,6 +132,7 @@ def test_json_is_the_report_of_check(ask):
     """So that scripts need not know which of the two they have."""
     report = json.loads(ask("broken", "-o", "json").stdout)
     assert (report["apiVersion"], report["kind"]) == ("status-reporter/v1", "Report")
+    assert "Metrics of model pods were not read" in report["notLookedAt"][0]
     assert sum(each["disposition"] == "firing" for each in report["findings"]) == 4
 
 
@@ -142,11 +143,15 @@ def test_events_are_those_that_a_daemon_would_write(ask):
     assert any(KAITO in row for row in rows)
 
 
-def test_a_namespace_is_shown_with_the_cluster_that_may_be_behind_it(ask):
-    """Not the faults of other namespaces."""
+def test_a_namespace_alone_is_read(ask):
+    """Not the faults of other namespaces, nor those of components elsewhere; the note says so."""
     findings = json.loads(ask("broken", "-n", "search-models", "-o", "json").stdout)["findings"]
     subjects = {each["subject"] for each in findings}
     assert subjects == {"cluster", "inferenceset/search-models/mistral-7b"}
+    assert KAITO not in {each["reason"] for each in findings}
+    assert "the cluster layer is unknown" in " ".join(
+        ask("broken", "-n", "search-models").stdout.split()
+    )
 
 
 def test_subjects_of_other_namespaces_are_not_counted():

@@ -51,6 +51,7 @@ async def living(
     *,
     timing: Timing = QUICK,
     asked: set[str] | None = None,
+    namespace: str = "",
 ) -> AsyncIterator[LiveCluster]:
     """Watch the sandbox; the names of resources that are asked for are added to `asked`."""
     sandbox.write_kubeconfig(tmp_path / "config")
@@ -61,7 +62,11 @@ async def living(
 
     async with await connect(kubeconfig=tmp_path / "config", observer=observe) as client:
         cluster = LiveCluster(
-            client, settings or FullEvaluationSettings(), timing=timing, discovery_seconds=0.1
+            client,
+            settings or FullEvaluationSettings(),
+            timing=timing,
+            discovery_seconds=0.1,
+            namespace=namespace,
         )
         task = asyncio.create_task(cluster.run())
         try:

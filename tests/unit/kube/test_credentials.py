@@ -205,3 +205,36 @@ async def test_certificates_that_cannot_be_used(tmp_path: Path, content):
     path.write_text(json.dumps(document))
     with pytest.raises(ConfigurationError, match="kubeconfig"):
         await connect(kubeconfig=path)
+
+
+CERTIFICATE = {"client-certificate": "file", "client-key": "file"}
+
+
+@pytest.mark.parametrize(
+    ("user", "says"),
+    [
+        ({"token": "secret"}, "the token of user u in "),
+        ({"tokenFile": "file"}, "the token file of user u in "),
+        (CERTIFICATE, "the client certificate of user u in "),
+        ({"username": "me", "password": "secret"}, "the password of user u in "),
+        ({}, "nothing is presented"),
+    ],
+)
+async def test_what_is_to_be_renewed_is_named(tmp_path: Path, user, says):
+    """The user of the kubeconfig and what it presents, and nothing of its value."""
+    (tmp_path / "file").write_text("secret")
+    path = kubeconfig(tmp_path / "config", "http://127.0.0.1:1", user)
+    source = Kubeconfig(str(path), None)
+    await source.load()
+    said = source.renewal()
+    assert said.startswith(says)
+    assert str(path) in said
+    assert "secret" not in said
+
+
+async def test_of_a_plugin_what_to_log_in_with_is_named(tmp_path: Path):
+    """Its command is what the user knows."""
+    user = plugin(tmp_path / "cloud-login", credential("secret"))
+    source = Kubeconfig(str(kubeconfig(tmp_path / "config", "http://127.0.0.1:1", user)), None)
+    await source.load()
+    assert source.renewal().startswith(f"log in again with what `{tmp_path / 'cloud-login'}` asks")

@@ -285,3 +285,26 @@ async def test_an_unreachable_cluster_is_declared_unknown(tmp_path: Path):
         assert not cluster.all_listed()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_one_namespace_is_read_with_the_rights_in_it(sandbox, tmp_path):
+    """Nothing elsewhere is asked for, and that something is not there is concluded there alone."""
+    sandbox.load([
+        obj("Namespace", "here"), obj("Namespace", "there"),
+        obj("Pod", "a", "here"), obj("Pod", "b", "there"),
+    ])  # fmt: skip
+    sandbox.access.allow_only(
+        [
+            Rule(verbs=("list", "watch"), namespaces=("here",)),
+            Rule(verbs=("get",), resources=("namespaces",), resource_names=("here",)),
+        ]
+    )
+    async with living(sandbox, tmp_path, namespace="here") as cluster:
+        snapshot = cluster.snapshot()
+    assert sandbox.request_log.count(code=403) == 0
+    assert [each.name for each in snapshot[PODS]] == ["a"]
+    assert [each.name for each in snapshot[NAMESPACES]] == ["here"]
+    assert snapshot.absence_known(PODS, "here")
+    assert not snapshot.absence_known(PODS, "there")
+    assert not snapshot.absence_known(NAMESPACES)
+    assert snapshot.state(NODES).cause == snapshot.state(EVENTS).cause == "not asked for"

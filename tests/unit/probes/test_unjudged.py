@@ -107,7 +107,7 @@ FAILING = {
         "clusterKedaKaitoScalerNotReady",
         "ScaledObjects",
     ),
-    "probes.cluster.unknown._message": (UNKNOWN, "resources"),
+    "probes.cluster.unknown.blind_message": (UNKNOWN, "resources"),
     "probes.runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
     "probes.cluster.ready.components": ("clusterReady", "evidence"),
 }

@@ -19,10 +19,14 @@ CHAINS = {
     layer: [each.name for each in REASONS if each.subject_kind == kind and each.chain]
     for layer, kind in KINDS.items()
 }
+BLIND = "clusterStatusUnknown"
 OUTSIDE = [
     each.name
     for each in REASONS
-    if not each.chain and not each.says_ready and each.subject_kind in KINDS.values()
+    if not each.chain
+    and not each.says_ready
+    and each.subject_kind in KINDS.values()
+    and each.name != BLIND
 ]
 PAIRS = [
     (layer, *pair, emit)
@@ -51,7 +55,6 @@ def test_the_chains_are_those_of_the_design():
             "clusterOtterScaleOperatorNotReady",
             "clusterKServeControllerNotReady",
             "clusterKnativeNotReady",
-            "clusterStatusUnknown",
         ],
         Layer.HARNESS: [
             "modelharnessGatewayClassMissing",
@@ -97,6 +100,18 @@ def test_outside_the_chain(outside, emit):
     assert found["inferencesetEPPNotReady"] == "firing"
     assert found[outside] == ("secondary" if emit is Emit.PRIMARY else "firing")
     assert not resolver[outside].primary
+
+
+@pytest.mark.parametrize("emit", list(Emit))
+@pytest.mark.parametrize("beside", [(), ("clusterKnativeNotReady",), ("inferencesetEPPNotReady",)])
+def test_what_the_reporter_cannot_see_is_no_cause(emit, beside):
+    """It is told, never primary, never first, and neither outranks a cause nor is outranked by one."""
+    resolver = Resolver(emit=emit)
+    found = resolver.look(0, at_once(BLIND), *map(at_once, beside))
+    assert found == dict.fromkeys((BLIND, *beside), "firing")
+    assert not resolver[BLIND].primary
+    assert all(resolver[each].primary for each in beside)
+    assert resolver.report.findings[-1].reason == BLIND
 
 
 def test_subjects_do_not_outrank_each_other():

@@ -12,7 +12,10 @@ from reporter.model.report import (
     UnknownResource,
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
+from reporter.sinks.finding_table import finding_table
+from reporter.sinks.junit import report_junit
 from reporter.sinks.page.build import page_view
+from reporter.sinks.page.document import page_html
 from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_text import report_text
@@ -128,6 +131,54 @@ def test_causes_come_in_the_order_of_the_catalogue():
     )
     text = report_text(report(finding(), cluster))
     assert text.index("clusterBBRNotReady") < text.index("modelharnessGatewayProgrammingFailed")
+
+
+BLIND = finding(
+    reason="clusterStatusUnknown",
+    layer=Layer.CLUSTER,
+    subject=CLUSTER,
+    message="Permission: pods cannot be read; grant it: kubectl create clusterrole a --verb=list,watch --resource=pods",
+    cause="pods forbidden",
+)
+
+
+def test_what_the_reporter_cannot_see_is_shown_apart():
+    """After the causes and not counted among them, in text, table, page and JUnit; the command is whole."""
+    unknown = (UnknownResource("pods", "forbidden"),)
+    alone, beside = report(BLIND, unknown=unknown), report(finding(), BLIND)
+    lines = report_text(alone).splitlines()
+    assert lines[0] == (
+        "Nothing fires at 2026-11-20T12:00:00Z; the reporter cannot see everything."
+    )
+    assert lines[2] == "What the reporter cannot see, which is no cause:"
+    assert any("kubectl create clusterrole a --verb=list,watch --resource=pods" in x for x in lines)
+    text = report_text(beside)
+    assert text.startswith("1 cause fires at ")
+    assert text.index("could not be programmed") < text.index("What the reporter cannot see")
+    assert finding_table(beside).splitlines()[-1].split()[1] == "clusterStatusUnknown"
+    about = ReportOrigin()
+    page = page_view(beside, about, EpisodeHistory.of(beside))
+    assert [each.reason for each in page.causes] == ["modelharnessGatewayProgrammingFailed"]
+    assert [each.mark.word for each in page.not_seen] == ["not seen"]
+    quiet = page_view(alone, about, EpisodeHistory.of(alone))
+    assert (quiet.verdict, quiet.mark.name) == (
+        "Nothing fires, but not everything is known",
+        "unknown",
+    )
+    assert "What the reporter cannot see" in page_html(quiet)
+    junit = report_junit(beside)
+    assert 'failures="1" errors="1"' in junit
+
+
+def test_what_is_unknown_for_one_cause_is_one_line():
+    """Dozens of kinds that are not in a dump do not fill the screen."""
+    unknown = [UnknownResource(f"r{n:02}", "not listed yet") for n in range(19)]
+    unknown.append(UnknownResource("pods", "forbidden"))
+    text = report_text(report(unknown=tuple(unknown)))
+    assert "Unknown (20):" in text
+    assert "and 9 more (-o json lists all): not listed yet" in " ".join(text.split())
+    assert "\n    pods: forbidden\n" in text
+    assert len(text.splitlines()) < 7
 
 
 def test_lists_are_counted_and_cut():
