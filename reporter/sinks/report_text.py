@@ -91,7 +91,7 @@ class _Page:
 
     def verdict(self, about: str) -> str:
         """Return the first line: how much fires, and the time that was used."""
-        firing = self._with(Disposition.FIRING)
+        firing = [each for each in self._with(Disposition.FIRING) if not is_blind(each)]
         bad = any(map(is_cause, firing))
         without = without_verdict(self.report)
         style = _Style.BAD if bad else _Style.HEAD if firing or without else _Style.GOOD

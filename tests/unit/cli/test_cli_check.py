@@ -378,7 +378,7 @@ def test_skipped_and_unknown_are_shown_with_counts(run, broken, tmp_path):
     _, out, _ = run("check", "--from", deployments, "--from", tmp_path / "bad.yaml", "--now", NOW)
     assert "Skipped (1):" in out
     assert "Unknown (18):" in out
-    assert "and 7 more (-o json lists all): not in the dump" in " ".join(out.split())
+    assert "and 8 more (-o json lists all): not in the dump" in " ".join(out.split())
 
 
 def test_the_live_cluster(broken, tmp_path):

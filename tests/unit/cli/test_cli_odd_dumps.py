@@ -178,13 +178,13 @@ def test_namespaces_are_known_by_a_list_only(check):
     [
         ([crd("workspaces.kaito.sh")], False),
         ([listed(crd("workspaces.kaito.sh"))], False),
-        ([listed(crd("inferencesets.kaito.sh"), crd("widgets.example.com"))], True),
+        ([listed(crd("workspaces.kaito.sh"), crd("widgets.example.com"))], True),
     ],
     ids=["one", "a list of one", "a list"],
 )
 def test_one_definition_proves_nothing_about_others(check, documents, missing):
     """And a kind of which the dump holds objects is served whatever is listed."""
-    _, report, _ = check(text(*documents, SET, OTHER), "--stacks", "kaito=on")
+    _, report, _ = check(text(*documents, SET, OTHER), "--stacks", "kthena=on")
     absent = {
         each["involvedObject"]["name"]
         for each in report["findings"]

@@ -147,7 +147,7 @@ def test_a_namespace_alone_is_read(ask):
     """Not the faults of other namespaces, nor those of components elsewhere; the note says so."""
     findings = json.loads(ask("broken", "-n", "search-models", "-o", "json").stdout)["findings"]
     subjects = {each["subject"] for each in findings}
-    assert subjects == {"cluster", "inferenceset/search-models/mistral-7b"}
+    assert subjects == {"inferenceset/search-models/mistral-7b"}
     assert KAITO not in {each["reason"] for each in findings}
     assert "the cluster layer is unknown" in " ".join(
         ask("broken", "-n", "search-models").stdout.split()

@@ -129,8 +129,8 @@ async def test_what_the_reporter_cannot_see_is_no_cause(stack, check):
         sandbox.access.deny(Rule(resources=("pods",)))
         code, out, err = await check()
         assert (code, err) == (0, "")
-        assert out.startswith("Nothing fires at ")
-        assert out.splitlines()[0].endswith("the reporter cannot see everything.")
+        assert out.startswith("Nothing fires, but 8 subjects have no verdict at ")
+        assert out.splitlines()[0].endswith("(the present); the reporter cannot see everything.")
         assert "What the reporter cannot see, which is no cause:" in out
         report = json.loads((await check("-o", "json"))[1])
         assert firing(report) == [("clusterStatusUnknown", "cluster")]
