@@ -59,6 +59,7 @@ async def test_every_granted_verb_is_used_and_no_request_is_forbidden(
     assert ("get", "pods/proxy") not in await grants_used(release)
 
 
+@pytest.mark.xdist_group("pod-network")
 async def test_scraping_through_the_api_server_is_granted_and_works(
     stage, another, replica, grants_used, served
 ):
