@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CHARTS := helm
 
+# Tests start the program hundreds of times: to compile it each time would be a third of what a start costs.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 include image/targets.mk
 include tests/browser/targets.mk
