@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 CHARTS := helm
 
+# Tests start the program hundreds of times: to compile it each time would be a third of what a start costs.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 include image/targets.mk
 include tests/browser/targets.mk
@@ -64,9 +67,9 @@ workflow-lint: setup ## actionlint of .github: ACTIONLINT, or one built once per
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
 	@$(BIN)/python -m e2e.envtest.binaries
 
-e2e: envtest ## End-to-end tests on a real control plane (about 15 min on 2 cores, and the build the first time)
-	@echo "end-to-end tests: about 15 minutes on two cores"
-	$(BIN)/python -m pytest e2e $(ARGS)
+e2e: envtest ## End-to-end tests, a real control plane for each of JOBS workers (a quarter to half an hour on 2 cores)
+	@echo "end-to-end tests: a quarter to half an hour on two cores"
+	$(BIN)/python -m pytest e2e -n $(JOBS) --dist loadgroup $(ARGS)
 
 chaos: envtest ## Faults on a real control plane, and the table of docs/reliability.md (about 20 min)
 	@echo "faults on a real control plane: about 20 minutes"

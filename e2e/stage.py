@@ -1,5 +1,6 @@
 """The cluster of a test: the sample stack, faults to put in, and our Events."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,8 +77,7 @@ class Stage:
 
     async def forget(self) -> None:
         """Remove what a test leaves: its namespaces, our Events, and the Lease."""
-        for name in self.namespaces:
-            await self.stack.delete_namespace(name)
+        await asyncio.gather(*map(self.stack.delete_namespace, self.namespaces))
         await self.api.request(
             "DELETE", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", labelSelector=OURS
         )

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from e2e.stack.otterscale import MODELSERVICES, NAME, OPERATOR, SYSTEM, OtterScale
+from e2e.stack.pod_network import own_loopback
 from lab.sandbox.objects import dig, name_of
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
@@ -176,8 +177,8 @@ async def test_pages_of_its_pods_are_judged(stage, otterscale, replica):
     """A fault of the decode pod's engine is told of the ModelService; ports are those of the pods."""
     (decode,), (prefill,) = [await otterscale.pods(each) for each in ("decode", "prefill")]
     async with (
-        ModelPod(host="127.0.8.1", port=8200) as one,
-        ModelPod(host="127.0.8.2", port=8000) as two,
+        ModelPod(host=own_loopback(1), port=8200) as one,
+        ModelPod(host=own_loopback(2), port=8000) as two,
     ):
         await stage.stack.pod_address(otterscale.namespace, name_of(decode), one.host)
         await stage.stack.pod_address(otterscale.namespace, name_of(prefill), two.host)

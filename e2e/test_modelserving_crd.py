@@ -14,6 +14,8 @@ from e2e.envtest.control_plane import ControlPlane
 from e2e.envtest.errors import EnvtestError
 from e2e.envtest.release import REPORTER, Release
 
+pytestmark = pytest.mark.xdist_group("crd")  # its control plane is started once
+
 CRD = "modelservings.workload.serving.volcano.sh"
 MANIFEST = yaml.safe_load((REPORTER / "files" / "crds" / "modelservings.yaml").read_text())
 INSTALL = {"modelServing": {"crd": {"install": True}}}

@@ -33,6 +33,12 @@ async def life_of_an_event(stage):
     await stage.told(*BBR, state="over")
 
 
+async def stands_by(replica, release):
+    """Have another replica wait for the Lease, which only one that does not lead watches."""
+    standby = await replica("standby", release=release)
+    await (await standby.ready()).passes(2)
+
+
 @pytest.fixture(name="grants_used")
 def _grants_used(plane, kubectl):
     """Return what tells the grants of a release, once its replica has used all and asked no more."""
@@ -56,9 +62,11 @@ async def test_every_granted_verb_is_used_and_no_request_is_forbidden(
 ):
     await replica(scrape_via="direct")
     await life_of_an_event(stage)
+    await stands_by(replica, release)
     assert ("get", "pods/proxy") not in await grants_used(release)
 
 
+@pytest.mark.xdist_group("pod-network")
 async def test_scraping_through_the_api_server_is_granted_and_works(
     stage, another, replica, grants_used, served
 ):
@@ -67,6 +75,7 @@ async def test_scraping_through_the_api_server_is_granted_and_works(
     assert f"--scrape-via={VIA}" in (await release.container()).args
     daemon = await replica("proxied-a", release=release, scrape_via=VIA)
     await life_of_an_event(stage)
+    await stands_by(replica, release)
 
     async def scraped():
         return await daemon.metric("scrapes_total", outcome="ok")

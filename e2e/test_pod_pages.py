@@ -9,6 +9,8 @@ from e2e.stack.pod_network import pod_network
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
 
+pytestmark = pytest.mark.xdist_group("pod-network")  # one of them looks at what others leave
+
 POD = "llama-3-1-8b-9t7dl-0"
 PORT = 5000
 DOWNLOADING = "kaito_model_download_speed_bytes_per_second"

@@ -4,7 +4,7 @@ import signal
 from datetime import datetime
 
 from e2e.stack.times import now
-from tests.daemon.replica import until
+from tests.daemon.replica import SHORT_LEASE, until
 
 BBR = ("clusterBBRNotReady", "cluster")
 KAITO = ("clusterKaitoControllerNotReady", "cluster")
@@ -74,11 +74,11 @@ async def test_ready_waits_for_every_cause(stage, replica):
 async def test_restart_goes_on_with_the_episode(stage, replica):
     """A successor finds the Event, counts on in it, and ends it; Ready is told once."""
     await scale_router(stage, 0)
-    first = await replica("replica-a")
+    first = await replica("replica-a", **SHORT_LEASE)
     event = await stage.told(*BBR)
     await ended(first)
     (before,) = await stage.events(BBR)
-    second = await replica("replica-b")
+    second = await replica("replica-b", **SHORT_LEASE)
 
     async def counted_on() -> bool:
         (found,) = await stage.events(BBR)
@@ -92,7 +92,7 @@ async def test_restart_goes_on_with_the_episode(stage, replica):
 
     await ended(second)
     await stage.mend()
-    third = await replica("replica-c")
+    third = await replica("replica-c", **SHORT_LEASE)
     await stage.told(*BBR, state="over")
     await stage.told(*READY, state="over")
     await third.passes(2)
@@ -101,7 +101,7 @@ async def test_restart_goes_on_with_the_episode(stage, replica):
 
 async def test_restart_of_a_healthy_cluster_tells_nothing(stage, workload, replica):
     """What was told to be ready is not told again."""
-    first = await replica("replica-a")
+    first = await replica("replica-a", **SHORT_LEASE)
     everything = {
         READY,
         ("modelharnessReady", f"namespace/{workload}"),
@@ -115,7 +115,7 @@ async def test_restart_of_a_healthy_cluster_tells_nothing(stage, workload, repli
     await until(all_told, "all is ready")
     before = await stage.events()
     await ended(first)
-    second = await replica("replica-b")
+    second = await replica("replica-b", **SHORT_LEASE)
     await until(second.leads, "the successor leads")
     await second.passes(3)
     assert await stage.events() == before
@@ -124,12 +124,12 @@ async def test_restart_of_a_healthy_cluster_tells_nothing(stage, workload, repli
 async def test_restart_within_a_grace_does_not_begin_it_anew(stage, replica):
     """The condition says since when, so that it is told when it would have been."""
     await stage.stack.image_pull("kaito-system", "kaito-workspace", fails=True)
-    first = await replica("replica-a", startup_grace_seconds=20)
+    first = await replica("replica-a", startup_grace_seconds=12, **SHORT_LEASE)
     await becomes(first, KAITO, "pending")
     await ended(first)
     restarted = datetime.fromisoformat(now())
-    await replica("replica-b", startup_grace_seconds=20)
+    await replica("replica-b", startup_grace_seconds=12, **SHORT_LEASE)
     event = await stage.told(*KAITO)
     since = datetime.fromisoformat(event["metadata"]["annotations"][SINCE])
     assert since < restarted
-    assert (datetime.fromisoformat(event["eventTime"]) - since).total_seconds() >= 20
+    assert (datetime.fromisoformat(event["eventTime"]) - since).total_seconds() >= 12

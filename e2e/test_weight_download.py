@@ -7,7 +7,7 @@ import json
 import pytest
 
 from e2e.envtest.release import REPORTER
-from e2e.stack.pod_network import pod_network
+from e2e.stack.pod_network import own_loopback, pod_network
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
 from tests.daemon.replica import until
@@ -42,7 +42,7 @@ async def scrapes(replica, namespace: str, more: int) -> None:
 @pytest.fixture(name="pod")
 async def _pod():
     """A simulated model pod on loopback, on the port that KAITO uses."""
-    async with ModelPod(host="127.0.7.1", port=PORT) as pod:
+    async with ModelPod(host=own_loopback(1), port=PORT) as pod:
         yield pod
 
 
@@ -98,6 +98,7 @@ async def test_dip_within_a_good_download_is_not_told(stage, workload, replica, 
     assert await stage.events((SLOW, f"inferenceset/{workload}/{MODEL}")) == []
 
 
+@pytest.mark.xdist_group("pod-network")
 async def test_slow_download_is_seen_through_the_pod_proxy(stage, workload, replica, release):
     """With the right that the chart grants for that, and no way to the pod."""
     proxied = dataclasses.replace(release, name="proxied", namespace="proxied")

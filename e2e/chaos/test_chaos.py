@@ -7,6 +7,8 @@ from e2e.chaos.experiment import conduct
 from e2e.chaos.faults import SHORT_FAULTS
 from e2e.chaos.form import SHORT
 
+pytestmark = pytest.mark.xdist_group("chaos")  # its control plane is started once
+
 
 @pytest.fixture(name="base", scope="module")
 def _base():

@@ -5,6 +5,7 @@ being deleted, nothing is garbage collected.
 """
 
 import contextlib
+import os
 import random
 import signal
 import socket
@@ -26,6 +27,10 @@ START_SECONDS: Final = 120.0
 """How long a server may take to become ready; the slowest seen on a busy machine is far below."""
 
 _STOP_SECONDS: Final = 30.0
+
+_PORTS: Final = range(24_000, 32_000)
+_PLACE: Final = 100
+"""How many of the ports are for one process."""
 
 AUDIT_POLICY: Final = """\
 apiVersion: audit.k8s.io/v1
@@ -209,16 +214,19 @@ class ControlPlane:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on, below those that outgoing connections are given."""
+    """Return ports that nobody has, below those that outgoing connections are given.
+
+    Processes that start together, as those of parallel tests do, look in different places.
+    """
+    first = _PORTS.start + _PLACE * (os.getpid() % (len(_PORTS) // _PLACE))
     found: list[int] = []
-    while len(found) < count:
-        port = random.randrange(24_000, 32_000)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                probe.bind(("127.0.0.1", port))
-                found.append(port)
-    return found
+    for port in random.SystemRandom().sample(range(first, first + _PLACE), _PLACE):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise EnvtestError(f"fewer than {count} of the ports from {first} to {port} are free")
 
 
 def _certificates(folder: Path) -> Path:

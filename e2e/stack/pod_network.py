@@ -65,6 +65,12 @@ class PodNetwork:
             listener.close()
 
 
+def own_loopback(number: int) -> str:
+    """Return a loopback address that no other test process uses, up to 250 of them."""
+    process = os.getpid()
+    return f"127.{1 + process // 250 % 100}.{process % 250}.{number}"
+
+
 @contextlib.contextmanager
 def pod_network() -> Iterator[PodNetwork]:
     """Make a network, and remove it at the end.

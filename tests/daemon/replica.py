@@ -45,9 +45,12 @@ _inside: set[asyncio.Task[None]] = set()
 async def until(condition: Callable[[], object], what: str) -> Any:
     """Wait until `condition` holds, and return what it returned.
 
-    It may be a coroutine function; an assertion or connection error in it counts as not yet.
+    It may be a coroutine function; an assertion or connection error in it counts as not yet. It is
+    asked less often the longer it takes: a request costs a real API server and this process time that
+    the daemon needs as well.
     """
     last: object = None
+    pause = 0.02
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
@@ -63,7 +66,8 @@ async def until(condition: Callable[[], object], what: str) -> Any:
                 else:
                     if last:
                         return last
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.2, 0.1)
     except TimeoutError:
         raise AssertionError(f"in vain: {what}; last: {last!r}") from None
 
