@@ -65,7 +65,7 @@ class Fault:
             its own time, as when a crashed container runs again without being Ready.
         remaining: how long it must still last to fire by its own clock; zero once it is ripe.
         next_in: time until another of its findings is ripe, None where none will be.
-        began_seen: when the present start of its budget was first seen, on the boot clock.
+        began_seen: when each present start of a budget was first seen, on the boot clock.
         age_known: `since` rests on a time that was seen or stands in the object.
         beneath: the fault within its own time that this earlier one goes on for.
 
@@ -79,7 +79,7 @@ class Fault:
     ripe: bool
     remaining: timedelta
     next_in: timedelta | None
-    began_seen: timedelta
+    began_seen: Mapping[datetime, timedelta]
     age_known: bool = True
     beneath: "Fault | None" = None
 
@@ -153,7 +153,11 @@ def place_in_time(
         ripe=bool(ripe) or goes_on,
         remaining=ZERO if goes_on else max(min(remaining for _, remaining in left), ZERO),
         next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
-        began_seen=_began_seen(worst, remembered, now),
+        began_seen={
+            began: _began_seen(began, remembered, now)
+            for began in map(_transition, findings)
+            if began is not None
+        },
         age_known=age_known,
     )
 
@@ -167,7 +171,7 @@ def sustained(
     """
     for clock in ((finding.related, False), (finding.related, True)):
         remembered = faults.get(clock)
-        if remembered is None or not remembered.ripe or not remembered.is_of(finding.related):
+        if remembered is None or not remembered.told or not remembered.is_of(finding.related):
             continue
         says = remembered.finding or finding
         if not finding.sustains and not (finding.lingers and says.lingers):
@@ -245,11 +249,8 @@ def _spent(
     began = _transition(finding)
     if began is None:
         return age
-    return max(now.wall - began, now.boot - _began_seen(finding, remembered, now), ZERO)
+    return max(now.wall - began, now.boot - _began_seen(began, remembered, now), ZERO)
 
 
-def _began_seen(finding: Finding, remembered: FaultMemory | None, now: Instant) -> timedelta:
-    before = remembered.finding if remembered is not None else None
-    if remembered is None or before is None or _transition(before) != _transition(finding):
-        return now.boot
-    return remembered.began_seen
+def _began_seen(began: datetime, remembered: FaultMemory | None, now: Instant) -> timedelta:
+    return remembered.began_seen.get(began, now.boot) if remembered is not None else now.boot

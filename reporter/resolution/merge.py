@@ -52,19 +52,26 @@ def _faults(findings: Iterable[Finding], episode: Episode | None, state: PassSta
         )
         for clock, group in clocks.items()
     }
-    if episode is None or not episode.fired:
-        return list(faults.values())
-    for clock, fault in list(faults.items()):
-        earlier = None if fault.ripe else sustained(fault.finding, remembered, fault)
-        if earlier is not None:
-            del faults[clock]
-            faults.setdefault(earlier.clock, earlier)
-    if episode.active:
-        for finding in sustaining:
-            earlier = sustained(finding, remembered, None)
-            if earlier is not None:
-                faults.setdefault(earlier.clock, earlier)
+    if episode is not None:
+        _go_on(faults, sustaining, episode)
     return list(faults.values())
+
+
+def _go_on(faults: dict[FaultKey, Fault], sustaining: Iterable[Finding], episode: Episode) -> None:
+    """Let what fired go on where a young fault of its object, or one in doubt, continues it.
+
+    Not where another fault of the object is ripe: that one is told, and the young one has its time.
+    """
+    ripe = {related for (related, _), fault in faults.items() if fault.ripe}
+    for clock, fault in list(faults.items()):
+        earlier = None if clock[0] in ripe else sustained(fault.finding, episode.faults, fault)
+        if earlier is not None and (earlier.clock == clock or earlier.clock not in faults):
+            del faults[clock]
+            faults[earlier.clock] = earlier
+    for finding in sustaining if episode.active else ():
+        earlier = None if finding.related in ripe else sustained(finding, episode.faults, None)
+        if earlier is not None:
+            faults.setdefault(earlier.clock, earlier)
 
 
 def mark_pending(state: PassState) -> PassState:

@@ -106,9 +106,10 @@ def _from_record(record: Record, known: Episode | None, now: Instant, *, reason:
         first_seen=now.boot_of(record.since),
         last_seen=now.boot,
         ripe=True,
+        told=True,
         uid=related.uid,
         finding=None,
-        began_seen=now.boot,
+        began_seen={},
     )
     return Episode(
         since=record.since,

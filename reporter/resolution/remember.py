@@ -31,7 +31,9 @@ def remember(
         episodes[candidate.key] = _episode(candidate, shown[candidate.key], state)
     for candidate in state.undercurrents:
         below = episodes[candidate.key]
-        episodes[candidate.key] = replace(below, faults=_faults(candidate, state))
+        episodes[candidate.key] = replace(
+            below, faults=_faults(candidate, state, fired=below.fired)
+        )
     return Memory(
         episodes=episodes,
         ended=_ended(state, episodes),
@@ -59,21 +61,24 @@ def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> 
     clearing = shown.disposition is Disposition.CLEARING
     if before is not None and fired_before and (clearing or not candidate.ripe):
         since, last_seen, exempt = before.since, before.last_seen, before.exempt
+    fired = fired_before or shown.disposition in {Disposition.FIRING, Disposition.MUTED}
     return Episode(
         since=since,
         last_seen=last_seen,
-        fired=fired_before or shown.disposition in {Disposition.FIRING, Disposition.MUTED},
+        fired=fired,
         listed=True,
         shown=shown,
-        faults=_faults(candidate, state),
+        faults=_faults(candidate, state, fired=fired),
         exempt=exempt,
     )
 
 
-def _faults(candidate: Candidate, state: PassState) -> dict[FaultKey, FaultMemory]:
+def _faults(candidate: Candidate, state: PassState, *, fired: bool) -> dict[FaultKey, FaultMemory]:
     now = state.now
     beneath = [fault.beneath for fault in candidate.faults if fault.beneath]
-    faults = {fault.clock: _fault(fault, now) for fault in (*beneath, *candidate.faults)}
+    faults = {
+        fault.clock: _fault(fault, now, fired=fired) for fault in (*beneath, *candidate.faults)
+    }
     if candidate.episode is not None:
         for clock, fault in candidate.episode.faults.items():
             keep = recovery_time(candidate.key.reason, state.settings, exempt=fault.exempt)
@@ -82,12 +87,13 @@ def _faults(candidate: Candidate, state: PassState) -> dict[FaultKey, FaultMemor
     return faults
 
 
-def _fault(fault: Fault, now: Instant) -> FaultMemory:
+def _fault(fault: Fault, now: Instant, *, fired: bool) -> FaultMemory:
     return FaultMemory(
         since=fault.since,
         first_seen=fault.first_seen,
         last_seen=now.boot,
         ripe=fault.ripe,
+        told=fault.ripe and fired,
         uid=fault.finding.related.uid,
         finding=fault.says,
         began_seen=fault.began_seen,

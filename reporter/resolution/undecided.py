@@ -17,8 +17,9 @@ def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> 
         return
     firing: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
     for key, episode in episodes.items():
-        for related, _ in episode.faults if episode.fired else ():
-            firing[related].add(key)
+        for (related, _), fault in episode.faults.items():
+            if fault.told:
+                firing[related].add(key)
     for pod, reasons in undecided.items():
         for key in firing.get(pod, ()):
             if key.reason in reasons:

@@ -183,6 +183,33 @@ def test_only_what_lingers_goes_on_and_only_in_what_does(before, after):
     assert resolver.look(10, starting(lingers=after)) == {PODS: "clearing"}
 
 
+def test_a_young_fault_beside_one_that_is_told_of_the_same_pod_has_its_own_time():
+    """It neither goes on for that one nor is forgotten: it is told when its time has come."""
+    resolver = Resolver()
+    crashed = finding(PODS, exempt=True, lingers=True, message="crashed")
+    for at in (0, 10, 200):
+        resolver.look(at, crashed, starting(lingers=True, severity=9))
+        assert resolver[PODS].message == "crashed"
+        assert resolver.wake_in == seconds(300 - at)
+    resolver.look(300, crashed, starting(lingers=True, severity=9))
+    assert resolver[PODS].message == "starts (and 1 more)"
+
+
+def test_of_two_young_faults_of_a_pod_one_goes_on_for_what_was_told():
+    """The other one keeps its time, and its place among the faults that are awaited."""
+    resolver = Resolver()
+    resolver.look(0, starting(lingers=True, transition=NOON))
+    resolver.look(300, starting(lingers=True, transition=NOON))
+    again = starting(lingers=True, transition=NOON + seconds(310))
+    other = finding(PODS, lingers=True, message="other", severity=9)
+    for at in (310, 340):
+        assert resolver.look(at, again, other) == {PODS: "firing"}
+        assert resolver[PODS].message == "starts"
+        assert resolver.wake_in == seconds(370 - at)
+    resolver.look(370, again, other)
+    assert resolver[PODS].message == "other"
+
+
 def test_a_budget_that_was_used_up_goes_on_while_its_pod_cannot_be_judged():
     """As any other fault does."""
     resolver = Resolver()
@@ -254,6 +281,22 @@ def test_a_young_object_has_not_been_at_fault_since_it_was_made(hidden, since):
     assert resolver[PODS].since == NOON + seconds(since)
     assert resolver.look(59 + since, slow)[PODS] == "pending"
     assert resolver.look(60 + since, slow)[PODS] == "firing"
+
+
+def test_two_budgets_are_used_up_on_the_clock_that_does_not_jump():
+    """Each start keeps the time it was first seen, also once the other one's budget is used up."""
+    resolver = Resolver()
+    short = finding(INFRA, budget=seconds(100), transition=NOON)
+    long = finding(INFRA, budget=seconds(900), transition=NOON + seconds(10))
+    resolver.look(10, short, long)
+    evaluation = Evaluation((short, long), (), tuple(resolver.subjects))
+    for at in (200, 300):
+        now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(at))
+        resolution = resolve(
+            evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+        )
+        resolver.memory = resolution.memory
+        assert resolution.wake_in == seconds(910 - at)
 
 
 def test_what_fires_at_once_begins_now():

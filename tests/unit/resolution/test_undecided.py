@@ -1,5 +1,6 @@
 """A fault of a pod that cannot be judged neither begins nor ends."""
 
+from reporter.catalogue.resources import PODS
 from reporter.model.finding import Evaluation
 from reporter.model.subject import ObjectRef
 from reporter.resolution import Memory, resolve
@@ -50,6 +51,16 @@ def test_it_clears_once_it_can_be_judged():
     resolver.doubt(300, pods=[pod()])
     assert resolver.look(315) == {t.KV_CACHE: "clearing"}
     assert resolver.look(376) == {}
+
+
+def test_what_was_never_told_does_not_begin():
+    """Nor where another pod's fault of the same reason begins to be told meanwhile."""
+    resolver = Undecided()
+    blind = snapshot(unconfirmed=[PODS])
+    resolver.look(0, fault("b", "p-1"), seen=blind)
+    for at in (10, 20):
+        assert resolver.doubt(at, fault(), pods=[pod("b", "p-1")]) == {t.KV_CACHE: "firing"}
+        assert resolver[t.KV_CACHE].message == f"{t.KV_CACHE} of p-0"
 
 
 def test_what_is_clearing_goes_on():
