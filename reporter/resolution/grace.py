@@ -63,7 +63,8 @@ class Fault:
         finding: the worst finding.
         says: the finding that speaks for it: the remembered one while the present one is within
             its own time, as when a crashed container runs again without being Ready.
-        remaining: how long it must still last to fire by its own clock; zero once it is ripe.
+        remaining: how long it must still last to fire by its own clock; means nothing once it is
+            ripe.
         next_in: time until another of its findings is ripe, None where none will be.
         began_seen: when each present start of a budget was first seen, on the boot clock.
         age_known: `since` rests on a time that was seen or stands in the object.
@@ -151,7 +152,7 @@ def place_in_time(
         since=since,
         first_seen=first_seen,
         ripe=bool(ripe) or goes_on,
-        remaining=ZERO if goes_on else max(min(remaining for _, remaining in left), ZERO),
+        remaining=min(remaining for _, remaining in left),
         next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
         began_seen={
             began: _began_seen(began, remembered, now)

@@ -17,15 +17,15 @@ from reporter.snapshot.snapshot import Snapshot
 
 
 def merge_findings(state: PassState) -> PassState:
-    """Make a candidate of all findings of one key, in the order of the keys."""
+    """Make a candidate of all findings of one key."""
     catalogue, known = state.catalogue, state.memory.episodes
     groups: dict[FindingKey, list[Finding]] = defaultdict(list)
     for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
         groups[finding.key].append(finding)
     candidates: list[Candidate] = []
-    for key in sorted(groups):
+    for key, found in groups.items():
         episode = known.get(key)
-        faults = _faults(groups[key], episode, state)
+        faults = _faults(found, episode, state)
         if faults:
             candidates.append(Candidate(key, catalogue[key.reason], worst_first(faults), episode))
     return replace(state, candidates=tuple(candidates))

@@ -377,7 +377,7 @@ class ReferenceResolver:
         self.not_yet_released = self.suppressing & {of(key) for key in stale}
         for each in self.suppressing - firing - self.not_yet_released:
             self.released[each] = boot + wait
-        return firing, pending - firing
+        return firing, pending
 
     def judge(self, key, faults, line, *, allowed, firing, pending):
         now = self.now

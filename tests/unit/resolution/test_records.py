@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import EVENTS, NAMESPACES
+from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NAMESPACES
 from reporter.model.finding import KnownSubject
 from reporter.resolution import OneLook
 from reporter.resolution.records import records_of
@@ -134,6 +134,24 @@ def test_a_degraded_upstream_on_record_takes_nothing_back():
     upstream, pods = finding(KAITO, exempt=True), finding(PODS, exempt=True)
     seen = snapshot(events=events_of(upstream, pods))
     assert Resolver().look(10, pods, seen=seen) == {KAITO: "clearing", PODS: "firing"}
+
+
+def test_an_upstream_on_record_that_was_seen_since_suppresses_while_it_is_clearing():
+    """Whether it governs is known by then."""
+    down, pods = finding(KAITO, exempt=True, governs=True), finding(PODS, exempt=True)
+    seen = snapshot(events=events_of(down))
+    resolver = Resolver()
+    assert resolver.look(10, down, pods, seen=seen) == {KAITO: "firing", PODS: "suppressed"}
+    assert resolver.look(20, pods, seen=seen) == {KAITO: "clearing", PODS: "suppressed"}
+
+
+def test_nothing_ends_by_itself_while_an_upstream_on_record_waits_for_data():
+    """It is neither seen nor recovered, so that no hold runs."""
+    events = events_of(finding(KAITO, exempt=True, governs=True))
+    resolver = Resolver()
+    found = resolver.look(10, seen=snapshot(events=events, unconfirmed=[DEPLOYMENTS]))
+    assert found == {KAITO: "firing"}
+    assert resolver.wake_in is None
 
 
 def test_one_look_holds_nothing_for_what_is_gone():

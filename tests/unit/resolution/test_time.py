@@ -58,6 +58,7 @@ def test_since(fields, since, fires):
         ({}, EPP, 60), ({}, PROGRAMMING, 300), ({}, INFRA, 180), ({}, PRESSURE, 30),
         ({"startup_grace_seconds": 200}, EPP, 200),
         ({"startup_grace_seconds": 200}, PROGRAMMING, 300),
+        ({"startup_grace_seconds": 1}, PROGRAMMING, 300),
         ({"startup_grace_seconds": 0}, PROGRAMMING, None),
         ({"grace": {PROGRAMMING: 5}}, PROGRAMMING, 5),
         ({"grace": {EPP: 0}}, EPP, None),
@@ -144,6 +145,34 @@ def test_of_two_findings_that_are_as_bad_the_same_one_speaks():
         resolver = Resolver()
         resolver.look(0, *order)
         assert resolver[PODS].message == "a"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "since"),
+    [
+        ({"transition": ago(100)}, {"transition": ago(200)}, -200),
+        ({"transition": ago(50), "budget": seconds(900)}, {"transition": ago(10)}, -10),
+        ({"transition": ago(30), "budget": seconds(90), "severity": 1}, {"severity": 2}, -30),
+    ],
+    ids=["both fire", "the first to fire", "the older of two that fire together"],
+)
+def test_the_start_of_a_finding_with_two_faults(first, second, since):
+    """That of the oldest fault that fires, or of the one that will fire first."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "a", **first), finding(PODS, "b", **second))
+    assert resolver[PODS].since == NOON + seconds(since)
+
+
+def test_of_two_faults_of_an_object_that_say_the_same_the_one_without_a_budget_speaks():
+    """Else the cause would change with the order of a list."""
+    pair = [
+        finding(PODS, exempt=True, cause="error"),
+        finding(PODS, exempt=True, cause="slow", budget=seconds(0)),
+    ]
+    for order in (pair, pair[::-1]):
+        resolver = Resolver()
+        resolver.look(0, *order)
+        assert resolver[PODS].cause == "error"
 
 
 @pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
