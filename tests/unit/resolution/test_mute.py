@@ -167,6 +167,14 @@ def test_a_told_fault_beside_a_muted_one_clears_as_any_other(exempt, gone_for):
     assert resolver.look(5 + gone_for, both[0], seen=mutes("a")) == {PODS: "muted"}
 
 
+def test_what_clears_beside_a_muted_fault_outranks_others():
+    """Else they would be told each time that it comes and goes."""
+    resolver = Resolver()
+    resolver.look(0, fault("a"), fault("b"), seen=mutes("a"))
+    found = resolver.look(10, fault("a"), finding(EPP, "c", exempt=True), seen=mutes("a"))
+    assert found == {PODS: "clearing", EPP: "secondary"}
+
+
 def test_a_secondary_fault_beside_a_muted_one_does_not_clear():
     """It was not told."""
     resolver = Resolver()

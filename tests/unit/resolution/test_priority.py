@@ -118,6 +118,14 @@ def test_strictly_one_while_another_clears(emit):
     assert found[OUTSIDE[0]] == ("secondary" if emit is Emit.PRIMARY else "firing")
 
 
+def test_all_that_fires_is_told_where_that_is_asked_for():
+    """One of them is the one to look at first."""
+    resolver = Resolver(emit=Emit.FIRING)
+    pair = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
+    assert resolver.look(0, *map(at_once, pair)) == dict.fromkeys(pair, "firing")
+    assert [resolver[each].primary for each in pair] == [True, False]
+
+
 def test_the_one_under_primary_is_one_of_several_crds():
     """Of two findings of one reason the first by name is written."""
     resolver = Resolver(emit=Emit.PRIMARY)
