@@ -34,7 +34,7 @@ from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.subject import CLUSTER, Subject
+from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
@@ -94,8 +94,6 @@ def take_up(
 
 
 def _begun(episode: Episode, since: datetime) -> Episode:
-    if episode.since == since:
-        return episode
     return replace(episode, since=since, shown=replace(episode.shown, since=since))
 
 
@@ -151,7 +149,7 @@ def look_for_absence(state: PassState) -> PassState:
     if state.one_look is None:
         absence = _absence(unseen, state)
     else:  # a look without earlier passes sees nothing recover
-        absence = Absence(ended=frozenset(unseen))
+        absence = Absence()
         memory = replace(memory, governing=frozenset())
     undercurrents, surfaced = _beneath(merged, absence)
     return replace(
@@ -165,7 +163,7 @@ def look_for_absence(state: PassState) -> PassState:
 
 def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
     evaluation, snapshot, now = state.evaluation, state.snapshot, state.now
-    subjects = {each.subject for each in evaluation.subjects} | {CLUSTER}
+    subjects = {each.subject for each in evaluation.subjects}
     unjudged = evaluation.open_reasons
     kept: dict[FindingKey, Episode] = {}
     stale: set[FindingKey] = set()
@@ -180,8 +178,9 @@ def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
         unknown = verdict_unknown(key, at_fault, snapshot, catalogue=state.catalogue)
         if gone or unknown or key.reason in unjudged:
             stale.add(key)
-            after = _as_stale(episode, now)
-            ends = (after.stale_since or now.boot) + STALE_LIFETIME
+            since = now.boot if episode.stale_since is None else episode.stale_since
+            after = _as_stale(episode, since)
+            ends = since + STALE_LIFETIME
         elif not confirmed(key.reason, snapshot, state.catalogue):
             kept[key] = episode
             continue
@@ -226,8 +225,7 @@ def _is_gone(
     return existence_known(subject, snapshot, catalogue) and not evaluation.leaves_open(subject)
 
 
-def _as_stale(episode: Episode, now: Instant) -> Episode:
-    since = now.boot if episode.stale_since is None else episode.stale_since
+def _as_stale(episode: Episode, since: timedelta) -> Episode:
     shown = replace(episode.shown, stale=True, fires_at=None)
     return replace(episode, stale_since=since, shown=shown)
 
@@ -240,10 +238,8 @@ def as_clearing(episode: Episode) -> Episode:
     One that never fired is remembered too: a pod that is ready and not ready by turns would else
     begin its grace anew with each turn.
     """
-    shown = replace(episode.shown, stale=False, fires_at=None)
+    shown = replace(episode.shown, stale=False)
     if shown.disposition in (Disposition.FIRING, Disposition.CLEARING):
-        shown = replace(shown, disposition=Disposition.CLEARING, primary=False, by=())
-        return replace(episode, shown=shown, listed=True, stale_since=None)
-    if episode.muted:
-        return replace(episode, shown=shown, listed=True, stale_since=None)
-    return replace(episode, shown=shown, listed=False, stale_since=None)
+        shown = replace(shown, disposition=Disposition.CLEARING, primary=False)
+    listed = shown.disposition in (Disposition.CLEARING, Disposition.MUTED)
+    return replace(episode, shown=shown, listed=listed, stale_since=None)

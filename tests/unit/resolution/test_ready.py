@@ -16,7 +16,7 @@ from tests.unit.resolution.building import (
     seconds,
     snapshot,
 )
-from tests.unit.resolution.test_records import due, events_of, over
+from tests.unit.resolution.test_records import due, events_of, of_another_vocabulary, over
 
 EPP, ROUTE = "inferencesetEPPNotReady", "inferencesetRouteNotReady"
 READY = [evidence(MODEL)]
@@ -30,13 +30,6 @@ def warning(at, reason=EPP):
 def ready(at, *events):
     """The Event of a Ready that answers these."""
     return events_of(at=at, ready=READY, seen=snapshot(events=events))
-
-
-def of_another_vocabulary(event):
-    """The same Event with a reason that is in the catalogue no more."""
-    labels = event["metadata"]["labels"] | {"status-reporter.io/reason": "formerReason"}
-    metadata = event["metadata"] | {"labels": labels}
-    return event | {"reason": "formerReason", "metadata": metadata}
 
 
 def test_a_warning_after_a_ready_calls_for_another():
