@@ -53,15 +53,15 @@ def _judged(state: PassState) -> Iterator[str]:
 
 
 def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> Episode:
-    before = candidate.episode
-    fired_before = before is not None and before.fired
+    known = candidate.episode
+    before = known if known is not None and known.fired else None
     since = shown.since
     last_seen = state.now.boot
     exempt = any(fault.says.exempt for fault in candidate.ripe)
     clearing = shown.disposition is Disposition.CLEARING
-    if before is not None and fired_before and (clearing or not candidate.ripe):
+    if before is not None and (clearing or not candidate.ripe):
         since, last_seen, exempt = before.since, before.last_seen, before.exempt
-    fired = fired_before or shown.disposition in {Disposition.FIRING, Disposition.MUTED}
+    fired = before is not None or shown.disposition in {Disposition.FIRING, Disposition.MUTED}
     return Episode(
         since=since,
         last_seen=last_seen,
@@ -116,7 +116,7 @@ def _ended(
             ended[key, episode.since] = now.boot
     for key, episode in episodes.items():
         before = known.episodes.get(key)
-        if before is not None and before.fired and before.since != episode.since:
+        if before is not None and before.fired:
             ended[key, before.since] = now.boot  # all of it was muted; what is told began later
         ended.pop((key, episode.since), None)
     return ended

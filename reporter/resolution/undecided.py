@@ -13,8 +13,6 @@ def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> 
 
     It carries the uid of the pod that is there, so that a fault ends with the pod that had it.
     """
-    if not undecided:
-        return
     firing: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
     for key, episode in episodes.items():
         for (related, _), fault in episode.faults.items():
