@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES, PODS
-from reporter.model.subject import CLUSTER
 from reporter.model.report import SkippedObject
+from reporter.model.subject import CLUSTER
 from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, Discovery
 from tests.tables import ALL
 from tests.unit.resolution.building import Resolver, crd, evidence, finding, snapshot
