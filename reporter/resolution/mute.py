@@ -41,7 +41,7 @@ def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
     """
     if candidate.disposition is not None:
         return candidate
-    by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.told or candidate.ripe]
+    by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.told]
     found = tuple(dict.fromkeys(each for _, those in by_fault for each in those))
     told = tuple(fault for fault, those in by_fault if not those)
     if told:

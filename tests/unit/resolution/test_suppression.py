@@ -217,6 +217,15 @@ def test_an_episode_begins_with_the_fault_that_an_upstream_explains():
     assert resolver[PODS].since == NOON
 
 
+def test_a_suppressed_finding_speaks_of_what_would_fire():
+    """Not of a worse fault that is in its grace, and it does not count that one."""
+    resolver = Resolver()
+    young = finding(PODS, "b", severity=9)
+    resolver.look(0, down(KAITO), finding(PODS, "a", exempt=True), young)
+    assert resolver[PODS].disposition == "suppressed"
+    assert resolver[PODS].message == f"{PODS} of a"
+
+
 def test_a_young_governing_fault_holds_beneath_another_that_clears():
     """The key's place is taken by what clears; its symptoms are held all the same."""
     auth, key = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
