@@ -163,6 +163,15 @@ def test_the_start_of_a_finding_with_two_faults(first, second, since):
     assert resolver[PODS].since == NOON + seconds(since)
 
 
+def test_a_fault_that_is_gone_before_it_fires_begins_no_episode():
+    """What fires later began when it did."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "a"))
+    resolver.look(10, finding(PODS, "a"), finding(PODS, "b"))
+    assert resolver.look(70, finding(PODS, "b")) == {PODS: "firing"}
+    assert resolver[PODS].since == NOON + seconds(10)
+
+
 def test_of_two_faults_of_an_object_that_say_the_same_the_one_without_a_budget_speaks():
     """Else the cause would change with the order of a list."""
     pair = [
