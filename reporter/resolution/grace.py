@@ -68,7 +68,6 @@ class Fault:
         next_in: time until another of its findings is ripe, None where none will be.
         began_seen: when each present start of a budget was first seen, on the boot clock.
         age_known: `since` rests on a time that was seen or stands in the object.
-        beneath: the fault within its own time that this earlier one goes on for.
 
     """
 
@@ -82,7 +81,6 @@ class Fault:
     next_in: timedelta | None
     began_seen: Mapping[datetime, timedelta]
     age_known: bool = True
-    beneath: "Fault | None" = None
 
 
 def global_grace(settings: EvaluationSettings) -> timedelta:
@@ -164,11 +162,13 @@ def place_in_time(
 
 
 def sustained(
-    finding: Finding, faults: Mapping[FaultKey, FaultMemory], present: Fault | None
+    finding: Finding,
+    faults: Mapping[FaultKey, FaultMemory],
+    next_in: timedelta | None = None,
 ) -> Fault | None:
     """Return the fault that fired for the same object and that a finding continues, if any.
 
-    `present` is the finding's own fault, where it is one by itself.
+    `next_in` is the time until the finding is ripe by itself, None where it never will be.
     """
     for clock in ((finding.related, False), (finding.related, True)):
         remembered = faults.get(clock)
@@ -185,9 +185,8 @@ def sustained(
             first_seen=remembered.first_seen,
             ripe=True,
             remaining=ZERO,
-            next_in=present.next_in if present else None,
+            next_in=next_in,
             began_seen=remembered.began_seen,
-            beneath=present,
         )
     return None
 

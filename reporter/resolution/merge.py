@@ -64,12 +64,13 @@ def _go_on(faults: dict[FaultKey, Fault], sustaining: Iterable[Finding], episode
     """
     ripe = {related for (related, _), fault in faults.items() if fault.ripe}
     for clock, fault in list(faults.items()):
-        earlier = None if clock[0] in ripe else sustained(fault.finding, episode.faults, fault)
+        if clock[0] in ripe:
+            continue
+        earlier = sustained(fault.finding, episode.faults, fault.next_in)
         if earlier is not None and (earlier.clock == clock or earlier.clock not in faults):
-            del faults[clock]
             faults[earlier.clock] = earlier
     for finding in sustaining if episode.active else ():
-        earlier = None if finding.related in ripe else sustained(finding, episode.faults, None)
+        earlier = None if finding.related in ripe else sustained(finding, episode.faults)
         if earlier is not None:
             faults.setdefault(earlier.clock, earlier)
 

@@ -53,7 +53,6 @@ def take_up(
     memory: Memory,
     evaluation: Evaluation,
     *,
-    snapshot: Snapshot,
     now: Instant,
     catalogue: Catalogue,
 ) -> Memory:
@@ -75,10 +74,6 @@ def take_up(
         if (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
         born = created.get(key.subject)
-        if key.subject not in created and _is_gone(
-            key.subject, evaluation, snapshot, catalogue=catalogue
-        ):
-            continue
         if born is not None and record.written < born:
             continue
         known = memory.episodes.get(key)

@@ -75,10 +75,7 @@ def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> 
 
 def _faults(candidate: Candidate, state: PassState, *, fired: bool) -> dict[FaultKey, FaultMemory]:
     now = state.now
-    beneath = [fault.beneath for fault in candidate.faults if fault.beneath]
-    faults = {
-        fault.clock: _fault(fault, now, fired=fired) for fault in (*beneath, *candidate.faults)
-    }
+    faults = {fault.clock: _fault(fault, now, fired=fired) for fault in candidate.faults}
     if candidate.episode is not None:
         for clock, fault in candidate.episode.faults.items():
             keep = recovery_time(candidate.key.reason, state.settings, exempt=fault.exempt)

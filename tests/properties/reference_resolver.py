@@ -99,7 +99,6 @@ class Seen:
     first_seen: timedelta
     remaining: timedelta
     began_seen: dict
-    beneath: object = None
 
     @property
     def ripe(self):
@@ -281,18 +280,15 @@ class ReferenceResolver:
                 continue
             if clock_key in faults and clock_key != replacing:
                 return
-            young = faults.pop(replacing) if replacing is not None else None
-            if clock_key not in faults:
-                faults[clock_key] = Seen(
-                    clock_key,
-                    finding,
-                    clock.finding,
-                    clock.since,
-                    clock.first_seen,
-                    NONE,
-                    clock.began_seen,
-                    young,
-                )
+            faults[clock_key] = Seen(
+                clock_key,
+                finding,
+                clock.finding,
+                clock.since,
+                clock.first_seen,
+                NONE,
+                clock.began_seen,
+            )
             return
 
     # Rule 6, and what is unknown
@@ -506,7 +502,7 @@ class ReferenceResolver:
             for clock_key, clock in line.clocks.items()
             if boot - clock.last_seen < self.recovery(key.reason, clock.finding.exempt)
         }
-        for each in [each.beneath for each in faults if each.beneath] + faults:
+        for each in faults:
             clocks[each.clock_key] = Clock(
                 each.since,
                 each.first_seen,

@@ -126,6 +126,15 @@ def test_a_fault_in_its_grace_that_is_stale_stays_pending():
     assert resolver.look(10, seen=mutes("a", base=BLIND)) == {PODS: "pending"}
 
 
+def test_a_suppressed_fault_that_is_stale_stays_so():
+    """A cause is told instead of it."""
+    resolver = Resolver()
+    upstream = finding(KAITO, exempt=True, governs=True)
+    for seen, faults in ((None, [fault()]), (mutes("a", base=BLIND), [])):
+        found = resolver.look(0, upstream, *faults, seen=seen)
+        assert found == {KAITO: "firing", PODS: "suppressed"}
+
+
 def test_what_is_pending_or_explained_is_not_muted():
     """Nothing would be told of it anyway."""
     seen = mutes("a")

@@ -150,6 +150,16 @@ def test_a_standby_takes_over_what_it_had_not_told():
     assert resolver[PODS].message == f"{PODS} of a (and 1 more)"
 
 
+def test_of_two_doubts_about_an_object_the_same_one_speaks():
+    """What the fault was is not on record, and the order of a list decides nothing."""
+    seen = snapshot(events=events_of(finding(PODS, exempt=True)))
+    pair = [finding(PODS, sustains=True, message=text) for text in "ab"]
+    for order in (pair, pair[::-1]):
+        resolver = Resolver()
+        assert resolver.look(10, *order, seen=seen) == {PODS: "firing"}
+        assert resolver[PODS].message == "a"
+
+
 def test_a_budget_on_record_is_used_up():
     """The Event does not say whether its fault has one."""
     slow = finding(PODS, budget=seconds(900), transition=NOON - seconds(900))
@@ -214,12 +224,14 @@ def test_after_a_restart_what_is_awaited_is_what_the_record_says(stale, is_muted
     assert resolver[EPP].message == f"{EPP} of x"
 
 
-def test_a_fault_whose_subject_was_away_has_its_grace():
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_fault_whose_subject_was_away_has_its_grace(restarted):
     """The record may say for a while that the episode goes on which ended with the subject."""
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
     resolver = Resolver()
     subjects = resolver.subjects
-    resolver.look(0, finding(EPP, exempt=True))
+    if not restarted:
+        resolver.look(0, finding(EPP, exempt=True))
     resolver.subjects = subjects[:1]
     assert resolver.look(1, seen=seen) == {}
     resolver.subjects = subjects

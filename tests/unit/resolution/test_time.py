@@ -248,6 +248,15 @@ def test_of_two_young_faults_of_a_pod_one_goes_on_for_what_was_told():
     assert resolver[PODS].message == "other"
 
 
+def test_a_fault_that_is_seen_needs_no_earlier_one_of_its_object():
+    """One pod is counted once, though another probe cannot judge it."""
+    resolver = Resolver()
+    for at in (0, 300):
+        resolver.look(at, starting())
+    resolver.look(310, finding(PODS, exempt=True, message="error"), finding(PODS, sustains=True))
+    assert resolver[PODS].message == "error"
+
+
 def test_a_budget_that_was_used_up_goes_on_while_its_pod_cannot_be_judged():
     """As any other fault does."""
     resolver = Resolver()

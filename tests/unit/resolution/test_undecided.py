@@ -5,7 +5,7 @@ from reporter.model.finding import Evaluation
 from reporter.model.subject import ObjectRef
 from reporter.resolution import Memory, resolve
 from tests.tables import of_inferencesets as t
-from tests.unit.resolution.building import MODEL, START, Resolver, finding, snapshot
+from tests.unit.resolution.building import MODEL, START, Resolver, crd, finding, snapshot
 
 
 def pod(uid="a", name="p-0"):
@@ -68,6 +68,17 @@ def test_what_is_clearing_goes_on():
     resolver.look(0, fault())
     resolver.look(15)
     assert resolver.doubt(30, pods=[pod()]) == {t.KV_CACHE: "firing"}
+
+
+def test_what_is_suppressed_does_not_go_on():
+    """Nothing of it is told."""
+    resolver = Undecided()
+    name = crd("inferencesets.kaito.sh")
+    missing = finding("clusterCRDMissing", exempt=True, governs=True, involved=name)
+    resolver.look(0, fault())
+    found = resolver.look(10, fault(), missing)
+    assert found == {"clusterCRDMissing": "firing", t.KV_CACHE: "suppressed"}
+    assert resolver.doubt(20, missing, pods=[pod()]) == {"clusterCRDMissing": "firing"}
 
 
 def test_only_the_reason_that_is_in_doubt():
