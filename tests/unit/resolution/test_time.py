@@ -233,6 +233,15 @@ def test_a_young_fault_beside_one_that_is_told_of_the_same_pod_has_its_own_time(
     assert resolver[PODS].message == "starts (and 1 more)"
 
 
+def test_what_lingers_goes_on_beside_a_fault_of_another_pod():
+    """The one pod says nothing of the other."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "b", exempt=True, lingers=True))
+    young = finding(PODS, "b", budget=seconds(300), lingers=True)
+    resolver.look(10, finding(PODS, "a", exempt=True, severity=9), young)
+    assert resolver[PODS].message == f"{PODS} of a (and 1 more)"
+
+
 def test_of_two_young_faults_of_a_pod_one_goes_on_for_what_was_told():
     """The other one keeps its time, and its place among the faults that are awaited."""
     resolver = Resolver()
