@@ -112,3 +112,12 @@ def test_a_fault_stays_where_one_of_its_objects_is_malformed(name):
     skipped = (SkippedObject(str(PODS), "demo", name, "spec is missing"),)
     assert resolver.look(60, seen=replace(snapshot(), skipped=skipped)) == {POD_FAULT: "firing"}
     assert resolver[POD_FAULT].stale
+
+
+def test_what_is_seen_in_its_grace_is_not_stale():
+    """What else its reason reads cannot be read; it fires when its time has come all the same."""
+    resolver = Resolver()
+    for seen in (None, snapshot(unknown=[NODES])):
+        assert resolver.look(0, finding(POD_FAULT), seen=seen) == {POD_FAULT: "pending"}
+        assert not resolver[POD_FAULT].stale
+        assert resolver[POD_FAULT].fires_at is not None
