@@ -88,7 +88,7 @@ fuzz: setup ## Fuzz what reads pods' pages for FUZZ_SECONDS (60), guided by cove
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(ARGS)
 
 .PHONY: mutants
-mutants: setup ## Change the resolution in one place at a time; fails where no test notices (under an hour on 2 cores; ARGS="hold mute")
+mutants: setup ## Change the resolution in one place at a time; fails where no test notices (under an hour on 2 free cores, hours on busy ones; ARGS="hold mute")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 .PHONY: soak

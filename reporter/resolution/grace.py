@@ -64,11 +64,11 @@ class Fault:
         finding: the worst finding.
         says: the finding that speaks for it: the remembered one while the present one is within
             its own time, as when a crashed container runs again without being Ready.
-        remaining: how long it must still last to fire by its own clock; zero once it is ripe.
+        remaining: how long it must still last to fire by its own clock; means nothing once it is
+            ripe.
         next_in: time until another of its findings is ripe, None where none will be.
-        began_seen: when the present start of its budget was first seen, on the boot clock.
+        began_seen: when each present start of a budget was first seen, on the boot clock.
         age_known: `since` rests on a time that was seen or stands in the object.
-        beneath: the fault within its own time that this earlier one goes on for.
 
     """
 
@@ -80,9 +80,8 @@ class Fault:
     ripe: bool
     remaining: timedelta
     next_in: timedelta | None
-    began_seen: timedelta
+    began_seen: Mapping[datetime, timedelta]
     age_known: bool = True
-    beneath: "Fault | None" = None
 
 
 def global_grace(settings: EvaluationSettings) -> timedelta:
@@ -152,23 +151,29 @@ def place_in_time(
         since=since,
         first_seen=first_seen,
         ripe=bool(ripe) or goes_on,
-        remaining=ZERO if goes_on else max(min(remaining for _, remaining in left), ZERO),
+        remaining=min(remaining for _, remaining in left),
         next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
-        began_seen=_began_seen(worst, remembered, now),
+        began_seen={
+            began: _began_seen(began, remembered, now)
+            for began in map(_transition, findings)
+            if began is not None
+        },
         age_known=age_known,
     )
 
 
 def sustained(
-    finding: Finding, faults: Mapping[FaultKey, FaultMemory], present: Fault | None
+    finding: Finding,
+    faults: Mapping[FaultKey, FaultMemory],
+    next_in: timedelta | None = None,
 ) -> Fault | None:
     """Return the fault that fired for the same object and that a finding continues, if any.
 
-    `present` is the finding's own fault, where it is one by itself.
+    `next_in` is the time until the finding is ripe by itself, None where it never will be.
     """
     for clock in ((finding.related, False), (finding.related, True)):
         remembered = faults.get(clock)
-        if remembered is None or not remembered.ripe or not remembered.is_of(finding.related):
+        if remembered is None or not remembered.told or not remembered.is_of(finding.related):
             continue
         says = remembered.finding or finding
         if not finding.sustains and not (finding.lingers and says.lingers):
@@ -181,9 +186,8 @@ def sustained(
             first_seen=remembered.first_seen,
             ripe=True,
             remaining=ZERO,
-            next_in=present.next_in if present else None,
+            next_in=next_in,
             began_seen=remembered.began_seen,
-            beneath=present,
         )
     return None
 
@@ -246,11 +250,8 @@ def _spent(
     began = _transition(finding)
     if began is None:
         return age
-    return max(now.wall - began, now.boot - _began_seen(finding, remembered, now), ZERO)
+    return max(now.wall - began, now.boot - _began_seen(began, remembered, now), ZERO)
 
 
-def _began_seen(finding: Finding, remembered: FaultMemory | None, now: Instant) -> timedelta:
-    before = remembered.finding if remembered is not None else None
-    if remembered is None or before is None or _transition(before) != _transition(finding):
-        return now.boot
-    return remembered.began_seen
+def _began_seen(began: datetime, remembered: FaultMemory | None, now: Instant) -> timedelta:
+    return remembered.began_seen.get(began, now.boot) if remembered is not None else now.boot

@@ -26,7 +26,7 @@ then on. One that is known from our Event alone only holds: the Event does not s
 governs, and what fires must not be taken back on a guess.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -76,7 +76,7 @@ def _survey(state: PassState) -> Upstreams:
         elif any(fault.says.governs for fault in candidate.faults):
             pending.add(upstream_key(candidate.key))
     for key, episode in state.absence.kept.items():
-        if key.reason not in can_suppress or key in state.absence.stale:
+        if key in state.absence.stale:
             continue
         if upstream_key(key) in governing:
             (recorded if _is_recorded(episode) else firing).add(upstream_key(key))
@@ -88,7 +88,7 @@ def _survey(state: PassState) -> Upstreams:
         released[upstream] = boot + length
     return Upstreams(
         firing=frozenset(firing),
-        pending=frozenset((pending | recorded) - firing),
+        pending=frozenset(pending | recorded),
         released=released,
         governing=frozenset(firing | recorded | (governing & unknown)),
     )
@@ -110,9 +110,6 @@ def _judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> 
     rows = catalogue.upstreams_of(candidate.key.reason)
     if not candidate.ripe:
         return _wait_for_hold(candidate, upstreams, rows)
-    explained = [fault for fault in candidate.ripe if not fault.says.independent]
-    if not explained:
-        return candidate
     by = _matching(rows, upstreams.firing)
     if by:
         return _leave(candidate, Disposition.SUPPRESSED, by)
@@ -139,7 +136,7 @@ def _leave(
 
 
 def _wait_for_hold(
-    candidate: Candidate, upstreams: Upstreams, rows: Iterable[SuppressionRow]
+    candidate: Candidate, upstreams: Upstreams, rows: Sequence[SuppressionRow]
 ) -> Candidate:
     """Return a pending candidate that knows of a hold which outlasts its grace."""
     _, until = _holders(rows, upstreams)
@@ -147,20 +144,17 @@ def _wait_for_hold(
 
 
 def _holders(
-    rows: Iterable[SuppressionRow], upstreams: Upstreams
+    rows: Sequence[SuppressionRow], upstreams: Upstreams
 ) -> tuple[tuple[str, ...], timedelta | None]:
-    rows = tuple(rows)
-    pending = _matching(rows, upstreams.pending)
-    released = _matching(rows, upstreams.released)
-    by = tuple(sorted({*pending, *released}))
-    if pending or not released:
+    by = _matching(rows, upstreams.pending | upstreams.released.keys())
+    if any(_key(row) in upstreams.pending for row in rows):
         return by, None
-    return by, max(upstreams.released[_key(row)] for row in rows if _key(row) in upstreams.released)
+    ends = (upstreams.released[_key(row)] for row in rows if _key(row) in upstreams.released)
+    return by, max(ends, default=None)
 
 
-def _matching(rows: Iterable[SuppressionRow], upstreams: Iterable[UpstreamKey]) -> tuple[str, ...]:
-    wanted = frozenset(upstreams)
-    return tuple(sorted({row.upstream for row in rows if _key(row) in wanted}))
+def _matching(rows: Iterable[SuppressionRow], upstreams: Container[UpstreamKey]) -> tuple[str, ...]:
+    return tuple(sorted(dict.fromkeys(row.upstream for row in rows if _key(row) in upstreams)))
 
 
 def _key(row: SuppressionRow) -> UpstreamKey:

@@ -32,8 +32,9 @@ class FaultMemory:
     """One fault of an episode.
 
     `since` is the time of day it began, `first_seen` and `last_seen` lie on the boot clock, and so
-    does `began_seen`: when the present start of its budget was first seen.
-    `ripe` stays set once its grace has passed. `uid` tells an object from a later one of the same
+    does `began_seen`: when each present start of a budget was first seen.
+    `ripe` stays set once its grace has passed; `told` says that it was while its episode fired, so
+    that it may go on. `uid` tells an object from a later one of the same
     name. `finding` is what it said last, None where only an Event on record tells of it.
     """
 
@@ -41,9 +42,10 @@ class FaultMemory:
     first_seen: timedelta
     last_seen: timedelta
     ripe: bool
+    told: bool
     uid: str
     finding: Finding | None
-    began_seen: timedelta
+    began_seen: Mapping[datetime, timedelta]
 
     @property
     def exempt(self) -> bool:

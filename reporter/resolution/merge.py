@@ -17,15 +17,15 @@ from reporter.snapshot.snapshot import Snapshot
 
 
 def merge_findings(state: PassState) -> PassState:
-    """Make a candidate of all findings of one key, in the order of the keys."""
+    """Make a candidate of all findings of one key."""
     catalogue, known = state.catalogue, state.memory.episodes
     groups: dict[FindingKey, list[Finding]] = defaultdict(list)
     for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
         groups[finding.key].append(finding)
     candidates: list[Candidate] = []
-    for key in sorted(groups):
+    for key, found in groups.items():
         episode = known.get(key)
-        faults = _faults(groups[key], episode, state)
+        faults = _faults(found, episode, state)
         if faults:
             candidates.append(Candidate(key, catalogue[key.reason], worst_first(faults), episode))
     return replace(state, candidates=tuple(candidates))
@@ -52,19 +52,27 @@ def _faults(findings: Iterable[Finding], episode: Episode | None, state: PassSta
         )
         for clock, group in clocks.items()
     }
-    if episode is None or not episode.fired:
-        return list(faults.values())
-    for clock, fault in list(faults.items()):
-        earlier = None if fault.ripe else sustained(fault.finding, remembered, fault)
-        if earlier is not None:
-            del faults[clock]
-            faults.setdefault(earlier.clock, earlier)
-    if episode.active:
-        for finding in sustaining:
-            earlier = sustained(finding, remembered, None)
-            if earlier is not None:
-                faults.setdefault(earlier.clock, earlier)
+    if episode is not None:
+        _go_on(faults, sustaining, episode)
     return list(faults.values())
+
+
+def _go_on(faults: dict[FaultKey, Fault], sustaining: Iterable[Finding], episode: Episode) -> None:
+    """Let what fired go on where a young fault of its object, or one in doubt, continues it.
+
+    Not where another fault of the object is ripe: that one is told, and the young one has its time.
+    """
+    ripe = {related for (related, _), fault in faults.items() if fault.ripe}
+    for clock, fault in list(faults.items()):
+        if clock[0] in ripe:
+            continue
+        earlier = sustained(fault.finding, episode.faults, fault.next_in)
+        if earlier is not None and (earlier.clock == clock or earlier.clock not in faults):
+            faults[earlier.clock] = earlier
+    for finding in sustaining if episode.active else ():
+        earlier = None if finding.related in ripe else sustained(finding, episode.faults)
+        if earlier is not None:
+            faults.setdefault(earlier.clock, earlier)
 
 
 def mark_pending(state: PassState) -> PassState:

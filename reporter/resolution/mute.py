@@ -41,10 +41,8 @@ def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
     """
     if candidate.disposition is not None:
         return candidate
-    by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.told or candidate.ripe]
+    by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.told]
     found = tuple(dict.fromkeys(each for _, those in by_fault for each in those))
-    if not found:
-        return candidate
     told = tuple(fault for fault, those in by_fault if not those)
     if told:
         return replace(candidate, told=told, mutes=found)
@@ -68,7 +66,7 @@ def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelt
 def _unseen(episode: Episode, mutes: Mutes) -> Episode:
     """Return an episode that is clearing or stale, as muted where all of its faults are."""
     shown = episode.shown
-    if not mutes.all or not episode.listed or shown.disposition not in _HEARD:
+    if not episode.listed or shown.disposition not in _HEARD:
         return episode
     by_fault = [mutes.of(each.finding or shown) for each in episode.faults.values() if each.ripe]
     if not by_fault or not all(by_fault):

@@ -24,8 +24,6 @@ def suppress_within_pods(state: PassState) -> PassState:
     """
     upstreams = frozenset(row.upstream for row in state.catalogue.pod_suppression)
     pods = _pods_by_reason(state.candidates, state.absence.kept, upstreams)
-    if not pods:
-        return state
     return replace(
         state,
         candidates=tuple(_explained(each, pods, state.catalogue) for each in state.candidates),
@@ -46,13 +44,13 @@ def _pods_by_reason(
         if key.reason in upstreams and episode.active:
             ripe = (pod for (pod, _), fault in episode.faults.items() if fault.ripe)
             found[key.reason].update(ripe)
-    return {reason: frozenset(pods) for reason, pods in found.items() if pods}
+    return {reason: frozenset(pods) for reason, pods in found.items()}
 
 
 def _explained(candidate: Candidate, pods: _PodsByReason, catalogue: Catalogue) -> Candidate:
-    rows = catalogue.pod_upstreams_of(candidate.key.reason)
-    if candidate.disposition is not None or not rows:
+    if candidate.disposition is not None:
         return candidate
+    rows = catalogue.pod_upstreams_of(candidate.key.reason)
     by: set[str] = set()
     told = []
     for fault in candidate.told or candidate.ripe:
@@ -64,8 +62,6 @@ def _explained(candidate: Candidate, pods: _PodsByReason, catalogue: Catalogue) 
         by |= causes
         if not causes:
             told.append(fault)
-    if not by:
-        return candidate
     if told:
         return replace(candidate, told=tuple(told))
     return replace(candidate, disposition=Disposition.SUPPRESSED, by=tuple(sorted(by)))

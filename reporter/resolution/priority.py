@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
@@ -59,7 +58,7 @@ def outrank(state: PassState) -> PassState:
         reasons = {each.key.reason for each in group} | clearing.get(subject, set())
         rivals = _Rivals(group[0], reasons, order)
         decided += [rule(each, rivals) for each in group]
-    return replace(state, candidates=tuple(sorted(decided, key=attrgetter("key"))))
+    return replace(state, candidates=tuple(decided))
 
 
 def _as_causes(candidate: Candidate, rivals: _Rivals) -> Candidate:

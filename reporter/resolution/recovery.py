@@ -34,7 +34,7 @@ from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.subject import CLUSTER, Subject
+from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
@@ -56,7 +56,6 @@ def take_up(
     memory: Memory,
     evaluation: Evaluation,
     *,
-    snapshot: Snapshot,
     now: Instant,
     catalogue: Catalogue,
 ) -> Memory:
@@ -78,10 +77,6 @@ def take_up(
         if (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
         born = created.get(key.subject)
-        if key.subject not in created and _is_gone(
-            key.subject, evaluation, snapshot, catalogue=catalogue
-        ):
-            continue
         if born is not None and record.written < born:
             continue
         known = memory.episodes.get(key)
@@ -97,8 +92,6 @@ def take_up(
 
 
 def _begun(episode: Episode, since: datetime) -> Episode:
-    if episode.since == since:
-        return episode
     return replace(episode, since=since, shown=replace(episode.shown, since=since))
 
 
@@ -109,9 +102,10 @@ def _from_record(record: Record, known: Episode | None, now: Instant, *, reason:
         first_seen=now.boot_of(record.since),
         last_seen=now.boot,
         ripe=True,
+        told=True,
         uid=related.uid,
         finding=None,
-        began_seen=now.boot,
+        began_seen={},
     )
     return Episode(
         since=record.since,
@@ -154,7 +148,7 @@ def look_for_absence(state: PassState) -> PassState:
         absence = _absence(unseen, state)
     else:  # a look without earlier passes sees nothing recover
         kept = {} if state.one_look.metrics else _told_of_metrics(unseen, state)
-        absence = Absence(kept, stale=frozenset(kept), ended=frozenset(unseen.keys() - kept.keys()))
+        absence = Absence(kept, stale=frozenset(kept))
         memory = replace(memory, governing=frozenset())
     undercurrents, surfaced = _beneath(merged, absence)
     return replace(
@@ -179,7 +173,7 @@ def _told_of_metrics(
         each.key for each in state.records if state.now.wall - each.written <= REFRESHED_WITHIN
     }
     return {
-        key: _as_stale(episode, state.now)
+        key: _as_stale(episode, state.now.boot)
         for key, episode in unseen.items()
         if key in fresh
         and key.subject in subjects
@@ -189,7 +183,7 @@ def _told_of_metrics(
 
 def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
     evaluation, snapshot, now = state.evaluation, state.snapshot, state.now
-    subjects = {each.subject for each in evaluation.subjects} | {CLUSTER}
+    subjects = {each.subject for each in evaluation.subjects}
     unjudged = evaluation.open_reasons
     kept: dict[FindingKey, Episode] = {}
     stale: set[FindingKey] = set()
@@ -204,8 +198,9 @@ def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
         unknown = verdict_unknown(key, at_fault, snapshot, catalogue=state.catalogue)
         if gone or unknown or key.reason in unjudged:
             stale.add(key)
-            after = _as_stale(episode, now)
-            ends = (after.stale_since or now.boot) + STALE_LIFETIME
+            since = now.boot if episode.stale_since is None else episode.stale_since
+            after = _as_stale(episode, since)
+            ends = since + STALE_LIFETIME
         elif not confirmed(key.reason, snapshot, state.catalogue):
             kept[key] = episode
             continue
@@ -250,8 +245,7 @@ def _is_gone(
     return existence_known(subject, snapshot, catalogue) and not evaluation.leaves_open(subject)
 
 
-def _as_stale(episode: Episode, now: Instant) -> Episode:
-    since = now.boot if episode.stale_since is None else episode.stale_since
+def _as_stale(episode: Episode, since: timedelta) -> Episode:
     shown = replace(episode.shown, stale=True, fires_at=None)
     return replace(episode, stale_since=since, shown=shown)
 
@@ -264,10 +258,8 @@ def as_clearing(episode: Episode) -> Episode:
     One that never fired is remembered too: a pod that is ready and not ready by turns would else
     begin its grace anew with each turn.
     """
-    shown = replace(episode.shown, stale=False, fires_at=None)
+    shown = replace(episode.shown, stale=False)
     if shown.disposition in (Disposition.FIRING, Disposition.CLEARING):
-        shown = replace(shown, disposition=Disposition.CLEARING, primary=False, by=())
-        return replace(episode, shown=shown, listed=True, stale_since=None)
-    if episode.muted:
-        return replace(episode, shown=shown, listed=True, stale_since=None)
-    return replace(episode, shown=shown, listed=False, stale_since=None)
+        shown = replace(shown, disposition=Disposition.CLEARING, primary=False)
+    listed = shown.disposition in (Disposition.CLEARING, Disposition.MUTED)
+    return replace(episode, shown=shown, listed=listed, stale_since=None)

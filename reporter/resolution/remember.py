@@ -31,7 +31,9 @@ def remember(
         episodes[candidate.key] = _episode(candidate, shown[candidate.key], state)
     for candidate in state.undercurrents:
         below = episodes[candidate.key]
-        episodes[candidate.key] = replace(below, faults=_faults(candidate, state))
+        episodes[candidate.key] = replace(
+            below, faults=_faults(candidate, state, fired=below.fired)
+        )
     return Memory(
         episodes=episodes,
         ended=_ended(state, episodes),
@@ -51,29 +53,29 @@ def _judged(state: PassState) -> Iterator[str]:
 
 
 def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> Episode:
-    before = candidate.episode
-    fired_before = before is not None and before.fired
+    known = candidate.episode
+    before = known if known is not None and known.fired else None
     since = shown.since
     last_seen = state.now.boot
     exempt = any(fault.says.exempt for fault in candidate.ripe)
     clearing = shown.disposition is Disposition.CLEARING
-    if before is not None and fired_before and (clearing or not candidate.ripe):
+    if before is not None and (clearing or not candidate.ripe):
         since, last_seen, exempt = before.since, before.last_seen, before.exempt
+    fired = before is not None or shown.disposition in {Disposition.FIRING, Disposition.MUTED}
     return Episode(
         since=since,
         last_seen=last_seen,
-        fired=fired_before or shown.disposition in {Disposition.FIRING, Disposition.MUTED},
+        fired=fired,
         listed=True,
         shown=shown,
-        faults=_faults(candidate, state),
+        faults=_faults(candidate, state, fired=fired),
         exempt=exempt,
     )
 
 
-def _faults(candidate: Candidate, state: PassState) -> dict[FaultKey, FaultMemory]:
+def _faults(candidate: Candidate, state: PassState, *, fired: bool) -> dict[FaultKey, FaultMemory]:
     now = state.now
-    beneath = [fault.beneath for fault in candidate.faults if fault.beneath]
-    faults = {fault.clock: _fault(fault, now) for fault in (*beneath, *candidate.faults)}
+    faults = {fault.clock: _fault(fault, now, fired=fired) for fault in candidate.faults}
     if candidate.episode is not None:
         for clock, fault in candidate.episode.faults.items():
             keep = recovery_time(candidate.key.reason, state.settings, exempt=fault.exempt)
@@ -82,12 +84,13 @@ def _faults(candidate: Candidate, state: PassState) -> dict[FaultKey, FaultMemor
     return faults
 
 
-def _fault(fault: Fault, now: Instant) -> FaultMemory:
+def _fault(fault: Fault, now: Instant, *, fired: bool) -> FaultMemory:
     return FaultMemory(
         since=fault.since,
         first_seen=fault.first_seen,
         last_seen=now.boot,
         ripe=fault.ripe,
+        told=fault.ripe and fired,
         uid=fault.finding.related.uid,
         finding=fault.says,
         began_seen=fault.began_seen,
@@ -110,7 +113,7 @@ def _ended(
             ended[key, episode.since] = now.boot
     for key, episode in episodes.items():
         before = known.episodes.get(key)
-        if before is not None and before.fired and before.since != episode.since:
+        if before is not None and before.fired:
             ended[key, before.since] = now.boot  # all of it was muted; what is told began later
         ended.pop((key, episode.since), None)
     return ended

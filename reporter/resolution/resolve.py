@@ -86,9 +86,7 @@ def resolve(
         now=now,
         settings=settings,
         one_look=one_look,
-        memory=take_up(
-            records, memory, evaluation, snapshot=snapshot, now=now, catalogue=settings.catalogue
-        ),
+        memory=take_up(records, memory, evaluation, now=now, catalogue=settings.catalogue),
         records=records,
     )
     for rule in _RULES:

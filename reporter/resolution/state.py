@@ -73,7 +73,7 @@ class PassState:
     Attributes:
         memory: of the pass before, with what is taken up from our Events on record.
         records: our Events on record.
-        candidates: the faults that are seen, one for each key, in the order of the keys.
+        candidates: the faults that are seen, one for each key.
         undercurrents: candidates of a key whose earlier fault is clearing: faults in grace, which
             the report does not list beside it.
         absence: what became of the episodes that are not seen.

@@ -9,18 +9,18 @@ from reporter.resolution.memory import Episode
 
 
 def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> Iterator[Finding]:
-    """Yield a finding that continues each fault which fires for a pod that cannot be judged.
+    """Yield a finding for each fault that is remembered of a pod which cannot be judged.
+
+    It continues the fault if that one fires.
 
     It carries the uid of the pod that is there, so that a fault ends with the pod that had it.
     """
-    if not undecided:
-        return
-    firing: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
+    known: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
     for key, episode in episodes.items():
-        for related, _ in episode.faults if episode.fired else ():
-            firing[related].add(key)
+        for related, _ in episode.faults:
+            known[related].add(key)
     for pod, reasons in undecided.items():
-        for key in firing.get(pod, ()):
+        for key in known.get(pod, ()):
             if key.reason in reasons:
                 shown = episodes[key].shown
                 yield Finding(

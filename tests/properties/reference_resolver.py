@@ -5,7 +5,8 @@ Where the rules are silent this is what both resolvers do, and why:
 * A fault is what is seen of one object under one key. Findings about the same object are one
   fault, whose time is the earliest of theirs and whose voice is the worst's. Time under a budget
   has a clock of its own: it is no part of the grace of an error that follows it.
-* What fired on an object goes on when its cause changes; only a budget may begin anew.
+* What fired on an object goes on when its cause changes; only a budget may begin anew. A young
+  fault goes on for it only while no other fault of the object is told.
 * A fault that is away for less than its recovery time keeps its clock, fired or not. Else a pod
   that is ready and not ready by turns would never get through its grace.
 * A key that fired and of which only faults in grace are seen is clearing. When that is over the
@@ -54,9 +55,10 @@ class Clock:
     first_seen: timedelta
     last_seen: timedelta
     ripe: bool
+    told: bool
     finding: object
     uid: str
-    began_seen: timedelta
+    began_seen: dict
 
 
 @dataclass
@@ -96,8 +98,7 @@ class Seen:
     since: datetime
     first_seen: timedelta
     remaining: timedelta
-    began_seen: timedelta
-    beneath: object = None
+    began_seen: dict
 
     @property
     def ripe(self):
@@ -241,26 +242,28 @@ class ReferenceResolver:
                     began = self.condition_time(finding)
                     if began is not None:
                         spent = max(now.wall - began, NONE)
-                        if clock and self.condition_time(clock.finding) == began:
-                            spent = max(spent, now.boot - clock.began_seen)
+                        if clock and began in clock.began_seen:
+                            spent = max(spent, now.boot - clock.began_seen[began])
                     wait = max(wait, finding.budget - spent)
                 left[id(finding)] = max(wait, NONE)
             loud = [each for each in group if left[id(each)] == NONE] or group
             worst = min(loud, key=lambda each: (-each.severity, each.related, each.message))
             if clock and clock.ripe and worst.budget is None:
                 left = {None: NONE}
-            same = clock and self.condition_time(clock.finding) == self.condition_time(worst)
-            began_seen = clock.began_seen if same else now.boot
+            before = clock.began_seen if clock else {}
+            began_seen = {
+                began: before.get(began, now.boot) for began in map(self.condition_time, group)
+            }
             faults[clock_key] = Seen(
                 clock_key, worst, worst, since, first, min(left.values()), began_seen
             )
-        if line.fired:
-            for clock_key, fault in list(faults.items()):
-                if not fault.ripe and fault.finding.lingers:
-                    self.go_on(faults, fault.finding, line, replacing=clock_key)
-        if line.fired and self.is_active(line):
+        told = [fault.finding.related for fault in faults.values() if fault.ripe]
+        for clock_key, fault in list(faults.items()):
+            if fault.finding.related not in told and fault.finding.lingers:
+                self.go_on(faults, fault.finding, line, replacing=clock_key)
+        if self.is_active(line):
             for finding in findings:
-                if finding.sustains:
+                if finding.sustains and finding.related not in told:
                     self.go_on(faults, finding, line, replacing=None)
         return list(faults.values())
 
@@ -269,24 +272,23 @@ class ReferenceResolver:
         for budgeted in (False, True):
             clock_key = (finding.related, budgeted)
             clock = line.clocks.get(clock_key)
-            if clock is None or not clock.ripe:
+            if clock is None or not clock.told:
                 continue
             if clock.uid and finding.related.uid and clock.uid != finding.related.uid:
                 continue
             if not finding.sustains and not clock.finding.lingers:
                 continue
-            young = faults.pop(replacing) if replacing is not None else None
-            if clock_key not in faults:
-                faults[clock_key] = Seen(
-                    clock_key,
-                    finding,
-                    clock.finding,
-                    clock.since,
-                    clock.first_seen,
-                    NONE,
-                    clock.began_seen,
-                    young,
-                )
+            if clock_key in faults and clock_key != replacing:
+                return
+            faults[clock_key] = Seen(
+                clock_key,
+                finding,
+                clock.finding,
+                clock.since,
+                clock.first_seen,
+                NONE,
+                clock.began_seen,
+            )
             return
 
     # Rule 6, and what is unknown
@@ -371,7 +373,7 @@ class ReferenceResolver:
         self.not_yet_released = self.suppressing & {of(key) for key in stale}
         for each in self.suppressing - firing - self.not_yet_released:
             self.released[each] = boot + wait
-        return firing, pending - firing
+        return firing, pending
 
     def judge(self, key, faults, line, *, allowed, firing, pending):
         now = self.now
@@ -500,12 +502,13 @@ class ReferenceResolver:
             for clock_key, clock in line.clocks.items()
             if boot - clock.last_seen < self.recovery(key.reason, clock.finding.exempt)
         }
-        for each in [each.beneath for each in faults if each.beneath] + faults:
+        for each in faults:
             clocks[each.clock_key] = Clock(
                 each.since,
                 each.first_seen,
                 boot,
                 each.ripe,
+                each.ripe and line.fired,
                 each.says,
                 each.finding.related.uid,
                 each.began_seen,

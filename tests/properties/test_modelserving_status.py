@@ -185,8 +185,9 @@ def test_what_is_on_record_matters_for_times_and_revisions_only(known, before):
         ]
         return {key: value for key, value in status.items() if key not in memory}, said
 
-    if known.modelserving.rolls_roles:
-        # Nothing but the record may tell which revision a RoleRollingUpdate is rolling out.
+    if known.modelserving.rolls_roles or not known.revisions:
+        # Nothing but the record may tell which revision a RoleRollingUpdate is rolling out, or one
+        # without any ControllerRevision.
         serving = msgspec.structs.replace(
             serving,
             status=msgspec.structs.replace(

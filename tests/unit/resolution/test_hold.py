@@ -1,10 +1,14 @@
 """Rule 3 where an upstream is neither simply there nor simply gone."""
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from tests.unit.resolution.building import Resolver, finding, snapshot
+from reporter.model.finding import Unjudged
+from reporter.model.subject import CLUSTER
+from tests.unit.resolution.building import Resolver, crd, finding, seconds, snapshot
 
 KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
-EPP = "inferencesetEPPNotReady"
+NODES, INFRA = "clusterNodeProvisionerNotReady", "inferencesetInfraProvisioningFailed"
+MISSING = "clusterCRDMissing"
+EPP, ISTIO = "inferencesetEPPNotReady", "clusterIstioControlPlaneNotReady"
 
 
 def down(name="up", **fields):
@@ -60,3 +64,75 @@ def test_a_young_upstream_that_is_gone_for_a_moment_still_holds():
     resolver = Resolver()
     resolver.look(0, down(governs=False))
     assert resolver.look(10, finding(PODS, exempt=True)) == {PODS: "firing"}
+
+
+def test_one_of_several_young_faults_that_governs_still_holds_when_they_are_gone_for_a_moment():
+    """They would begin to fire as soon as they are seen again."""
+    resolver = Resolver()
+    resolver.look(0, down("a"), down("b", governs=False))
+    assert resolver.look(10, finding(PODS, exempt=True)) == {PODS: "held"}
+
+
+def test_an_upstream_that_is_clearing_suppresses():
+    """A component that comes and goes does not let its symptoms through in between."""
+    resolver = Resolver()
+    symptom = finding(PODS, exempt=True)
+    resolver.look(0, down(exempt=True), symptom)
+    assert resolver.look(10, symptom) == {KAITO: "clearing", PODS: "suppressed"}
+
+
+def test_an_upstream_that_is_clearing_suppresses_beside_one_that_cannot_be_judged():
+    """Of that one nothing is known; it keeps no other from what it explains."""
+    resolver = Resolver()
+    symptom = finding(PODS, exempt=True)
+    resolver.look(0, finding(ISTIO, exempt=True, governs=True), down(exempt=True), symptom)
+    found = resolver.look(10, symptom, unjudged=[Unjudged(CLUSTER, "", ISTIO, "istiod")])
+    assert found == {ISTIO: "firing", KAITO: "clearing", PODS: "suppressed"}
+
+
+def test_without_grace_an_upstream_that_recovered_holds_for_a_second():
+    """So long that a status can be rewritten."""
+    resolver = Resolver(startup_grace_seconds=0)
+    resolver.look(0, down())
+    assert resolver.look(10, finding(PODS)) == {PODS: "held"}
+    assert resolver.wake_in == seconds(1)
+    assert resolver.look(11, finding(PODS)) == {PODS: "firing"}
+
+
+def test_an_upstream_that_is_merely_degraded_holds_no_longer_than_since_it_works_again():
+    """What was wrong with it before does not count once more when it is well."""
+    resolver = Resolver()
+    resolver.look(0, down("a", exempt=True))
+    degraded = down("b", exempt=True, governs=False)
+    for at in (10, 50):
+        assert resolver.look(at, degraded, finding(PODS, exempt=True))[PODS] == "held"
+    assert resolver.look(69, finding(PODS, exempt=True))[PODS] == "held"
+    found = resolver.look(70, finding(PODS, exempt=True))
+    assert found == {KAITO: "clearing", PODS: "firing"}
+
+
+def test_a_degraded_upstream_that_could_not_be_read_for_a_while_holds_nothing():
+    """It kept no status from being written."""
+    resolver = Resolver()
+    resolver.look(0, down(exempt=True, governs=False))
+    resolver.look(10, seen=snapshot(unknown=[DEPLOYMENTS]))
+    assert resolver.look(80, finding(PODS, exempt=True)) == {PODS: "firing"}
+
+
+def test_two_that_hold_are_both_named_and_the_longer_hold_counts():
+    """In whatever order their rows are; no end is foretold while one of them is pending."""
+    resolver = Resolver()
+    provisioner = finding(NODES, exempt=True, governs=True)
+    resolver.look(0, down(exempt=True), provisioner)
+    resolver.look(10, provisioner)
+    for at in (60, 65):
+        resolver.look(at)
+    symptom = finding(INFRA, exempt=True)
+    assert resolver.look(70, symptom) == {INFRA: "held"}
+    assert resolver[INFRA].by == (KAITO, NODES)
+    assert resolver[INFRA].fires_at == resolver.report.now + seconds(60)
+    missing = finding(MISSING, involved=crd("workspaces.kaito.sh"), governs=True)
+    resolver.look(75, symptom, missing)
+    assert (resolver[MISSING].disposition, resolver[INFRA].disposition) == ("pending", "held")
+    assert resolver[INFRA].by == (MISSING, KAITO, NODES)
+    assert resolver[INFRA].fires_at is None

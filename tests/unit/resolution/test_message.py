@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.setting_types import Emit
-from tests.unit.resolution.building import Resolver, finding
+from tests.unit.resolution.building import Resolver, crd, finding
 
 PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
 
@@ -40,6 +40,9 @@ def test_the_longest_suffixes_leave_room():
     message = resolver["clusterIstioControlPlaneNotReady"].message
     assert message.startswith("clusterIstioControlPlaneNotReady of x (also: ")
     assert "2 more) (suppressing" in message
+    assert message.count("NotReady: c") == 4
+    assert message.count("c" * 77 + "...") == 4
+    assert "c" * 78 not in message
     assert len(message.encode()) <= 1024
 
 
@@ -88,6 +91,33 @@ def test_faults_in_their_grace_are_not_counted():
     assert resolver[PODS].message == f"{PODS} of a"
     resolver.look(60, finding(PODS, "a", exempt=True), finding(PODS, "b", severity=9))
     assert resolver[PODS].message == f"{PODS} of b (and 1 more)"
+
+
+def test_faults_in_their_grace_are_counted_while_none_fires():
+    """The report says of what waits how much of it there is."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "a"), finding(PODS, "b"))
+    assert resolver[PODS].message == f"{PODS} of a (and 1 more)"
+
+
+def test_only_what_outranks_names_what_it_outranks():
+    """Another fault of the subject that fires says nothing of it."""
+    pressure = "inferencesetNodeUnderPressure"
+    resolver = Resolver()
+    found = resolver.look(0, *(finding(each, exempt=True) for each in (PODS, EPP, pressure)))
+    assert found == {PODS: "firing", EPP: "secondary", pressure: "firing"}
+    assert resolver[pressure].message == f"{pressure} of x"
+    assert resolver[PODS].message == f"{PODS} of x (also: {EPP}: cause of x)"
+
+
+def test_what_does_not_fire_names_nothing_that_it_outranks():
+    """Of two missing definitions one is written, and that one says so."""
+    resolver = Resolver(emit=Emit.PRIMARY)
+    missing = [finding("clusterCRDMissing", exempt=True, involved=crd(each)) for each in "ab"]
+    resolver.look(0, *missing)
+    first, second = resolver.report.findings
+    assert first.message == "clusterCRDMissing of x (also: clusterCRDMissing: cause of x)"
+    assert second.message == "clusterCRDMissing of x"
 
 
 def test_upstream_text_is_cleaned():

@@ -6,7 +6,7 @@ from reporter.stacks.kaito.reasons import MODEL_PODS
 from reporter.stacks.kaito.resources import WORKSPACES
 from tests.tables import POD_SUPPRESSION
 from tests.tables import of_inferencesets as t
-from tests.unit.resolution.building import Resolver, finding, seconds, snapshot
+from tests.unit.resolution.building import Resolver, crd, finding, seconds, snapshot
 
 PAGES = {*t.RUNTIME_NAMES} - {t.SCRAPE_FAILING}
 SERVING = {*t.RUNTIME_NAMES} - {t.KV_TRANSFER, t.SCHEDULER_STUCK}
@@ -116,3 +116,37 @@ def test_a_cause_that_rests_on_unconfirmed_data_explains_nothing_yet():
         15, fault(MODEL_PODS), fault(t.KV_CACHE), seen=snapshot(unconfirmed=[WORKSPACES])
     )
     assert found == {MODEL_PODS: "pending", t.KV_CACHE: "firing"}
+
+
+def test_a_young_fault_that_is_gone_explains_nothing():
+    """It was never told of that pod, though it was of another."""
+    resolver = Resolver()
+    latency = fault(t.LATENCY, "p-1")
+    resolver.look(0, fault(t.KV_CACHE), finding(t.KV_CACHE, "p-1", budget=seconds(90)), latency)
+    assert resolver.look(10, latency) == {t.KV_CACHE: "clearing", t.LATENCY: "firing"}
+
+
+def test_what_is_in_its_grace_stays_pending():
+    """It is explained once it would be told."""
+    found = Resolver().look(0, fault(t.KV_CACHE), finding(t.LATENCY, "p-0", budget=seconds(90)))
+    assert found == {t.KV_CACHE: "firing", t.LATENCY: "pending"}
+
+
+MISSING, SETS = "clusterCRDMissing", "inferencesets.kaito.sh"
+
+
+def test_what_a_cause_of_the_cluster_explains_is_explained_by_that():
+    """It comes before what is wrong with a pod."""
+    missing = fault(MISSING, involved=crd(SETS), governs=True)
+    resolver = Resolver()
+    found = resolver.look(0, missing, fault(t.KV_CACHE), fault(t.LATENCY))
+    assert found == {MISSING: "firing", t.KV_CACHE: "suppressed", t.LATENCY: "suppressed"}
+    assert resolver[t.LATENCY].by == (MISSING,)
+
+
+def test_what_no_cause_of_the_cluster_explains_may_be_explained_within_its_pod():
+    """Then nothing of it is told, neither of the pod that the cause of the cluster explains."""
+    missing = fault(MISSING, involved=crd(SETS), governs=True)
+    own = [fault(each, "p-1", independent=True) for each in (t.KV_CACHE, t.LATENCY)]
+    found = Resolver().look(0, missing, fault(t.LATENCY), *own)
+    assert found == {MISSING: "firing", t.KV_CACHE: "firing", t.LATENCY: "suppressed"}

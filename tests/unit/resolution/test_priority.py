@@ -4,17 +4,24 @@ from itertools import combinations, product
 
 import pytest
 
+from reporter.catalogue.resources import NODES
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer
 from reporter.setting_types import Emit
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from tests.tables import FROM_METRICS, REASONS
-from tests.unit.resolution.building import Resolver, crd, finding
+from tests.unit.resolution.building import Resolver, crd, finding, snapshot
+from tests.unit.resolution.test_mute import mutes
 
 KINDS = {
     Layer.CLUSTER: CLUSTER_KIND,
     Layer.HARNESS: NAMESPACE_KIND,
     Layer.DEPLOYMENT: INFERENCESET_KIND,
 }
+INFRA, PODS, EPP = (
+    "inferencesetInfraProvisioningFailed",
+    "inferencesetModelPodsNotReady",
+    "inferencesetEPPNotReady",
+)
 CHAINS = {
     layer: [each.name for each in REASONS if each.subject_kind == kind and each.chain]
     for layer, kind in KINDS.items()
@@ -133,6 +140,14 @@ def test_strictly_one_while_another_clears(emit):
     assert found[OUTSIDE[0]] == ("secondary" if emit is Emit.PRIMARY else "firing")
 
 
+def test_all_that_fires_is_told_where_that_is_asked_for():
+    """One of them is the one to look at first."""
+    resolver = Resolver(emit=Emit.FIRING)
+    pair = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
+    assert resolver.look(0, *map(at_once, pair)) == dict.fromkeys(pair, "firing")
+    assert [resolver[each].primary for each in pair] == [True, False]
+
+
 def test_the_one_under_primary_is_one_of_several_crds():
     """Of two findings of one reason the first by name is written."""
     resolver = Resolver(emit=Emit.PRIMARY)
@@ -161,3 +176,27 @@ def test_what_is_held_or_pending_outranks_nothing():
         "inferencesetRouteNotReady": "pending",
         "inferencesetEPPNotReady": "firing",
     }
+
+
+def test_what_waits_and_cannot_be_read_any_more_outranks_nothing():
+    """It was not told."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS))
+    found = resolver.look(10, at_once(EPP), seen=snapshot(unknown=[NODES]))
+    assert found == {PODS: "pending", EPP: "firing"}
+
+
+def test_a_secondary_fault_that_is_gone_outranks_nothing():
+    """Nor once what outranked it is over."""
+    resolver = Resolver()
+    resolver.look(0, at_once(INFRA), at_once(PODS))
+    resolver.look(30, at_once(PODS))
+    assert resolver.look(70, at_once(EPP)) == {EPP: "firing"}
+
+
+def test_a_muted_fault_that_is_gone_outranks_nothing():
+    """Nor does it while it is there."""
+    resolver = Resolver()
+    both = {PODS: "muted", EPP: "firing"}
+    assert resolver.look(0, at_once(PODS), finding(EPP, "y", exempt=True), seen=mutes("x")) == both
+    assert resolver.look(1, finding(EPP, "y", exempt=True), seen=mutes("x")) == both

@@ -10,6 +10,7 @@ from tests.tables import ALL, BY_NAME, REASONS, SUPPRESSION
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
+    NOON,
     Resolver,
     crd,
     finding,
@@ -164,6 +165,15 @@ def test_the_suffix_names_the_row_and_counts_namespaces():
     )
 
 
+def test_the_suffix_counts_no_namespace_where_the_reason_is_told():
+    """There is a fault that the upstream does not explain."""
+    elsewhere = Subject(INFERENCESET_KIND, "other", "m")
+    own = finding(PODS, exempt=True, subject=elsewhere, independent=True)
+    resolver = Resolver()
+    resolver.look(0, down(KAITO), finding(PODS, exempt=True), own)
+    assert resolver[KAITO].message.endswith(" in 1 namespace(s))")
+
+
 def test_two_rows_of_one_upstream_are_told_as_one():
     """The suffix is one, whatever the number of rows."""
     resolver = Resolver()
@@ -193,6 +203,27 @@ def test_an_independent_fault_is_told_without_the_others():
     )
     assert found[PODS] == "firing"
     assert resolver[PODS].message == f"{PODS} of was-ready"
+
+
+def test_an_episode_begins_with_the_fault_that_an_upstream_explains():
+    """That one is told in the same episode once the upstream is gone."""
+    resolver = Resolver()
+    explained = finding(PODS, "never-ready", exempt=True)
+    resolver.look(0, down(KAITO), explained)
+    resolver.look(
+        10, down(KAITO), explained, finding(PODS, "was-ready", exempt=True, independent=True)
+    )
+    assert resolver[PODS].message == f"{PODS} of was-ready"
+    assert resolver[PODS].since == NOON
+
+
+def test_a_suppressed_finding_speaks_of_what_would_fire():
+    """Not of a worse fault that is in its grace, and it does not count that one."""
+    resolver = Resolver()
+    young = finding(PODS, "b", severity=9)
+    resolver.look(0, down(KAITO), finding(PODS, "a", exempt=True), young)
+    assert resolver[PODS].disposition == "suppressed"
+    assert resolver[PODS].message == f"{PODS} of a"
 
 
 def test_a_young_governing_fault_holds_beneath_another_that_clears():

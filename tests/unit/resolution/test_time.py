@@ -58,6 +58,7 @@ def test_since(fields, since, fires):
         ({}, EPP, 60), ({}, PROGRAMMING, 300), ({}, INFRA, 180), ({}, PRESSURE, 30),
         ({"startup_grace_seconds": 200}, EPP, 200),
         ({"startup_grace_seconds": 200}, PROGRAMMING, 300),
+        ({"startup_grace_seconds": 1}, PROGRAMMING, 300),
         ({"startup_grace_seconds": 0}, PROGRAMMING, None),
         ({"grace": {PROGRAMMING: 5}}, PROGRAMMING, 5),
         ({"grace": {EPP: 0}}, EPP, None),
@@ -146,6 +147,43 @@ def test_of_two_findings_that_are_as_bad_the_same_one_speaks():
         assert resolver[PODS].message == "a"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "since"),
+    [
+        ({"transition": ago(100)}, {"transition": ago(200)}, -200),
+        ({"transition": ago(50), "budget": seconds(900)}, {"transition": ago(10)}, -10),
+        ({"transition": ago(30), "budget": seconds(90), "severity": 1}, {"severity": 2}, -30),
+    ],
+    ids=["both fire", "the first to fire", "the older of two that fire together"],
+)
+def test_the_start_of_a_finding_with_two_faults(first, second, since):
+    """That of the oldest fault that fires, or of the one that will fire first."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "a", **first), finding(PODS, "b", **second))
+    assert resolver[PODS].since == NOON + seconds(since)
+
+
+def test_a_fault_that_is_gone_before_it_fires_begins_no_episode():
+    """What fires later began when it did."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "a"))
+    resolver.look(10, finding(PODS, "a"), finding(PODS, "b"))
+    assert resolver.look(70, finding(PODS, "b")) == {PODS: "firing"}
+    assert resolver[PODS].since == NOON + seconds(10)
+
+
+def test_of_two_faults_of_an_object_that_say_the_same_the_one_without_a_budget_speaks():
+    """Else the cause would change with the order of a list."""
+    pair = [
+        finding(PODS, exempt=True, cause="error"),
+        finding(PODS, exempt=True, cause="slow", budget=seconds(0)),
+    ]
+    for order in (pair, pair[::-1]):
+        resolver = Resolver()
+        resolver.look(0, *order)
+        assert resolver[PODS].cause == "error"
+
+
 @pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
 def test_recovery_takes_the_shorter_grace_and_the_global_one_of_what_fires_at_once(
     exempt, gone_for
@@ -181,6 +219,51 @@ def test_only_what_lingers_goes_on_and_only_in_what_does(before, after):
     resolver = Resolver()
     resolver.look(0, finding(PODS, exempt=True, lingers=before))
     assert resolver.look(10, starting(lingers=after)) == {PODS: "clearing"}
+
+
+def test_a_young_fault_beside_one_that_is_told_of_the_same_pod_has_its_own_time():
+    """It neither goes on for that one nor is forgotten: it is told when its time has come."""
+    resolver = Resolver()
+    crashed = finding(PODS, exempt=True, lingers=True, message="crashed")
+    for at in (0, 10, 200):
+        resolver.look(at, crashed, starting(lingers=True, severity=9))
+        assert resolver[PODS].message == "crashed"
+        assert resolver.wake_in == seconds(300 - at)
+    resolver.look(300, crashed, starting(lingers=True, severity=9))
+    assert resolver[PODS].message == "starts (and 1 more)"
+
+
+def test_what_lingers_goes_on_beside_a_fault_of_another_pod():
+    """The one pod says nothing of the other."""
+    resolver = Resolver()
+    resolver.look(0, finding(PODS, "b", exempt=True, lingers=True))
+    young = finding(PODS, "b", budget=seconds(300), lingers=True)
+    resolver.look(10, finding(PODS, "a", exempt=True, severity=9), young)
+    assert resolver[PODS].message == f"{PODS} of a (and 1 more)"
+
+
+def test_of_two_young_faults_of_a_pod_one_goes_on_for_what_was_told():
+    """The other one keeps its time, and its place among the faults that are awaited."""
+    resolver = Resolver()
+    resolver.look(0, starting(lingers=True, transition=NOON))
+    resolver.look(300, starting(lingers=True, transition=NOON))
+    again = starting(lingers=True, transition=NOON + seconds(310))
+    other = finding(PODS, lingers=True, message="other", severity=9)
+    for at in (310, 340):
+        assert resolver.look(at, again, other) == {PODS: "firing"}
+        assert resolver[PODS].message == "starts"
+        assert resolver.wake_in == seconds(370 - at)
+    resolver.look(370, again, other)
+    assert resolver[PODS].message == "other"
+
+
+def test_a_fault_that_is_seen_needs_no_earlier_one_of_its_object():
+    """One pod is counted once, though another probe cannot judge it."""
+    resolver = Resolver()
+    for at in (0, 300):
+        resolver.look(at, starting())
+    resolver.look(310, finding(PODS, exempt=True, message="error"), finding(PODS, sustains=True))
+    assert resolver[PODS].message == "error"
 
 
 def test_a_budget_that_was_used_up_goes_on_while_its_pod_cannot_be_judged():
@@ -254,6 +337,22 @@ def test_a_young_object_has_not_been_at_fault_since_it_was_made(hidden, since):
     assert resolver[PODS].since == NOON + seconds(since)
     assert resolver.look(59 + since, slow)[PODS] == "pending"
     assert resolver.look(60 + since, slow)[PODS] == "firing"
+
+
+def test_two_budgets_are_used_up_on_the_clock_that_does_not_jump():
+    """Each start keeps the time it was first seen, also once the other one's budget is used up."""
+    resolver = Resolver()
+    short = finding(INFRA, budget=seconds(100), transition=NOON)
+    long = finding(INFRA, budget=seconds(900), transition=NOON + seconds(10))
+    resolver.look(10, short, long)
+    evaluation = Evaluation((short, long), (), tuple(resolver.subjects))
+    for at in (200, 300):
+        now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(at))
+        resolution = resolve(
+            evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
+        )
+        resolver.memory = resolution.memory
+        assert resolution.wake_in == seconds(910 - at)
 
 
 def test_what_fires_at_once_begins_now():

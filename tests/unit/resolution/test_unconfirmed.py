@@ -1,10 +1,14 @@
 """What may begin, end and be ready on data that is not confirmed, or that may not be read."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES, PODS
+from reporter.model.report import SkippedObject
 from reporter.model.subject import CLUSTER
-from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE
+from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, Discovery
+from tests.tables import ALL
 from tests.unit.resolution.building import Resolver, crd, evidence, finding, snapshot
 
 POD_FAULT, CRD_MISSING = "inferencesetModelPodsNotReady", "clusterCRDMissing"
@@ -75,3 +79,45 @@ def test_the_cluster_is_ready_on_confirmed_answers_only(seen, ready):
     resolver.look(0, seen=seen, ready=[evidence(CLUSTER)])
     assert bool(resolver.report.ready) is ready
     assert any(each.due for each in resolver.report.ready) is (ready and seen.known(EVENTS))
+
+
+def test_what_cannot_be_read_is_listed_with_its_cause():
+    """Sorted, and nothing else."""
+    resolver = Resolver()
+    unread = {each for each in ALL if each not in {DEPLOYMENTS, NODES}}
+    resolver.look(0, seen=snapshot(unknown=unread, cause="forbidden"))
+    listed = [(each.resource, each.cause) for each in resolver.report.unknown]
+    assert listed == sorted({(str(each), "forbidden") for each in unread})
+    resolver.look(1)
+    assert resolver.report.unknown == ()
+
+
+def test_a_missing_definition_stays_where_discovery_does_not_answer():
+    """Not to be seen any more is no recovery then, though all objects can be read."""
+    resolver = Resolver()
+    missing = finding(
+        CRD_MISSING, exempt=True, involved=crd("x.example.com"), related=crd("x.example.com")
+    )
+    resolver.look(0, missing)
+    silent = replace(snapshot(), discovery=Discovery(None))
+    assert resolver.look(60, seen=silent) == {CRD_MISSING: "firing"}
+    assert resolver[CRD_MISSING].stale
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_fault_stays_where_one_of_its_objects_is_malformed(name):
+    """Of that one nothing is known; the other may be well."""
+    resolver = Resolver()
+    resolver.look(0, *(finding(POD_FAULT, each, exempt=True) for each in "ab"))
+    skipped = (SkippedObject(str(PODS), "demo", name, "spec is missing"),)
+    assert resolver.look(60, seen=replace(snapshot(), skipped=skipped)) == {POD_FAULT: "firing"}
+    assert resolver[POD_FAULT].stale
+
+
+def test_what_is_seen_in_its_grace_is_not_stale():
+    """What else its reason reads cannot be read; it fires when its time has come all the same."""
+    resolver = Resolver()
+    for seen in (None, snapshot(unknown=[NODES])):
+        assert resolver.look(0, finding(POD_FAULT), seen=seen) == {POD_FAULT: "pending"}
+        assert not resolver[POD_FAULT].stale
+        assert resolver[POD_FAULT].fires_at is not None

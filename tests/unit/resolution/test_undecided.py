@@ -1,10 +1,11 @@
 """A fault of a pod that cannot be judged neither begins nor ends."""
 
+from reporter.catalogue.resources import PODS
 from reporter.model.finding import Evaluation
 from reporter.model.subject import ObjectRef
 from reporter.resolution import Memory, resolve
 from tests.tables import of_inferencesets as t
-from tests.unit.resolution.building import MODEL, START, Resolver, finding, snapshot
+from tests.unit.resolution.building import MODEL, START, Resolver, crd, finding, snapshot
 
 
 def pod(uid="a", name="p-0"):
@@ -52,11 +53,32 @@ def test_it_clears_once_it_can_be_judged():
     assert resolver.look(376) == {}
 
 
+def test_what_was_never_told_does_not_begin():
+    """Nor where another pod's fault of the same reason begins to be told meanwhile."""
+    resolver = Undecided()
+    blind = snapshot(unconfirmed=[PODS])
+    resolver.look(0, fault("b", "p-1"), seen=blind)
+    for at in (10, 20):
+        assert resolver.doubt(at, fault(), pods=[pod("b", "p-1")]) == {t.KV_CACHE: "firing"}
+        assert resolver[t.KV_CACHE].message == f"{t.KV_CACHE} of p-0"
+
+
 def test_what_is_clearing_goes_on():
     resolver = Undecided()
     resolver.look(0, fault())
     resolver.look(15)
     assert resolver.doubt(30, pods=[pod()]) == {t.KV_CACHE: "firing"}
+
+
+def test_what_is_suppressed_does_not_go_on():
+    """Nothing of it is told."""
+    resolver = Undecided()
+    name = crd("inferencesets.kaito.sh")
+    missing = finding("clusterCRDMissing", exempt=True, governs=True, involved=name)
+    resolver.look(0, fault())
+    found = resolver.look(10, fault(), missing)
+    assert found == {"clusterCRDMissing": "firing", t.KV_CACHE: "suppressed"}
+    assert resolver.doubt(20, missing, pods=[pod()]) == {"clusterCRDMissing": "firing"}
 
 
 def test_only_the_reason_that_is_in_doubt():
