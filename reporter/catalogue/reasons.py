@@ -84,8 +84,9 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
         "grace; or the reporter failed on an object, so that a subject, or a reason, cannot be judged.",
         silent="A kind that is not installed: it is absent, not unknown.",
         action="Grant the permission that the message names to the reporter's ServiceAccount, or "
-        "find out why the API server does not answer it. A subject or a reason that cannot be judged "
-        "is a fault of the reporter: correct what is odd about its objects, and report it.",
+        "find out why the API server does not answer it. That a subject or a reason cannot "
+        "be judged is a bug of the reporter: correct what is unusual about its objects, and "
+        "report the bug.",
         blocks_ready=True,
     ),
     Reason(
@@ -112,7 +113,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
         trigger="The GatewayClass that the Gateway names does not exist or is not Accepted, or the "
         "Gateway's own Accepted condition stays Unknown, or is False for NoMatchingParent, "
         "InvalidParameters or UnsupportedValue.",
-        silent="Accepted=False for another reason, a young Gateway.",
+        silent="Accepted=False for another reason, a new Gateway.",
         action="kubectl get gatewayclass, and compare with the Gateway's spec.gatewayClassName.",
         reads=(r.GATEWAYS, r.GATEWAYCLASSES),
     ),
@@ -154,7 +155,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
         layer=Layer.HARNESS,
         summary="The API key of the namespace was refused by its operator, or expired.",
         trigger="APIKey Ready=False, phase Expired, or phase Pending for longer than the grace.",
-        silent="A young APIKey without conditions.",
+        silent="A new APIKey without conditions.",
         action="kubectl -n <namespace> describe apikey <name>",
         reads=(r.APIKEYS,),
     ),
