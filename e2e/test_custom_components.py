@@ -208,7 +208,8 @@ async def test_crd_that_is_missing_and_installed(stage, watching):
     await stage.stack.remove_crd(WIDGETS)
     event = await stage.told(*key)
     assert event["message"] == (
-        "CustomResourceDefinition widgets.example.com is not served: install or repair what brings it"
+        "CustomResourceDefinition widgets.example.com is not served: install or repair what "
+        "provides it"
     )
     assert event["involvedObject"]["name"] == WIDGETS
     await install_crd(stage)
@@ -283,8 +284,8 @@ async def test_without_the_rights_it_says_which_are_missing(stage, installed, po
     await (await powerless.start()).ready()
     event = await stage.told("clusterStatusUnknown", "cluster")
     assert event["message"] == (
-        "Resource widgets.example.com cannot be read (forbidden), so what rests on it is unknown; "
-        "grant the reporter: list, watch on widgets.example.com (and 1 more)"
+        "Resource widgets.example.com cannot be read (forbidden), so what depends on it is "
+        "unknown; grant the reporter: list, watch on widgets.example.com (and 1 more)"
     )
     await powerless.passes(2)
     assert await powerless.dispositions() == {("clusterStatusUnknown", "cluster"): "firing"}

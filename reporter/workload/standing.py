@@ -256,10 +256,8 @@ def fault_of(
         elif pods and down:
             cause = PodCause("not available", "its pods are ready, but not available yet")
         elif len(pods) < wanted and pods:
-            cause = PodCause(
-                "missing pods", "the pods that are there are ready, others are missing"
-            )
-    rollout = "rollout stands still, " if rolls else ""
+            cause = PodCause("missing pods", "the existing pods are ready, others are missing")
+    rollout = "rollout is stuck, " if rolls else ""
     return WorkloadFault(
         down=down,
         cause=cause.brief,

@@ -48,8 +48,8 @@ def probe_unjudged(scope: Scope, unjudged: Iterable[Unjudged]) -> Iterator[Findi
             involved=involved,
             related=_object_of(each, scope.snapshot, scope.settings.catalogue),
             message=clean(
-                f"{each} cannot be judged ({each.cause}), so its status is unknown; this is a"
-                " fault of the reporter: report it, with what is odd about its objects"
+                f"{each} cannot be judged ({each.cause}), so its status is unknown; this is a bug "
+                "of the reporter: report it, with what is unusual about its objects"
             ),
             cause=clean(f"{each}: {each.cause}"),
         )
@@ -75,7 +75,7 @@ def _related(resource: Resource[KubeObject]) -> ObjectRef:
 
 
 def _message(resource: Resource[KubeObject], state: ResourceState) -> str:
-    text = f"Resource {resource} cannot be read ({state.cause}), so what rests on it is unknown"
+    text = f"Resource {resource} cannot be read ({state.cause}), so what depends on it is unknown"
     if state.permission:
         text += f"; grant the reporter: {state.permission}"
     return clean(text)

@@ -86,14 +86,14 @@ def _acceptance_fault(gateway: Gateway) -> _Fault | None:
             else "it has no condition Accepted"
         )
         return _Fault(
-            f"which no controller has taken up: {state}",
+            f"which no controller has accepted: {state}",
             "Accepted stays Unknown",
             severity=10,
         )
     if accepted.status != "False" or accepted.reason not in _CLASS_REASONS:
         return None
     return _Fault(
-        f"which does not take it: {detail(accepted.reason, accepted.message)}",
+        f"whose controller does not accept it: {detail(accepted.reason, accepted.message)}",
         accepted.reason,
         severity=15,
         transition=accepted.last_transition_time,

@@ -37,7 +37,8 @@ def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
     if any(look.healthy for look in window.looks):
         return CLEAR
     return Found(
-        "engine unhealthy", f"says it is not healthy for {_time(settings, t.ENGINE_UNHEALTHY)}"
+        "engine unhealthy",
+        f"has reported itself unhealthy for {_time(settings, t.ENGINE_UNHEALTHY)}",
     )
 
 
@@ -96,7 +97,7 @@ def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
     how_long = _time(settings, t.SCHEDULER_STUCK)
     return Found(
         "requests deferred, none runs",
-        f"puts requests off for {how_long} although none runs and there is room",
+        f"has deferred requests for {how_long} although none runs and there is room",
     )
 
 
@@ -236,7 +237,7 @@ def _time(settings: EvaluationSettings, reason: str) -> str:
 
 
 def _no_progress(how_long: str, demand: str = "") -> str:
-    return f"has requests in work and made no progress for {how_long}{demand}"
+    return f"has running requests and made no progress for {how_long}{demand}"
 
 
 def _stands_still(window: Window) -> bool:

@@ -104,8 +104,9 @@ def probe_network(
         involved=namespace_ref(snapshot, settings.release_namespace),
         related=ObjectRef("v1", API_RESOURCE, "", "pods/metrics"),
         message=clean(
-            f"No metrics page of a model pod can be read ({how}), so what rests on them is unknown;"
-            " let the reporter reach the pods, or scrape them with --scrape-via apiserver-proxy"
+            f"No metrics page of a model pod can be read ({how}), so what depends on them is "
+            "unknown; let the reporter reach the pods, or scrape them with --scrape-via "
+            "apiserver-proxy"
         ),
         cause=clean(f"metrics of all pods: {how}"),
         transition=min(

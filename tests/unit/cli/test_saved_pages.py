@@ -105,7 +105,7 @@ def test_page_that_cannot_be_read_counts_as_a_failed_scrape(save, check):
     bad = save(*range(0, 160, 20), change=lambda _: "<html>")
     report = check(bad, *QUICK)
     assert fired(report) == [(t.SCRAPE_FAILING, "inferenceset/chat-models/phi-4-mini")]
-    assert "its metrics cannot be read for 2 min: unreadable" in report["findings"][0]["message"]
+    assert "its metrics could not be read for 2 min: unreadable" in report["findings"][0]["message"]
 
 
 @pytest.mark.parametrize("limit", ["bytes", "series"])

@@ -71,7 +71,7 @@ async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, *
         assert snapshot.state(resource).served is Served.UNKNOWN
         told = [each for each in evaluate(snapshot, settings).findings if "Unknown" in each.reason]
         assert [each.message for each in told] == [
-            f"Resource {resource} cannot be read ({cause}), so what rests on it is unknown"
+            f"Resource {resource} cannot be read ({cause}), so what depends on it is unknown"
         ]
         assert cluster.all_listed()
         assert resource.plural not in asked

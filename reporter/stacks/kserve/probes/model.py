@@ -55,7 +55,7 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
         elif not _serves_model(pod) or serving is None:
             continue  # the crash of a transformer says nothing of the model
         elif _fails_to_load(serving) or _tries_again(serving):
-            what = "the model server, once Ready, fails" if had_been_ready(pod) else _NOT_LOADED
+            what = "the model server was Ready and fails" if had_been_ready(pod) else _NOT_LOADED
             text = f"pod {pod.name}: {what}{_told(_failure(serving))}{_still(scope, pod)}"
             yield _about(scope, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
     if scope.all_pods is None:

@@ -58,7 +58,7 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
         yield _finding(
             scope,
             place,
-            f"the update leaves {place.name} alone, and nothing is being replaced; {left}",
+            f"{place.name} is still to be updated, and nothing is being replaced; {left}",
             cause=f"{waiting[-1].name} not updated",
             budget=_DEADLINE,
             severity=_LEFT_ALONE,

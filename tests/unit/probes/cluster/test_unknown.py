@@ -41,8 +41,8 @@ def test_a_forbidden_resource_names_the_permission():
         "uid-kube-system",
     )
     assert finding.message == (
-        "Resource pods cannot be read (forbidden), so what rests on it is unknown; "
-        "grant the reporter: list, watch on pods"
+        "Resource pods cannot be read (forbidden), so what depends on it is unknown; grant the "
+        "reporter: list, watch on pods"
     )
     assert finding.transition == at(-300).wall
     assert finding.cause == "pods forbidden"

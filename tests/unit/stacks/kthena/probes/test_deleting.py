@@ -57,7 +57,7 @@ def test_a_service_that_stays_behind_is_told():
     service = owned("Service", "m-0-decode-0-0", LABELS, DELETING)
     finding = only(stack({POD: None, "Service m-0-decode-0-0": service}), ROLE_DELETING)
     assert finding.related == SERVICES.ref_named(NS, "m-0-decode-0-0")
-    assert said(finding) == f"{PLACE}: Service m-0-decode-0-0 was deleted and is not gone"
+    assert said(finding) == f"{PLACE}: Service m-0-decode-0-0 was deleted and still exists"
     assert finding.budget == SLACK
 
 
@@ -72,7 +72,7 @@ def test_a_pod_group_that_stays_behind_is_told():
     group["apiVersion"] = "scheduling.volcano.sh/v1beta1"
     finding = only(stack({"PodGroup m-2": group}), ROLE_DELETING)
     assert finding.related == PODGROUPS.ref_named(NS, "m-2")
-    assert said(finding) == "ServingGroup m-2: PodGroup m-2 was deleted and is not gone"
+    assert said(finding) == "ServingGroup m-2: PodGroup m-2 was deleted and still exists"
 
 
 @pytest.mark.parametrize("change", [{POD: DELETING}, {POD: None}])

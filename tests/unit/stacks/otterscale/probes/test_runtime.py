@@ -100,7 +100,7 @@ def test_engine_that_answered_once_is_not_said_never_to_have(until):
     )
     seen = Samples(scraping=True, pods={(NS, PODS[0]): Judged(pod.history, pod.verdict)})
     (finding,) = evaluation(healthy(), samples=seen).findings
-    assert finding.message.endswith("its metrics cannot be read for 2 min: refused")
+    assert finding.message.endswith("its metrics could not be read for 2 min: refused")
     assert finding.budget is None
 
 
