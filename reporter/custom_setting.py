@@ -78,7 +78,7 @@ def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
     for key, value in mapping.items():
         field = str(key).replace("-", "_")
         if field in found:
-            raise ValueError(f"{key_of(field)} is there twice, with - and with _")
+            raise ValueError(f"{key_of(field)} is given twice, with - and with _")
         found[field] = value
     return {field: value for field, value in found.items() if value is not None}
 

@@ -105,7 +105,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--observed-for",
         metavar="SECONDS",
-        help="how long findings without a time of their own last already; by default as long as "
+        help="how long findings without a time of their own have lasted; by default as long as "
         "they need to fire",
     )
     parser.add_argument(

@@ -158,7 +158,7 @@ def _sections(view: PageView) -> Iterator[Markup]:
     yield _section("stack", "Stack", *map(stack.layer, view.layers))
     yield _section("hour", "Last hour", stack.hour(view.strip))
     if view.unknown:
-        lead = "These cannot be read. What rests on them is neither healthy nor at fault."
+        lead = "These cannot be read. What depends on them is neither healthy nor at fault."
         yield _section(
             "unknown", "Unknown", element("p", lead, class_="quiet lead"), _pairs(view.unknown)
         )
@@ -183,7 +183,7 @@ def _mutes(view: PageView) -> Iterator[Child]:
         yield element("p", lead, class_="quiet lead")
         yield _pairs(view.mutes)
     if view.mute_faults:
-        lead = "These annotations are not right. What is wrong in them mutes nothing."
+        lead = "These annotations have errors. The part that is wrong mutes nothing."
         yield element("p", lead, class_="quiet lead")
         yield _pairs(view.mute_faults)
 

@@ -130,13 +130,17 @@ def hour(strip: Strip) -> Markup:
 
 def _counted(strip: Strip) -> str:
     """Say what is known of episodes that are over."""
-    events = "from Events on record, with their last refresh as its end"
+    events = "from Events on record, whose last refresh counts as the end"
     if strip.counts_from is None and strip.recorded:
-        return f"What is over is known {events}."
+        return f"Ended episodes are known {events}."
     if strip.counts_from is None:
-        return "Only what fires now is known: there were no earlier looks, and no Events could be read."
-    since = f"What is over was seen since {rfc3339(strip.counts_from)}"
-    return f"{since}; what was over by then is known {events}." if strip.recorded else f"{since}."
+        return "Only what fires now is known: no earlier passes, and no Events could be read."
+    since = f"Ended episodes were seen since {rfc3339(strip.counts_from)}"
+    return (
+        f"{since}; those that had ended by then are known {events}."
+        if strip.recorded
+        else f"{since}."
+    )
 
 
 def _axis(strip: Strip) -> Markup:

@@ -366,8 +366,8 @@ def test_a_nearly_right_variable_is_pointed_out(run, healthy, monkeypatch):
     status, _, err = run("check", "--from", healthy)
     assert status == 0
     assert err == (
-        "status-reporter: STATUS_REPORTER_STARTUP_GRACE_SECOND is no setting; "
-        "did you mean STATUS_REPORTER_STARTUP_GRACE_SECONDS?\n"
+        "status-reporter: STATUS_REPORTER_STARTUP_GRACE_SECOND is not a setting; did you mean "
+        "STATUS_REPORTER_STARTUP_GRACE_SECONDS?\n"
     )
 
 

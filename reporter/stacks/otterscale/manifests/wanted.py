@@ -99,7 +99,7 @@ def _former_pool(service: ModelService) -> Unwanted:
     # The name that pools once had. Another ModelService may have that name, and loses its pool.
     name = names.epp(service.name)
     return _beside(
-        service, pool.API_VERSION, pool.KIND, name=name, why="in every pass, a former name"
+        service, pool.API_VERSION, pool.KIND, name=name, why="a former name; deleted in each pass"
     )
 
 
