@@ -98,9 +98,9 @@ def _line(inferenceservice: Object) -> str:
 
 
 def _revisions(scene: Scene) -> Revisions:
-    if not isinstance(scene.beside, Revisions):
+    if not isinstance(scene.background, Revisions):
         raise TypeError("this story needs a cluster with KServe")
-    return scene.beside
+    return scene.background
 
 
 def _create(scene: Scene) -> None:
@@ -184,7 +184,7 @@ _STEPS: Final = (
         (_NOT_LOADED,),
     ),
     Step(
-        f"{CHAT} goes back to the model of before: one more revision.",
+        f"{CHAT} goes back to its previous model: one more revision.",
         _predictor(CHAT, model={"storageUri": "hf://example/chat-2"}),
         (Expected(k.READY, _subject(CHAT), f"{CHAT}-predictor-00004"),),
         over=(_NOT_LOADED,),
@@ -202,4 +202,4 @@ _STEPS: Final = (
     ),
 )
 
-INFERENCESERVICE: Final = Story(_flags, _STEPS, beside=Revisions)
+INFERENCESERVICE: Final = Story(_flags, _STEPS, background=Revisions)

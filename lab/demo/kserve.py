@@ -50,7 +50,7 @@ class KServe:
                     break
                 self._carry_out(wanted)
             else:
-                raise RuntimeError(f"InferenceService {'/'.join(place)} does not come to rest")
+                raise RuntimeError(f"InferenceService {'/'.join(place)} does not settle")
 
     def world(self, namespace: str, name: str) -> World:
         """Return what there is of an InferenceService."""

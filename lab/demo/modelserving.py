@@ -145,9 +145,9 @@ class Serving:
 
 
 def _serving(scene: Scene) -> Serving:
-    if not isinstance(scene.beside, Serving):
+    if not isinstance(scene.background, Serving):
         raise TypeError("this story needs a cluster with Kthena")
-    return scene.beside
+    return scene.background
 
 
 def _create(scene: Scene) -> None:
@@ -194,7 +194,7 @@ _STEPS: Final = (
     Step(f"kubectl -n {NAMESPACE} scale modelserving {NAME} --replicas=3", _scale),
     Step("A new image: Kthena replaces one group after another.", _roll_out, seconds=60.0),
     Step(
-        f"Pod {_LOST} is lost with the registry away: Kthena makes its instance of prefill anew, "
+        f"Pod {_LOST} is lost with the registry away: Kthena recreates its instance of prefill, "
         "whose image cannot be pulled.",
         _lose,
         (_STUCK,),
@@ -202,4 +202,4 @@ _STEPS: Final = (
     Step("The registry is back.", _mend, (_READY,), over=(_STUCK,)),
 )
 
-MODELSERVING: Final = Story(_flags, _STEPS, beside=Serving)
+MODELSERVING: Final = Story(_flags, _STEPS, background=Serving)

@@ -219,7 +219,7 @@ class OtterScale:
 
     def verdict(self) -> str:
         """Return what is said at the end."""
-        return "All the while the operator's phase said Ready, but for the pod that did not run."
+        return "The operator's phase said Ready all the time, but for the pod that did not run."
 
 
 def _unpack_fails(running: Object, now: str) -> Object:

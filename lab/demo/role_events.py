@@ -54,7 +54,7 @@ class RoleEvents(EventWatch):
 
     def faults(self, history: Sequence[tuple[Role, str]]) -> Iterator[str]:
         """Yield what is wrong with the Events, given all changes that took place."""
-        yield from (f"an Event that is none of a role's: {each}" for each in self._odd)
+        yield from (f"an Event that is not about a role: {each}" for each in self._odd)
         for (role, state), times in (Counter(self._told) - Counter(history)).items():
             yield f"told {times} times too often: {role.id} of {role.group} is {state}"
         for first, last in zip(self._times, self._times[_PACE:], strict=False):

@@ -11,7 +11,7 @@ from reporter.model.reason import Reason
 
 
 def runtime_page(text: str, catalogue: Catalogue) -> str:
-    """Return a page with its tables rendered anew."""
+    """Return a page with its tables rendered again."""
     return with_parts(
         text,
         {
@@ -56,7 +56,7 @@ def _thresholds(catalogue: Catalogue) -> Iterator[str]:
 
 
 def _suppression(catalogue: Catalogue) -> Iterator[str]:
-    yield "| while this fires for a pod | these are not told of it | because |"
+    yield "| while this fires for a pod | these are not reported for it | because |"
     yield "| --- | --- | --- |"
     for row in catalogue.pod_suppression:
         if not row.upstream.startswith(catalogue.metrics_kind):

@@ -54,6 +54,6 @@ It writes {{ eq . "update" | ternary "the whole status" "status.roleStatuses" }}
 {{- end }}
 {{- if .Values.modelServing.roleEvents }}
 
-It tells changes of roles as Events on ModelServings{{ if .Values.rbac.create }}, and so may create Events in every namespace{{ end }}.
+It reports changes of roles as Events on ModelServings{{ if .Values.rbac.create }}, and so may create Events in every namespace{{ end }}.
 {{- end }}
 {{- end -}}
