@@ -86,7 +86,7 @@ def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
 def declared_right(
     components: tuple[CustomComponent, ...], catalogue: Catalogue
 ) -> tuple[CustomComponent, ...]:
-    """Return declarations that are right beside a catalogue.
+    """Return declarations that are right in addition to a catalogue.
 
     Raises:
         DeclarationError: some are wrong.
@@ -123,10 +123,10 @@ def wrong_form(error: ErrorDetails, given: object) -> Iterator[Wrong]:
             pass
 
 
-def wrong_beside(
+def wrong_in_catalogue(
     given: object, malformed: AbstractSet[int], catalogue: Catalogue
 ) -> Iterator[Wrong]:
-    """Yield what is wrong with declarations whose form is right, beside others whose form is not.
+    """Yield what is wrong with declarations whose form is right, next to others whose form is not.
 
     Names that may be those of the others are left out: they cannot be judged yet.
 

@@ -25,7 +25,7 @@ from reporter.stacks.stack import stacks_of
 def evaluate(
     snapshot: Snapshot, settings: EvaluationSettings, samples: Samples = NONE
 ) -> Evaluation:
-    """Return all that the probes say about a snapshot, and about what was scraped beside it."""
+    """Return all that the probes say about a snapshot, and about what was scraped besides."""
     return evaluate_again(snapshot, settings, Answered(), samples=samples)[0]
 
 

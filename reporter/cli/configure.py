@@ -17,7 +17,7 @@ from pydantic_settings import EnvSettingsSource
 
 from reporter.arguments import CONFIG_VARIABLE
 from reporter.catalogue.custom.errors import DeclarationError, Wrong
-from reporter.custom_setting import FIELD, wrong_beside, wrong_form
+from reporter.custom_setting import FIELD, wrong_form, wrong_in_catalogue
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut, meant
 from reporter.setting_types import Allowed, SettingError
@@ -225,7 +225,7 @@ def _wrong_declarations(errors: Sequence[ErrorDetails], layers: Sequence[_Layer]
         cause = each.get("ctx", {}).get("error")
         found += cause.wrong if isinstance(cause, DeclarationError) else wrong_form(each, value)
     if not any(isinstance(each.get("ctx", {}).get("error"), DeclarationError) for each in errors):
-        found += wrong_beside(
+        found += wrong_in_catalogue(
             value, frozenset(each.entry for each in found), FullProgramSettings.built_in()
         )
     return [_declaration_line(name, each) for each in sorted(found, key=lambda each: each.entry)]

@@ -36,7 +36,7 @@ OWN: Final[tuple[Resource[KubeObject], ...]] = tuple(
 )
 
 Inputs: TypeAlias = tuple[tuple[object, ...], ...]
-"""Groups of objects that an answer rests on, beside those that many share."""
+"""Groups of objects that an answer rests on, besides those that many share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Question:
 
     Attributes:
         about: the subject; where a stack asks about a namespace, all of its subjects there.
-        inputs: what the answer rests on, beside `SHARED`.
+        inputs: what the answer rests on, besides `SHARED`.
         ask: asks the probes.
         asker: the stack that asks, where another asks about the same subject.
 

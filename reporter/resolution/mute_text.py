@@ -66,7 +66,7 @@ def asked(
     """Read the annotations of one object as they count at `now`.
 
     A time that cannot be read mutes nothing: what was meant to end must not go on for ever. Names
-    that are right count beside others that are not; without `hints` these are not objected to.
+    that are right count next to others that are not; without `hints` these are not objected to.
     """
     if annotations.mute is None:
         return Asked(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))

@@ -31,7 +31,7 @@ TEXT_BYTES: Final = {"summary": 200, "action": 500, "why": 200}
 
 
 def find_wrong(components: Sequence[CustomComponent], catalogue: Catalogue) -> tuple[Wrong, ...]:
-    """Return what is wrong with declarations beside a catalogue, in the order of the entries."""
+    """Return what is wrong with declarations added to a catalogue, in the order of the entries."""
     return tuple(sorted(_wrong(components, catalogue), key=lambda each: each.entry))
 
 

@@ -61,7 +61,7 @@ def _judge_found(
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)
         if fault is None or (available and deployment.wanted == 0):
-            continue  # a revision that was scaled to zero beside one that took over is nothing
+            continue  # a revision that was scaled to zero next to one that took over is nothing
         yield _finding(
             snapshot,
             component,

@@ -166,10 +166,10 @@ def preemption(window: Window, settings: EvaluationSettings) -> Answer:
     many = count >= _FEW_PREEMPTIONS and count > allowed
     if not often and not many:
         return CLEAR
-    beside = "" if finished is None else f" for {finished:.0f} finished requests"
+    compared = "" if finished is None else f" for {finished:.0f} finished requests"
     how_long = _time(settings, t.PREEMPTION)
     return Found(
-        "many preemptions", f"{count:.0f} preemptions{beside} within {how_long}", round(count)
+        "many preemptions", f"{count:.0f} preemptions{compared} within {how_long}", round(count)
     )
 
 

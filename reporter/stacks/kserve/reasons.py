@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import beside, controller_row, ready_row, row
+from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
 from reporter.stacks.kserve.resources import (
@@ -204,7 +204,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         grace_note="Unknown, and pods that start: --model-startup-budget-seconds, or a longer start-up "
         "probe's budget.",
     ),
-    beside(
+    outside_chain(
         _row(
             STATUS_STALE,
             "The status of the InferenceService does not match its objects.",
@@ -218,7 +218,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             grace_seconds=120,
         )
     ),
-    beside(
+    outside_chain(
         _row(
             CANARY_NOT_READY,
             "A canary of the InferenceService is not ready (Standard mode).",
@@ -227,7 +227,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             grace_note="Its budget is --model-startup-budget-seconds.",
         )
     ),
-    beside(
+    outside_chain(
         _row(
             ROLLED_BACK,
             "A component is rolled back: its newest revision is ready and gets no requests.",
@@ -240,7 +240,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ),
         EventType.NORMAL,
     ),
-    beside(
+    outside_chain(
         _row(
             CANARY_IN_PROGRESS,
             "A newer revision gets a part of the requests.",
@@ -251,7 +251,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ),
         EventType.NORMAL,
     ),
-    beside(
+    outside_chain(
         _row(
             STOPPED,
             "The InferenceService is switched off.",

@@ -29,7 +29,7 @@ class KthenaSettings(EvaluationSettings):
 
 
 class KthenaDaemonSettings(DaemonSettings):
-    """What the daemon writes to ModelServings and beside them."""
+    """What the daemon writes to ModelServings and about them."""
 
     modelserving_status: Annotated[StatusOwnership, YamlSwitch] = StatusOwnership.OFF
     """What is written to the status of ModelServings: off, roles (roleStatuses only), or full."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import beside, controller_row, ready_row, row
+from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
 from reporter.stacks.otterscale.resources import (
@@ -158,7 +158,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
-    beside(
+    outside_chain(
         _row(
             MISCONFIGURED,
             "Settings of the ModelService contradict each other.",
@@ -173,7 +173,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ),
         EventType.WARNING,
     ),
-    beside(
+    outside_chain(
         _row(
             STATUS_STALE,
             "The status of the ModelService contradicts the operator's own rules.",
@@ -186,7 +186,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ),
         EventType.NORMAL,
     ),
-    beside(
+    outside_chain(
         _row(
             DRIFT,
             "Objects of the ModelService differ from what the operator creates.",

@@ -77,7 +77,7 @@ def _fails_to_fetch(status: ContainerStatus) -> bool:
 
 
 def _fetches_again(status: ContainerStatus) -> bool:
-    """Tell whether a download that failed, for whatever reason, is made anew."""
+    """Tell whether a download that failed, for whatever reason, is tried again."""
     last = last_end(status)
     return _is_running(status) and last is not None and _is_bad(last)
 
@@ -100,7 +100,7 @@ def _fails_to_load(status: ContainerStatus) -> bool:
 
 
 def _tries_again(status: ContainerStatus) -> bool:
-    """Tell whether a container that failed runs anew and is not ready: the same may follow."""
+    """Tell whether a container that failed runs again and is not ready: the same may follow."""
     last = last_end(status)
     return _is_running(status) and not status.ready and last is not None and last.reason == _ERROR
 

@@ -1,7 +1,7 @@
 """modelservingRolloutStuck: an update that does not go on.
 
 There is no time in the state of a rollout. A finding is about the group, or the instance, that the
-rollout waits for now, so its time begins anew with each, as a Deployment's deadline does with each
+rollout waits for now, so its time begins again with each, as a Deployment's deadline does with each
 new pod.
 """
 

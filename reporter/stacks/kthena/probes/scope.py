@@ -113,7 +113,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return youngest or self.modelserving.created
 
     def pod_ref(self, name: str) -> ObjectRef:
-        """Return the reference to a pod by its name alone: one that is made anew is in its place."""
+        """Return the reference to a pod by its name alone: one that is recreated is in its place."""
         return PODS.ref_named(self.modelserving.namespace, name)
 
     def group_ref(self, group: GroupState) -> ObjectRef:

@@ -53,7 +53,7 @@ def test_pods_of_a_removed_role_are_told():
 
 
 def test_a_service_that_stays_behind_is_told():
-    """Kthena makes the instance anew only once its Service is gone."""
+    """Kthena recreates the instance only once its Service is gone."""
     service = owned("Service", "m-0-decode-0-0", LABELS, DELETING)
     finding = only(stack({POD: None, "Service m-0-decode-0-0": service}), ROLE_DELETING)
     assert finding.related == SERVICES.ref_named(NS, "m-0-decode-0-0")
