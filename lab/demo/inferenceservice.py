@@ -6,7 +6,7 @@ from typing import Final, Self
 
 from lab.demo.kserve import INFERENCESERVICES, KServe, controllers, kinds
 from lab.demo.stack import namespace
-from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
+from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.simulation.kserve_fates import load_fails
@@ -40,7 +40,7 @@ def _subject(name: str) -> str:
     return f"inferenceservice/{NAMESPACE}/{name}"
 
 
-class Revisions:
+class ServedRevisions:
     """A cluster with KServe and Knative while entered; prints which revisions are served."""
 
     at_rest = True
@@ -97,8 +97,8 @@ def _line(inferenceservice: Object) -> str:
     return f"{name_of(inferenceservice)}: {states}; newest {newest}; traffic {traffic}"
 
 
-def _revisions(scene: Scene) -> Revisions:
-    if not isinstance(scene.background, Revisions):
+def _revisions(scene: Scene) -> ServedRevisions:
+    if not isinstance(scene.background, ServedRevisions):
         raise TypeError("this story needs a cluster with KServe")
     return scene.background
 
@@ -139,7 +139,7 @@ def _transformer_works(scene: Scene) -> None:
     here.kserve.settle()
 
 
-def _flags(_pace: Pace) -> tuple[str, ...]:
+def _flags(_pace: StoryPace) -> tuple[str, ...]:
     return ("--scrape-via=off",)
 
 
@@ -202,4 +202,4 @@ _STEPS: Final = (
     ),
 )
 
-INFERENCESERVICE: Final = Story(_flags, _STEPS, background=Revisions)
+INFERENCESERVICE: Final = Story(_flags, _STEPS, background=ServedRevisions)

@@ -17,7 +17,16 @@ from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
 from lab.demo.runtime import RUNTIME
 from lab.demo.stack import load_stack
-from lab.demo.story import Background, Cluster, Expected, Pace, Scene, Step, Story, present
+from lab.demo.story import (
+    Background,
+    Expected,
+    Scene,
+    Step,
+    Story,
+    StoryCluster,
+    StoryPace,
+    present,
+)
 from lab.demo.stream import EventStream, SeenEvent
 from lab.sandbox.serve import running
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
@@ -34,8 +43,8 @@ STORIES: Final[Mapping[str, Story]] = {
     "inferenceservice": INFERENCESERVICE,
 }
 
-NORMAL: Final = Pace(grace=4, window=15, quiet=2.0, late=65.0)
-FAST: Final = Pace(grace=1, window=3, quiet=0.3, late=0.0)
+NORMAL: Final = StoryPace(grace=4, window=15, quiet=2.0, late=65.0)
+FAST: Final = StoryPace(grace=1, window=3, quiet=0.3, late=0.0)
 
 
 class Onlooker(Protocol):
@@ -85,7 +94,7 @@ async def run_demo(
             _say(f"# page:    {page}\n")
             if onlooker is not None:
                 await onlooker.came(page)
-            cluster = Cluster(sandbox, present)
+            cluster = StoryCluster(sandbox, present)
             scene = Scene(cluster, pods, background)
             told = await _Telling(stream, pace, log, background=background, onlooker=onlooker).tell(
                 story, scene
@@ -95,7 +104,7 @@ async def run_demo(
     return 0 if told else 1
 
 
-def _flags(kubeconfig: Path, pace: Pace) -> list[str]:
+def _flags(kubeconfig: Path, pace: StoryPace) -> list[str]:
     return [
         f"--kubeconfig={kubeconfig}",
         f"--startup-grace-seconds={pace.grace}",
@@ -118,7 +127,7 @@ class _Telling:
     def __init__(
         self,
         stream: EventStream,
-        pace: Pace,
+        pace: StoryPace,
         log: Path,
         *,
         background: Background | None,

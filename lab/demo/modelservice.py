@@ -11,7 +11,7 @@ from lab.demo.otterscale import (
     OtterScale,
     modelservice,
 )
-from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story
+from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace
 from lab.sandbox.objects import JSON
 from reporter.stacks.otterscale import reasons as m
 
@@ -71,7 +71,7 @@ def _drift(scene: Scene) -> None:
     _otterscale(scene).sandbox.patch(_POD_MONITORS, DECODE, patch, namespace=NAMESPACE)
 
 
-def _flags(pace: Pace) -> tuple[str, ...]:
+def _flags(pace: StoryPace) -> tuple[str, ...]:
     graces = ",".join(f"{reason}={pace.grace}" for reason in _GRACED)
     return (f"--grace={graces}", "--scrape-via=off")
 

@@ -11,10 +11,10 @@ from typing import Final, Self
 import msgspec
 
 from lab.demo.controllers import controller
-from lab.demo.kthena import MODELSERVINGS, Kthena, Role
+from lab.demo.kthena import MODELSERVINGS, Kthena, RoleInstance
 from lab.demo.role_events import RoleEvents
 from lab.demo.stack import namespace
-from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
+from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from reporter.stacks.kthena import reasons as m
@@ -100,7 +100,7 @@ class Serving:
     ) -> None:
         await self._stack.aclose()
 
-    def _show(self, changes: Sequence[tuple[Role, str]]) -> None:
+    def _show(self, changes: Sequence[tuple[RoleInstance, str]]) -> None:
         """Print what is new in the status, a line for each group."""
         groups: dict[tuple[str, str], list[str]] = {}
         for role, state in changes:
@@ -179,7 +179,7 @@ def _mend(scene: Scene) -> None:
     _serving(scene).kthena.pull(fails=False)
 
 
-def _flags(_pace: Pace) -> tuple[str, ...]:
+def _flags(_pace: StoryPace) -> tuple[str, ...]:
     return ("--scrape-via=off", "--modelserving-status=full", "--role-events")
 
 

@@ -87,7 +87,7 @@ class Story:
 
     """
 
-    flags: Callable[["Pace"], tuple[str, ...]]
+    flags: Callable[["StoryPace"], tuple[str, ...]]
     steps: tuple[Step, ...]
     scrapes: bool = False
     background: (
@@ -96,7 +96,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class StoryPace:
     """How fast a story is told, in seconds.
 
     Attributes:
@@ -117,12 +117,12 @@ class Pace:
 class Scene:
     """Where a story happens."""
 
-    cluster: "Cluster"
+    cluster: "StoryCluster"
     pods: ModelPods
     background: Background | None = None
 
 
-class Cluster:
+class StoryCluster:
     """The sandbox with the words of the story."""
 
     def __init__(self, sandbox: Sandbox, now: Callable[[], str]) -> None:

@@ -3,7 +3,7 @@
 from lab.simulation.families import Feature
 from lab.simulation.life import Life
 from lab.simulation.misbehaviour import Misbehaviour
-from lab.simulation.page import FrontEnd, Server, render
+from lab.simulation.page import FrontEnd, ServerFlags, render
 from lab.simulation.phases import Phase, Stage, start_up
 from lab.simulation.server import ModelPod
 
@@ -14,7 +14,7 @@ __all__ = [
     "Misbehaviour",
     "ModelPod",
     "Phase",
-    "Server",
+    "ServerFlags",
     "Stage",
     "render",
     "start_up",

@@ -23,7 +23,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An HTTP answer.
 
     Attributes:
@@ -56,13 +56,15 @@ class Answer:
         return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
 
 
-def page_answer(text: str, content_type: str, version: str = "HTTP/1.1") -> Answer:
+def page_answer(text: str, content_type: str, version: str = "HTTP/1.1") -> HttpAnswer:
     """Return the answer of a server that behaves."""
     body = text.encode()
-    return Answer(body, content_type, len(body), version)
+    return HttpAnswer(body, content_type, len(body), version)
 
 
-async def send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def send(
+    answer: HttpAnswer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     """Send an answer and end as it says.
 
     Raises:
@@ -86,7 +88,7 @@ async def send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.Str
             pass
 
 
-async def _send_body(answer: Answer, writer: asyncio.StreamWriter) -> None:
+async def _send_body(answer: HttpAnswer, writer: asyncio.StreamWriter) -> None:
     if answer.endless:
         piece = answer.body * (_ENDLESS_PIECE_BYTES // len(answer.body) + 1)
         while True:

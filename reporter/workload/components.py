@@ -16,7 +16,7 @@ from reporter.workload.deployment import is_available
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Component:
+class ControlPlaneComponent:
     """One configured Deployment of the shared control plane.
 
     Attributes:
@@ -93,7 +93,7 @@ def components(settings: EvaluationSettings) -> tuple[Component, ...]:
     return tuple(each for of_one in made for each in of_one if each.mode is not PartMode.OFF)
 
 
-def readers_of_pods(settings: EvaluationSettings) -> tuple[Component, ...]:
+def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
     """Return the components that read the metrics of model pods: network policies have to admit them."""
     return tuple(each for each in components(settings) if each.reads_pods)
 

@@ -12,7 +12,7 @@ from reporter.probes.cluster.scope import ComponentScope
 from reporter.probes.scope import Scope
 from reporter.setting_types import PartMode
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import Component
+from reporter.workload.components import ControlPlaneComponent
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.namespaces import namespace_ref
 from reporter.workload.needs import still_needed_by
@@ -47,7 +47,7 @@ def is_expected(scope: Scope, component: Component) -> bool:
     )
 
 
-def is_component_available(snapshot: Snapshot, component: Component) -> bool:
+def is_component_available(snapshot: Snapshot, component: ControlPlaneComponent) -> bool:
     """Tell whether a component is there, available and without fault."""
     found = component.found(snapshot)
     available = any(is_available(each) for each in found)
@@ -55,7 +55,7 @@ def is_component_available(snapshot: Snapshot, component: Component) -> bool:
 
 
 def _judge_found(
-    snapshot: Snapshot, component: Component, found: tuple[Deployment, ...]
+    snapshot: Snapshot, component: ControlPlaneComponent, found: tuple[Deployment, ...]
 ) -> Iterator[Finding]:
     available = any(is_available(each) for each in found)
     for deployment in found:
@@ -94,7 +94,7 @@ def _missing(
 
 def _finding(
     snapshot: Snapshot,
-    component: Component,
+    component: ControlPlaneComponent,
     fault: WorkloadFault,
     *,
     related: ObjectRef,

@@ -8,7 +8,7 @@ from reporter.sinks.page.history import KEPT
 from reporter.sinks.page.marks import READY, Mark
 from reporter.sinks.page.markup import Markup, breakable, element, join
 from reporter.sinks.page.symbols import shape
-from reporter.sinks.page.view import Group, LayerView, Link, Strip, StripRow, Tile
+from reporter.sinks.page.view import LayerView, Link, Strip, StripRow, SubjectGroup, Tile
 
 _HOUR: Final = int(KEPT.total_seconds())
 _LEAST: Final = 24
@@ -51,7 +51,7 @@ def _told(counts: tuple[tuple[Mark, int], ...]) -> Markup:
     return element("span", text, class_="counts")
 
 
-def _group(group: Group) -> Markup:
+def _group(group: SubjectGroup) -> Markup:
     title = join((group.title, " ", _told(group.counts)))
     return element(
         "section",
@@ -65,7 +65,7 @@ def _group(group: Group) -> Markup:
     )
 
 
-def _tiles_class(group: Group) -> str:
+def _tiles_class(group: SubjectGroup) -> str:
     return "tiles many" if len(group.tiles) > MANY else "tiles"
 
 
@@ -90,7 +90,7 @@ def _line(line: Link) -> Markup:
     return element("li", shape(line.mark), element("span", line.mark.word, " ", link))
 
 
-def _ready(group: Group) -> Markup | None:
+def _ready(group: SubjectGroup) -> Markup | None:
     if not group.ready:
         return None
     names = [

@@ -12,14 +12,14 @@ from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.stacks.kthena.derived import (
-    Derivation,
+    DerivedModelServing,
     GroupState,
     InstanceState,
     InstanceStatus,
     derive,
     facts_of,
 )
-from reporter.stacks.kthena.derived.facts import Facts
+from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
 from reporter.stacks.kthena.resources import (
@@ -41,12 +41,12 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return self.object
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelServingFacts:
         """What it is made of."""
         return facts_of(self.object, self.snapshot)
 
     @cached_property
-    def _derivation(self) -> Derivation:
+    def _derivation(self) -> DerivedModelServing:
         return derive(self.facts)
 
     @property
