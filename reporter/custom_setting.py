@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import NoDecode
 
 from reporter.catalogue.custom.checks import MOST_COMPONENTS, find_wrong
-from reporter.catalogue.custom.errors import ALLOWED, DeclarationError, Problem, Wrong
+from reporter.catalogue.custom.problems import ALLOWED, DeclarationError, Problem, Wrong
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
 from reporter.model.text import meant

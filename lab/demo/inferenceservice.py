@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from lab.demo.kserve import INFERENCESERVICES, KServe, controllers, kinds
-from lab.demo.stack import namespace
+from lab.demo.sample_stack import namespace
 from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, dig, name_of
 from lab.sandbox.sandbox import Sandbox

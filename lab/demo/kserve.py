@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from lab.demo.controllers import controller
+from lab.demo.controller_deployments import controller
 from lab.sandbox.objects import Object, dig, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.workloads import running_status

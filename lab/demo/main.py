@@ -11,12 +11,13 @@ from typing import Final, Protocol
 
 from lab.demo.control_plane import CONTROL_PLANE
 from lab.demo.daemon import LISTENERS, daemon
+from lab.demo.event_stream import EventStream, SeenEvent
 from lab.demo.inferenceservice import INFERENCESERVICE
 from lab.demo.models import ModelPods
 from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
 from lab.demo.runtime import RUNTIME
-from lab.demo.stack import load_stack
+from lab.demo.sample_stack import load_stack
 from lab.demo.story import (
     Background,
     Expected,
@@ -27,7 +28,6 @@ from lab.demo.story import (
     StoryPace,
     present,
 )
-from lab.demo.stream import EventStream, SeenEvent
 from lab.sandbox.serve import running
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 

@@ -10,10 +10,10 @@ from typing import Final, Self
 
 import msgspec
 
-from lab.demo.controllers import controller
+from lab.demo.controller_deployments import controller
 from lab.demo.kthena import MODELSERVINGS, Kthena, RoleInstance
 from lab.demo.role_events import RoleEvents
-from lab.demo.stack import namespace
+from lab.demo.sample_stack import namespace
 from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox

@@ -7,8 +7,8 @@ from typing import Final, Self
 
 import msgspec
 
-from lab.demo.controllers import controller
-from lab.demo.stack import namespace
+from lab.demo.controller_deployments import controller
+from lab.demo.sample_stack import namespace
 from lab.demo.story import CHAT
 from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox

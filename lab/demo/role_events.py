@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from lab.demo.event_stream import columns
 from lab.demo.event_watch import EventWatch
 from lab.demo.kthena import RoleInstance
-from lab.demo.stream import columns
 from reporter.model.objects import Event
 
 _PACE: Final = 10

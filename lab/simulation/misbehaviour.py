@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from lab.simulation.answer import Ending, HttpAnswer
+from lab.simulation.http_answer import Ending, HttpAnswer
 
 _BOMB_BYTES: Final = 64 * 1024 * 1024
 _HUGE_PAGE_BYTES: Final = 12 * 1024 * 1024

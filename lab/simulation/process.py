@@ -7,7 +7,7 @@ from typing import Final
 from lab.simulation.engine import HistogramValue
 from lab.simulation.exposition import ExposedSeries, Metric
 from lab.simulation.families import Bounds, Kind, Labels
-from lab.simulation.life import Life
+from lab.simulation.pod_life import Life
 
 _HIGHR_BOUNDS: Final[Bounds] = (
     0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0,

@@ -9,11 +9,11 @@ from http import HTTPMethod
 from types import TracebackType
 from typing import Final, Self
 
-from lab.simulation.answer import HttpAnswer, page_answer, send
-from lab.simulation.life import Life, Parameter
+from lab.simulation.http_answer import HttpAnswer, page_answer, send
+from lab.simulation.metrics_page import CONTENT_TYPES, FrontEnd, ServerFlags, render
 from lab.simulation.misbehaviour import Misbehaviour, misbehave
-from lab.simulation.page import CONTENT_TYPES, FrontEnd, ServerFlags, render
 from lab.simulation.phases import Download, Phase, Stage, Unreachable
+from lab.simulation.pod_life import Life, Parameter
 
 _REQUEST_SECONDS: Final = 10.0
 _CLIENT_ERRORS: Final = (

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from reporter.catalogue.parts import with_parts
 from reporter.catalogue.render import escape
+from reporter.catalogue.rendered_parts import with_parts
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, ROWS, RUNTIME, of_kind
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.history import History
-from reporter.metrics.looks.reading import look_at
+from reporter.metrics.looks.look_of_page import look_at
 from reporter.metrics.looks.samples import Judged, PodVerdict, Samples
 from reporter.metrics.looks.scrape import PodName, Scrape
 from reporter.metrics.looks.target import Target

@@ -52,7 +52,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.declared import Unserved, unserved
+from reporter.snapshot.not_served import Unserved, unserved
 from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 

@@ -16,7 +16,7 @@ from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
 from reporter.model.seen import Seen
 from reporter.model.subject import Subject
-from reporter.probes.parts import contained
+from reporter.probes.evaluation_parts import contained
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import readers_of_pods

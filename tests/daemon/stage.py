@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lab.demo.stack import load_stack
+from lab.demo.sample_stack import load_stack
 from lab.demo.story import CHAT, CODE, SEARCH, StoryCluster
 from lab.sandbox import Sandbox
 from lab.sandbox.controllers import Controllers

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from reporter.catalogue.custom.circles import circles_of_places, circles_of_suppression
-from reporter.catalogue.custom.errors import ALLOWED, Problem, Wrong
 from reporter.catalogue.custom.kinds import kind_of, prefixes_of
-from reporter.catalogue.custom.objects import wrong_kinds, wrong_objects
+from reporter.catalogue.custom.named_objects import wrong_kinds, wrong_objects
+from reporter.catalogue.custom.problems import ALLOWED, Problem, Wrong
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from reporter.catalogue.custom.errors import Problem
+from reporter.catalogue.custom.problems import Problem
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent
 

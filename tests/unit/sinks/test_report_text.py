@@ -13,7 +13,7 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_text import report_text
 from reporter.stacks import BUILT_IN

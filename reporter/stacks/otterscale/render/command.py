@@ -14,7 +14,7 @@ from reporter.stacks.otterscale.manifests.operator import GKE, ISTIO, NONE, Oper
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.render.files import read_modelservices
-from reporter.stacks.otterscale.render.text import json_text, yaml_text
+from reporter.stacks.otterscale.render.manifest_text import json_text, yaml_text
 
 _BOOL: Final = "BOOL"
 

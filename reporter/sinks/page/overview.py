@@ -3,8 +3,8 @@
 from typing import Final
 
 from reporter.model.instant import rfc3339
+from reporter.sinks.page.episodes import KEPT
 from reporter.sinks.page.findings import MANY
-from reporter.sinks.page.history import KEPT
 from reporter.sinks.page.marks import READY, Mark
 from reporter.sinks.page.markup import Markup, breakable, element, join
 from reporter.sinks.page.symbols import shape

@@ -23,8 +23,8 @@ from lab.simulation.families import (
     Labels,
     LabelScope,
 )
-from lab.simulation.life import Life
 from lab.simulation.phases import Download
+from lab.simulation.pod_life import Life
 from lab.simulation.process import (
     CACHE_CONFIG,
     http_metrics,
