@@ -267,7 +267,7 @@ class LiveCluster:
             informer.unconfirm()
         self._notify()
 
-    def list_anew(self, resource: Resource[KubeObject]) -> None:
+    def relist(self, resource: Resource[KubeObject]) -> None:
         """Trust nothing that is known of a resource until it is listed again."""
         for informer in self._informers.of(resource):
             informer.unconfirm()

@@ -38,6 +38,7 @@ SAME_MODULES = {
     "main": "the entry of a command",
     "names": "of Kubernetes, of OtterScale's objects, of vLLM's metrics",
     "objects": _STACKS + "; " + _SANDBOX,
+    "output": "the contract of the stacks, and what Kthena's stack makes of it",
     "ownership": _DERIVED,
     "plan": _SINKS,
     "pod_suppression": "the rows in `catalogue`, their rule in `resolution`",
