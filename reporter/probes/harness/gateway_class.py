@@ -33,7 +33,7 @@ class _Fault:
 
 
 def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
-    """Yield a finding for each Gateway whose class is missing, not accepted, or not taken up."""
+    """Yield a finding for each Gateway whose class is missing, not accepted, or not accepted by a controller."""
     for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
         fault = _class_fault(scope.snapshot, gateway) or _acceptance_fault(gateway)
         if fault is None:

@@ -85,7 +85,7 @@ def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInfe
         return _unchanged(stored)
     if facts.mode is Mode.KNATIVE and facts.without_knative:
         conditions = ConditionManager(stored.conditions or ()).conditions()
-        return Derivation(propagated=replace(stored, conditions=conditions))
+        return DerivedInferenceService(propagated=replace(stored, conditions=conditions))
     if is_stopped(facts.inferenceservice) and not thawed:
         return _stopped(facts)
     if facts.mode is Mode.MODELMESH:
@@ -124,7 +124,7 @@ def _stopped(facts: InferenceServiceFacts) -> DerivedInferenceService:
     return DerivedInferenceService(propagated=status)
 
 
-def _keeps_ingress(facts: Facts) -> bool:
+def _keeps_ingress(facts: InferenceServiceFacts) -> bool:
     """Tell whether IngressReady is as a stop left it, in Standard mode.
 
     With ingress creation off it is absent then, or True with the Gateway API (KServe,
