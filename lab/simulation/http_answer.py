@@ -13,7 +13,7 @@ _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """Of a socket that is reset when it is closed."""
 
 
-class Ending(Enum):
+class ConnectionEnding(Enum):
     """What happens to the connection after the body."""
 
     CLOSE = auto()
@@ -43,7 +43,7 @@ class HttpAnswer:
     piece_bytes: int | None = None
     pause_seconds: float = 0.0
     endless: bool = False
-    ending: Ending = Ending.CLOSE
+    ending: ConnectionEnding = ConnectionEnding.CLOSE
 
     def head(self) -> bytes:
         """Return the status line and the headers."""
@@ -77,14 +77,14 @@ async def send(
         await _send_body(answer, writer)
     await writer.drain()
     match answer.ending:
-        case Ending.RESET:
+        case ConnectionEnding.RESET:
             writer.get_extra_info("socket").setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT
             )
             writer.transport.abort()
-        case Ending.HANG:
+        case ConnectionEnding.HANG:
             await reader.read()
-        case Ending.CLOSE:
+        case ConnectionEnding.CLOSE:
             pass
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from lab.simulation.http_answer import Ending, HttpAnswer
+from lab.simulation.http_answer import ConnectionEnding, HttpAnswer
 
 _BOMB_BYTES: Final = 64 * 1024 * 1024
 _HUGE_PAGE_BYTES: Final = 12 * 1024 * 1024
@@ -89,11 +89,11 @@ def _status(answer: HttpAnswer, status: int) -> HttpAnswer:
     return replace(_text(answer, "text/plain", f"status {status}\n"), status=status)
 
 
-def _half(answer: HttpAnswer, ending: Ending) -> HttpAnswer:
+def _half(answer: HttpAnswer, ending: ConnectionEnding) -> HttpAnswer:
     return replace(answer, body=answer.body[: len(answer.body) // 2], ending=ending)
 
 
-def _silent(answer: HttpAnswer, ending: Ending) -> HttpAnswer:
+def _silent(answer: HttpAnswer, ending: ConnectionEnding) -> HttpAnswer:
     return replace(answer, raw=b"", ending=ending)
 
 
@@ -133,11 +133,11 @@ def _invalid_utf8(answer: HttpAnswer) -> HttpAnswer:
 
 
 _CHANGES: Final[Mapping[Misbehaviour, Callable[[HttpAnswer], HttpAnswer]]] = {
-    Misbehaviour.HANG: lambda right: _silent(right, Ending.HANG),
-    Misbehaviour.HANG_MIDWAY: lambda right: _half(right, Ending.HANG),
-    Misbehaviour.RESET_AT_ONCE: lambda right: _silent(right, Ending.RESET),
-    Misbehaviour.RESET_MIDWAY: lambda right: _half(right, Ending.RESET),
-    Misbehaviour.CLOSE_AT_ONCE: lambda right: _silent(right, Ending.CLOSE),
+    Misbehaviour.HANG: lambda right: _silent(right, ConnectionEnding.HANG),
+    Misbehaviour.HANG_MIDWAY: lambda right: _half(right, ConnectionEnding.HANG),
+    Misbehaviour.RESET_AT_ONCE: lambda right: _silent(right, ConnectionEnding.RESET),
+    Misbehaviour.RESET_MIDWAY: lambda right: _half(right, ConnectionEnding.RESET),
+    Misbehaviour.CLOSE_AT_ONCE: lambda right: _silent(right, ConnectionEnding.CLOSE),
     Misbehaviour.SLOW_DRIP: lambda right: replace(
         right, piece_bytes=1, pause_seconds=_DRIP_SECONDS
     ),
@@ -149,7 +149,7 @@ _CHANGES: Final[Mapping[Misbehaviour, Callable[[HttpAnswer], HttpAnswer]]] = {
     ),
     Misbehaviour.GZIP: lambda right: _gzip(right, gzip.compress(right.body)),
     Misbehaviour.GZIP_BOMB: lambda right: _gzip(right, _bomb()),
-    Misbehaviour.TRUNCATED: lambda right: _half(right, Ending.CLOSE),
+    Misbehaviour.TRUNCATED: lambda right: _half(right, ConnectionEnding.CLOSE),
     Misbehaviour.TRUNCATED_CHUNKED: lambda right: _chunked(right, b""),
     Misbehaviour.CHUNKED: lambda right: _chunked(right, b"0\r\n\r\n"),
     Misbehaviour.NO_FINAL_NEWLINE: lambda right: _body(right, right.body.rstrip(b"\n")),

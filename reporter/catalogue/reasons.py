@@ -55,8 +55,8 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         summary="The gateway authentication service or its operator is not available.",
         trigger=f"A Deployment of apikey-operator, apikey-authz or azure-authz {SHARED_TRIGGER} Or "
         "AuthorizationPolicies name the provider apikey-ext-authz and MeshConfig does not define it.",
-        silent=f"{SHARED_SILENT} A MeshConfig without the provider that nothing names: current "
-        "charts do not use it.",
+        silent=f"{SHARED_SILENT} A MeshConfig without the provider, while no policy names it: "
+        "current charts do not use it.",
         action="Look at the Deployment that the message names, its pods and their logs."
         + switch_off("gateway-auth"),
         reads=(r.DEPLOYMENTS,),

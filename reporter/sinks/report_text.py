@@ -65,7 +65,7 @@ def report_text(
     lines += page.section("Unknown", unknown)
     lines += page.skipped()
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
-    lines += page.section("Faults of mutes", mute_fault_lines(report.mute_faults))
+    lines += page.section("Errors in mutes", mute_fault_lines(report.mute_faults))
     lines += page.section("Notes", notes, counted=False)
     return "\n".join(lines) + "\n"
 

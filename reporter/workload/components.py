@@ -83,7 +83,7 @@ class ControlPlaneComponent:
         return self.revisions and name.startswith(f"{self.deployment}-")
 
 
-def components(settings: EvaluationSettings) -> tuple[Component, ...]:
+def components(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
     """Return the components that are not switched off."""
     every = (
         *((each, "") for each in SHARED_CONTROLLERS),
@@ -102,7 +102,9 @@ def _at_work(found: tuple[Deployment, ...]) -> tuple[bool, bool]:
     return any(map(is_available, found)), any(each.wanted > 0 for each in found)
 
 
-def _made(controller: Controller, stack: str, settings: EvaluationSettings) -> Iterator[Component]:
+def _made(
+    controller: Controller, stack: str, settings: EvaluationSettings
+) -> Iterator[ControlPlaneComponent]:
     """Yield the Deployments of a row, as the settings that it names say."""
     place = controller.namespaces
     if controller.else_namespaces and not settings.has(place):
@@ -116,7 +118,7 @@ def _made(controller: Controller, stack: str, settings: EvaluationSettings) -> I
         with_stack=not controller.optional,
     )
     for name in controller.names or (settings.text_of(controller.deployment),):
-        yield Component(
+        yield ControlPlaneComponent(
             reason=controller.reason,
             part=part,
             deployment=name,

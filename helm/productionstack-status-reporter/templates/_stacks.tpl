@@ -20,7 +20,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What is written of the status of ModelServings: off, roles or full. */}}
+{{/* Which part of the status of ModelServings is written: off, roles or full. */}}
 {{- define "status-reporter.modelServingStatus" -}}
 {{- /* YAML takes `off` for false. */ -}}
 {{- .Values.modelServing.status | default "off" -}}

@@ -37,7 +37,7 @@ def probe_component(scope: ComponentScope) -> Iterator[Finding]:
         yield _missing(snapshot, component, by=by, was=was)
 
 
-def is_expected(scope: Scope, component: Component) -> bool:
+def is_expected(scope: Scope, component: ControlPlaneComponent) -> bool:
     """Tell whether a component is there, or has to be."""
     return bool(
         component.mode is PartMode.ON
@@ -73,7 +73,7 @@ def _judge_found(
 
 
 def _missing(
-    snapshot: Snapshot, component: Component, *, by: str, was: ObjectRef | None
+    snapshot: Snapshot, component: ControlPlaneComponent, *, by: str, was: ObjectRef | None
 ) -> Finding:
     """Return the finding of one that is not there, with what needs it and where it was."""
     namespace = was.namespace if was else component.home(snapshot)

@@ -29,7 +29,8 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"The kaito-workspace Deployment {SHARED_TRIGGER}",
         silent=SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs. While it "
-        "is down, conditions of Workspaces are frozen and not to be trusted." + switch_off("kaito"),
+        "is down, the conditions of Workspaces are frozen: do not trust them."
+        + switch_off("kaito"),
         reads=(r.DEPLOYMENTS,),
     ),
     Reason(
@@ -136,7 +137,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
         "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer ready "
         "replicas than wanted.",
-        silent="An InferenceSet without InferencePool and HTTPRoute that was not made by the chart.",
+        silent="An InferenceSet that the chart did not create, without InferencePool and "
+        "HTTPRoute.",
         action="Look at the Deployment that the message names, its pods and their logs.",
         reads=(
             INFERENCESETS,
