@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 from e2e.stack.controller import Key
 from e2e.stack.kthena import MANAGER, MODELSERVINGS, Kthena
 from e2e.stage import Stage
-from lab.demo.controllers import controller
+from lab.demo.controller_deployments import controller
 from lab.demo.modelserving import NAME, modelserving
 from lab.sandbox.objects import Object
 from tests.daemon.replica import until

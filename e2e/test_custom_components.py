@@ -208,7 +208,8 @@ async def test_crd_that_is_missing_and_installed(stage, watching):
     await stage.stack.remove_crd(WIDGETS)
     event = await stage.told(*key)
     assert event["message"] == (
-        "CustomResourceDefinition widgets.example.com is not served: install or repair what brings it"
+        "CustomResourceDefinition widgets.example.com is not served: install or repair what "
+        "provides it"
     )
     assert event["involvedObject"]["name"] == WIDGETS
     await install_crd(stage)

@@ -107,7 +107,7 @@ FAULTS = (
     (class_refused, "GatewayClassMissing", GATEWAY,
      "which is not accepted: InvalidParameters: the parameters do not exist"),
     (class_not_taken_up, "GatewayClassMissing", GATEWAY,
-     "which no controller has taken up: Accepted is Unknown (Pending)"),
+     "which no controller has accepted: Accepted is Unknown (Pending)"),
     (not_programmed, "GatewayProgrammingFailed", GATEWAY,
      "could not be programmed: AddressNotUsable: the Service of the Gateway has no port 80"),
     (listener_conflicts, "GatewayProgrammingFailed", GATEWAY,

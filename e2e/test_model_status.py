@@ -132,7 +132,7 @@ FAULTS = (
      "Accepted is False for Gateway {0}/{0}-gw, NoMatchingListenerHostname"),
     (route_is_gone, "RouteNotReady", IN_ROUTE, f"HTTPRoute {ROUTE} is missing"),
     (pool_is_gone, "RouteNotReady", IN_POOL,
-     f"InferencePool {POOL}, which its HTTPRoute leads to, is missing"),
+     f"InferencePool {POOL}, the backend of its HTTPRoute, is missing"),
     (pool_is_not_resolved, "RouteNotReady", IN_POOL,
      "ResolvedRefs is False for Gateway {0}/{0}-gw, InvalidExtensionRef: no such service"),
     (pool_selects_nobody, "RouteNotReady", IN_POOL, f"InferencePool {POOL} selects no pod"),

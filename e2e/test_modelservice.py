@@ -87,7 +87,7 @@ FAULTS = (
     (picker_is_scaled_to_zero, reconcile, "EPPNotReady", "scaled to zero; failureMode is FailOpen"),
     (route_is_refused, reconcile, "RouteNotReady", "NotAllowedByListeners: no listener takes it"),
     (operator_fails, reconcile, "ReconcileFailed", "cannot reconcile it: creating PodMonitor"),
-    (operator_does_not_look, reconcile, "NotObserved", "has not taken up generation 2"),
+    (operator_does_not_look, reconcile, "NotObserved", "has not observed generation 2"),
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from e2e.serving import running
 from e2e.stack.kthena import MODELSERVINGS
 from lab.demo.modelserving import NAME, modelserving
 from lab.simulation.kthena import plan
-from lab.simulation.kthena_world import World
+from lab.simulation.kthena_world import ModelServingWorld
 from reporter.stacks.kthena import reasons as m
 from tests.daemon.replica import passes, until
 
@@ -206,7 +206,7 @@ async def test_what_the_chart_grants_on_statuses_is_what_is_used(
     former = modelserving() | {"apiVersion": f"{FORMER.partition('.')[2]}/v1alpha1"}
     former["metadata"] = {"name": "former", "namespace": serving.namespace}
     made = await stage.api.create(former)
-    for each in plan(World(made)).create:
+    for each in plan(ModelServingWorld(made)).create:
         await stage.api.create(each)
 
     async def written():

@@ -63,7 +63,9 @@ async def test_sustained_slow_download_is_told_and_one_good_scrape_ends_it(
     await until(partial, "a window that is not full is not judged")
     assert await stage.events(key) == []
     event = await stage.told(*key)
-    assert "downloads its weights at 5.0 MB/s at most for 4 s, below 20 MB/s" in event["message"]
+    assert (
+        "has downloaded its weights at 5.0 MB/s at most for 4 s, below 20 MB/s" in event["message"]
+    )
     assert event["related"]["name"] == POD
 
     pod.become(Phase.DOWNLOADING, speed=90e6)

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import NoDecode
 
 from reporter.catalogue.custom.checks import MOST_COMPONENTS, find_wrong
-from reporter.catalogue.custom.errors import ALLOWED, DeclarationError, Problem, Wrong
+from reporter.catalogue.custom.problems import ALLOWED, DeclarationError, Problem, Wrong
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
 from reporter.model.text import meant
@@ -78,7 +78,7 @@ def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
     for key, value in mapping.items():
         field = str(key).replace("-", "_")
         if field in found:
-            raise ValueError(f"{key_of(field)} is there twice, with - and with _")
+            raise ValueError(f"{key_of(field)} is given twice, with - and with _")
         found[field] = value
     return {field: value for field, value in found.items() if value is not None}
 
@@ -86,7 +86,7 @@ def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
 def declared_right(
     components: tuple[CustomComponent, ...], catalogue: Catalogue
 ) -> tuple[CustomComponent, ...]:
-    """Return declarations that are right beside a catalogue.
+    """Return declarations that are right in addition to a catalogue.
 
     Raises:
         DeclarationError: some are wrong.
@@ -123,10 +123,10 @@ def wrong_form(error: ErrorDetails, given: object) -> Iterator[Wrong]:
             pass
 
 
-def wrong_beside(
+def wrong_in_catalogue(
     given: object, malformed: AbstractSet[int], catalogue: Catalogue
 ) -> Iterator[Wrong]:
-    """Yield what is wrong with declarations whose form is right, beside others whose form is not.
+    """Yield what is wrong with declarations whose form is right, next to others whose form is not.
 
     Names that may be those of the others are left out: they cannot be judged yet.
 

@@ -11,8 +11,8 @@ from reporter.probes.cluster import evaluate_cluster
 from reporter.probes.cluster.seen import look_again
 from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
+from reporter.probes.evaluation_parts import contained_probe, joined
 from reporter.probes.harness import Namespaces
-from reporter.probes.parts import contained_probe, joined
 from reporter.probes.reuse import Answered, answer, shared_inputs
 from reporter.probes.runtime.network import probe_network, unproven, without_failing
 from reporter.probes.scope import Scope
@@ -25,7 +25,7 @@ from reporter.stacks.stack import stacks_of
 def evaluate(
     snapshot: Snapshot, settings: EvaluationSettings, samples: Samples = NONE
 ) -> Evaluation:
-    """Return all that the probes say about a snapshot, and about what was scraped beside it."""
+    """Return all that the probes say about a snapshot, and about what was scraped besides."""
     return evaluate_again(snapshot, settings, Answered(), samples=samples)[0]
 
 

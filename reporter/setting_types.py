@@ -169,7 +169,7 @@ def words_of(value: object) -> object:
         return value
     for flag, each in value.items():
         if not isinstance(each, (bool, str)):
-            problem = "has no value" if each is None else "is no text; put it in quotes"
+            problem = "has no value" if each is None else "is not text; put it in quotes"
             raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - what pydantic takes for a refusal
     words = {True: "true", False: "false"}
     return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}

@@ -98,16 +98,16 @@ class EvaluationSettings(BaseSettings):
     """How long a node may boot before its Workspace counts as failed; stays when graces are off."""
 
     model_startup_budget_seconds: Seconds = 1800
-    """How long a model pod may start, where its start-up probe names no time of its own."""
+    """How long a model pod may take to start, where its start-up probe sets no time of its own."""
 
     load_balancer_budget_seconds: Seconds = 300
     """How long a Gateway may wait for its address; stays when graces are off."""
 
     weight_download_window_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
-    """How long a download of weights must be slow all the time to be told."""
+    """How long a download of weights must be slow without a break before it is reported."""
 
     weight_download_min_mbps: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = 20.0
-    """Slower than this is slow, in MB (1,000,000 bytes) a second; 0 tells no slow download."""
+    """Slower than this is slow, in MB (1,000,000 bytes) a second; 0 reports no slow download."""
 
     runtime_reasons: RuntimeReasons = Switched.ON
     """Reasons from the metrics of serving pods: on, off, or only those named."""
@@ -130,10 +130,10 @@ class EvaluationSettings(BaseSettings):
     """Largest page that is read; compressed ones are refused, so it is their full size."""
 
     scrape_max_series: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
-    """Most series that are read of one page; a page with more of them is refused."""
+    """Most series that are read from one page; a page with more of them is refused."""
 
     emit: Emit = Emit.CAUSES
-    """Events for root causes, strictly one for each subject (primary), or all that fires."""
+    """Which findings get Events: root causes, strictly one per subject (primary), or all that fire."""
 
     disable_reasons: Reasons = ()
     """Reasons that write no Events; the report still shows them."""
@@ -148,13 +148,13 @@ class EvaluationSettings(BaseSettings):
     """Namespaces where istiod may be, comma-separated, the first that has it counts."""
 
     istiod_deployment: DeploymentName = "istiod"
-    """Deployment of istiod; `<name>-<revision>` is found too. Empty: no Istio, no such CRDs."""
+    """Deployment of istiod; `<name>-<revision>` is found too. Empty: no Istio, none of its CRDs."""
 
     gateway_auth_namespace: Namespaces = ("llm-gateway-auth",)
     """Namespaces where the gateway authentication may be."""
 
     gateway_auth_deployment: DeploymentName = "apikey-authz"
-    """Deployment of API-key authentication. Empty: no API keys, no such CRD."""
+    """Deployment of API-key authentication. Empty: no API keys and not their CRD."""
 
     gateway_auth_operator_deployment: DeploymentName = "apikey-operator"
     """Deployment of the operator of API keys. Empty: not probed."""
@@ -359,7 +359,8 @@ class EvaluationSettings(BaseSettings):
             window = f"{self.longest_window_seconds:g} s"
             raise SettingError(
                 "scrape_interval_seconds",
-                f"{least} or more (it is {self.scrape_period:g}), for the longest window is {window}",
+                f"{least} or more (it is {self.scrape_period:g}), because the longest window is "
+                f"{window}",
             )
         return self
 
@@ -418,7 +419,7 @@ class DaemonSettings(EvaluationSettings):
     """What the port speaks; certificates are not verified, as they do not name the pods' IPs."""
 
     mirror_to_workload: bool = False
-    """Write each Event about a model once more on the object itself, in its namespace."""
+    """Also write each Event about a model on the model itself, in its namespace."""
 
     metrics_bind_address: Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
@@ -436,7 +437,7 @@ class DaemonSettings(EvaluationSettings):
     """Name of the Lease in kube-system."""
 
     lease_duration_seconds: Annotated[float, Field(gt=0, le=600)] = 15.0
-    """How long others wait for a leader that went silent."""
+    """How long other replicas wait for a leader that no longer renews the Lease."""
 
     renew_deadline_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
     """How long a leader tries to renew before it gives up."""
@@ -449,10 +450,10 @@ class DaemonSettings(EvaluationSettings):
         Field(pattern="^(debug|info|warning|error)$"),
         Allowed("debug, info, warning or error"),
     ] = "info"
-    """Least severity that is logged: debug, info, warning or error."""
+    """Lowest severity that is logged: debug, info, warning or error."""
 
     log_format: LogFormat = LogFormat.AUTO
-    """`console` for people, `json` for machines, `auto` by what stderr is."""
+    """`console` for people, `json` for machines, `auto` by whether stderr is a terminal."""
 
     @model_validator(mode="after")
     def _lease_times_fit(self) -> Self:

@@ -51,7 +51,7 @@ class Observer:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         """Note that the cluster was put back: versions begin again, and so does the history."""
         self._version = ""
         self._history += 1

@@ -63,7 +63,7 @@ async def restored(cluster: Cluster) -> AsyncIterator[None]:
         await asyncio.to_thread(server.kill)
     cluster.truths.remove(undone)
     cluster.truths.append(replace(undone, until=time.time()))
-    cluster.observer.begin_anew()
+    cluster.observer.begin_again()
     await asyncio.to_thread(_put_back, plane)
     await _start(plane, plane.etcd, plane.api_server)
 

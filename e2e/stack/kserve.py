@@ -10,7 +10,7 @@ from e2e.stack.times import now
 from lab.demo.kserve import INFERENCESERVICES, KNATIVE_SERVICES, REVISIONS
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from lab.sandbox.workloads import running_status
-from lab.simulation.kserve import Plan, World, plan
+from lab.simulation.kserve import InferenceServicePlan, InferenceServiceWorld, plan
 from lab.simulation.kserve_fates import Fate
 from lab.simulation.kserve_objects import NAME
 
@@ -54,7 +54,7 @@ class KServe(Controller):
             return
         await self._carry_out(plan(world, now()))
 
-    async def world(self, key: Key) -> World | None:
+    async def world(self, key: Key) -> InferenceServiceWorld | None:
         """Return what there is of an InferenceService; None if it is not there, or going."""
         found = await self.api.get(INFERENCESERVICES, key.name, namespace=key.namespace)
         if found is None or meta(found).get("deletionTimestamp"):
@@ -63,7 +63,7 @@ class KServe(Controller):
             await self.api.items(each, namespace=key.namespace, selector=f"{NAME}={key.name}")
             for each in (KNATIVE_SERVICES, REVISIONS, "pods")
         ]
-        return World(found, services, revisions, pods)
+        return InferenceServiceWorld(found, services, revisions, pods)
 
     async def at_rest(self, key: Key) -> bool:
         """Tell whether nothing is left to be done, and kubelets have spoken for each pod."""
@@ -75,7 +75,7 @@ class KServe(Controller):
             and not any(meta(each).get("deletionTimestamp") for each in world.pods)
         )
 
-    async def _carry_out(self, wanted: Plan) -> None:
+    async def _carry_out(self, wanted: InferenceServicePlan) -> None:
         for each in wanted.delete:
             await self.api.delete(
                 "pods", name_of(each), namespace=namespace_of(each), uid=meta(each)["uid"]

@@ -13,7 +13,7 @@ from lab.simulation.kthena import plan
 from lab.simulation.kthena_objects import NAME
 from lab.simulation.kthena_signs import is_deleting, is_ready
 from lab.simulation.kthena_status import whole_status
-from lab.simulation.kthena_world import World
+from lab.simulation.kthena_world import ModelServingWorld
 
 MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
 POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
@@ -71,7 +71,7 @@ class Kthena(Controller):
         if self.tells:
             await self.tell(key)
 
-    async def world(self, key: Key) -> World | None:
+    async def world(self, key: Key) -> ModelServingWorld | None:
         """Return what there is of a ModelServing; None if it is not there, or going."""
         modelserving = await self.api.get(MODELSERVINGS, key.name, namespace=key.namespace)
         if modelserving is None or deleting(modelserving):
@@ -87,7 +87,7 @@ class Kthena(Controller):
                 else []
             )
             children[kind] = [each for each in found if owned_by(each, meta(modelserving)["uid"])]
-        return World(
+        return ModelServingWorld(
             modelserving,
             children["Pod"],
             children["Service"],

@@ -13,7 +13,7 @@ import yaml
 from e2e.stack.controller import controller_of
 from e2e.stack.stateful_sets import INDEX_LABEL, NAME_LABEL
 from lab.demo.modelserving import load_crd
-from lab.demo.stack import AGE, load_stack
+from lab.demo.sample_stack import AGE, load_stack
 from lab.demo.story import CHAT, CODE, SEARCH
 from lab.sandbox.objects import Object, copy_json, decode, encode, meta, name_of, namespace_of
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lab.demo.story import CHAT, CODE, HEALTHY, SEARCH, Expected, Pace, Scene, Step, Story
+from lab.demo.story import CHAT, CODE, HEALTHY, SEARCH, Expected, Scene, Step, Story, StoryPace
 from reporter.catalogue import reasons as c
 from reporter.stacks.kaito.reasons import CLUSTER_KAITO, MODEL_INFRA, MODEL_PODS
 
@@ -10,7 +10,7 @@ _GRACED: Final = (c.HARNESS_GATEWAY_PROGRAMMING, MODEL_INFRA)
 """Reasons of the story whose own grace would make it long; the demo shortens it."""
 
 
-def _flags(pace: Pace) -> tuple[str, ...]:
+def _flags(pace: StoryPace) -> tuple[str, ...]:
     graces = ",".join(f"{reason}={pace.grace}" for reason in _GRACED)
     return (f"--grace={graces}", "--scrape-via=off")
 

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from lab.demo.kserve import INFERENCESERVICES, KServe, controllers, kinds
-from lab.demo.stack import namespace
-from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
+from lab.demo.sample_stack import namespace
+from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.simulation.kserve_fates import load_fails
@@ -40,7 +40,7 @@ def _subject(name: str) -> str:
     return f"inferenceservice/{NAMESPACE}/{name}"
 
 
-class Revisions:
+class ServedRevisions:
     """A cluster with KServe and Knative while entered; prints which revisions are served."""
 
     at_rest = True
@@ -97,10 +97,10 @@ def _line(inferenceservice: Object) -> str:
     return f"{name_of(inferenceservice)}: {states}; newest {newest}; traffic {traffic}"
 
 
-def _revisions(scene: Scene) -> Revisions:
-    if not isinstance(scene.beside, Revisions):
+def _revisions(scene: Scene) -> ServedRevisions:
+    if not isinstance(scene.background, ServedRevisions):
         raise TypeError("this story needs a cluster with KServe")
-    return scene.beside
+    return scene.background
 
 
 def _create(scene: Scene) -> None:
@@ -139,7 +139,7 @@ def _transformer_works(scene: Scene) -> None:
     here.kserve.settle()
 
 
-def _flags(_pace: Pace) -> tuple[str, ...]:
+def _flags(_pace: StoryPace) -> tuple[str, ...]:
     return ("--scrape-via=off",)
 
 
@@ -184,7 +184,7 @@ _STEPS: Final = (
         (_NOT_LOADED,),
     ),
     Step(
-        f"{CHAT} goes back to the model of before: one more revision.",
+        f"{CHAT} goes back to its previous model: one more revision.",
         _predictor(CHAT, model={"storageUri": "hf://example/chat-2"}),
         (Expected(k.READY, _subject(CHAT), f"{CHAT}-predictor-00004"),),
         over=(_NOT_LOADED,),
@@ -202,4 +202,4 @@ _STEPS: Final = (
     ),
 )
 
-INFERENCESERVICE: Final = Story(_flags, _STEPS, beside=Revisions)
+INFERENCESERVICE: Final = Story(_flags, _STEPS, background=ServedRevisions)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from lab.demo.controllers import controller
+from lab.demo.controller_deployments import controller
 from lab.sandbox.objects import Object, dig, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.workloads import running_status
-from lab.simulation.kserve import Plan, World, plan
+from lab.simulation.kserve import InferenceServicePlan, InferenceServiceWorld, plan
 from lab.simulation.kserve_fates import Fate, runs
 from lab.simulation.kserve_objects import NAME
 
@@ -50,9 +50,9 @@ class KServe:
                     break
                 self._carry_out(wanted)
             else:
-                raise RuntimeError(f"InferenceService {'/'.join(place)} does not come to rest")
+                raise RuntimeError(f"InferenceService {'/'.join(place)} does not settle")
 
-    def world(self, namespace: str, name: str) -> World:
+    def world(self, namespace: str, name: str) -> InferenceServiceWorld:
         """Return what there is of an InferenceService."""
         selector = f"{NAME}={name}"
         services, revisions, pods = (
@@ -62,9 +62,9 @@ class KServe:
         found = self._sandbox.get(INFERENCESERVICES, name, namespace=namespace)
         if found is None:
             raise LookupError(f"there is no InferenceService {namespace}/{name}")
-        return World(found, services, revisions, pods)
+        return InferenceServiceWorld(found, services, revisions, pods)
 
-    def _carry_out(self, wanted: Plan) -> None:
+    def _carry_out(self, wanted: InferenceServicePlan) -> None:
         for each in wanted.delete:
             self._sandbox.delete("pods", name_of(each), namespace=namespace_of(each))
         for each in wanted.create:

@@ -13,10 +13,10 @@ from lab.sandbox.objects import Object, dig, meta, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.storage import Change
 from lab.sandbox.workloads import running_status
-from lab.simulation.kthena import Plan, plan
+from lab.simulation.kthena import ModelServingPlan, plan
 from lab.simulation.kthena_objects import NAME
 from lab.simulation.kthena_signs import is_deleting, is_ready
-from lab.simulation.kthena_world import World, groups_of
+from lab.simulation.kthena_world import ModelServingWorld, groups_of
 
 MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
 
@@ -29,7 +29,7 @@ _PULL: Final = "ImagePullBackOff"
 _ABSENT: Final = "NotFound"
 
 
-class Role(NamedTuple):
+class RoleInstance(NamedTuple):
     """An instance of a role in a group."""
 
     group: str
@@ -53,13 +53,13 @@ class Kthena:
         *,
         node: str,
         now: Callable[[], str],
-        tell: Callable[[Sequence[tuple[Role, str]]], None] = lambda _changes: None,
+        tell: Callable[[Sequence[tuple[RoleInstance, str]]], None] = lambda _changes: None,
     ) -> None:
         """Make one; pods run on `node`.
 
         Changes of what the status shows are handed to `tell`, with no state for what it leaves out.
         """
-        self.history: list[tuple[Role, str]] = []
+        self.history: list[tuple[RoleInstance, str]] = []
         self.pulls = True
         self._sandbox = sandbox
         self._namespace = namespace
@@ -67,7 +67,7 @@ class Kthena:
         self._now = now
         self._node = node
         self._tell = tell
-        self._states: dict[Role, str] = {}
+        self._states: dict[RoleInstance, str] = {}
         self._addresses = 0
         self._due: asyncio.Handle | None = None
 
@@ -131,14 +131,14 @@ class Kthena:
             if move is not None:
                 move()
 
-    def _world(self, modelserving: Object) -> World:
+    def _world(self, modelserving: Object) -> ModelServingWorld:
         children = {
             kind: self._sandbox.list(
                 resource, namespace=self._namespace, label_selector=f"{NAME}={self._name}"
             )
             for kind, resource in _RESOURCES.items()
         }
-        return World(
+        return ModelServingWorld(
             modelserving,
             children["Pod"],
             children["Service"],
@@ -147,17 +147,17 @@ class Kthena:
         )
 
     @staticmethod
-    def _is_told(world: World) -> bool:
+    def _is_told(world: ModelServingWorld) -> bool:
         status = world.modelserving.get("status") or {}
         told = {
-            Role(each["servingGroupName"], each["roleID"]): each["status"]
+            RoleInstance(each["servingGroupName"], each["roleID"]): each["status"]
             for each in status.get("roleStatuses") or ()
             if each["status"] != _ABSENT
         }
         generation = meta(world.modelserving)["generation"]
         return status.get("observedGeneration") == generation and told == _states(world)
 
-    def _note(self, states: dict[Role, str]) -> None:
+    def _note(self, states: dict[RoleInstance, str]) -> None:
         """Keep what changed since the last look, as a client sees it that is told of each move."""
         gone = [(role, "") for role in self._states.keys() - states.keys()]
         changes = [(r, state) for r, state in states.items() if self._states.get(r) != state]
@@ -166,7 +166,7 @@ class Kthena:
         self._states = states
         self._tell(sorted(gone) + changes)
 
-    def _moves(self, world: World) -> Iterator[Callable[[], None]]:
+    def _moves(self, world: ModelServingWorld) -> Iterator[Callable[[], None]]:
         """Yield what is to be done, in order."""
         going = [name_of(pod) for pod in world.pods if is_deleting(pod)]
         if going:
@@ -189,7 +189,7 @@ class Kthena:
         patch = {"metadata": {"finalizers": None}}
         self._sandbox.patch("pods", pod, patch, namespace=self._namespace)
 
-    def _carry_out(self, wanted: Plan) -> None:
+    def _carry_out(self, wanted: ModelServingPlan) -> None:
         for each in wanted.delete:
             self._sandbox.delete(_RESOURCES[each["kind"]], name_of(each), namespace=self._namespace)
         for each in wanted.create:
@@ -210,10 +210,10 @@ class Kthena:
             )  # fmt: skip
 
 
-def _states(world: World) -> dict[Role, str]:
+def _states(world: ModelServingWorld) -> dict[RoleInstance, str]:
     """Return what `roleStatuses` should say of the instances that have pods."""
     return {
-        Role(group.name, instance.id): instance.state
+        RoleInstance(group.name, instance.id): instance.state
         for group in groups_of(world)
         if not group.is_going
         for instance in group.instances

@@ -11,14 +11,23 @@ from typing import Final, Protocol
 
 from lab.demo.control_plane import CONTROL_PLANE
 from lab.demo.daemon import LISTENERS, daemon
+from lab.demo.event_stream import EventStream, SeenEvent
 from lab.demo.inferenceservice import INFERENCESERVICE
 from lab.demo.models import ModelPods
 from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
 from lab.demo.runtime import RUNTIME
-from lab.demo.stack import load_stack
-from lab.demo.story import Beside, Cluster, Expected, Pace, Scene, Step, Story, present
-from lab.demo.stream import EventStream, SeenEvent
+from lab.demo.sample_stack import load_stack
+from lab.demo.story import (
+    Background,
+    Expected,
+    Scene,
+    Step,
+    Story,
+    StoryCluster,
+    StoryPace,
+    present,
+)
 from lab.sandbox.serve import running
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
@@ -34,8 +43,8 @@ STORIES: Final[Mapping[str, Story]] = {
     "inferenceservice": INFERENCESERVICE,
 }
 
-NORMAL: Final = Pace(grace=4, window=15, quiet=2.0, late=65.0)
-FAST: Final = Pace(grace=1, window=3, quiet=0.3, late=0.0)
+NORMAL: Final = StoryPace(grace=4, window=15, quiet=2.0, late=65.0)
+FAST: Final = StoryPace(grace=1, window=3, quiet=0.3, late=0.0)
 
 
 class Onlooker(Protocol):
@@ -72,9 +81,9 @@ async def run_demo(
             _say(f"# sandbox: {sandbox.url}")
             _say(f"# daemon:  status-reporter run {shlex.join(flags)}")
             stream = await stack.enter_async_context(EventStream(sandbox.url))
-            beside = (
-                await stack.enter_async_context(story.beside(sandbox, _say))
-                if story.beside is not None
+            background = (
+                await stack.enter_async_context(story.background(sandbox, _say))
+                if story.background is not None
                 else None
             )
             page = await stack.enter_async_context(daemon(flags, log))
@@ -85,9 +94,9 @@ async def run_demo(
             _say(f"# page:    {page}\n")
             if onlooker is not None:
                 await onlooker.came(page)
-            cluster = Cluster(sandbox, present)
-            scene = Scene(cluster, pods, beside)
-            told = await _Telling(stream, pace, log, beside=beside, onlooker=onlooker).tell(
+            cluster = StoryCluster(sandbox, present)
+            scene = Scene(cluster, pods, background)
+            told = await _Telling(stream, pace, log, background=background, onlooker=onlooker).tell(
                 story, scene
             )
             if keep and told:
@@ -95,7 +104,7 @@ async def run_demo(
     return 0 if told else 1
 
 
-def _flags(kubeconfig: Path, pace: Pace) -> list[str]:
+def _flags(kubeconfig: Path, pace: StoryPace) -> list[str]:
     return [
         f"--kubeconfig={kubeconfig}",
         f"--startup-grace-seconds={pace.grace}",
@@ -118,14 +127,14 @@ class _Telling:
     def __init__(
         self,
         stream: EventStream,
-        pace: Pace,
+        pace: StoryPace,
         log: Path,
         *,
-        beside: Beside | None,
+        background: Background | None,
         onlooker: Onlooker | None,
     ) -> None:
         self._stream = stream
-        self._beside = beside
+        self._background = background
         self._onlooker = onlooker
         self._pace = pace
         self._log = log
@@ -140,10 +149,10 @@ class _Telling:
             if not await self._step(number, step, scene):
                 self._explain()
                 return False
-        if self._beside is not None:
-            await self._beside.finish(self._pace.late)
+        if self._background is not None:
+            await self._background.finish(self._pace.late)
         seconds = asyncio.get_running_loop().time() - began
-        faults = [*self._beside.faults()] if self._beside is not None else []
+        faults = [*self._background.faults()] if self._background is not None else []
         for fault in faults:
             _say(f"# FAILED: {fault}")
         if self._surprises:
@@ -152,7 +161,7 @@ class _Telling:
                 _say(event.line())
         if faults or self._surprises:
             return False
-        if self._beside is not None and (verdict := self._beside.verdict()):
+        if self._background is not None and (verdict := self._background.verdict()):
             _say(f"# {verdict}")
         _say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
         return True
@@ -175,7 +184,7 @@ class _Telling:
         quiet_until = now() + self._pace.quiet
         while (event := await self._stream.next(quiet_until)) is not None:
             self._take(event)
-        for line in self._beside.lines() if self._beside is not None else ():
+        for line in self._background.lines() if self._background is not None else ():
             _say(line)
         if self._onlooker is not None:
             await self._onlooker.saw(step)
@@ -184,7 +193,7 @@ class _Telling:
 
     @property
     def _at_rest(self) -> bool:
-        return self._beside is None or self._beside.at_rest
+        return self._background is None or self._background.at_rest
 
     def _take(self, event: SeenEvent) -> None:
         """Print an Event and cross it off; one that only ends what was told before is no news."""
@@ -206,7 +215,7 @@ class _Telling:
         for each in self._not_over:
             _say(f"# FAILED: did not end: {each.reason} for {each.subject}")
         if not self._at_rest:
-            _say("# FAILED: the status does not say what there is, or it does not come to rest")
+            _say("# FAILED: the status does not say what there is, or it does not settle")
         _say_log(self._log)
 
 

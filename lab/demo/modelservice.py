@@ -11,7 +11,7 @@ from lab.demo.otterscale import (
     OtterScale,
     modelservice,
 )
-from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story
+from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace
 from lab.sandbox.objects import JSON
 from reporter.stacks.otterscale import reasons as m
 
@@ -30,9 +30,9 @@ _GRACED: Final = (m.OBJECT_MISSING, m.EPP, m.DRIFT)
 
 
 def _otterscale(scene: Scene) -> OtterScale:
-    if not isinstance(scene.beside, OtterScale):
+    if not isinstance(scene.background, OtterScale):
         raise TypeError("this story needs a cluster with OtterScale's operator")
-    return scene.beside
+    return scene.background
 
 
 def _create(scene: Scene) -> None:
@@ -71,7 +71,7 @@ def _drift(scene: Scene) -> None:
     _otterscale(scene).sandbox.patch(_POD_MONITORS, DECODE, patch, namespace=NAMESPACE)
 
 
-def _flags(pace: Pace) -> tuple[str, ...]:
+def _flags(pace: StoryPace) -> tuple[str, ...]:
     graces = ",".join(f"{reason}={pace.grace}" for reason in _GRACED)
     return (f"--grace={graces}", "--scrape-via=off")
 
@@ -84,22 +84,22 @@ _STEPS: Final = (
         (_READY,),
     ),
     Step(
-        "The registry does not take the credentials of Secret registry any more, and a decode pod "
-        "starts anew.",
+        "The registry no longer accepts the credentials of Secret registry, and a decode pod is "
+        "replaced.",
         _wrong_credentials,
         (_UNPACK,),
     ),
     Step("The Secret is corrected.", _right_credentials, (_READY,), over=(_UNPACK,)),
     Step(
-        f"kubectl -n {NAMESPACE} delete deployment {PREFILL}, and the operator does not come to make "
-        "it anew: it counts its pods as none wanted.",
+        f"kubectl -n {NAMESPACE} delete deployment {PREFILL}, and the operator does not get to "
+        "recreate it: it counts it as no pods wanted.",
         _delete_prefill,
         (_MISSING,),
     ),
-    Step("The operator comes and makes it anew.", _reconcile, (_READY,), over=(_MISSING,)),
+    Step("The operator comes and recreates it.", _reconcile, (_READY,), over=(_MISSING,)),
     Step(
         f"kubectl -n {NAMESPACE} scale deployment {_EPP} --replicas=0, and the operator does not "
-        "come to revert it; its status never tells of the endpoint picker.",
+        "get to revert it; its status never mentions the endpoint picker.",
         _picker_down,
         (_PICKER,),
     ),
@@ -112,4 +112,4 @@ _STEPS: Final = (
     ),
 )
 
-MODELSERVICE: Final = Story(_flags, _STEPS, beside=OtterScale)
+MODELSERVICE: Final = Story(_flags, _STEPS, background=OtterScale)

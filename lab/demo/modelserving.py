@@ -10,11 +10,11 @@ from typing import Final, Self
 
 import msgspec
 
-from lab.demo.controllers import controller
-from lab.demo.kthena import MODELSERVINGS, Kthena, Role
+from lab.demo.controller_deployments import controller
+from lab.demo.kthena import MODELSERVINGS, Kthena, RoleInstance
 from lab.demo.role_events import RoleEvents
-from lab.demo.stack import namespace
-from lab.demo.story import HEALTHY, Expected, Pace, Scene, Step, Story, present
+from lab.demo.sample_stack import namespace
+from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from reporter.stacks.kthena import reasons as m
@@ -100,7 +100,7 @@ class Serving:
     ) -> None:
         await self._stack.aclose()
 
-    def _show(self, changes: Sequence[tuple[Role, str]]) -> None:
+    def _show(self, changes: Sequence[tuple[RoleInstance, str]]) -> None:
         """Print what is new in the status, a line for each group."""
         groups: dict[tuple[str, str], list[str]] = {}
         for role, state in changes:
@@ -145,9 +145,9 @@ class Serving:
 
 
 def _serving(scene: Scene) -> Serving:
-    if not isinstance(scene.beside, Serving):
+    if not isinstance(scene.background, Serving):
         raise TypeError("this story needs a cluster with Kthena")
-    return scene.beside
+    return scene.background
 
 
 def _create(scene: Scene) -> None:
@@ -179,7 +179,7 @@ def _mend(scene: Scene) -> None:
     _serving(scene).kthena.pull(fails=False)
 
 
-def _flags(_pace: Pace) -> tuple[str, ...]:
+def _flags(_pace: StoryPace) -> tuple[str, ...]:
     return ("--scrape-via=off", "--modelserving-status=full", "--role-events")
 
 
@@ -194,7 +194,7 @@ _STEPS: Final = (
     Step(f"kubectl -n {NAMESPACE} scale modelserving {NAME} --replicas=3", _scale),
     Step("A new image: Kthena replaces one group after another.", _roll_out, seconds=60.0),
     Step(
-        f"Pod {_LOST} is lost with the registry away: Kthena makes its instance of prefill anew, "
+        f"Pod {_LOST} is lost with the registry away: Kthena recreates its instance of prefill, "
         "whose image cannot be pulled.",
         _lose,
         (_STUCK,),
@@ -202,4 +202,4 @@ _STEPS: Final = (
     Step("The registry is back.", _mend, (_READY,), over=(_STUCK,)),
 )
 
-MODELSERVING: Final = Story(_flags, _STEPS, beside=Serving)
+MODELSERVING: Final = Story(_flags, _STEPS, background=Serving)

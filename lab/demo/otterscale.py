@@ -7,8 +7,8 @@ from typing import Final, Self
 
 import msgspec
 
-from lab.demo.controllers import controller
-from lab.demo.stack import namespace
+from lab.demo.controller_deployments import controller
+from lab.demo.sample_stack import namespace
 from lab.demo.story import CHAT
 from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox
@@ -219,7 +219,7 @@ class OtterScale:
 
     def verdict(self) -> str:
         """Return what is said at the end."""
-        return "All the while the operator's phase said Ready, but for the pod that did not run."
+        return "The operator's phase said Ready all the time, but for the pod that did not run."
 
 
 def _unpack_fails(running: Object, now: str) -> Object:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from lab.demo.event_stream import columns
 from lab.demo.event_watch import EventWatch
-from lab.demo.kthena import Role
-from lab.demo.stream import columns
+from lab.demo.kthena import RoleInstance
 from reporter.model.objects import Event
 
 _PACE: Final = 10
@@ -31,7 +31,7 @@ class RoleEvents(EventWatch):
         super().__init__(url, namespace, {"fieldSelector": "involvedObject.kind=ModelServing"})
         self.untold = 0
         self._say = say
-        self._told: list[tuple[Role, str]] = []
+        self._told: list[tuple[RoleInstance, str]] = []
         self._times: list[float] = []
         self._odd: list[str] = []
         self._came = asyncio.Event()
@@ -52,9 +52,9 @@ class RoleEvents(EventWatch):
             self._came.clear()
             await self._came.wait()
 
-    def faults(self, history: Sequence[tuple[Role, str]]) -> Iterator[str]:
+    def faults(self, history: Sequence[tuple[RoleInstance, str]]) -> Iterator[str]:
         """Yield what is wrong with the Events, given all changes that took place."""
-        yield from (f"an Event that is none of a role's: {each}" for each in self._odd)
+        yield from (f"an Event that is not about a role: {each}" for each in self._odd)
         for (role, state), times in (Counter(self._told) - Counter(history)).items():
             yield f"told {times} times too often: {role.id} of {role.group} is {state}"
         for first, last in zip(self._times, self._times[_PACE:], strict=False):
@@ -80,5 +80,5 @@ class RoleEvents(EventWatch):
             self._odd.append(event.message)
             return
         self._times.append(asyncio.get_running_loop().time())
-        self._told.append((Role(found["group"], found["id"]), found["state"]))
+        self._told.append((RoleInstance(found["group"], found["id"]), found["state"]))
         self.untold += int(found["untold"] or 0)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lab.demo.story import CHAT, HEALTHY, SEARCH, Expected, Pace, Scene, Step, Story
+from lab.demo.story import CHAT, HEALTHY, SEARCH, Expected, Scene, Step, Story, StoryPace
 from lab.simulation.phases import Phase
 from reporter.catalogue import runtime as t
 from reporter.catalogue.runtime import of_kind
@@ -17,7 +17,7 @@ _SLOW: Final = Expected(_DOWNLOAD_SLOW, f"inferenceset/{SEARCH}/{_MISTRAL}", "at
 _FULL: Final = Expected(_KV_CACHE, f"inferenceset/{CHAT}/{_PHI}", "while requests wait for room")
 
 
-def _flags(pace: Pace) -> tuple[str, ...]:
+def _flags(pace: StoryPace) -> tuple[str, ...]:
     return (
         "--scrape-interval-seconds=1",
         f"--weight-download-window-seconds={pace.window}",

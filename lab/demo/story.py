@@ -55,7 +55,7 @@ class Step:
     seconds: float = 0.0
 
 
-class Beside(Protocol):
+class Background(Protocol):
     """What goes on in the cluster besides what the steps do, and what there is to say of it."""
 
     @property
@@ -83,20 +83,20 @@ class Story:
         flags: of the daemon, besides those that every story has.
         steps: one after another.
         scrapes: whether there are simulated pods, which the daemon scrapes.
-        beside: what else goes on in the sandbox, given what prints a line.
+        background: what else goes on in the sandbox, given what prints a line.
 
     """
 
-    flags: Callable[["Pace"], tuple[str, ...]]
+    flags: Callable[["StoryPace"], tuple[str, ...]]
     steps: tuple[Step, ...]
     scrapes: bool = False
-    beside: (
-        Callable[[Sandbox, Callable[[str], None]], AbstractAsyncContextManager[Beside]] | None
+    background: (
+        Callable[[Sandbox, Callable[[str], None]], AbstractAsyncContextManager[Background]] | None
     ) = None
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class StoryPace:
     """How fast a story is told, in seconds.
 
     Attributes:
@@ -117,12 +117,12 @@ class Pace:
 class Scene:
     """Where a story happens."""
 
-    cluster: "Cluster"
+    cluster: "StoryCluster"
     pods: ModelPods
-    beside: Beside | None = None
+    background: Background | None = None
 
 
-class Cluster:
+class StoryCluster:
     """The sandbox with the words of the story."""
 
     def __init__(self, sandbox: Sandbox, now: Callable[[], str]) -> None:

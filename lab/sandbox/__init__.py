@@ -2,9 +2,18 @@
 
 from lab.sandbox.access import Access, Rule
 from lab.sandbox.errors import ApiError
-from lab.sandbox.faults import Fault, Faults
+from lab.sandbox.faults import Faults, InjectedFault
 from lab.sandbox.requests import RequestLog
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.serve import serve
 
-__all__ = ["Access", "ApiError", "Fault", "Faults", "RequestLog", "Rule", "Sandbox", "serve"]
+__all__ = [
+    "Access",
+    "ApiError",
+    "Faults",
+    "InjectedFault",
+    "RequestLog",
+    "Rule",
+    "Sandbox",
+    "serve",
+]

@@ -18,7 +18,7 @@ import msgspec
 from aiohttp import web
 
 from lab.sandbox.access import Access, Rule
-from lab.sandbox.faults import Fault, Faults
+from lab.sandbox.faults import Faults, InjectedFault
 from lab.sandbox.objects import JSON, encode
 from lab.sandbox.requests import RequestLog
 
@@ -64,7 +64,7 @@ class Admin:
         return _json([{"id": number, **_plain(fault)} for number, fault in active.items()])
 
     async def _add_fault(self, request: web.Request) -> web.Response:
-        fault = _read(await request.read(), Fault)
+        fault = _read(await request.read(), InjectedFault)
         return _json({"id": self._faults.add(fault)}, 201)
 
     async def _clear_faults(self, _request: web.Request) -> web.Response:

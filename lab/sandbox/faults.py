@@ -16,7 +16,9 @@ Action = Literal[
 ]
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class InjectedFault(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
     """Something that goes wrong for requests that match.
 
     Attributes:
@@ -73,12 +75,12 @@ class Faults:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._active: dict[int, Fault] = {}
+        self._active: dict[int, InjectedFault] = {}
         self._left: dict[int, int] = {}
         self._next = 1
         self._open: set[OpenWatch] = set()
 
-    def add(self, fault: Fault) -> int:
+    def add(self, fault: InjectedFault) -> int:
         """Switch a fault on; the number serves to remove it."""
         number = self._next
         self._next += 1
@@ -97,11 +99,11 @@ class Faults:
         self._active.clear()
         self._left.clear()
 
-    def active(self) -> dict[int, Fault]:
+    def active(self) -> dict[int, InjectedFault]:
         """The faults that are on, by number."""
         return dict(self._active)
 
-    def take(self, path: str, request: ResourceRequest | None) -> list[Fault]:
+    def take(self, path: str, request: ResourceRequest | None) -> list[InjectedFault]:
         """The faults that hit a request; those with a number of times are used up by it."""
         hits = []
         for number, fault in list(self._active.items()):

@@ -221,5 +221,5 @@ class Loader:
             self._operations.update(definition, "", name, body=crd)
         found = self._registry.by_kind(f"{group}/{version}", kind)
         if found is None:
-            raise UnservableError(f"{kind} of {group}/{version} cannot be served beside {name}")
+            raise UnservableError(f"{kind} of {group}/{version} cannot be served next to {name}")
         return found

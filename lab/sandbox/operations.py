@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from lab.sandbox import checks, events, strategies
+from lab.sandbox import body_checks, events, strategies
 from lab.sandbox.apply import apply, track_update
 from lab.sandbox.errors import (
     ApiError,
@@ -84,8 +84,8 @@ class Operations:
         options: WriteOptions = DEFAULT_OPTIONS,
     ) -> Stored:
         """Create an object in a namespace (empty for cluster-scoped kinds)."""
-        checks.check_type(resource, body)
-        checks.settle_namespace(resource, namespace, body)
+        body_checks.check_type(resource, body)
+        body_checks.settle_namespace(resource, namespace, body)
         obj = self._read_body(resource, body, options)
         self.check_namespace(resource, namespace, name_of(obj))
         if meta(obj).get("resourceVersion"):
@@ -103,22 +103,22 @@ class Operations:
         subresource: str = "",
     ) -> tuple[Stored, bool]:
         """Replace an object; the second value says whether that created it."""
-        checks.check_type(resource, body)
-        checks.settle_namespace(resource, namespace, body)
-        checks.check_name(name, body)
+        body_checks.check_type(resource, body)
+        body_checks.settle_namespace(resource, namespace, body)
+        body_checks.check_name(name, body)
         obj = self._read_body(resource, body, options)
         stored = self.storage.get(resource.collection, namespace, name)
         if stored is None:
             if not resource.create_on_update or subresource:
                 raise not_found(resource.group, resource.plural, name)
             self.check_namespace(resource, namespace, name)
-            checks.check_uid(resource, obj, "")
+            body_checks.check_uid(resource, obj, "")
             meta(obj).pop("resourceVersion", None)
             return self._insert(resource, obj, options), True
         if not meta(obj).get("resourceVersion") and not resource.unconditional_update:
             error = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
             raise invalid(resource.group, resource.plural, name, errors=[error])
-        checks.check_uid(resource, obj, stored.uid)
+        body_checks.check_uid(resource, obj, stored.uid)
         return self._replace(resource, stored, obj, options=options, subresource=subresource), False
 
     def patch(
@@ -154,18 +154,18 @@ class Operations:
             case "json":
                 patched = json_patch(current, body)
             case "merge":
-                checks.check_patch(body)
+                body_checks.check_patch(body)
                 patched = merge_patch(current, body)
             case "strategic":
-                checks.check_patch(body)
+                body_checks.check_patch(body)
                 patched = strategic_merge(current, body, resource.kind)
         if not isinstance(patched, dict):
             raise bad_request("the patched document is no object")
         patched = copy_json(patched)
         try:
-            checks.check_type(resource, patched)
-            checks.settle_namespace(resource, namespace, patched)
-            checks.check_name(name, patched)
+            body_checks.check_type(resource, patched)
+            body_checks.settle_namespace(resource, namespace, patched)
+            body_checks.check_name(name, patched)
             obj = self._read_body(resource, patched, options)
         except DecodeError as error:
             raise unreadable_patch(error.why) from None
@@ -181,10 +181,10 @@ class Operations:
         options: WriteOptions,
         subresource: str,
     ) -> tuple[Stored, bool]:
-        checks.check_patch(config)
-        checks.check_type(resource, config)
-        checks.settle_namespace(resource, namespace, config)
-        checks.check_name(name, config)
+        body_checks.check_patch(config)
+        body_checks.check_type(resource, config)
+        body_checks.settle_namespace(resource, namespace, config)
+        body_checks.check_name(name, config)
         if meta(config).pop("managedFields", None):
             raise bad_request("metadata.managedFields must be nil")
         version = meta(config).pop("resourceVersion", None)

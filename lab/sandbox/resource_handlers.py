@@ -16,7 +16,7 @@ from lab.sandbox.errors import (
 )
 from lab.sandbox.faults import Faults, OpenWatch
 from lab.sandbox.list_options import read_uncached_version, read_version
-from lab.sandbox.listing import (
+from lab.sandbox.lists import (
     check_reached,
     list_page,
     read_filter,

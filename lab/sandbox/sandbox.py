@@ -18,7 +18,7 @@ from lab.sandbox.access import Access
 from lab.sandbox.deletion import Deletion
 from lab.sandbox.errors import UnknownPathError
 from lab.sandbox.faults import Faults
-from lab.sandbox.listing import list_page, read_filter
+from lab.sandbox.lists import list_page, read_filter
 from lab.sandbox.loading import Loader
 from lab.sandbox.objects import JSON, Object, copy_json, name_of, namespace_of
 from lab.sandbox.operations import Operations, PatchType

@@ -16,7 +16,7 @@ from lab.sandbox.errors import (
     not_acceptable,
     unauthorized,
 )
-from lab.sandbox.faults import Fault, Faults
+from lab.sandbox.faults import Faults, InjectedFault
 from lab.sandbox.objects import JSON, Object, encode
 from lab.sandbox.operations import Operations
 from lab.sandbox.registry import Registry
@@ -117,7 +117,7 @@ class Server:
         )
 
     async def _suffer(  # noqa: C901 - one case for each kind of fault
-        self, fault: Fault, request: web.Request, wanted: ResourceRequest | None
+        self, fault: InjectedFault, request: web.Request, wanted: ResourceRequest | None
     ) -> web.StreamResponse | None:
         """What a fault makes of a request; None lets it go on."""
         match fault.action:

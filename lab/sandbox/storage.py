@@ -80,7 +80,7 @@ class Subscriber(Protocol):
         """No more changes will come: the kind has gone or has become another."""
 
 
-class Collection:
+class StoredCollection:
     """The objects of one kind, in the order of their keys, and the log of their changes."""
 
     def __init__(self, name: str, history: int) -> None:
@@ -160,15 +160,15 @@ class Storage:
     def __init__(self, clock: Callable[[], float], history: int = 10_000) -> None:
         self.clock = clock
         self.version = 1
-        self.collections: dict[str, Collection] = {}
+        self.collections: dict[str, StoredCollection] = {}
         self._history = history
         self._expiry: list[tuple[float, str, Key, int]] = []
 
-    def collection(self, name: str) -> Collection:
+    def collection(self, name: str) -> StoredCollection:
         """The collection of that name, made when it is first asked for."""
         found = self.collections.get(name)
         if found is None:
-            found = self.collections[name] = Collection(name, self._history)
+            found = self.collections[name] = StoredCollection(name, self._history)
         return found
 
     def get(self, collection: str, namespace: str, name: str) -> Stored | None:

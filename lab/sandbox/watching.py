@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from lab.sandbox.errors import expired, too_large
 from lab.sandbox.events import to_storage
 from lab.sandbox.list_options import check_options, read_version
-from lab.sandbox.listing import Filter
+from lab.sandbox.lists import Filter
 from lab.sandbox.objects import Object, encode
 from lab.sandbox.representation import (
     IncludeObject,
@@ -50,7 +50,7 @@ from lab.sandbox.representation import (
 )
 from lab.sandbox.requests import is_true, read_number
 from lab.sandbox.resources import Resource
-from lab.sandbox.storage import Change, Collection, EventType, Key, Storage, Stored
+from lab.sandbox.storage import Change, EventType, Key, Storage, Stored, StoredCollection
 
 _BUFFER = 10_000
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -243,7 +243,7 @@ class Watch:
         render = partial if self.representation == "partial" else whole
         return event_line("BOOKMARK", render(self.resource, empty))
 
-    def _too_old(self, collection: Collection) -> bytes:
+    def _too_old(self, collection: StoredCollection) -> bytes:
         if self.resource.is_event:
             # These are the words of etcd; Events have no watch cache.
             error = expired("The resourceVersion for the provided watch is too old.")

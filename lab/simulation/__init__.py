@@ -1,10 +1,10 @@
 """Simulated vLLM pods, and what KServe's and Kthena's controllers do, for the demo and for tests."""
 
 from lab.simulation.families import Feature
-from lab.simulation.life import Life
+from lab.simulation.metrics_page import FrontEnd, ServerFlags, render
 from lab.simulation.misbehaviour import Misbehaviour
-from lab.simulation.page import FrontEnd, Server, render
 from lab.simulation.phases import Phase, Stage, start_up
+from lab.simulation.pod_life import Life
 from lab.simulation.server import ModelPod
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "Misbehaviour",
     "ModelPod",
     "Phase",
-    "Server",
+    "ServerFlags",
     "Stage",
     "render",
     "start_up",

@@ -173,7 +173,7 @@ _COUNT_OF: Final = {
 """The total each histogram counts; all others count finished requests."""
 
 
-class Engine:
+class EngineTotals:
     """Totals of one engine since `created` (Unix seconds).
 
     What is read depends on the loads and how long each lasted, not on when it was read.

@@ -19,7 +19,7 @@ _LE: Final = "\x00"
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ExposedSeries:
     """One label set of a metric, and its value.
 
     Attributes:
@@ -38,7 +38,7 @@ class Metric:
     name: str
     kind: Kind
     help: str
-    series: tuple[Series, ...]
+    series: tuple[ExposedSeries, ...]
     bounds: Bounds = ()
 
 
@@ -110,7 +110,7 @@ def _head(type_name: str, metric: Metric) -> Iterator[str]:
     yield f"# HELP {name} {metric.help}\n# TYPE {name} {metric.kind}\n"
 
 
-def _buckets(metric: Metric, series: Series, value: HistogramValue) -> Iterator[str]:
+def _buckets(metric: Metric, series: ExposedSeries, value: HistogramValue) -> Iterator[str]:
     if metric.kind == "histogram":
         labels = _sorted_labels((*series.labels, ("le", _LE)))
         for bound, reached in _reached(metric.bounds, value):

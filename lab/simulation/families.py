@@ -26,7 +26,7 @@ class Feature(StrEnum):
     WAITING_BY_REASON = "waiting-by-reason"
 
 
-class Scope(StrEnum):
+class LabelScope(StrEnum):
     """Which labels every series of a family has."""
 
     ENGINE = "engine"
@@ -37,7 +37,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class FrontEndFamily:
     """A family of the Python front end.
 
     Attributes:
@@ -52,7 +52,7 @@ class Family:
     help: str
     extra: tuple[Labels, ...] = ((),)
     bounds: Bounds = ()
-    scope: Scope = Scope.ENGINE
+    scope: LabelScope = LabelScope.ENGINE
     feature: Feature | None = None
     rust: bool = True
 
@@ -116,21 +116,23 @@ def _counter(
     *,
     feature: Feature | None = None,
     rust: bool = True,
-) -> Family:
-    return Family(f"vllm:{name}_total", "counter", text, extra, feature=feature, rust=rust)
+) -> FrontEndFamily:
+    return FrontEndFamily(f"vllm:{name}_total", "counter", text, extra, feature=feature, rust=rust)
 
 
 def _histogram(
     name: str, text: str, bounds: Bounds, *, feature: Feature | None = None, rust: bool = True
-) -> Family:
-    return Family(f"vllm:{name}", "histogram", text, bounds=bounds, feature=feature, rust=rust)
+) -> FrontEndFamily:
+    return FrontEndFamily(
+        f"vllm:{name}", "histogram", text, bounds=bounds, feature=feature, rust=rust
+    )
 
 
-def _nixl_histogram(name: str, text: str, bounds: Bounds) -> Family:
+def _nixl_histogram(name: str, text: str, bounds: Bounds) -> FrontEndFamily:
     return _histogram(f"nixl_{name}", text, bounds, feature=_NIXL, rust=False)
 
 
-def _nixl_counter(name: str, text: str) -> Family:
+def _nixl_counter(name: str, text: str) -> FrontEndFamily:
     return _counter(f"nixl_num_{name}", text, feature=_NIXL, rust=False)
 
 
@@ -150,13 +152,13 @@ ENGINE_FAMILIES: Final = (
     _counter("estimated_flops_per_gpu", "Estimated operations per GPU.", feature=_MFU),
     _counter("estimated_read_bytes_per_gpu", "Estimated bytes read per GPU.", feature=_MFU),
     _counter("estimated_write_bytes_per_gpu", "Estimated bytes written per GPU.", feature=_MFU),
-    Family("vllm:num_requests_running", "gauge", "Requests in the current execution batch."),
-    Family("vllm:num_requests_waiting", "gauge", "Requests queued for execution."),
-    Family("vllm:num_requests_waiting_by_reason", "gauge", "Queued requests, split by cause.",
+    FrontEndFamily("vllm:num_requests_running", "gauge", "Requests in the current execution batch."),
+    FrontEndFamily("vllm:num_requests_waiting", "gauge", "Requests queued for execution."),
+    FrontEndFamily("vllm:num_requests_waiting_by_reason", "gauge", "Queued requests, split by cause.",
            _by("reason", "capacity", "deferred"), feature=Feature.WAITING_BY_REASON),
-    Family("vllm:engine_sleep_state", "gauge", "One-hot sleep state of the engine.", _SLEEP,
+    FrontEndFamily("vllm:engine_sleep_state", "gauge", "One-hot sleep state of the engine.", _SLEEP,
            rust=False),
-    Family("vllm:kv_cache_usage_perc", "gauge", "Share of KV cache blocks in use; 1 is full."),
+    FrontEndFamily("vllm:kv_cache_usage_perc", "gauge", "Share of KV cache blocks in use; 1 is full."),
     _counter("corrupted_requests", "Requests whose logits held NaN.",
              feature=Feature.NAN_CHECK, rust=False),
     _counter("prefix_cache_queries", "Prompt tokens looked up in the local prefix cache."),
@@ -200,10 +202,10 @@ ENGINE_FAMILIES: Final = (
                _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
     _histogram("kv_block_reuse_gap_seconds", "Gap between two uses of a sampled KV block.",
                _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
-    Family("vllm:admission_rejections_total", "counter", "Requests refused at the queue limit.",
-           _REJECTIONS, scope=Scope.MODEL, feature=Feature.ADMISSION_LIMITS, rust=False),
-    Family("vllm:engine_healthy", "gauge", "1 while the rank is healthy.",
-           scope=Scope.ENGINE_ONLY, feature=Feature.FAULT_TOLERANCE, rust=False),
+    FrontEndFamily("vllm:admission_rejections_total", "counter", "Requests refused at the queue limit.",
+           _REJECTIONS, scope=LabelScope.MODEL, feature=Feature.ADMISSION_LIMITS, rust=False),
+    FrontEndFamily("vllm:engine_healthy", "gauge", "1 while the rank is healthy.",
+           scope=LabelScope.ENGINE_ONLY, feature=Feature.FAULT_TOLERANCE, rust=False),
 )  # fmt: skip
 """In the order of the Python front end's page."""
 

@@ -18,7 +18,7 @@ from lab.simulation.kserve_status import whole_status
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class InferenceServiceWorld:
     """An InferenceService, and what was made for it."""
 
     inferenceservice: Object
@@ -43,7 +43,7 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class InferenceServicePlan:
     """What is to be done: objects to create and to delete, and to put in this form.
 
     Attributes:
@@ -65,7 +65,7 @@ class Plan:
         return not (self.create or self.delete or self.replace or self.tell)
 
 
-def plan(world: World, now: str) -> Plan:
+def plan(world: InferenceServiceWorld, now: str) -> InferenceServicePlan:
     """Return what to do next; `now` is RFC 3339."""
     found = [(each, world.service(each)) for each in o.components_of(world.inferenceservice)]
     wanted = [o.knative_service(world.inferenceservice, each) for each, service in found if service is None]  # fmt: skip
@@ -74,7 +74,7 @@ def plan(world: World, now: str) -> Plan:
     services = [service for _, service in found if service is not None]
     revisions = [each for service in services for each in _new_revision(world, service)]
     pods = [each for service in services for each in _new_pods(world, service)]
-    return Plan(
+    return InferenceServicePlan(
         create=(*wanted, *revisions, *pods),
         delete=tuple(each for service in services for each in _idle_pods(world, service)),
         replace=tuple(replaced),
@@ -82,7 +82,7 @@ def plan(world: World, now: str) -> Plan:
     )
 
 
-def _replaced(world: World) -> Iterator[Object]:
+def _replaced(world: InferenceServiceWorld) -> Iterator[Object]:
     for component in o.components_of(world.inferenceservice):
         service = world.service(component)
         wanted = o.knative_service(world.inferenceservice, component)
@@ -90,26 +90,26 @@ def _replaced(world: World) -> Iterator[Object]:
             yield {**service, "spec": wanted["spec"]}
 
 
-def _new_revision(world: World, service: Object) -> Iterator[Object]:
+def _new_revision(world: InferenceServiceWorld, service: Object) -> Iterator[Object]:
     revisions = world.revisions_of(service)
     if not revisions or not o.is_of_template(revisions[0], service):
         yield o.revision(service, len(revisions) + 1)
 
 
-def _new_pods(world: World, service: Object) -> Iterator[Object]:
+def _new_pods(world: InferenceServiceWorld, service: Object) -> Iterator[Object]:
     for each in world.revisions_of(service):
         if _needs_pod(world, service, each) and not world.pods_of(name_of(each)):
             yield o.pod(each)
 
 
-def _idle_pods(world: World, service: Object) -> Iterator[Object]:
+def _idle_pods(world: InferenceServiceWorld, service: Object) -> Iterator[Object]:
     for each in world.revisions_of(service):
         if not _needs_pod(world, service, each):
             pods = world.pods_of(name_of(each))
             yield from (pod for pod in pods if not pod["metadata"].get("deletionTimestamp"))
 
 
-def _needs_pod(world: World, service: Object, revision: Object) -> bool:
+def _needs_pod(world: InferenceServiceWorld, service: Object, revision: Object) -> bool:
     routed = {each["revisionName"] for each in status_of(service).get("traffic") or ()}
     newest = name_of(world.revisions_of(service)[0])
     component = world.inferenceservice["spec"][_label(service, o.COMPONENT)]
@@ -119,14 +119,14 @@ def _needs_pod(world: World, service: Object, revision: Object) -> bool:
     return name_of(revision) in {newest, *routed}
 
 
-def _has_loaded(world: World) -> bool:
+def _has_loaded(world: InferenceServiceWorld) -> bool:
     """Tell whether KServe has seen a model loaded; Knative would wait a minute and more."""
     states = (status_of(world.inferenceservice).get("modelStatus") or {}).get("states") or {}
     return states.get("activeModelState") == "Loaded"
 
 
 def _told(
-    world: World, services: Sequence[Object], waits: set[str], *, now: str
+    world: InferenceServiceWorld, services: Sequence[Object], waits: set[str], *, now: str
 ) -> Iterator[Object]:
     for service in services:
         for revision in world.revisions_of(service):

@@ -21,14 +21,19 @@ from lab.simulation.kthena_objects import (
     role_replicas,
 )
 from lab.simulation.kthena_signs import is_deleting, is_failed, ordinal_of
-from lab.simulation.kthena_world import Group, Instance, World, groups_of
+from lab.simulation.kthena_world import (
+    ModelServingWorld,
+    ServingGroup,
+    SimulatedInstance,
+    groups_of,
+)
 
 _GROUP_RECREATE: Final = "ServingGroupRecreate"
 _RECREATE: Final = frozenset({"RoleRecreate", _GROUP_RECREATE})
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ModelServingPlan:
     """Objects to delete and objects to create, in this order."""
 
     delete: tuple[Object, ...] = ()
@@ -40,10 +45,10 @@ class Plan:
         return not (self.delete or self.create)
 
 
-def plan(world: World) -> Plan:
+def plan(world: ModelServingWorld) -> ModelServingPlan:
     """Return what to do next; what is being deleted is made again only once it is gone."""
     if is_deleting(world.modelserving):
-        return Plan()
+        return ModelServingPlan()
     groups = groups_of(world)
     going = [*_surplus(world, groups), *_to_replace(world, groups)]
     names = {group.name for group in going}
@@ -58,7 +63,7 @@ def plan(world: World) -> Plan:
         _old_revisions(world),
     )
     create = tuple(chain(_new_groups(world, groups), *(each.create for each in repairs)))
-    return Plan(_living(delete), (*_new_revisions(world, create), *create))
+    return ModelServingPlan(_living(delete), (*_new_revisions(world, create), *create))
 
 
 def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
@@ -69,7 +74,7 @@ def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
     return tuple(found.values())
 
 
-def _surplus(world: World, groups: Sequence[Group]) -> list[Group]:
+def _surplus(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> list[ServingGroup]:
     """Return the groups that go because fewer are wanted.
 
     In this order: not protected by partition, being deleted already, not Running, cheap to delete,
@@ -89,7 +94,7 @@ def _surplus(world: World, groups: Sequence[Group]) -> list[Group]:
     return order[: max(len(groups) - world.replicas, 0)]
 
 
-def _to_replace(world: World, groups: Sequence[Group]) -> list[Group]:
+def _to_replace(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> list[ServingGroup]:
     """Return the outdated groups that a rollout may take away now.
 
     Groups on the new revision that are not ready use up the budget; groups that are not Running go
@@ -103,7 +108,7 @@ def _to_replace(world: World, groups: Sequence[Group]) -> list[Group]:
     return outdated[: max(budget, 0)]
 
 
-def _is_broken(world: World, group: Group) -> bool:
+def _is_broken(world: ModelServingWorld, group: ServingGroup) -> bool:
     """Tell whether a whole group is made again because a pod of it is gone.
 
     The only pod of an instance leaves no trace, so only that instance is made again.
@@ -112,7 +117,7 @@ def _is_broken(world: World, group: Group) -> bool:
     return world.policy == _GROUP_RECREATE and lacks
 
 
-def _repair(world: World, group: Group) -> Plan:
+def _repair(world: ModelServingWorld, group: ServingGroup) -> ModelServingPlan:
     """Return what brings the roles of a group to what the spec wants."""
     delete: list[Object] = []
     create: list[Object] = []
@@ -138,15 +143,17 @@ def _repair(world: World, group: Group) -> Plan:
                 fixed = _mend(world, instance, role, revision=revision)
                 delete += fixed.delete
                 create += fixed.create
-    return Plan(tuple(delete), tuple(create))
+    return ModelServingPlan(tuple(delete), tuple(create))
 
 
-def _in_spec(world: World, role: Object) -> Object:
+def _in_spec(world: ModelServingWorld, role: Object) -> Object:
     """Return a role as the spec has it; numbers of replicas belong to no revision."""
     return next((each for each in world.roles if each["name"] == role["name"]), role)
 
 
-def _surplus_instances(instances: Sequence[Instance], wanted: int) -> list[Instance]:
+def _surplus_instances(
+    instances: Sequence[SimulatedInstance], wanted: int
+) -> list[SimulatedInstance]:
     order = sorted(
         instances,
         key=lambda each: (
@@ -164,15 +171,17 @@ def _missing(known: set[int], wanted: int) -> list[int]:
     return free[: max(wanted - len(known), 0)]
 
 
-def _mend(world: World, instance: Instance, role: Object, *, revision: str) -> Plan:
+def _mend(
+    world: ModelServingWorld, instance: SimulatedInstance, role: Object, *, revision: str
+) -> ModelServingPlan:
     """Return what is done about failed and lost pods of an instance, by the recovery policy."""
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
-        return Plan(delete=failed)
+        return ModelServingPlan(delete=failed)
     if instance.state == "Deleting" or not instance.pods:
-        return Plan(delete=instance.objects)
+        return ModelServingPlan(delete=instance.objects)
     if len(instance.pods) < instance.expected and world.policy in _RECREATE:
-        return Plan(delete=instance.objects)
+        return ModelServingPlan(delete=instance.objects)
     there = {(each["kind"], each["metadata"]["name"]) for each in instance.objects}
     whole = instance_objects(
         world.modelserving,
@@ -183,10 +192,10 @@ def _mend(world: World, instance: Instance, role: Object, *, revision: str) -> P
         grouped=world.grouped,
     )
     lacking = (each for each in whole if (each["kind"], each["metadata"]["name"]) not in there)
-    return Plan(create=tuple(lacking))
+    return ModelServingPlan(create=tuple(lacking))
 
 
-def _revision_for(world: World, group: Group) -> tuple[str, list[Object]]:
+def _revision_for(world: ModelServingWorld, group: ServingGroup) -> tuple[str, list[Object]]:
     """Return revision and roles of new pods in a group: its own while partition protects it."""
     if group.is_outdated and group.ordinal < world.partition:
         for pod in group.pods:
@@ -196,7 +205,7 @@ def _revision_for(world: World, group: Group) -> tuple[str, list[Object]]:
     return world.revision, world.roles
 
 
-def _new_groups(world: World, groups: Sequence[Group]) -> Iterator[Object]:
+def _new_groups(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> Iterator[Object]:
     for ordinal in _missing({group.ordinal for group in groups}, world.replicas):
         revision, roles = world.revision, world.roles
         current = (world.modelserving.get("status") or {}).get("currentRevision", "")
@@ -217,14 +226,14 @@ def _new_groups(world: World, groups: Sequence[Group]) -> Iterator[Object]:
                 )
 
 
-def _new_revisions(world: World, create: Sequence[Object]) -> Iterator[Object]:
+def _new_revisions(world: ModelServingWorld, create: Sequence[Object]) -> Iterator[Object]:
     """Yield the ControllerRevision that pods are made from for the first time."""
     made = {labels_of(each).get(REVISION) for each in create if each["kind"] == "Pod"}
     if world.revision in made and world.kept(world.revision) is None:
         yield controller_revision(world.modelserving, world.roles)
 
 
-def _old_revisions(world: World) -> Iterator[Object]:
+def _old_revisions(world: ModelServingWorld) -> Iterator[Object]:
     """Yield the ControllerRevisions that nothing refers to any more."""
     status = world.modelserving.get("status") or {}
     used = {labels_of(pod)[REVISION] for pod in world.pods}

@@ -17,10 +17,10 @@ from lab.simulation.kthena_objects import (
     Object,
     labels_of,
 )
-from lab.simulation.kthena_world import Group, World, groups_of
+from lab.simulation.kthena_world import ModelServingWorld, ServingGroup, groups_of
 
 
-def whole_status(world: World, now: str) -> Object:
+def whole_status(world: ModelServingWorld, now: str) -> Object:
     """Return what one reconcile puts; `now` is RFC 3339."""
     groups = groups_of(world)
     staying = [each for each in groups if not each.is_going]
@@ -44,7 +44,7 @@ def whole_status(world: World, now: str) -> Object:
     }
 
 
-def _current_revision(world: World, groups: list[Group]) -> str:
+def _current_revision(world: ModelServingWorld, groups: list[ServingGroup]) -> str:
     older = [labels_of(group.pods[0])[REVISION] for group in groups if group.is_outdated]
     recorded = (world.modelserving.get("status") or {}).get("currentRevision", "")
     if not older:
@@ -52,13 +52,15 @@ def _current_revision(world: World, groups: list[Group]) -> str:
     return recorded if recorded in older else Counter(older).most_common(1)[0][0]
 
 
-def _selector(world: World) -> str:
+def _selector(world: ModelServingWorld) -> str:
     role = world.roles[0]["name"]
     labels = {ENTRY: "true", NAME: world.name, ROLE_ID: f"{role}-0", ROLE: role}
     return ",".join(sorted(f"{key}={value}" for key, value in labels.items()))
 
 
-def _condition(world: World, groups: list[Group], outdated: int, *, now: str) -> Object:
+def _condition(
+    world: ModelServingWorld, groups: list[ServingGroup], outdated: int, *, now: str
+) -> Object:
     unready = [i for i, each in enumerate(groups) if each.is_going or not each.is_running]
     new = [i for i, each in enumerate(groups) if not (each.is_going or each.is_outdated)]
     if not unready:

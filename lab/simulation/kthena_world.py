@@ -46,7 +46,7 @@ _PERCENT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ModelServingWorld:
     """A ModelServing and its children.
 
     Attributes:
@@ -125,7 +125,7 @@ def _number(value: int | str, whole: int, *, up: bool) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class SimulatedInstance:
     """An instance of a role: its pods, and its Service if it has one."""
 
     group: str
@@ -153,12 +153,12 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ServingGroup:
     """A ServingGroup of which something exists."""
 
     name: str
     ordinal: int
-    instances: tuple[Instance, ...]
+    instances: tuple[SimulatedInstance, ...]
     pod_groups: tuple[Object, ...]
     is_going: bool
     is_running: bool
@@ -182,7 +182,7 @@ class Group:
         return sum(int(each.get(_COST, 0)) for each in annotations)
 
 
-def groups_of(world: World) -> list[Group]:
+def groups_of(world: ModelServingWorld) -> list[ServingGroup]:
     """Return the groups by ordinal."""
     pods, services = _by_group(world.pods), _by_group(world.services)
     pod_groups = _by_group(world.pod_groups or ())
@@ -206,13 +206,13 @@ def _by_group(objects: Iterable[Object]) -> defaultdict[str, list[Object]]:
 
 
 def _group(
-    world: World,
+    world: ModelServingWorld,
     name: str,
     pods: Sequence[Object],
     *,
     services: Sequence[Object],
     pod_groups: tuple[Object, ...],
-) -> Group:
+) -> ServingGroup:
     roles = {role["name"]: role for role in world.roles}
     instances = tuple(_instances(world, roles, name, pods=pods, services=services))
     is_outdated = any(labels_of(pod)[REVISION] != world.revision for pod in pods)
@@ -221,7 +221,7 @@ def _group(
         == ["Running"] * role_replicas(role)
         for role in world.roles
     )
-    return Group(
+    return ServingGroup(
         name=name,
         ordinal=ordinal_of(name),
         instances=instances,
@@ -241,17 +241,17 @@ def _is_going(pods: Sequence[Object], pod_groups: Sequence[Object]) -> bool:
 
 
 def _instances(
-    world: World,
+    world: ModelServingWorld,
     roles: Mapping[str, Object],
     group: str,
     *,
     pods: Sequence[Object],
     services: Sequence[Object],
-) -> Iterator[Instance]:
+) -> Iterator[SimulatedInstance]:
     keys = {(labels_of(each)[ROLE], labels_of(each)[ROLE_ID]) for each in (*pods, *services)}
     for role, role_id in sorted(keys, key=lambda key: (key[0], ordinal_of(key[1]))):
         own = tuple(each for each in pods if labels_of(each)[ROLE_ID] == role_id)
-        yield Instance(
+        yield SimulatedInstance(
             group=group,
             role=role,
             id=role_id,
@@ -262,7 +262,7 @@ def _instances(
 
 
 def _expected(
-    world: World, roles: Mapping[str, Object], role: str, *, pods: Sequence[Object]
+    world: ModelServingWorld, roles: Mapping[str, Object], role: str, *, pods: Sequence[Object]
 ) -> int:
     for pod in pods:
         kept = world.kept(labels_of(pod)[REVISION]) or ()

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from lab.simulation.answer import Answer, Ending
+from lab.simulation.http_answer import ConnectionEnding, HttpAnswer
 
 _BOMB_BYTES: Final = 64 * 1024 * 1024
 _HUGE_PAGE_BYTES: Final = 12 * 1024 * 1024
@@ -70,40 +70,40 @@ class Misbehaviour(StrEnum):
     """To the pod's `location`."""
 
 
-def misbehave(kind: Misbehaviour, answer: Answer, location: str) -> Answer:
+def misbehave(kind: Misbehaviour, answer: HttpAnswer, location: str) -> HttpAnswer:
     """Return what a pod of this kind sends in place of `answer`."""
     if kind is Misbehaviour.REDIRECT:
         return replace(_status(answer, 302), headers=(("Location", location),))
     return _CHANGES[kind](answer)
 
 
-def _body(answer: Answer, body: bytes) -> Answer:
+def _body(answer: HttpAnswer, body: bytes) -> HttpAnswer:
     return replace(answer, body=body, content_length=len(body))
 
 
-def _text(answer: Answer, content_type: str, text: str) -> Answer:
+def _text(answer: HttpAnswer, content_type: str, text: str) -> HttpAnswer:
     return replace(_body(answer, text.encode()), content_type=content_type)
 
 
-def _status(answer: Answer, status: int) -> Answer:
+def _status(answer: HttpAnswer, status: int) -> HttpAnswer:
     return replace(_text(answer, "text/plain", f"status {status}\n"), status=status)
 
 
-def _half(answer: Answer, ending: Ending) -> Answer:
+def _half(answer: HttpAnswer, ending: ConnectionEnding) -> HttpAnswer:
     return replace(answer, body=answer.body[: len(answer.body) // 2], ending=ending)
 
 
-def _silent(answer: Answer, ending: Ending) -> Answer:
+def _silent(answer: HttpAnswer, ending: ConnectionEnding) -> HttpAnswer:
     return replace(answer, raw=b"", ending=ending)
 
 
-def _huge(answer: Answer) -> Answer:
+def _huge(answer: HttpAnswer) -> HttpAnswer:
     lines = b'vllm:lora_requests_info{running_lora_adapters="%d"} 1.7e+09\n'
     count = _HUGE_PAGE_BYTES // len(lines) + 1
     return _body(answer, answer.body + b"".join(lines % number for number in range(count)))
 
 
-def _long_line(answer: Answer) -> Answer:
+def _long_line(answer: HttpAnswer) -> HttpAnswer:
     line = b'vllm:num_requests_running{model_name="%s"} 1.0\n' % (b"x" * _LONG_LINE_BYTES)
     return _body(answer, line + answer.body)
 
@@ -113,31 +113,31 @@ def _bomb() -> bytes:
     return gzip.compress(b"\n" * _BOMB_BYTES)
 
 
-def _gzip(answer: Answer, body: bytes) -> Answer:
+def _gzip(answer: HttpAnswer, body: bytes) -> HttpAnswer:
     return replace(_body(answer, body), headers=(("Content-Encoding", "gzip"),))
 
 
-def _chunked(answer: Answer, end: bytes) -> Answer:
+def _chunked(answer: HttpAnswer, end: bytes) -> HttpAnswer:
     body = b"%x\r\n%s\r\n%s" % (len(answer.body), answer.body, end)
     headers = (("Transfer-Encoding", "chunked"),)
     return replace(answer, body=body, content_length=None, headers=headers)
 
 
-def _bad_lines(answer: Answer, count: int) -> Answer:
+def _bad_lines(answer: HttpAnswer, count: int) -> HttpAnswer:
     bad = b'vllm:num_requests_running{model_name="x} 1_0\n' * count
     return _body(answer, bad + answer.body)
 
 
-def _invalid_utf8(answer: Answer) -> Answer:
+def _invalid_utf8(answer: HttpAnswer) -> HttpAnswer:
     return _body(answer, answer.body.replace(b'model_name="', b'model_name="\xff'))
 
 
-_CHANGES: Final[Mapping[Misbehaviour, Callable[[Answer], Answer]]] = {
-    Misbehaviour.HANG: lambda right: _silent(right, Ending.HANG),
-    Misbehaviour.HANG_MIDWAY: lambda right: _half(right, Ending.HANG),
-    Misbehaviour.RESET_AT_ONCE: lambda right: _silent(right, Ending.RESET),
-    Misbehaviour.RESET_MIDWAY: lambda right: _half(right, Ending.RESET),
-    Misbehaviour.CLOSE_AT_ONCE: lambda right: _silent(right, Ending.CLOSE),
+_CHANGES: Final[Mapping[Misbehaviour, Callable[[HttpAnswer], HttpAnswer]]] = {
+    Misbehaviour.HANG: lambda right: _silent(right, ConnectionEnding.HANG),
+    Misbehaviour.HANG_MIDWAY: lambda right: _half(right, ConnectionEnding.HANG),
+    Misbehaviour.RESET_AT_ONCE: lambda right: _silent(right, ConnectionEnding.RESET),
+    Misbehaviour.RESET_MIDWAY: lambda right: _half(right, ConnectionEnding.RESET),
+    Misbehaviour.CLOSE_AT_ONCE: lambda right: _silent(right, ConnectionEnding.CLOSE),
     Misbehaviour.SLOW_DRIP: lambda right: replace(
         right, piece_bytes=1, pause_seconds=_DRIP_SECONDS
     ),
@@ -149,7 +149,7 @@ _CHANGES: Final[Mapping[Misbehaviour, Callable[[Answer], Answer]]] = {
     ),
     Misbehaviour.GZIP: lambda right: _gzip(right, gzip.compress(right.body)),
     Misbehaviour.GZIP_BOMB: lambda right: _gzip(right, _bomb()),
-    Misbehaviour.TRUNCATED: lambda right: _half(right, Ending.CLOSE),
+    Misbehaviour.TRUNCATED: lambda right: _half(right, ConnectionEnding.CLOSE),
     Misbehaviour.TRUNCATED_CHUNKED: lambda right: _chunked(right, b""),
     Misbehaviour.CHUNKED: lambda right: _chunked(right, b"0\r\n\r\n"),
     Misbehaviour.NO_FINAL_NEWLINE: lambda right: _body(right, right.body.rstrip(b"\n")),

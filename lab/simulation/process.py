@@ -5,9 +5,9 @@ from itertools import product
 from typing import Final
 
 from lab.simulation.engine import HistogramValue
-from lab.simulation.exposition import Metric, Series
+from lab.simulation.exposition import ExposedSeries, Metric
 from lab.simulation.families import Bounds, Kind, Labels
-from lab.simulation.life import Life
+from lab.simulation.pod_life import Life
 
 _HIGHR_BOUNDS: Final[Bounds] = (
     0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0,
@@ -72,9 +72,9 @@ def process_metrics(life: Life) -> Iterator[Metric]:
         ("objects_uncollectable", "Objects the collector could not free."),
         ("collections", "Collector runs per generation."),
     ):
-        series = tuple(Series((("generation", each),), 0.0) for each in "012")
+        series = tuple(ExposedSeries((("generation", each),), 0.0) for each in "012")
         yield Metric(f"python_gc_{name}_total", "counter", text, series)
-    yield Metric("python_info", "gauge", "Interpreter build.", (Series(_PYTHON, 1.0),))
+    yield Metric("python_info", "gauge", "Interpreter build.", (ExposedSeries(_PYTHON, 1.0),))
     plain: tuple[tuple[str, Kind, str, float], ...] = (
         ("virtual_memory_bytes", "gauge", "Address space.", 38_654_705_664.0),
         ("resident_memory_bytes", "gauge", "Resident set.", 2_147_725_312.0),
@@ -84,7 +84,7 @@ def process_metrics(life: Life) -> Iterator[Metric]:
         ("max_fds", "gauge", "Limit on open file descriptors.", 1_048_576.0),
     )
     for name, kind, text, value in plain:
-        yield Metric(f"process_{name}", kind, text, (Series((), value),))
+        yield Metric(f"process_{name}", kind, text, (ExposedSeries((), value),))
 
 
 def kaito_metrics(life: Life) -> Iterator[Metric]:
@@ -94,13 +94,13 @@ def kaito_metrics(life: Life) -> Iterator[Metric]:
         "kaito_ratelimit_rejected_total",
         "counter",
         "Requests answered 429 by the queue guard.",
-        (Series((), float(rejected), life.process_started),),
+        (ExposedSeries((), float(rejected), life.process_started),),
     )
     for name, text, value in (
         ("speed_bytes_per_second", "Weight download speed.", life.download_speed),
         ("remaining_seconds", "Time left to download; -1 when not known.", life.remaining),
     ):
-        yield Metric(f"kaito_model_download_{name}", "gauge", text, (Series((), value),))
+        yield Metric(f"kaito_model_download_{name}", "gauge", text, (ExposedSeries((), value),))
 
 
 def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
@@ -121,7 +121,7 @@ def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
         "http_requests_total",
         "counter",
         "HTTP requests by handler, method and status class.",
-        tuple(Series(labels, float(count), created) for labels, count in requests),
+        tuple(ExposedSeries(labels, float(count), created) for labels, count in requests),
     )
     per_handler: dict[Labels, int] = {_CHAT: sum(answered.values())}
     for handler, method, _, count in _OTHER_REQUESTS:
@@ -133,7 +133,9 @@ def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
                 "summary",
                 f"HTTP {each} body length by handler.",
                 tuple(
-                    Series(labels[:1], HistogramValue((), count, float(size * count)), created)
+                    ExposedSeries(
+                        labels[:1], HistogramValue((), count, float(size * count)), created
+                    )
                     for labels, count in per_handler.items()
                 ),
             )
@@ -142,7 +144,7 @@ def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
         "http_request_duration_highr_seconds",
         "histogram",
         "Request duration over all handlers.",
-        (Series((), total, created),),
+        (ExposedSeries((), total, created),),
         _HIGHR_BOUNDS,
     )
     yield Metric(
@@ -150,7 +152,7 @@ def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
         "histogram",
         "Request duration by handler.",
         tuple(
-            Series(labels, _durations(count, _HTTP_BOUNDS), created)
+            ExposedSeries(labels, _durations(count, _HTTP_BOUNDS), created)
             for labels, count in per_handler.items()
         ),
         _HTTP_BOUNDS,
@@ -178,7 +180,7 @@ def tool_call_metrics(life: Life, model_name: str) -> Iterator[Metric]:
     }
     for name, values in labels.items():
         series = tuple(
-            Series(
+            ExposedSeries(
                 (("model_name", model_name), *zip(values, each, strict=True)),
                 0.0,
                 life.process_started,

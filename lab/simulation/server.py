@@ -9,11 +9,11 @@ from http import HTTPMethod
 from types import TracebackType
 from typing import Final, Self
 
-from lab.simulation.answer import Answer, page_answer, send
-from lab.simulation.life import Life, Parameter
+from lab.simulation.http_answer import HttpAnswer, page_answer, send
+from lab.simulation.metrics_page import CONTENT_TYPES, FrontEnd, ServerFlags, render
 from lab.simulation.misbehaviour import Misbehaviour, misbehave
-from lab.simulation.page import CONTENT_TYPES, FrontEnd, Server, render
 from lab.simulation.phases import Download, Phase, Stage, Unreachable
+from lab.simulation.pod_life import Life, Parameter
 
 _REQUEST_SECONDS: Final = 10.0
 _CLIENT_ERRORS: Final = (
@@ -54,7 +54,7 @@ class ModelPod:
 
     def __init__(
         self,
-        server: Server | None = None,
+        server: ServerFlags | None = None,
         *,
         engines: Sequence[str] = ("0",),
         host: str = "127.0.0.1",
@@ -62,7 +62,7 @@ class ModelPod:
         listener: socket.socket | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.server = server or Server()
+        self.server = server or ServerFlags()
         self.requests = 0
         self._clock = clock or _unix_clock()
         self.life = Life(self._clock(), engines)
@@ -186,7 +186,7 @@ class ModelPod:
         else:
             await send(answer, reader, writer)
 
-    def _answer_to(self, path: str) -> Answer:
+    def _answer_to(self, path: str) -> HttpAnswer:
         text = self.page()
         if self._is_downloading():
             right = page_answer(text, CONTENT_TYPES[FrontEnd.PYTHON], "HTTP/1.0")

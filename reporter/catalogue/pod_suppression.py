@@ -40,16 +40,16 @@ _ROWS: Final[tuple[PodSuppressionRow, ...]] = (
         t.DOWNLOAD_STALLED, (t.SCRAPE_FAILING, *_OF_SERVING), "the pod still loads its weights"
     ),
     PodSuppressionRow(
-        t.DOWNLOAD_STALLED, (t.DOWNLOAD_SLOW,), "a download that stands still is slow too"
+        t.DOWNLOAD_STALLED, (t.DOWNLOAD_SLOW,), "a download that is stalled is slow too"
     ),
-    PodSuppressionRow(t.SCRAPE_FAILING, _OF_PAGES, "there are no numbers"),
+    PodSuppressionRow(t.SCRAPE_FAILING, _OF_PAGES, "there are no metrics to judge"),
     PodSuppressionRow(
-        t.ENGINE_UNHEALTHY, (t.ENGINE_STALLED,), "it is the same, with better evidence"
+        t.ENGINE_UNHEALTHY, (t.ENGINE_STALLED,), "it is the same fault, with better evidence"
     ),
     PodSuppressionRow(
         t.ENGINE_STALLED,
         (t.KV_CACHE, t.BACKLOG, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY),
-        "the gauges of an engine that makes no step are frozen",
+        "the gauges of an engine that makes no steps are frozen",
     ),
     PodSuppressionRow(
         t.KV_TRANSFER,
@@ -57,9 +57,11 @@ _ROWS: Final[tuple[PodSuppressionRow, ...]] = (
         "requests whose KV cache does not arrive wait, or fail",
     ),
     PodSuppressionRow(
-        t.KV_CACHE, (t.PREEMPTION, t.LATENCY), "preemption and waiting are what a full cache does"
+        t.KV_CACHE, (t.PREEMPTION, t.LATENCY), "a full cache makes requests wait and preempts them"
     ),
-    PodSuppressionRow(t.BACKLOG, (t.LATENCY,), "who waits in a queue that grows is answered late"),
+    PodSuppressionRow(
+        t.BACKLOG, (t.LATENCY,), "requests that wait in a growing queue are answered late"
+    ),
 )
 
 

@@ -55,8 +55,8 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         summary="The gateway authentication service or its operator is not available.",
         trigger=f"A Deployment of apikey-operator, apikey-authz or azure-authz {SHARED_TRIGGER} Or "
         "AuthorizationPolicies name the provider apikey-ext-authz and MeshConfig does not define it.",
-        silent=f"{SHARED_SILENT} A MeshConfig without the provider that nothing names: current "
-        "charts do not use it.",
+        silent=f"{SHARED_SILENT} A MeshConfig without the provider, while no policy names it: "
+        "current charts do not use it.",
         action="Look at the Deployment that the message names, its pods and their logs."
         + switch_off("gateway-auth"),
         reads=(r.DEPLOYMENTS,),
@@ -84,11 +84,11 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
         trigger="A resource is forbidden, or could not be reached for 120 s, for longer than the "
         "grace; no metrics page of any pod can be read; or the reporter failed on an object, so that a "
         "subject, or a reason, cannot be judged.",
-        silent="A kind that is not installed: it is absent, not unknown. Pods outside of the reach of a "
-        "reporter that runs outside of the cluster: it does not scrape unless told to.",
+        silent="A kind that is not installed: it is absent, not unknown. Pods that a reporter outside of the "
+        "cluster cannot reach: it does not scrape unless told to.",
         action="Do what the message says: it names what is to blame (credentials, permission, connection, "
-        "pods) and a command. A subject or a reason that cannot be judged "
-        "is a fault of the reporter: correct what is odd about its objects, and report it.",
+        "pods) and a command. That a subject or a reason cannot be judged is a bug of the reporter: correct "
+        "what is unusual about its objects, and report the bug.",
         chain=False,
         blocks_ready=True,
     ),
@@ -116,7 +116,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
         trigger="The GatewayClass that the Gateway names does not exist or is not Accepted, or the "
         "Gateway's own Accepted condition stays Unknown, or is False for NoMatchingParent, "
         "InvalidParameters or UnsupportedValue.",
-        silent="Accepted=False for another reason, a young Gateway.",
+        silent="Accepted=False for another reason, a new Gateway.",
         action="kubectl get gatewayclass, and compare with the Gateway's spec.gatewayClassName.",
         reads=(r.GATEWAYS, r.GATEWAYCLASSES),
     ),
@@ -158,7 +158,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
         layer=Layer.HARNESS,
         summary="The API key of the namespace was refused by its operator, or expired.",
         trigger="APIKey Ready=False, phase Expired, or phase Pending for longer than the grace.",
-        silent="A young APIKey without conditions.",
+        silent="A new APIKey without conditions.",
         action="kubectl -n <namespace> describe apikey <name>",
         reads=(r.APIKEYS,),
     ),

@@ -24,8 +24,8 @@ _MARKDOWN_HEAD: Final = """\
 The closed vocabulary of the status reporter: each Event carries one of these reasons. This page is
 rendered from the catalogue (`make docs`); `status-reporter explain <reason>` shows the same.
 
-Within a kind of subject the order is that of the priority chain. A reason outside of the chain is written in
-addition to it.
+For each kind of subject the reasons stand in the order of the priority chain. A reason outside of the chain is
+written in addition.
 """
 
 

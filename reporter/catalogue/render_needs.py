@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from reporter.catalogue.parts import with_parts
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
+from reporter.catalogue.rendered_parts import with_parts
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_REQUIRED
 from reporter.model.catalogue import Catalogue
 from reporter.model.need import Need
@@ -14,7 +14,7 @@ from reporter.model.stack import Controller, RequiredKind
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SharedPart:
     """A shared part, by its name in `--components`, with its rows."""
 
     name: str
@@ -22,7 +22,7 @@ class Part:
     required: tuple[RequiredKind, ...]
 
 
-def shared_parts(catalogue: Catalogue) -> tuple[Part, ...]:
+def shared_parts(catalogue: Catalogue) -> tuple[SharedPart, ...]:
     """Return the shared parts, those that are of no stack first."""
     controllers = [(each.part, each) for each in SHARED_CONTROLLERS]
     required = [(each.part, each) for each in SHARED_REQUIRED]
@@ -30,7 +30,7 @@ def shared_parts(catalogue: Catalogue) -> tuple[Part, ...]:
         controllers += [(each.part or stack.name, each) for each in stack.controllers]
         required += [(each.part or stack.name, each) for each in stack.required]
     return tuple(
-        Part(
+        SharedPart(
             name,
             tuple(each for part, each in controllers if part == name),
             tuple(each for part, each in required if part == name),

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from functools import partial
 
-from reporter.catalogue.parts import with_parts
 from reporter.catalogue.render import escape
+from reporter.catalogue.rendered_parts import with_parts
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, ROWS, RUNTIME, of_kind
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason
 
 
 def runtime_page(text: str, catalogue: Catalogue) -> str:
-    """Return a page with its tables rendered anew."""
+    """Return a page with its tables rendered again."""
     return with_parts(
         text,
         {
@@ -56,7 +56,7 @@ def _thresholds(catalogue: Catalogue) -> Iterator[str]:
 
 
 def _suppression(catalogue: Catalogue) -> Iterator[str]:
-    yield "| while this fires for a pod | these are not told of it | because |"
+    yield "| while this fires for a pod | these are not reported for it | because |"
     yield "| --- | --- | --- |"
     for row in catalogue.pod_suppression:
         if not row.upstream.startswith(catalogue.metrics_kind):

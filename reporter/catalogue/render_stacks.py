@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from reporter.catalogue.parts import with_parts
+from reporter.catalogue.rendered_parts import with_parts
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason
@@ -12,12 +12,12 @@ from reporter.model.stack import StackRows
 
 
 def stacks_page(text: str, catalogue: Catalogue) -> str:
-    """Return a page with its table rendered anew."""
+    """Return a page with its table rendered again."""
     return with_parts(text, {"stacks": partial(_table, catalogue)})
 
 
 def _table(catalogue: Catalogue) -> Iterator[str]:
-    yield "| stack | is read, beside what all stacks share | is derived | reasons | is required |"
+    yield "| stack | reads, besides what all stacks share | derives | reasons | requires |"
     yield "| --- | --- | --- | --- | --- |"
     for stack in catalogue.stacks:
         subjects = ", ".join(dict.fromkeys(f"{each.kind}s" for each in stack.subjects))

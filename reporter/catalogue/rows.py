@@ -46,7 +46,7 @@ def row(
     )
 
 
-def beside(reason: Reason, type_: EventType = EventType.WARNING) -> Reason:
+def outside_chain(reason: Reason, type_: EventType = EventType.WARNING) -> Reason:
     """Return a row outside of the chain: it does not keep the model from serving."""
     return replace(reason, type=type_, chain=False, blocks_ready=False)
 

@@ -30,16 +30,14 @@ ERROR_RATE: Final = "HighErrorRate"
 REJECTED: Final = "RequestsRejected"
 LATENCY: Final = "LatencySLOBreached"
 
-SCRAPE_ATTEMPTS: Final = Threshold(
-    "scrape-attempts", 3, 1000, "attempts in a row that fail, at least"
-)
+SCRAPE_ATTEMPTS: Final = Threshold("scrape-attempts", 3, 1000, "failed attempts in a row, at least")
 STALLED_IDLE: Final = Threshold(
     "stalled-without-demand-seconds", 600, 86_400,
     "seconds without progress where nothing waits and nothing is refused",
 )  # fmt: skip
 RESTARTS: Final = Threshold("restarts", 3, 1000, "restarts of the engine in the window")
 TRANSFER_FAILURES: Final = Threshold(
-    "kv-transfer-failures", 5, 1e9, "failed transfers, failed notices and expired requests"
+    "kv-transfer-failures", 5, 1e9, "failed transfers, failed notifications and expired requests"
 )
 STUCK_KV_USAGE: Final = Threshold(
     "scheduler-stuck-kv-usage", 0.5, 1, "share of the KV cache below which there is room"
@@ -102,9 +100,9 @@ DOWNLOADS: Final = (
     _row(
         DOWNLOAD_SLOW,
         "A model pod downloads its weights slowly.",
-        trigger="In every scrape of the window a pod that is not Ready, and whose engine is not up, "
-        "downloads at less than --weight-download-min-mbps, with more left than the window sees "
-        "through; something had arrived before.",
+        trigger="In every scrape of the window a pod that is not Ready, and whose engine is not "
+        "up, downloads at less than --weight-download-min-mbps, with more left than fits "
+        "into one more window; something had arrived before.",
         silent="A download that is finished, cached, streamed or nearly done; a pod that failed; a "
         "window that is not covered; one good scrape.",
         action="Check the network of the node and the registry that the weights come from; a mirror "
@@ -113,7 +111,7 @@ DOWNLOADS: Final = (
     ),
     _row(
         DOWNLOAD_STALLED,
-        "A model pod does not get on with the download of its weights.",
+        "A model pod makes no progress with the download of its weights.",
         trigger="In every scrape of the window nothing arrives and it is not known how much is left, "
         "after something had arrived, or more than 5 min after the pod was made.",
         silent="Weights that are cached, local or streamed; a download that has not begun; a pod "
@@ -131,8 +129,9 @@ RUNTIME: Final = (
         "The metrics of a Ready model pod cannot be read.",
         SCRAPE_ATTEMPTS,
         trigger="Every attempt fails, for the whole window and a number of attempts at least.",
-        silent="Pods that are not Ready; all pods of several models at once, which is told as "
-        "clusterStatusUnknown: then it is our own network or permission.",
+        silent="Pods that are not Ready; all pods of several models at once, which "
+        "clusterStatusUnknown reports: then the cause is the reporter's own network or "
+        "permission.",
         action="kubectl -n <namespace> port-forward <pod> <port>, then get /metrics; look for a "
         "NetworkPolicy that keeps the reporter out.",
         window_seconds=120,
@@ -148,28 +147,28 @@ RUNTIME: Final = (
     ),
     _row(
         ENGINE_UNHEALTHY,
-        "An engine says of itself that it is not healthy.",
+        "An engine reports that it is not healthy.",
         trigger="vllm:engine_healthy is 0 all the time.",
-        silent="Engines without --enable-fault-tolerance, which do not tell.",
+        silent="Engines without --enable-fault-tolerance, which do not report it.",
         action="Look at the logs of the pod for the rank that failed; delete the pod if it does not "
         "recover.",
         window_seconds=30,
     ),
     _row(
         ENGINE_STALLED,
-        "An engine has requests in work and makes no progress.",
+        "An engine has running requests and makes no progress.",
         STALLED_IDLE,
         trigger="Requests run all the time, and no counter of tokens, steps, finished requests, "
         "preemptions or cache look-ups moves, nor the KV cache or the queue. Where nothing waits and nothing is refused it takes longer.",
-        silent="Long prefills, which move the KV cache; decode pods whose requests are all put off; "
-        "an engine that sleeps.",
+        silent="Long prefills, which move the KV cache; decode pods whose requests are all "
+        "deferred; an engine that sleeps.",
         action="The engine hangs although /health says 200: look at its last log lines and at the "
         "GPU (nvidia-smi, dmesg), then delete the pod.",
         window_seconds=120,
     ),
     _row(
         ENGINE_RESTARTING,
-        "The engine of a pod starts again and again.",
+        "The engine of a pod restarts again and again.",
         RESTARTS,
         trigger="Counters start from zero, or containers restart, several times in the window.",
         silent="Pods that are replaced, as in a rollout; another container of the pod.",
@@ -180,7 +179,7 @@ RUNTIME: Final = (
         OUTPUT_CORRUPTED,
         "A model produces NaN.",
         trigger="vllm:corrupted_requests_total rises.",
-        silent="Engines without VLLM_COMPUTE_NANS_IN_LOGITS, which do not tell.",
+        silent="Engines without VLLM_COMPUTE_NANS_IN_LOGITS, which do not report it.",
         action="Take the pod out of service: suspect the GPU, the quantization or the weights.",
         window_seconds=60,
     ),
@@ -188,18 +187,18 @@ RUNTIME: Final = (
         KV_TRANSFER,
         "KV caches are not handed from prefill to decode.",
         TRANSFER_FAILURES,
-        trigger="Counters of failed transfers, failed notices and expired requests rise.",
+        trigger="Counters of failed transfers, failed notifications and expired requests rise.",
         silent="A few failures, as when the other side is rolled out.",
         action="Look at the network between prefill and decode pods, and at the logs of both.",
         window_seconds=300,
     ),
     _row(
         SCHEDULER_STUCK,
-        "Requests are put off although nothing runs and there is room.",
+        "Requests are deferred although nothing runs and there is room.",
         STUCK_KV_USAGE,
         trigger="Requests are deferred, none runs, the KV cache is not full, and no counter moves.",
         silent="Requests that wait for room.",
-        action="Look at the peer that KV caches come from, and at the limit of LoRA adapters.",
+        action="Look at the peer that sends the KV caches, and at the limit of LoRA adapters.",
         window_seconds=300,
     ),
     _row(
@@ -213,7 +212,7 @@ RUNTIME: Final = (
     ),
     _row(
         BACKLOG,
-        "More requests come than an engine serves.",
+        "Requests arrive faster than an engine serves them.",
         BACKLOG_WAITING,
         BACKLOG_GROWTH,
         trigger="Requests wait for room all the time, and more at the end of the window than at its "
@@ -226,7 +225,7 @@ RUNTIME: Final = (
     ),
     _row(
         PREEMPTION,
-        "Requests are thrown out of the batch and computed again.",
+        "Requests are preempted: taken out of the batch and computed again.",
         PREEMPTIONS_RATE,
         PREEMPTED_SHARE,
         trigger="Preemptions are many, by time or for each finished request (10 at least).",

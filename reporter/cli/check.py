@@ -28,8 +28,8 @@ from reporter.sinks.events.render import events_of
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import report_text
 from reporter.sinks.verdict import is_cause, is_notice
-from reporter.snapshot.declared import unserved_notes
 from reporter.snapshot.documents import DumpError, sources_of
+from reporter.snapshot.not_served import unserved_notes
 from reporter.snapshot.snapshot import Snapshot
 from reporter.version import version
 
@@ -121,7 +121,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--observed-for",
         metavar="SECONDS",
-        help="how long findings without a time of their own last already; by default as long as "
+        help="how long findings without a time of their own have lasted; by default as long as "
         "they need to fire",
     )
     parser.add_argument(
@@ -276,7 +276,7 @@ def _page(report: Report, look: CheckInput) -> str:
     from reporter.resolution.records import records_of
     from reporter.sinks.page.build import page_view
     from reporter.sinks.page.document import page_html
-    from reporter.sinks.page.history import EpisodeHistory
+    from reporter.sinks.page.episodes import EpisodeHistory
     from reporter.sinks.page.view import ReportOrigin
 
     about = ReportOrigin(time=look.about, version=version(), notes=(*look.passed_over, *look.notes))

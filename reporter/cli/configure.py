@@ -16,8 +16,8 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource
 
 from reporter.arguments import CONFIG_VARIABLE
-from reporter.catalogue.custom.errors import DeclarationError, Wrong
-from reporter.custom_setting import FIELD, wrong_beside, wrong_form
+from reporter.catalogue.custom.problems import DeclarationError, Wrong
+from reporter.custom_setting import FIELD, wrong_form, wrong_in_catalogue
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut, meant
 from reporter.setting_types import Allowed, SettingError
@@ -111,7 +111,7 @@ def misspelt_variables() -> list[str]:
         if name.startswith(ENV_PREFIX) and name not in known:
             near = get_close_matches(name, known, n=1, cutoff=_SIMILAR)
             if near:
-                warnings.append(f"{name} is no setting; did you mean {near[0]}?")
+                warnings.append(f"{name} is not a setting; did you mean {near[0]}?")
     return warnings
 
 
@@ -168,7 +168,7 @@ def _read_file(path: Path) -> dict[str, object]:
         raise UsageError(f"--config {path}: not a mapping of settings to values")
     fields = {_field_of(key, path): value for key, value in content.items()}
     if len(fields) < len(content):
-        raise UsageError(f"--config {path}: a setting is there twice, with - and with _")
+        raise UsageError(f"--config {path}: a setting is given twice, with - and with _")
     return fields
 
 
@@ -178,7 +178,7 @@ def _field_of(key: object, path: Path) -> str:
         return field
     known = [each.replace("_", "-") for each in FullProgramSettings.model_fields]
     hint = meant(field.replace("_", "-"), known)
-    raise UsageError(f"--config {path}: {_shown(key)} is no setting{hint}")
+    raise UsageError(f"--config {path}: {_shown(key)} is not a setting{hint}")
 
 
 def _shown(value: object) -> str:
@@ -225,7 +225,7 @@ def _wrong_declarations(errors: Sequence[ErrorDetails], layers: Sequence[_Layer]
         cause = each.get("ctx", {}).get("error")
         found += cause.wrong if isinstance(cause, DeclarationError) else wrong_form(each, value)
     if not any(isinstance(each.get("ctx", {}).get("error"), DeclarationError) for each in errors):
-        found += wrong_beside(
+        found += wrong_in_catalogue(
             value, frozenset(each.entry for each in found), FullProgramSettings.built_in()
         )
     return [_declaration_line(name, each) for each in sorted(found, key=lambda each: each.entry)]

@@ -13,7 +13,7 @@ from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from reporter.cli.dump_pages import Page
+    from reporter.cli.dump_pages import DumpedPage
     from reporter.kube.collecting import Collection
     from reporter.snapshot.outputs.archive import Member
 
@@ -132,7 +132,7 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
                 yield each
 
 
-async def _read(settings: ProgramSettings, seconds: float) -> "tuple[Collection, list[Page]]":
+async def _read(settings: ProgramSettings, seconds: float) -> "tuple[Collection, list[DumpedPage]]":
     from reporter.catalogue.resources import PODS
     from reporter.cli.dump_pages import scrape, targets_of
     from reporter.kube.client import connect

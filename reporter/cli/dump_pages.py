@@ -33,7 +33,7 @@ _LABEL: Final = re.compile(rb'(?<==")((?:[^"\\\n]|\\.)*)(?=")')
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DumpedPage:
     """A page that a pod served."""
 
     namespace: str
@@ -54,7 +54,7 @@ def targets_of(collection: Collection, settings: DaemonSettings) -> tuple[Target
 
 async def scrape(
     client: KubeClient, targets: tuple[Target, ...], settings: DaemonSettings, *, seconds: float
-) -> list[Page]:
+) -> list[DumpedPage]:
     """Fetch the pages of pods through the API server, again and again for some time.
 
     A page that cannot be had is left out: without it nothing is judged, and nothing false is said.
@@ -63,7 +63,7 @@ async def scrape(
     limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
     fetch = ProxiedFetch(client, endpoint, limits)
     slots = asyncio.Semaphore(MOST_AT_ONCE)
-    pages: list[Page] = []
+    pages: list[DumpedPage] = []
 
     async def one(target: Target) -> None:
         async with slots:
@@ -71,7 +71,7 @@ async def scrape(
                 raw = await fetch(target)
             except ScrapeFailed:
                 return
-        pages.append(Page(target.namespace, target.name, int(time.time()), raw))
+        pages.append(DumpedPage(target.namespace, target.name, int(time.time()), raw))
 
     end = time.monotonic() + seconds
     while sum(len(each.raw) for each in pages) < INPUT_LIMITS.pages:
@@ -86,14 +86,14 @@ async def scrape(
     return pages
 
 
-def learn_pages(redaction: Redaction, pages: list[Page]) -> None:
+def learn_pages(redaction: Redaction, pages: list[DumpedPage]) -> None:
     """Learn the names in the labels of pages."""
     for page in pages:
         for value in _LABEL.findall(page.raw):
             redaction.learn_text(value.decode("utf-8", "replace"))
 
 
-def members_of_pages(pages: list[Page], redaction: Redaction | None) -> list[Member]:
+def members_of_pages(pages: list[DumpedPage], redaction: Redaction | None) -> list[Member]:
     """Return the files of the pages, with other names if asked for."""
 
     def other(match: re.Match[bytes]) -> bytes:

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 
 from reporter.metrics.looks.history import History
-from reporter.metrics.looks.reading import look_at
+from reporter.metrics.looks.look_of_page import look_at
 from reporter.metrics.looks.samples import NONE, Judged, Samples
 from reporter.metrics.looks.scrape import Failure, PodName, Scrape
 from reporter.metrics.looks.target import Target

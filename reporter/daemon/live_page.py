@@ -14,8 +14,8 @@ from reporter.model.report import Report
 from reporter.resolution.records import Records
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
+from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.view import Lost, PageView, ReportOrigin
 from reporter.version import version
 

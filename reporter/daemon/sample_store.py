@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.history import History
-from reporter.metrics.looks.reading import look_at
-from reporter.metrics.looks.samples import Judged, Samples, Verdict
+from reporter.metrics.looks.look_of_page import look_at
+from reporter.metrics.looks.samples import Judged, PodVerdict, Samples
 from reporter.metrics.looks.scrape import PodName, Scrape
 from reporter.metrics.looks.target import Target
 from reporter.probes.runtime.judge import judge, longest_window, objectives
@@ -62,7 +62,7 @@ class SampleStore:
         return Samples(scraping=True, pods=dict(self._pods))
 
 
-def _tells_more(before: Verdict, after: Verdict) -> bool:
+def _tells_more(before: PodVerdict, after: PodVerdict) -> bool:
     """Tell whether a pass would decide otherwise: reasons why nothing can be said change often."""
     return (before.faults, before.undecided, before.failing, before.in_service) != (
         after.faults, after.undecided, after.failing, after.in_service

@@ -44,7 +44,7 @@ class Writers:
         self._changed = changed
         self._metrics = metrics
         self._mirroring = False
-        outdated = partial(cluster.list_anew, EVENTS)
+        outdated = partial(cluster.relist, EVENTS)
         self.events = EventWriter(
             KubeEvents(client),
             may_write,
@@ -64,7 +64,7 @@ class Writers:
             registry=metrics.registry,
             may_write=may_write,
             changed=changed,
-            outdated=cluster.list_anew,
+            outdated=cluster.relist,
         )
         self._outputs = {name: output.writer(parts) for name, output in outputs.items()}
 

@@ -379,7 +379,7 @@ class Elector:
 
 @asynccontextmanager
 async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Do some work beside the body, and end it with the body."""
+    """Do some work next to the body, and end it with the body."""
     task = asyncio.create_task(work)
     try:
         yield

@@ -52,7 +52,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.declared import Unserved, unserved
+from reporter.snapshot.not_served import Unserved, unserved
 from reporter.snapshot.snapshot import (
     NOT_ASKED,
     NOT_LISTED,
@@ -290,7 +290,7 @@ class LiveCluster:
             informer.unconfirm()
         self._notify()
 
-    def list_anew(self, resource: Resource[KubeObject]) -> None:
+    def relist(self, resource: Resource[KubeObject]) -> None:
         """Trust nothing that is known of a resource until it is listed again."""
         for informer in self._informers.of(resource):
             informer.unconfirm()

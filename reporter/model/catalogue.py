@@ -1,4 +1,4 @@
-"""The closed vocabulary of reasons, as a value: what is built in, and what users declare beside it."""
+"""The closed vocabulary of reasons, as a value: what is built in, and what users add to it."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

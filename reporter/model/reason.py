@@ -47,7 +47,7 @@ class Reason:
         silent: what looks similar and does not raise it.
         action: what an operator does about it.
         reads: resources whose being unknown makes its findings stale and its subject not ready.
-        also_reads: a kind of object, and what its findings about those objects alone read beside.
+        also_reads: a kind of object, and what its findings about those objects alone read in addition.
         chain: takes part in its layer's priority chain, in table order.
         grace_seconds: its own grace; None takes the global one.
         grace_note: which of its faults fire at once, and which budgets apply.
@@ -78,8 +78,8 @@ class Reason:
 
     def reads_of(self, kinds: Collection[str]) -> frozenset[Resource[KubeObject]]:
         """Return what its findings about objects of some kinds read."""
-        beside = (reads for each, reads in self.also_reads if each.kind in kinds)
-        return frozenset(self.reads).union(*beside)
+        further = (reads for each, reads in self.also_reads if each.kind in kinds)
+        return frozenset(self.reads).union(*further)
 
     @property
     def all_reads(self) -> frozenset[Resource[KubeObject]]:

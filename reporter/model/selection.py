@@ -28,7 +28,7 @@ def _requirement(term: str) -> SelectorRequirement:
     for found in _read(term):
         if is_label_key(found.key) and all(map(is_label_value, found.values or ())):
             return found
-    raise ValueError(f"{term!r} is no term of a label selector")
+    raise ValueError(f"{term!r} is not a term of a label selector")
 
 
 def _read(term: str) -> Iterator[SelectorRequirement]:

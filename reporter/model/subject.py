@@ -51,7 +51,7 @@ class ObjectRef:
     """A reference to one object, as in `involvedObject` and `related` of an Event.
 
     `uid` is carried along and does not take part in comparison: the same name is the same place
-    for an operator, also after the object was made anew.
+    for an operator, also after the object was recreated.
     """
 
     api_version: str

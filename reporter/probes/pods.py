@@ -11,7 +11,7 @@ from reporter.model.finding import Finding, Undecided
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.about import FaultFields
-from reporter.probes.runtime.told import judged_of, running
+from reporter.probes.runtime.pod_findings import judged_of, running
 from reporter.probes.scope import SubjectScope
 from reporter.workload.pod import PodFault, had_been_ready, is_ready, judge_pod
 from reporter.workload.standing import nodes_of

@@ -16,7 +16,7 @@ from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
 from reporter.model.seen import Seen
 from reporter.model.subject import Subject
-from reporter.probes.parts import contained
+from reporter.probes.evaluation_parts import contained
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import readers_of_pods
@@ -36,7 +36,7 @@ OWN: Final[tuple[Resource[KubeObject], ...]] = tuple(
 )
 
 Inputs: TypeAlias = tuple[tuple[object, ...], ...]
-"""Groups of objects that an answer rests on, beside those that many share."""
+"""Groups of objects that an answer rests on, besides those that many share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Question:
 
     Attributes:
         about: the subject; where a stack asks about a namespace, all of its subjects there.
-        inputs: what the answer rests on, beside `SHARED`.
+        inputs: what the answer rests on, besides `SHARED`.
         ask: asks the probes.
         asker: the stack that asks, where another asks about the same subject.
 

@@ -2,7 +2,7 @@
 
 Most faults that one can see in a cluster heal by themselves within a minute, so a fault has to last
 before it is told. Prometheus has `for`: its clock begins when the rule is first true. That is too
-late here: a reporter that starts beside a pod which has been broken for an hour would wait again,
+late here: a reporter that starts next to a pod which has been broken for an hour would wait again,
 and one that is restarted every minute would never tell anything. Kubernetes says more: a condition
 has a `lastTransitionTime`, which moves with its status only (Kubernetes API conventions, "Typical
 status properties"). So that time counts, where it can be believed:
@@ -125,7 +125,7 @@ def place_in_time(
     """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
 
     Several findings about one object are one fault; the worst whose time has come speaks for it.
-    Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin anew.
+    Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin again.
     `judged` is when an earlier pass looked at the same reason.
     """
     if remembered is not None and not remembered.is_of(findings[0].related):
@@ -246,7 +246,7 @@ def _remaining(
 def _spent(
     finding: Finding, age: timedelta, remembered: FaultMemory | None, *, now: Instant
 ) -> timedelta:
-    """Return how much of its budget is used up: what it is for may have begun anew."""
+    """Return how much of its budget is used up: what it is for may have begun again."""
     began = _transition(finding)
     if began is None:
         return age

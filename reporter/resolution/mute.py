@@ -37,7 +37,7 @@ def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
     no news. It outranks nothing, for priority is an order and no explanation.
 
     Where another fault of the key was told and is gone, the key is clearing until that one has
-    recovered: a pod that comes and goes beside a muted one must not end its Event each time.
+    recovered: a pod that comes and goes next to a muted one must not end its Event each time.
     """
     if candidate.disposition is not None:
         return candidate

@@ -66,7 +66,7 @@ def asked(
     """Read the annotations of one object as they count at `now`.
 
     A time that cannot be read mutes nothing: what was meant to end must not go on for ever. Names
-    that are right count beside others that are not; without `hints` these are not objected to.
+    that are right count next to others that are not; without `hints` these are not objected to.
     """
     if annotations.mute is None:
         return Asked(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))
@@ -77,7 +77,7 @@ def asked(
         until = parse_rfc3339(annotations.mute_until.strip())
     except (ValueError, OverflowError):
         fault = (
-            f"{MUTE_UNTIL} {_quoted(annotations.mute_until)} is no time like "
+            f"{MUTE_UNTIL} {_quoted(annotations.mute_until)} is not a time like "
             "2026-11-20T12:00:00Z, so nothing is muted"
         )
         return Asked(faults=(*named.faults, fault))
@@ -117,11 +117,11 @@ def _objections(names: Sequence[str], catalogue: Catalogue, hints: Hints) -> Ite
         if name not in catalogue:
             yield f"no reason is called {_quoted(name)}{hints.of(name[:_SHOWN_BYTES])}"
         elif catalogue[name].says_ready:
-            yield f"{name} is no fault, so there is nothing to mute"
+            yield f"{name} is not a fault, so there is nothing to mute"
         else:
             yield f"{name} has no object that could carry a mute; see --disable-reasons"
     if len(names) > _NAMED:
-        yield f"{len(names) - _NAMED} more names are not those of faults"
+        yield f"{len(names) - _NAMED} more names are not reasons of faults"
 
 
 @lru_cache(maxsize=4096)

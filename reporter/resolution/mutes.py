@@ -1,4 +1,4 @@
-"""Which mutes there are: annotations on the objects of the snapshot, read anew in each pass."""
+"""Which mutes there are: annotations on the objects of the snapshot, read again in each pass."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

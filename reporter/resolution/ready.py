@@ -54,7 +54,7 @@ class Readiness:
 
 
 def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readiness:
-    """Return which subjects are ready beside these findings, and whether their Event is due."""
+    """Return which subjects are ready, given these findings, and whether their Event is due."""
     evaluation, snapshot, catalogue = state.evaluation, state.snapshot, state.catalogue
     blocked = {finding.subject for finding in findings if catalogue[finding.reason].blocks_ready}
     known = {each.subject: each for each in evaluation.subjects}

@@ -256,7 +256,7 @@ def as_clearing(episode: Episode) -> Episode:
     A muted one stays listed as muted: its subject is no better for that.
 
     One that never fired is remembered too: a pod that is ready and not ready by turns would else
-    begin its grace anew with each turn.
+    begin its grace again with each turn.
     """
     shown = replace(episode.shown, stale=False)
     if shown.disposition in (Disposition.FIRING, Disposition.CLEARING):

@@ -75,7 +75,7 @@ class PassState:
         records: our Events on record.
         candidates: the faults that are seen, one for each key.
         undercurrents: candidates of a key whose earlier fault is clearing: faults in grace, which
-            the report does not list beside it.
+            the report does not list next to it.
         absence: what became of the episodes that are not seen.
         upstreams: what suppresses and holds.
         mutes: what is muted.

@@ -51,7 +51,7 @@ from typing import Final, Generic, TypeVar
 import structlog
 
 from reporter.kube.errors import KubeError
-from reporter.sinks.setbacks import Backoff, loop_time, retry_after
+from reporter.sinks.setbacks import RetryDelay, loop_time, retry_after
 
 _SHORTEST_SLEEP: Final = 0.001
 """Less is due now: a clock need not tell two moments apart that are so close."""
@@ -128,7 +128,7 @@ class Outbox(ABC, Generic[W]):
         self._queue: list[Entry[W]] = []
         self._in_flight: list[Entry[W]] = []
         self._wakeup = asyncio.Event()
-        self._backoff = Backoff()
+        self._backoff = RetryDelay()
         self._resume_at = 0.0
         self._waits_since: dict[Hashable, float] = {}
         self._made = 0

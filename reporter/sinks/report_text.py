@@ -70,7 +70,7 @@ def report_text(
     lines = [page.verdict(about), *page.causes(), *page.notices(), *page.others(), *page.ready()]
     lines += [*page.not_seen(), *page.unknown(), *page.skipped()]
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
-    lines += page.section("Faults of mutes", mute_fault_lines(report.mute_faults))
+    lines += page.section("Errors in mutes", mute_fault_lines(report.mute_faults))
     lines += page.section("Notes", notes, counted=False)
     return "\n".join(lines) + "\n"
 

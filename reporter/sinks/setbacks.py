@@ -31,7 +31,7 @@ def retry_after(error: KubeError) -> float:
     return (error.retry_after or 0.0) if isinstance(error, ApiStatusError) else 0.0
 
 
-class Backoff:
+class RetryDelay:
     """0.5 s after the first failure, twice as long after each further one, until `reset`.
 
     There is no jitter: only the leader writes, so no others are in step with it.

@@ -16,7 +16,7 @@ from reporter.workload.deployment import is_available
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Component:
+class ControlPlaneComponent:
     """One configured Deployment of the shared control plane.
 
     Attributes:
@@ -83,7 +83,7 @@ class Component:
         return self.revisions and name.startswith(f"{self.deployment}-")
 
 
-def components(settings: EvaluationSettings) -> tuple[Component, ...]:
+def components(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
     """Return the components that are not switched off."""
     every = (
         *((each, "") for each in SHARED_CONTROLLERS),
@@ -93,7 +93,7 @@ def components(settings: EvaluationSettings) -> tuple[Component, ...]:
     return tuple(each for of_one in made for each in of_one if each.mode is not PartMode.OFF)
 
 
-def readers_of_pods(settings: EvaluationSettings) -> tuple[Component, ...]:
+def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
     """Return the components that read the metrics of model pods: network policies have to admit them."""
     return tuple(each for each in components(settings) if each.reads_pods)
 
@@ -102,7 +102,9 @@ def _at_work(found: tuple[Deployment, ...]) -> tuple[bool, bool]:
     return any(map(is_available, found)), any(each.wanted > 0 for each in found)
 
 
-def _made(controller: Controller, stack: str, settings: EvaluationSettings) -> Iterator[Component]:
+def _made(
+    controller: Controller, stack: str, settings: EvaluationSettings
+) -> Iterator[ControlPlaneComponent]:
     """Yield the Deployments of a row, as the settings that it names say."""
     place = controller.namespaces
     if controller.else_namespaces and not settings.has(place):
@@ -116,7 +118,7 @@ def _made(controller: Controller, stack: str, settings: EvaluationSettings) -> I
         with_stack=not controller.optional,
     )
     for name in controller.names or (settings.text_of(controller.deployment),):
-        yield Component(
+        yield ControlPlaneComponent(
             reason=controller.reason,
             part=part,
             deployment=name,

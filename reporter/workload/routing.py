@@ -32,7 +32,7 @@ def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
             if parent_of(each.parent_ref, route.namespace) == parent
         ]
         if not entries:
-            text = f"{parent} has not taken it up, status.parents has no entry"
+            text = f"{parent} has not accepted it: status.parents has no entry"
             yield ParentFault("no status of its parent", text, NO_PARENT)
             continue
         fault = judge_entries(parent, entries)

@@ -34,7 +34,7 @@ StatefulSets and DaemonSets have no `progressDeadlineSeconds`; this is its defau
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RolloutStep:
     """Why a replica may be missing for `STEP_BUDGET`.
 
     Attributes:
@@ -175,7 +175,7 @@ def not_ready_since(pods: Iterable[Pod]) -> datetime | None:
 
 def rollout_step(
     selector: LabelSelector | None, namespace: str, snapshot: Snapshot, *, begun: bool
-) -> Step:
+) -> RolloutStep:
     """Return the last step of a rollout: a pod was made, or an old one was asked to end.
 
     That a pod becomes Ready is not a step: one that crashes again and again does so each time.
@@ -192,10 +192,10 @@ def rollout_step(
     ending = [asked_to_end(pod) for pod in pods if pod.deleting]
     made = [pod.created for pod in pods if counts(pod)] if begun or ending else []
     steps = [step for step in (*ending, *made) if step is not None]
-    return Step(max(steps, default=None), of_rollout=True)
+    return RolloutStep(max(steps, default=None), of_rollout=True)
 
 
-def first_start(pods: Iterable[Pod], ending: Iterable[Pod] = ()) -> Step | None:
+def first_start(pods: Iterable[Pod], ending: Iterable[Pod] = ()) -> RolloutStep | None:
     """Return since when pods start, None unless each that is not Ready does so for the first time.
 
     A container that ended once has started already. Nodes do not matter: a new one may be not Ready
@@ -206,7 +206,7 @@ def first_start(pods: Iterable[Pod], ending: Iterable[Pod] = ()) -> Step | None:
     begun = [*(pod.created for pod in waiting), *map(asked_to_end, ending)]
     if not begun or not all(map(_starts, waiting)):
         return None
-    return Step(min((each for each in begun if each), default=None))
+    return RolloutStep(min((each for each in begun if each), default=None))
 
 
 def lost_with_node(ending: Iterable[Pod], snapshot: Snapshot) -> bool:
@@ -231,7 +231,7 @@ def fault_of(
     down: bool,
     ready: int,
     wanted: int,
-    step: Step | None,
+    step: RolloutStep | None,
 ) -> WorkloadFault:
     """Return what is wrong with a StatefulSet or a DaemonSet that lacks replicas.
 
@@ -256,10 +256,8 @@ def fault_of(
         elif pods and down:
             cause = PodCause("not available", "its pods are ready, but not available yet")
         elif len(pods) < wanted and pods:
-            cause = PodCause(
-                "missing pods", "the pods that are there are ready, others are missing"
-            )
-    rollout = "rollout stands still, " if rolls else ""
+            cause = PodCause("missing pods", "the existing pods are ready, others are missing")
+    rollout = "rollout is stuck, " if rolls else ""
     return WorkloadFault(
         down=down,
         cause=cause.brief,

@@ -168,7 +168,7 @@ class Builder:
 
     def _expect(self, top: _Mapping, key: str) -> None:
         if self.duplicate_keys == "refuse" and top.has(key):
-            raise Unreadable(f"the key {key[:_SHOWN]!r} is there twice")
+            raise Unreadable(f"the key {key[:_SHOWN]!r} is given twice")
         top.key = key
 
     def _alias(self, event: yaml.AliasEvent) -> None:

@@ -3,7 +3,7 @@
 The problem. The program reads YAML that other programs and strangers wrote: dumps of half a GiB,
 and annotations that any tenant of a cluster may fill. It must mean what it means to Kubernetes,
 or we report of thresholds and switches that nobody set; it must be read in bounded time and
-memory; and one broken document must not cost those beside it.
+memory; and one broken document must not cost its neighbours.
 
 The choice. PyYAML's parser, the one of libyaml where it is there, turns text into a stream of
 events, and `Builder` turns each event into its part of a value. What a scalar means is `scalars`,

@@ -84,7 +84,7 @@ def tagged_value(text: str, tag: str) -> object:
     if type(value) in _TYPES.get(tag, ()):
         return float(value) if tag == _FLOAT_TAG and isinstance(value, int) else value
     if tag in _TYPES or tag == _TIME_TAG:
-        raise Unreadable(f"{text[:_SHOWN]!r} is no !!{tag.removeprefix(_TAG)}")
+        raise Unreadable(f"{text[:_SHOWN]!r} is not a !!{tag.removeprefix(_TAG)}")
     raise Unreadable(f"the tag {tag} is not accepted")
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
-from lab.demo.stack import load_stack
+from lab.demo.sample_stack import load_stack
 from lab.sandbox.objects import Object
 from tests.bench.pods import fill, managed_fields
 

@@ -45,7 +45,7 @@ class PassTimes:
         decoding: decoding them once as the reporter does.
         full: a pass over tables that are all new, their sorting and indexes included.
         one_change: a pass after one pod changed since the last one.
-        steady: a pass over tables that did not change, all namespaces asked anew.
+        steady: a pass over tables that did not change, all namespaces asked again.
         probes: the part of it that makes findings.
         resolution: the part that decides what becomes of them.
         plan: the part that compares with the Events on record.
@@ -183,7 +183,7 @@ def _whole_and_parts(
 
 
 def _one_change(objects: Objects, served: Discovery) -> float:
-    """Return the time of a pass after one pod changed; its table is sorted and indexed anew."""
+    """Return the time of a pass after one pod changed; its table is sorted and indexed again."""
     now = clock()
     snapshot = snapshot_of(objects, served)
     last = run_pass(snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench")

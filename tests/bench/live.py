@@ -211,7 +211,7 @@ class _Measurement:
         return count, quiet
 
     async def _relist(self) -> tuple[float, Requests]:
-        """Let all history expire and all connections break, so that everything is listed anew."""
+        """Let all history expire and all connections break, so that everything is listed again."""
         before, began = await self._metrics(), time.perf_counter()
         wanted = before["lists"]
         await self._api.admin("POST", "compact")

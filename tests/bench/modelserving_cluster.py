@@ -10,7 +10,7 @@ from lab.demo.modelserving import load_crd
 from lab.sandbox.objects import Object
 from lab.sandbox.workloads import running_status
 from lab.simulation.kthena import plan
-from lab.simulation.kthena_world import World
+from lab.simulation.kthena_world import ModelServingWorld
 from reporter.model.instant import rfc3339
 from tests.bench.cluster import build
 from tests.bench.pods import fill, managed_fields
@@ -45,7 +45,7 @@ def build_modelservings(number: int) -> Iterator[Object]:
     pods = count()
     for each in range(number):
         owner = _modelserving(*place(each))
-        for document in (owner, *plan(World(owner)).create):
+        for document in (owner, *plan(ModelServingWorld(owner)).create):
             _exist(document, moment)
             if document["kind"] == "Pod":
                 document["spec"]["nodeName"] = next(nodes)

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from functools import cache
 from itertools import islice
 
-from lab.simulation import Life, Misbehaviour, ModelPod, Phase, Server, render
+from lab.simulation import Life, Misbehaviour, ModelPod, Phase, ServerFlags, render
 
 
 class StillPod(ModelPod):
@@ -31,7 +31,7 @@ def idle_page() -> str:
     life = Life(began)
     life.advance(began + 500)
     life.become(Phase.IDLE, began + 600)
-    return render(life, Server())
+    return render(life, ServerFlags())
 
 
 def addresses(count: int) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _passes(passes: Sequence[PassTimes]) -> Iterator[Row]:
     yield _row("full pass", "ms", _ms(each.full for each in passes))
     yield _row("full pass / json", "", [each.full / each.stdlib_json for each in passes], 1.0)
     yield _row("pass after one change", "ms", _ms(each.one_change for each in passes))
-    yield _row("pass, all asked anew", "ms", _ms(each.steady for each in passes))
+    yield _row("pass, all asked again", "ms", _ms(each.steady for each in passes))
     for part in ("probes", "resolution", "plan"):
         yield _row(f"  of it {part}", "ms", _ms(getattr(each, part) for each in passes))
     yield _row("pass, every picker down", "ms", _ms(each.all_broken for each in passes))

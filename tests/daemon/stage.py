@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lab.demo.stack import load_stack
-from lab.demo.story import CHAT, CODE, SEARCH, Cluster
+from lab.demo.sample_stack import load_stack
+from lab.demo.story import CHAT, CODE, SEARCH, StoryCluster
 from lab.sandbox import Sandbox
 from lab.sandbox.controllers import Controllers
 from reporter.model.instant import rfc3339
@@ -60,7 +60,7 @@ class Stage:
     def _load(self) -> None:
         self.sandbox = Sandbox(clock=self.clock, token=self._token)
         self.sandbox.load(load_stack(datetime.now(UTC)))
-        self.cluster = Cluster(self.sandbox, lambda: rfc3339(datetime.now(UTC)))
+        self.cluster = StoryCluster(self.sandbox, lambda: rfc3339(datetime.now(UTC)))
 
     async def up(self) -> None:
         """Serve, always on the same port."""

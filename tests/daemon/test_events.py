@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lab.sandbox import Fault
+from lab.sandbox import InjectedFault
 from lab.sandbox.access import Rule
 from reporter.sinks.events import plan
 from tests.daemon.replica import passes, until
@@ -189,7 +189,7 @@ async def test_two_writers_that_saw_it_begin_at_different_moments_agree(stage, i
     """Where no timestamp says since when, the start on record is taken over by all."""
     both = [await inside(name, leader_elect=False).start() for name in ("one", "two")]
     await stage.all_ready()
-    slow = Fault(action="slow", verbs=("create",), resources=("events",), seconds=0.6)
+    slow = InjectedFault(action="slow", verbs=("create",), resources=("events",), seconds=0.6)
     stage.sandbox.faults.add(slow)
     stage.scale_kaito(0)
     await until(lambda: len(stage.events(KAITO)) == 2, "each has told it")
@@ -205,7 +205,7 @@ async def test_conflict_is_resolved_by_the_next_plan(stage, inside):
     replica = await inside().start()
     stage.scale_kaito(0)
     event = await stage.told(KAITO)
-    slow = Fault(action="slow", verbs=("patch",), resources=("events",), seconds=0.3)
+    slow = InjectedFault(action="slow", verbs=("patch",), resources=("events",), seconds=0.3)
     stage.sandbox.faults.add(slow)
 
     async def disturbed() -> bool:
@@ -227,7 +227,7 @@ async def test_event_whose_answer_was_lost_is_not_written_twice(stage, inside, a
     await inside(resync_seconds=60).start()
     await stage.all_ready()
     stage.sandbox.faults.add(
-        Fault(action=answer, verbs=("create",), resources=("events",), times=1)
+        InjectedFault(action=answer, verbs=("create",), resources=("events",), times=1)
     )
     stage.scale_kaito(0)
     event = await stage.told(KAITO)

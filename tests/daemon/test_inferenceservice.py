@@ -6,7 +6,7 @@ import pytest
 
 from lab.demo.inferenceservice import NAMESPACE, inferenceservice
 from lab.demo.kserve import KServe, kinds
-from lab.demo.stack import AGE
+from lab.demo.sample_stack import AGE
 from lab.simulation import ModelPod, Phase
 from reporter.catalogue.runtime import KV_CACHE, of_kind
 from reporter.model.instant import rfc3339

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from lab.sandbox import Fault
+from lab.sandbox import InjectedFault
 from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, Program, passes, until
 from tests.daemon.stage import BBR, CLUSTER_READY, KAITO, READY, key_of, state_of
 
@@ -46,7 +46,9 @@ async def test_standby_takes_over_from_a_killed_leader(stage, program):
     leader = await leader_of(stage, *both)
     standby = other(both, leader)
     # The standby sees the fault begin before it sees the Event, by its own clock.
-    slow = Fault(action="slow", verbs=("create",), resources=("events",), seconds=2.0, times=1)
+    slow = InjectedFault(
+        action="slow", verbs=("create",), resources=("events",), seconds=2.0, times=1
+    )
     stage.sandbox.faults.add(slow)
     stage.scale_kaito(0)
     fired = await stage.told(KAITO)
@@ -210,5 +212,5 @@ async def test_stop_while_the_api_server_does_not_answer(stage, inside, fault):
     """A release that cannot be delivered keeps nobody from ending."""
     replica = await (await inside().start()).ready()
     await stage.all_ready()
-    stage.sandbox.faults.add(Fault(action=fault))
+    stage.sandbox.faults.add(InjectedFault(action=fault))
     await replica.stop()

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from structlog.testing import capture_logs
 
-from lab.sandbox import Fault
+from lab.sandbox import InjectedFault
 from lab.sandbox.access import Rule
 from reporter.sinks.mirror import plan, refusals, writer
 from tests.daemon.replica import SHORT_LEASE, until
@@ -219,7 +219,7 @@ async def test_a_right_that_is_missing_is_said_and_disturbs_nothing(stage, insid
 @pytest.mark.usefixtures("_quick")
 async def test_a_namespace_that_refuses_costs_the_others_nothing(stage, inside):
     """A quota, an admission plugin, a namespace that goes: 403."""
-    refuse = Fault(action="forbidden", resources=("events",), namespaces=(SEARCH,))
+    refuse = InjectedFault(action="forbidden", resources=("events",), namespaces=(SEARCH,))
     number = stage.sandbox.faults.add(refuse)
     await inside(**MIRRORING).start()
     fail_pull(stage)
@@ -244,7 +244,7 @@ async def test_without_its_own_events_nothing_is_mirrored(stage, inside):
 
 async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkeypatch):
     """A webhook that does not answer in one namespace."""
-    hang = Fault(action="hang", resources=("events",), namespaces=(SEARCH,))
+    hang = InjectedFault(action="hang", resources=("events",), namespaces=(SEARCH,))
     stage.sandbox.faults.add(hang)
     await inside(**MIRRORING).start()
     await stage.all_ready()

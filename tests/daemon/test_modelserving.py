@@ -10,7 +10,7 @@ import pytest
 from lab.demo.kthena import MODELSERVINGS
 from lab.demo.modelserving import NAME, NAMESPACE, Serving, load_crd, modelserving
 from lab.simulation.kthena import plan
-from lab.simulation.kthena_world import World
+from lab.simulation.kthena_world import ModelServingWorld
 from tests.daemon.replica import until
 
 FULL = {"modelserving_status": "full", "role_events": True}
@@ -87,7 +87,7 @@ async def test_status_follows_a_scale_up_and_a_lost_pod_and_then_rests(stage, se
 async def test_roles_mode_writes_nothing_but_the_roles(stage, inside):
     await inside(modelserving_status="roles").start()
     stage.sandbox.load([load_crd(), namespace()])
-    for each in plan(World(stage.sandbox.create(modelserving()))).create:
+    for each in plan(ModelServingWorld(stage.sandbox.create(modelserving()))).create:
         if "prefill" not in each["metadata"]["name"]:
             stage.sandbox.create(each)
     await until(lambda: roles_of(stage), "the roles are there")
@@ -124,7 +124,7 @@ async def test_entries_that_full_mode_wrote_go_in_roles_mode(stage, inside):
     """They are ours by the PUT too, and an apply that does not name them leaves them there."""
     first = await inside(modelserving_status="full").start()
     stage.sandbox.load([load_crd(), namespace()])
-    made = plan(World(stage.sandbox.create(modelserving()))).create
+    made = plan(ModelServingWorld(stage.sandbox.create(modelserving()))).create
     for each in made:
         stage.sandbox.create(each)
     creating = [(f"{NAME}-{group}", role, "Creating") for group in (0, 1) for role in ROLES]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
-from lab.sandbox import Fault
+from lab.sandbox import InjectedFault
 from reporter.daemon import page_routes
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
@@ -119,7 +119,7 @@ async def test_the_page_names_the_one_kind_that_is_out_of_reach(stage, inside):
     """Its webhook is down, say; the API server is well."""
     replica = await (await inside().start()).ready()
     await stage.all_ready()
-    fault = Fault(action="error", code=503, resources=("inferencesets.kaito.sh",))
+    fault = InjectedFault(action="error", code=503, resources=("inferencesets.kaito.sh",))
     stage.sandbox.faults.add(fault)
     stage.sandbox.faults.cut_watches()
 

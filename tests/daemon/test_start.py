@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.sandbox import Fault
+from lab.sandbox import InjectedFault
 from reporter.kube import live
 from tests.daemon.replica import passes, until
 from tests.daemon.stage import KAITO, READY, key_of
@@ -19,7 +19,7 @@ async def test_healthy_stack_is_told_ready_once_and_nothing_else(stage, inside):
 @pytest.mark.parametrize("resource", ["inferencesets.kaito.sh", "configmaps", "events"])
 async def test_first_pass_waits_for_the_slowest_kind(stage, inside, resource):
     """A kind that is listed late delays the first verdicts and is never called unknown."""
-    slow = Fault(action="slow", verbs=("list",), resources=(resource,), seconds=1.0)
+    slow = InjectedFault(action="slow", verbs=("list",), resources=(resource,), seconds=1.0)
     stage.sandbox.faults.add(slow)
     replica = await inside().start()
     await until(lambda: stage.sandbox.faults.open_watches("workspaces.kaito.sh"), "others watch")
@@ -33,7 +33,7 @@ async def test_first_pass_waits_for_the_slowest_kind(stage, inside, resource):
 async def test_kind_that_never_answers_is_declared_unknown(stage, inside, monkeypatch):
     """After 30 s the rest is judged; what was not listed yet is nobody's fault."""
     monkeypatch.setattr(live, "_DECLARED_UNKNOWN_SECONDS", 1.0)
-    hang = Fault(action="hang", verbs=("list",), resources=("workspaces.kaito.sh",))
+    hang = InjectedFault(action="hang", verbs=("list",), resources=("workspaces.kaito.sh",))
     stage.sandbox.faults.add(hang)
     stage.scale_kaito(0)
     replica = await (await inside().start()).ready()

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from structlog.testing import capture_logs
 
-from lab.sandbox import Fault
+from lab.sandbox import InjectedFault
 from lab.sandbox.access import Rule
 from reporter.daemon import heartbeat, wiring
 from reporter.kube.informer import Timing
@@ -33,7 +33,7 @@ async def test_expired_watches_are_listed_anew(stage, inside):
     await stage.all_ready()
     lists = await replica.metric("lists", resource="deployments.apps")
     faults = stage.sandbox.faults
-    hold = faults.add(Fault(action="slow", verbs=("watch",), seconds=0.3))
+    hold = faults.add(InjectedFault(action="slow", verbs=("watch",), seconds=0.3))
     faults.end_watches()
     stage.scale_kaito(0)
     faults.compact()
@@ -51,7 +51,9 @@ async def test_expired_watches_are_listed_anew(stage, inside):
 
 async def test_throttled_writes_come_later_and_all_of_them(stage, inside):
     """429 with Retry-After: the API server is left alone for that long, and no Event is lost."""
-    throttle = Fault(action="throttle", verbs=("create", "patch"), resources=("events",), seconds=1)
+    throttle = InjectedFault(
+        action="throttle", verbs=("create", "patch"), resources=("events",), seconds=1
+    )
     number = stage.sandbox.faults.add(throttle)
     stage.scale_kaito(0)
     replica = await inside().start()
@@ -72,7 +74,7 @@ async def test_storm_of_refusals_changes_no_verdict(stage, inside):
     """While everything is throttled the report stands still; afterwards it goes on."""
     replica = await inside().start()
     await stage.all_ready()
-    storm = stage.sandbox.faults.add(Fault(action="throttle", seconds=1))
+    storm = stage.sandbox.faults.add(InjectedFault(action="throttle", seconds=1))
     stage.sandbox.faults.cut_watches()
     await replica.passes()
     assert await replica.dispositions() == {}
@@ -90,7 +92,7 @@ async def test_watch_of_our_events_that_brings_nothing_is_noticed_by_conflicts(s
     await stage.all_ready()
     stage.scale_kaito(0)
     await stage.told(KAITO)
-    stage.sandbox.faults.add(Fault(action="silent", resources=("events",)))
+    stage.sandbox.faults.add(InjectedFault(action="silent", resources=("events",)))
     await until(lambda: _conflicts(replica, 2), "what it knows of its Events is old")
     stage.scale_kaito(1)
     await stage.told(KAITO, "over")
@@ -102,7 +104,7 @@ async def _conflicts(replica, count: int) -> bool:
 
 async def test_writes_that_hang_are_given_up_and_repeated(stage, inside):
     """A request without an answer is cut, and what it should have said is said."""
-    hang = Fault(action="hang", verbs=("create",), resources=("events",), times=2)
+    hang = InjectedFault(action="hang", verbs=("create",), resources=("events",), times=2)
     stage.sandbox.faults.add(hang)
     replica = await inside().start()
     await stage.all_ready()
@@ -115,7 +117,7 @@ async def test_leader_whose_renewals_hang_stops_writing(stage, inside):
     """Without an answer the lease runs out, and nothing is written until it is held again."""
     replica = await inside(**SHORT_LEASE).start()
     await stage.all_ready()
-    hang = Fault(action="hang", resources=("leases.coordination.k8s.io",))
+    hang = InjectedFault(action="hang", resources=("leases.coordination.k8s.io",))
     number = stage.sandbox.faults.add(hang)
 
     async def leads_no_more() -> bool:
@@ -167,7 +169,9 @@ async def test_fault_repaired_while_the_event_could_not_be_written_is_never_told
     replica = await inside().start()
     await stage.all_ready()
     writes = ("create", "patch")
-    stage.sandbox.faults.add(Fault(action="error", code=503, verbs=writes, resources=("events",)))
+    stage.sandbox.faults.add(
+        InjectedFault(action="error", code=503, verbs=writes, resources=("events",))
+    )
     stage.scale_kaito(0)
 
     async def fires() -> bool:
@@ -201,7 +205,7 @@ async def test_page_of_a_proxy_is_no_cluster(stage, inside):
     """HTML in place of JSON decides nothing, at the start and later."""
     replica = await inside().start()
     await stage.all_ready()
-    number = stage.sandbox.faults.add(Fault(action="html", code=200))
+    number = stage.sandbox.faults.add(InjectedFault(action="html", code=200))
     stage.sandbox.faults.cut_watches()
     await replica.passes()
     assert await replica.dispositions() == {}
@@ -323,7 +327,7 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     await stage.all_ready()
     stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
     await stage.told(PODS)
-    number = stage.sandbox.faults.add(Fault(action="error", resources=("pods",)))
+    number = stage.sandbox.faults.add(InjectedFault(action="error", resources=("pods",)))
     stage.sandbox.faults.cut_watches("pods")
     event = await stage.told(UNKNOWN)
     assert "Connection: pods cannot be read (unreachable)" in event["message"]
@@ -348,7 +352,7 @@ async def test_kind_that_stays_out_of_reach_hides_nothing_that_is_seen_elsewhere
     monkeypatch.setattr(wiring, "LiveCluster", quick)
     await inside().start()
     await stage.all_ready()
-    stage.sandbox.faults.add(Fault(action="error", code=500, resources=("nodes",)))
+    stage.sandbox.faults.add(InjectedFault(action="error", code=500, resources=("nodes",)))
     stage.sandbox.faults.cut_watches("nodes")
     await stage.told(UNKNOWN)
     stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
@@ -367,9 +371,9 @@ async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monke
         return (await replica.dispositions()).get(KAITO) == "pending"
 
     await until(pending, "it is in grace")
-    stage.sandbox.faults.add(Fault(action="silent"))
+    stage.sandbox.faults.add(InjectedFault(action="silent"))
     stage.scale_kaito(1)
-    stage.sandbox.faults.add(Fault(action="slow", verbs=("list",), seconds=0.5))
+    stage.sandbox.faults.add(InjectedFault(action="slow", verbs=("list",), seconds=0.5))
     lists = await replica.metric("lists", resource="deployments.apps")
     time.sleep(5.5)  # noqa: ASYNC251 - the event loop must not run: that is the pause
 
@@ -407,7 +411,7 @@ async def test_malformed_objects_are_left_out_and_their_neighbours_judged(stage,
 @pytest.mark.parametrize("fault", ["cut", "error", "html", "hang"])
 async def test_start_in_the_middle_of_trouble(stage, inside, fault):
     """An API server that is not well at the start is waited for."""
-    number = stage.sandbox.faults.add(Fault(action=fault))
+    number = stage.sandbox.faults.add(InjectedFault(action=fault))
     replica = await inside().start()
 
     async def waits() -> bool:

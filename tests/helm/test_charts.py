@@ -54,7 +54,7 @@ def test_the_umbrella_takes_in_the_chart_beside_it():
 
 @pytest.mark.parametrize("chart", [REPORTER, UMBRELLA], ids=lambda chart: chart.name)
 def test_the_readme_names_every_value_and_its_default(chart):
-    """`python -m tests.helm.values_table` writes the table anew."""
+    """`python -m tests.helm.values_table` writes the table again."""
     assert (chart / "README.md").read_text() == readme(chart)
 
 

@@ -144,24 +144,24 @@ def test_reasons_of_the_values_may_be_named(values):
         ({"grace": {NAME: 5}}, "does not match"),
         (
             {**ALL, "disableReasons": ["clusterVectorStoreNotRedy"]},
-            "disableReasons names clusterVectorStoreNotRedy, which is no reason",
+            "disableReasons names clusterVectorStoreNotRedy, which is not a reason",
         ),
         (
             {**ALL, "grace": {"clusterVectorStoreNotRedy": 5}},
-            "grace names clusterVectorStoreNotRedy, which is no reason",
+            "grace names clusterVectorStoreNotRedy, which is not a reason",
         ),
         ({**ALL, "disableReasons": ["nodeNotReady"]}, "disableReasons.0"),
         (
             {**ALL, "extraArgs": ["--config=/mine.yaml"]},
-            "extraArgs has --config=/mine.yaml, and customComponents are in a file of --config too",
+            "extraArgs has --config=/mine.yaml, and customComponents use a file of --config too",
         ),
         (
             {"customComponents": [{**ENTRIES[0], "after": "clusterBBRNotRedy"}]},
-            f"customComponents[0].after ({NAME}) is clusterBBRNotRedy, which is no other reason",
+            f"customComponents[0].after ({NAME}) is clusterBBRNotRedy, which is not another reason",
         ),
         (
             {"customComponents": [{**ENTRIES[0], "suppresses": [NAME]}]},
-            f"customComponents[0].suppresses ({NAME}) names {NAME}, which is no other reason",
+            f"customComponents[0].suppresses ({NAME}) names {NAME}, which is not another reason",
         ),
         (
             {"customComponents": [*ENTRIES[:1], *ENTRIES[:1]]},
@@ -197,5 +197,5 @@ def test_the_parent_chart_hands_them_on(umbrella):
 
 
 def test_the_names_in_the_chart_are_those_of_the_catalogue():
-    """`make docs` renders them anew."""
+    """`make docs` renders them again."""
     assert (REPORTER / "files" / "reasons.yaml").read_text() == reason_names(BUILT_IN)

@@ -84,7 +84,7 @@ def walk(node, path=""):
         ),
         (
             {"runtime.windows": {"inferencesetEngineStalled": 20000}},
-            "scrape.intervalSeconds is 15: it must be 21 or more, as the longest window is 20000 s",
+            "scrape.intervalSeconds is 15: it must be 21 or more, because the longest window is 20000 s",
         ),
         (
             {
@@ -106,11 +106,11 @@ def walk(node, path=""):
         ),
         (
             {"grace": {"inferencesetEngineStalled": 20000}},
-            "scrape.intervalSeconds is 15: it must be 21 or more, as the longest window is 20000 s",
+            "scrape.intervalSeconds is 15: it must be 21 or more, because the longest window is 20000 s",
         ),
         (
             {"grace": {"inferencesetWeightDownloadSlow": 20000}},
-            "scrape.intervalSeconds is 15: it must be 21 or more, as the longest window is 20000 s",
+            "scrape.intervalSeconds is 15: it must be 21 or more, because the longest window is 20000 s",
         ),
         (
             {"leaderElection.leaseDurationSeconds": 5, "leaderElection.renewDeadlineSeconds": None},

@@ -1,6 +1,6 @@
 """The table of values in a chart's README, from the comments `# --` of its values.yaml.
 
-`python -m tests.helm.values_table` writes it anew; a test holds every README to it.
+`python -m tests.helm.values_table` writes it again; a test holds every README to it.
 """
 
 import json

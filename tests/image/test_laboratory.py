@@ -10,7 +10,7 @@ import pytest
 
 import reporter
 from image.install import PROGRAM
-from lab.demo import modelserving, stack
+from lab.demo import modelserving, sample_stack
 from reporter.cli.main import LABORATORY
 
 LAB = Path("lab")
@@ -48,7 +48,7 @@ def test_everything_in_the_wheel_is_in_the_checkout(wheel):
 def test_demo_finds_its_files_in_the_wheel(wheel):
     """The stack and the definitions, which a checkout has elsewhere, are where the demo looks first."""
     places = {str(LAB.resolve().parent / place) for place in wheel.values()}
-    assert places >= {str(stack._PACKAGED), str(modelserving._PACKAGED)}
+    assert places >= {str(sample_stack._PACKAGED), str(modelserving._PACKAGED)}
 
 
 def test_license_comes_with_it(wheel):

@@ -5,7 +5,7 @@ Where the rules are silent this is what both resolvers do, and why:
 * A fault is what is seen of one object under one key. Findings about the same object are one
   fault, whose time is the earliest of theirs and whose voice is the worst's. Time under a budget
   has a clock of its own: it is no part of the grace of an error that follows it.
-* What fired on an object goes on when its cause changes; only a budget may begin anew. A young
+* What fired on an object goes on when its cause changes; only a budget may begin again. A young
   fault goes on for it only while no other fault of the object is told.
 * A fault that is away for less than its recovery time keeps its clock, fired or not. Else a pod
   that is ready and not ready by turns would never get through its grace.

@@ -18,7 +18,7 @@ from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.derive import derive
 from reporter.stacks.kserve.derived.differs import differs
 from reporter.stacks.kserve.derived.document import document_of
-from reporter.stacks.kserve.derived.facts import Facts
+from reporter.stacks.kserve.derived.facts import InferenceServiceFacts
 from reporter.stacks.kserve.derived.reading import read_component
 from reporter.stacks.kserve.derived.revisions import RevisionHistory, walk
 from reporter.stacks.kserve.objects import (
@@ -137,7 +137,7 @@ def facts(draw):
     several = st.dictionaries(
         st.sampled_from(list(Component)), st.lists(deployments(), max_size=2).map(tuple)
     )
-    return Facts(
+    return InferenceServiceFacts(
         inferenceservice=msgspec.convert(doc, InferenceService),
         services=draw(st.one_of(st.none(), services)),
         deployments=draw(st.one_of(st.none(), several)),
@@ -151,7 +151,7 @@ def written(facts_, derivation):
     status = Derived(reference, derivation.status).dated(NOW).status
     before = facts_.inferenceservice
     after = msgspec.structs.replace(before, status=msgspec.convert(status, InferenceServiceStatus))
-    return Facts(
+    return InferenceServiceFacts(
         inferenceservice=after,
         services=facts_.services,
         deployments=facts_.deployments,

@@ -30,7 +30,7 @@
 {{- $shortest := ceil (divf $longest 999) | int -}}
 {{- $interval := include "status-reporter.scrapeSeconds" . | int -}}
 {{- if and (lt $interval $shortest) (ne (include "status-reporter.scrapeVia" .) "off") -}}
-{{- fail (printf "scrape.intervalSeconds is %d: it must be %d or more, as the longest window is %d s" $interval $shortest $longest) -}}
+{{- fail (printf "scrape.intervalSeconds is %d: it must be %d or more, because the longest window is %d s" $interval $shortest $longest) -}}
 {{- end -}}
 {{- with .Values.serviceMonitor -}}
 {{- if and .enabled (gt (include "status-reporter.milliseconds" .scrapeTimeout | int) (include "status-reporter.milliseconds" .interval | int)) -}}
@@ -43,7 +43,7 @@
 {{- fail (printf "modelServing.status is %s and stacks.kthena is off: no ModelServing is looked at, so none is written" $status) -}}
 {{- end -}}
 {{- if .Values.modelServing.roleEvents -}}
-{{- fail "modelServing.roleEvents is true and stacks.kthena is off: no ModelServing is looked at, so nothing is told of its roles" -}}
+{{- fail "modelServing.roleEvents is true and stacks.kthena is off: no ModelServing is looked at, so nothing is reported about its roles" -}}
 {{- end -}}
 {{- end -}}
 {{- include "status-reporter.customChecks" . -}}

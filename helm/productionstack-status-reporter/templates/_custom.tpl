@@ -71,30 +71,30 @@
 {{- range $key := list "before" "after" -}}
 {{- with get $each $key -}}
 {{- if not (has . $others) -}}
-{{- fail (printf "customComponents[%d].%s (%s) is %s, which is no other reason" $index $key $each.reason .) -}}
+{{- fail (printf "customComponents[%d].%s (%s) is %s, which is not another reason" $index $key $each.reason .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- range .suppresses -}}
 {{- if not (has . $others) -}}
-{{- fail (printf "customComponents[%d].suppresses (%s) names %s, which is no other reason" $index $each.reason .) -}}
+{{- fail (printf "customComponents[%d].suppresses (%s) names %s, which is not another reason" $index $each.reason .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if .Values.customComponents -}}
 {{- range $reason, $_ := .Values.grace -}}
 {{- if not (has $reason $names) -}}
-{{- fail (printf "grace names %s, which is no reason" $reason) -}}
+{{- fail (printf "grace names %s, which is not a reason" $reason) -}}
 {{- end -}}
 {{- end -}}
 {{- range .Values.disableReasons -}}
 {{- if not (has . $names) -}}
-{{- fail (printf "disableReasons names %s, which is no reason" .) -}}
+{{- fail (printf "disableReasons names %s, which is not a reason" .) -}}
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraArgs -}}
 {{- if hasPrefix "--config" . -}}
-{{- fail (printf "extraArgs has %s, and customComponents are in a file of --config too: put them into yours, or leave it out" .) -}}
+{{- fail (printf "extraArgs has %s, and customComponents use a file of --config too: put them into your file, or leave the flag out" .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

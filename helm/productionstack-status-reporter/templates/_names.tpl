@@ -65,7 +65,7 @@ app.kubernetes.io/component: status-reporter
 {{- end -}}
 {{- end -}}
 
-{{/* Limits of what runs beside the daemon: the alerts and the test say "late" when /healthz does. */}}
+{{/* Limits of what runs next to the daemon: the alerts and the test say "late" when /healthz does. */}}
 {{- define "status-reporter.lateSeconds" -}}
 {{- max 60 (mul 3 (.Values.resyncSeconds | default 60 | int)) -}}
 {{- end -}}

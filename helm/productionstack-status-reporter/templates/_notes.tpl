@@ -7,7 +7,7 @@ The status reporter writes root causes as Events to kube-system.
 What is wrong now:
   kubectl -n kube-system get events -l status-reporter.io/state=firing
 
-Everything it told in the last hour:
+All its Events of the last hour:
   kubectl -n kube-system get events --field-selector source=productionstack-status-reporter
 {{- if .Values.mirrorToWorkload }}
 
@@ -41,14 +41,14 @@ It writes no Events for: {{ join ", " .Values.disableReasons }}.
 {{- $via := include "status-reporter.scrapeVia" . }}
 {{- if eq $via "off" }}
 
-The metrics of model pods are not read (scrape.via is off): slow downloads and runtime reasons are not told.
+The metrics of model pods are not read (scrape.via is off): slow downloads and runtime reasons are not reported.
 {{- else if and (eq $via "apiserver-proxy") .Values.rbac.create }}
 
 It reads the metrics of model pods through the API server, so it may GET any port of any pod (pods/proxy).
 {{- end }}
 {{- if not .Values.rbac.create }}
 
-No roles were made for it (rbac.create is false). Anything it may not read is told as clusterStatusUnknown.
+No roles were made for it (rbac.create is false). Anything it may not read is reported as clusterStatusUnknown.
 {{- end }}
 {{- if not .Values.controlPlane.nodeProvisioner.name }}
 

@@ -20,7 +20,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What is written of the status of ModelServings: off, roles or full. */}}
+{{/* Which part of the status of ModelServings is written: off, roles or full. */}}
 {{- define "status-reporter.modelServingStatus" -}}
 {{- /* YAML takes `off` for false. */ -}}
 {{- .Values.modelServing.status | default "off" -}}
@@ -54,6 +54,6 @@ It writes {{ eq . "update" | ternary "the whole status" "status.roleStatuses" }}
 {{- end }}
 {{- if .Values.modelServing.roleEvents }}
 
-It tells changes of roles as Events on ModelServings{{ if .Values.rbac.create }}, and so may create Events in every namespace{{ end }}.
+It reports changes of roles as Events on ModelServings{{ if .Values.rbac.create }}, and so may create Events in every namespace{{ end }}.
 {{- end }}
 {{- end -}}

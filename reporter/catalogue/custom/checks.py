@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from reporter.catalogue.custom.circles import circles_of_places, circles_of_suppression
-from reporter.catalogue.custom.errors import ALLOWED, Problem, Wrong
 from reporter.catalogue.custom.kinds import kind_of, prefixes_of
-from reporter.catalogue.custom.objects import wrong_kinds, wrong_objects
+from reporter.catalogue.custom.named_objects import wrong_kinds, wrong_objects
+from reporter.catalogue.custom.problems import ALLOWED, Problem, Wrong
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent
@@ -31,7 +31,7 @@ TEXT_BYTES: Final = {"summary": 200, "action": 500, "why": 200}
 
 
 def find_wrong(components: Sequence[CustomComponent], catalogue: Catalogue) -> tuple[Wrong, ...]:
-    """Return what is wrong with declarations beside a catalogue, in the order of the entries."""
+    """Return what is wrong with declarations added to a catalogue, in the order of the entries."""
     return tuple(sorted(_wrong(components, catalogue), key=lambda each: each.entry))
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from reporter.catalogue.custom.errors import Problem
+from reporter.catalogue.custom.problems import Problem
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent
 
@@ -21,7 +21,7 @@ def circles_of_places(
         anchor = each.before or each.after
         way = _way(anchor, each.reason, anchors) if anchor != each.reason else ()
         if way:
-            yield entry, Problem(key, anchor, "places that do not go round", _round(each, way))
+            yield entry, Problem(key, anchor, "places that form no circle", _round(each, way))
 
 
 def circles_of_suppression(

@@ -6,9 +6,9 @@ _DOWN = {
     WorkloadKind.DEPLOYMENT: "is down (missing, scaled to zero, no available replica) or degraded "
     "(fewer ready replicas than wanted and no rollout in progress, or a rollout past its deadline)",
     WorkloadKind.STATEFULSET: "is down (missing, scaled to zero, no available replica) or degraded "
-    "(fewer ready replicas than wanted, or a rollout that stands still)",
-    WorkloadKind.DAEMONSET: "is down (missing, no available pod) or degraded (fewer ready pods than "
-    "nodes that should run one, or a rollout that stands still)",
+    "(fewer ready replicas than wanted, or a rollout that is stuck)",
+    WorkloadKind.DAEMONSET: "is down (missing, no available pod) or degraded (fewer ready pods "
+    "than nodes that should run one, or a rollout that is stuck)",
 }
 
 _ROLLOUT = {
@@ -49,8 +49,8 @@ def silent(component: CustomComponent) -> str:
     if component.crd:
         return "Discovery that failed."
     return (
-        "An object without that condition, with status Unknown, or on its way out; a status that was "
-        "written for an earlier spec."
+        "An object without that condition, with status Unknown, or that is being deleted; a status "
+        "that was written for an earlier spec."
     )
 
 

@@ -50,7 +50,7 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class PodVerdict:
     """What all rules say of a pod after its newest scrape.
 
     Attributes:
@@ -84,7 +84,7 @@ class Judged:
     """A pod with its looks and what was made of them."""
 
     history: History
-    verdict: Verdict
+    verdict: PodVerdict
 
 
 @dataclass(frozen=True, slots=True)

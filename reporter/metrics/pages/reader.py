@@ -128,7 +128,7 @@ class PageReader(Generic[Wanted]):
         if not samples:
             self._check_in_full(page, found)
         if found.bad > _MOST_BAD or found.bad > found.lines * _LARGEST_BAD_SHARE:
-            raise UnreadablePage("too many lines are not of the format")
+            raise UnreadablePage("too many lines are not in the format")
         return found
 
     def _checked(self, body: bytes, found: PageSamples[Wanted]) -> bytes:

@@ -9,7 +9,7 @@ from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
 from reporter.metrics.pages.names import Meaning
 from reporter.metrics.pages.page import Engine, Page, Reading, UnreadablePage
 from reporter.metrics.pages.reader import PageReader, PageSamples, has_name_with
-from reporter.metrics.pages.told import POD, EngineTold, Extra, Told
+from reporter.metrics.pages.sorted_samples import POD, EngineTold, Extra, Told
 
 Value = TypeVar("Value")
 

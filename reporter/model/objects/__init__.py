@@ -58,7 +58,7 @@ from reporter.model.objects.core import (
     ServicePort,
     ServiceSpec,
 )
-from reporter.model.objects.custom import (
+from reporter.model.objects.custom_kinds import (
     ConditionedObject,
     ConditionedStatus,
     DaemonSet,

@@ -13,7 +13,7 @@ from reporter.probes.cluster.mesh_provider import probe_mesh_provider
 from reporter.probes.cluster.ready import probe_cluster_ready
 from reporter.probes.cluster.scope import ComponentScope
 from reporter.probes.cluster.unknown import probe_unknown_resources
-from reporter.probes.parts import contained, contained_probe, joined
+from reporter.probes.evaluation_parts import contained, contained_probe, joined
 from reporter.probes.scope import Scope
 from reporter.probes.subjects import ClusterProbe
 from reporter.workload.components import components

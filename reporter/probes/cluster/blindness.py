@@ -87,7 +87,7 @@ def blind_message(sight: Sight, unknown: Sequence[Unseen]) -> str:
     """Say what cannot be read, which kind of trouble it is, and the command that mends it."""
     names = list(dict.fromkeys(str(each.resource) for each in unknown))
     them = "it" if len(names) == 1 else "them"
-    rests = f"so what rests on {them} is unknown"
+    rests = f"so what depends on {them} is unknown"
     read = f"{named(names)} cannot be read ({sight.cause}), {rests}"
     first = unknown[0].resource
     if sight.cause == CREDENTIALS:

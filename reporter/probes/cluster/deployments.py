@@ -12,7 +12,7 @@ from reporter.probes.cluster.scope import ComponentScope
 from reporter.probes.scope import Scope
 from reporter.setting_types import PartMode
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import Component
+from reporter.workload.components import ControlPlaneComponent
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.namespaces import namespace_ref
 from reporter.workload.needs import still_needed_by
@@ -37,7 +37,7 @@ def probe_component(scope: ComponentScope) -> Iterator[Finding]:
         yield _missing(snapshot, component, by=by, was=was)
 
 
-def is_expected(scope: Scope, component: Component) -> bool:
+def is_expected(scope: Scope, component: ControlPlaneComponent) -> bool:
     """Tell whether a component is there, or has to be."""
     return bool(
         component.mode is PartMode.ON
@@ -47,7 +47,7 @@ def is_expected(scope: Scope, component: Component) -> bool:
     )
 
 
-def is_component_available(snapshot: Snapshot, component: Component) -> bool:
+def is_component_available(snapshot: Snapshot, component: ControlPlaneComponent) -> bool:
     """Tell whether a component is there, available and without fault."""
     found = component.found(snapshot)
     available = any(is_available(each) for each in found)
@@ -55,13 +55,13 @@ def is_component_available(snapshot: Snapshot, component: Component) -> bool:
 
 
 def _judge_found(
-    snapshot: Snapshot, component: Component, found: tuple[Deployment, ...]
+    snapshot: Snapshot, component: ControlPlaneComponent, found: tuple[Deployment, ...]
 ) -> Iterator[Finding]:
     available = any(is_available(each) for each in found)
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)
         if fault is None or (available and deployment.wanted == 0):
-            continue  # a revision that was scaled to zero beside one that took over is nothing
+            continue  # a revision that was scaled to zero next to one that took over is nothing
         yield _finding(
             snapshot,
             component,
@@ -73,7 +73,7 @@ def _judge_found(
 
 
 def _missing(
-    snapshot: Snapshot, component: Component, *, by: str, was: ObjectRef | None
+    snapshot: Snapshot, component: ControlPlaneComponent, *, by: str, was: ObjectRef | None
 ) -> Finding:
     """Return the finding of one that is not there, with what needs it and where it was."""
     namespace = was.namespace if was else component.home(snapshot)
@@ -94,7 +94,7 @@ def _missing(
 
 def _finding(
     snapshot: Snapshot,
-    component: Component,
+    component: ControlPlaneComponent,
     fault: WorkloadFault,
     *,
     related: ObjectRef,

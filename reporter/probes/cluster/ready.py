@@ -10,7 +10,7 @@ from reporter.probes.cluster.deployments import is_component_available, is_expec
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.components import Component, components
+from reporter.workload.components import ControlPlaneComponent, components
 from reporter.workload.declared import (
     DeclaredWorkload,
     declared_workloads,
@@ -63,7 +63,7 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     )
 
 
-def _may_be_needed(snapshot: Snapshot, component: Component) -> bool:
+def _may_be_needed(snapshot: Snapshot, component: ControlPlaneComponent) -> bool:
     return may_be_needed(component.needs, snapshot)
 
 

@@ -9,7 +9,7 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.cluster.crds import VANISHED, RequiredCrd, crd_ref, required_crds
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.components import Component, components
+from reporter.workload.components import ControlPlaneComponent, components
 from reporter.workload.needs import still_needed_by
 
 _OVER = "over"
@@ -33,7 +33,7 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
 
 
 def _there(
-    snapshot: Snapshot, parts: Iterable[Component], crds: Iterable[RequiredCrd]
+    snapshot: Snapshot, parts: Iterable[ControlPlaneComponent], crds: Iterable[RequiredCrd]
 ) -> dict[PartKey, ObjectRef]:
     found = {each.key: each.found(snapshot) for each in parts}
     there = {
@@ -48,7 +48,7 @@ def _there(
 
 
 def _recorded(
-    snapshot: Snapshot, parts: tuple[Component, ...], crds: tuple[RequiredCrd, ...]
+    snapshot: Snapshot, parts: tuple[ControlPlaneComponent, ...], crds: tuple[RequiredCrd, ...]
 ) -> dict[PartKey, ObjectRef]:
     told: dict[PartKey, ObjectRef] = {}
     for event in filter(_goes_on, snapshot[EVENTS]):
@@ -67,7 +67,7 @@ def _tells_of_crd(event: Event, crd: RequiredCrd) -> bool:
     return is_about and VANISHED in event.message
 
 
-def _told_deployment(event: Event, component: Component) -> Iterator[ObjectRef]:
+def _told_deployment(event: Event, component: ControlPlaneComponent) -> Iterator[ObjectRef]:
     related = event.related
     if related is None or not related.uid or related.kind != DEPLOYMENTS.kind:
         return

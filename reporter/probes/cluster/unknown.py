@@ -47,8 +47,8 @@ def probe_unjudged(scope: Scope, unjudged: Iterable[Unjudged]) -> Iterator[Findi
             involved=involved,
             related=_object_of(each, scope.snapshot, scope.settings.catalogue),
             message=clean(
-                f"{each} cannot be judged ({each.cause}), so its status is unknown; this is a"
-                " fault of the reporter: report it, with what is odd about its objects"
+                f"{each} cannot be judged ({each.cause}), so its status is unknown; this is a bug "
+                "of the reporter: report it, with what is unusual about its objects"
             ),
             cause=clean(f"{each}: {each.cause}"),
         )

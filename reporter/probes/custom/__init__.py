@@ -11,7 +11,7 @@ from reporter.probes.custom.conditions import probe_condition
 from reporter.probes.custom.crds import probe_crd
 from reporter.probes.custom.scope import DeclaredScope
 from reporter.probes.custom.workloads import probe_workload
-from reporter.probes.parts import contained_probe, joined
+from reporter.probes.evaluation_parts import contained_probe, joined
 from reporter.probes.scope import Probe, Scope
 
 _PROBES: Final[tuple[Probe[DeclaredScope], ...]] = (probe_workload, probe_crd, probe_condition)

@@ -26,7 +26,7 @@ def probe_crd(scope: DeclaredScope) -> Iterator[Finding]:
         subject=CLUSTER,
         involved=ref,
         related=ref,
-        message=clean(f"{ref} is not served: install or repair what brings it"),
+        message=clean(f"{ref} is not served: install or repair what provides it"),
         cause=f"{name} missing",
         governs=bool(component.suppresses),
     )

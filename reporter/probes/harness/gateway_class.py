@@ -33,7 +33,7 @@ class _Fault:
 
 
 def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
-    """Yield a finding for each Gateway whose class is missing, not accepted, or not taken up."""
+    """Yield a finding for each Gateway whose class is missing, not accepted, or not accepted by a controller."""
     for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
         fault = _class_fault(scope.snapshot, gateway) or _acceptance_fault(gateway)
         if fault is None:
@@ -86,14 +86,14 @@ def _acceptance_fault(gateway: Gateway) -> _Fault | None:
             else "it has no condition Accepted"
         )
         return _Fault(
-            f"which no controller has taken up: {state}",
+            f"which no controller has accepted: {state}",
             "Accepted stays Unknown",
             severity=10,
         )
     if accepted.status != "False" or accepted.reason not in _CLASS_REASONS:
         return None
     return _Fault(
-        f"which does not take it: {detail(accepted.reason, accepted.message)}",
+        f"whose controller does not accept it: {detail(accepted.reason, accepted.message)}",
         accepted.reason,
         severity=15,
         transition=accepted.last_transition_time,

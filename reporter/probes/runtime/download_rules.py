@@ -55,7 +55,7 @@ def download_slow(
     fastest = max(look.speed or 0.0 for look in pages)
     return Found(
         f"{fastest / _MB:.1f} MB/s",
-        f"downloads its weights at {fastest / _MB:.1f} MB/s at most for {minutes(seconds)}, "
+        f"has downloaded its weights at {fastest / _MB:.1f} MB/s at most for {minutes(seconds)}, "
         f"below {settings.weight_download_min_mbps:g} MB/s",
         -round(fastest),
     )
@@ -78,7 +78,9 @@ def download_stalled(
     old = created is not None and newest.at.wall - created > _YOUNG
     if not old and not any(look.speed for look in _this_start(history.looks)):
         return _NOT_BEGUN
-    return Found("download stalled", f"downloads nothing for {minutes(length.total_seconds())}")
+    return Found(
+        "download stalled", f"has downloaded nothing for {minutes(length.total_seconds())}"
+    )
 
 
 DOWNLOAD_RULES: Final[Mapping[str, PodRule]] = {

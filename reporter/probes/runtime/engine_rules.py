@@ -37,7 +37,8 @@ def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
     if any(look.healthy for look in window.looks):
         return CLEAR
     return Found(
-        "engine unhealthy", f"says it is not healthy for {_time(settings, t.ENGINE_UNHEALTHY)}"
+        "engine unhealthy",
+        f"has reported itself unhealthy for {_time(settings, t.ENGINE_UNHEALTHY)}",
     )
 
 
@@ -96,7 +97,7 @@ def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
     how_long = _time(settings, t.SCHEDULER_STUCK)
     return Found(
         "requests deferred, none runs",
-        f"puts requests off for {how_long} although none runs and there is room",
+        f"has deferred requests for {how_long} although none runs and there is room",
     )
 
 
@@ -165,10 +166,10 @@ def preemption(window: Window, settings: EvaluationSettings) -> Answer:
     many = count >= _FEW_PREEMPTIONS and count > allowed
     if not often and not many:
         return CLEAR
-    beside = "" if finished is None else f" for {finished:.0f} finished requests"
+    compared = "" if finished is None else f" for {finished:.0f} finished requests"
     how_long = _time(settings, t.PREEMPTION)
     return Found(
-        "many preemptions", f"{count:.0f} preemptions{beside} within {how_long}", round(count)
+        "many preemptions", f"{count:.0f} preemptions{compared} within {how_long}", round(count)
     )
 
 
@@ -236,7 +237,7 @@ def _time(settings: EvaluationSettings, reason: str) -> str:
 
 
 def _no_progress(how_long: str, demand: str = "") -> str:
-    return f"has requests in work and made no progress for {how_long}{demand}"
+    return f"has running requests and made no progress for {how_long}{demand}"
 
 
 def _stands_still(window: Window) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.history import GAP_PERIODS, History
 from reporter.metrics.looks.look import Latency, Look
-from reporter.metrics.looks.samples import Doubt, MetricFault, Verdict
+from reporter.metrics.looks.samples import Doubt, MetricFault, PodVerdict
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
 from reporter.probes.runtime.engine_rules import OBJECTIVES
 from reporter.probes.runtime.engines import judge_engines
@@ -20,7 +20,7 @@ FORGOTTEN_AFTER: Final = 2
 """Windows that cannot be judged after which nothing is held open any more."""
 
 
-def judge(history: History, before: Verdict | None, settings: EvaluationSettings) -> Verdict:
+def judge(history: History, before: PodVerdict | None, settings: EvaluationSettings) -> PodVerdict:
     """Return the verdict on a pod as of its newest look.
 
     `before` is the verdict after the look before: a fault that goes on keeps its words, so that
@@ -28,7 +28,7 @@ def judge(history: History, before: Verdict | None, settings: EvaluationSettings
     """
     newest = history.newest
     if before is None or before.uid != newest.target.uid:
-        before = Verdict(uid=newest.target.uid)
+        before = PodVerdict(uid=newest.target.uid)
     faults: dict[str, MetricFault] = {}
     doubts: dict[str, Doubt] = {}
     for reason, answers in _answers(history, settings):
@@ -45,7 +45,7 @@ def judge(history: History, before: Verdict | None, settings: EvaluationSettings
             lasts = newest.at.boot - since_boot
             open_ = lasts < FORGOTTEN_AFTER * _longest_of(reason, settings)
             doubts[reason] = Doubt(why, since_boot, known if open_ else None, open_)
-    return Verdict(
+    return PodVerdict(
         uid=newest.target.uid,
         faults=faults,
         doubts=doubts,

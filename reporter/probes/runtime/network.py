@@ -12,7 +12,7 @@ from typing import Final
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.metrics.looks.history import GAP_PERIODS
-from reporter.metrics.looks.samples import Doubt, Judged, Samples, Verdict
+from reporter.metrics.looks.samples import Doubt, Judged, PodVerdict, Samples
 from reporter.metrics.looks.scrape import PodName
 from reporter.model.finding import Finding
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
@@ -104,7 +104,7 @@ def probe_network(
         involved=namespace_ref(snapshot, settings.release_namespace),
         related=ObjectRef("v1", API_RESOURCE, "", "pods/metrics"),
         message=clean(
-            f"Pods: no metrics page of a model pod can be read ({how}), so what rests on them is unknown;"
+            f"Pods: no metrics page of a model pod can be read ({how}), so what depends on them is unknown;"
             " let the reporter reach the pods (NetworkPolicy, --scrape-port), or scrape them through the"
             " API server: --scrape-via apiserver-proxy, for which it needs get on pods/proxy, or not at"
             " all: --scrape-via off"
@@ -140,9 +140,9 @@ def _usual_failure(pods: Iterable[Judged]) -> str:
     return min(failures, key=lambda failure: (-failures[failure], failure))
 
 
-def verdicts_by_namespace(samples: Samples) -> Mapping[str, tuple[Verdict, ...]]:
+def verdicts_by_namespace(samples: Samples) -> Mapping[str, tuple[PodVerdict, ...]]:
     """Return the verdicts of each namespace, for telling whether any is another than before."""
-    found: dict[str, list[Verdict]] = defaultdict(list)
+    found: dict[str, list[PodVerdict]] = defaultdict(list)
     for (namespace, _), judged in samples.pods.items():
         found[namespace].append(judged.verdict)
     return {namespace: tuple(verdicts) for namespace, verdicts in found.items()}

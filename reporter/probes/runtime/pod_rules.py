@@ -29,7 +29,7 @@ from reporter.probes.runtime.rule import (
 from reporter.probes.runtime.service import in_service, settled
 from reporter.settings import EvaluationSettings
 
-_NOT_VLLM: Final = Undecided("its runtime is not vLLM: the page is no text")
+_NOT_VLLM: Final = Undecided("its runtime is not vLLM: the page is not text")
 _TOO_FEW: Final = Undecided("too few attempts failed so far")
 
 
@@ -48,7 +48,7 @@ def scrape_failing(
     if not spans or len(failed) < settings.threshold(t.SCRAPE_ATTEMPTS):
         return CLEAR if len(failed) < len(looks) else _TOO_FEW
     how = f"{newest.failure} {newest.detail}".strip()
-    text = f"its metrics cannot be read for {minutes(window.total_seconds())}: {how}"
+    text = f"its metrics could not be read for {minutes(window.total_seconds())}: {how}"
     return Found(f"metrics: {how}", text)
 
 
@@ -66,7 +66,7 @@ def metrics_missing(
     window = timedelta(seconds=settings.window_seconds(t.METRICS_MISSING))
     if not history.covers(pages, window):
         return NOT_COVERED
-    text = f"its page has no metrics of vLLM for {minutes(window.total_seconds())}"
+    text = f"its page has had no metrics of vLLM for {minutes(window.total_seconds())}"
     return Found("no vLLM metrics", text)
 
 

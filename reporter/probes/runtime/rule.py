@@ -65,7 +65,7 @@ class EngineRule:
         return all(read(look) is not None for read in self.reads)
 
 
-NOT_SETTLED: Final = Undecided("the pod is not Ready for a minute yet")
+NOT_SETTLED: Final = Undecided("the pod has been Ready for less than a minute")
 NO_PAGE: Final = Undecided("its metrics cannot be read")
 NO_ENGINE: Final = Undecided("the page has no metrics of vLLM")
 ENGINE_GONE: Final = Undecided("an engine is not on the page any more")

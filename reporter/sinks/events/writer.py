@@ -29,7 +29,7 @@ _WRITTEN_SECONDS: Final = 120.0
 
 _IN_FLIGHT: Final = 8
 """Requests at once: enough for 400 Events a second from a server that takes 20 ms for each, and few
-beside the 200 that kube-apiserver takes at once (`--max-mutating-requests-inflight`)."""
+next to the 200 that kube-apiserver takes at once (`--max-mutating-requests-inflight`)."""
 
 
 class EventApi(Protocol):

@@ -10,7 +10,7 @@ from reporter.kube.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from reporter.sinks.setbacks import BACKOFF_FIRST, Backoff, retry_after
+from reporter.sinks.setbacks import BACKOFF_FIRST, RetryDelay, retry_after
 
 FIRST_SECONDS: Final = 5.0
 """After a namespace's first refusal: an API server that starts refuses until it has read its roles."""
@@ -51,7 +51,7 @@ class Refusals:
         self._resume_at = 0.0
         self._doubt_until = 0.0
         self._untried_until = 0.0
-        self._backoff = Backoff(PAUSE_LONGEST)
+        self._backoff = RetryDelay(PAUSE_LONGEST)
 
     def __len__(self) -> int:
         """How many namespaces refused the last write."""

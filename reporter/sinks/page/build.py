@@ -14,7 +14,7 @@ from reporter.model.subject import Subject
 from reporter.model.text import clean
 from reporter.sinks.action import action_of, describe_command
 from reporter.sinks.muted import mute_place, where_muted
-from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.layers import layers_of
 from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.strip import strip_of

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from reporter.model.instant import rfc3339
-from reporter.sinks.page import findings, stack
+from reporter.sinks.page import findings, overview
 from reporter.sinks.page.assets import asset, policy_of_file
 from reporter.sinks.page.filter import LONGEST
 from reporter.sinks.page.markup import Child, Markup, breakable, element, join
@@ -83,7 +83,7 @@ def _header(view: PageView) -> Markup:
         element("p", state, id="rest"),
         live,
         said,
-        stack.overview(view.layers),
+        overview.overview(view.layers),
         _search(view) if about.live else None,
     )
 
@@ -156,8 +156,8 @@ def _sections(view: PageView) -> Iterator[Markup]:
             id="others",
         )
     yield _section("causes", "What is wrong", causes, notices, others)
-    yield _section("stack", "Stack", *map(stack.layer, view.layers))
-    yield _section("hour", "Last hour", stack.hour(view.strip))
+    yield _section("stack", "Stack", *map(overview.layer, view.layers))
+    yield _section("hour", "Last hour", overview.hour(view.strip))
     if view.not_seen or view.unknown:
         yield _section("unknown", NOT_SEEN, *_not_seen(view))
     if view.skipped:
@@ -192,7 +192,7 @@ def _mutes(view: PageView) -> Iterator[Child]:
         yield element("p", lead, class_="quiet lead")
         yield _pairs(view.mutes)
     if view.mute_faults:
-        lead = "These annotations are not right. What is wrong in them mutes nothing."
+        lead = "These annotations have errors. The part that is wrong mutes nothing."
         yield element("p", lead, class_="quiet lead")
         yield _pairs(view.mute_faults)
 

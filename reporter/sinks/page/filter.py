@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from reporter.sinks.page.view import FindingView, Group, PageView, Tile
+from reporter.sinks.page.view import FindingView, PageView, SubjectGroup, Tile
 
 LONGEST: Final = 200
 """Most characters of a query; the rest is left out."""
@@ -32,7 +32,7 @@ def filtered(view: PageView, query: str) -> PageView:
     )
 
 
-def _group(group: Group, wanted: str) -> Group:
+def _group(group: SubjectGroup, wanted: str) -> SubjectGroup:
     ready = tuple(pair for pair in group.ready if wanted in "/".join(pair).casefold())
     return replace(
         group, tiles=tuple(each for each in group.tiles if _in_tile(wanted, each)), ready=ready

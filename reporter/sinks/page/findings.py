@@ -64,7 +64,7 @@ def _state(finding: FindingView, now: datetime) -> Iterable[Child]:
     if finding.relation:
         yield f" · {finding.relation}"
     if finding.stale:
-        yield " · stale: what it rests on cannot be read now"
+        yield " · stale: what it depends on cannot be read now"
 
 
 def _lasting(finding: FindingView, now: datetime) -> Iterable[Child]:

@@ -11,7 +11,7 @@ from reporter.model.report import Report, ResolvedFinding
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject, SubjectKind
 from reporter.model.text import clean
 from reporter.sinks.page.marks import READY, UNKNOWN, Mark, mark_of
-from reporter.sinks.page.view import Group, LayerView, Link, Tile
+from reporter.sinks.page.view import LayerView, Link, SubjectGroup, Tile
 
 LAYERS: Final = (
     (Layer.CLUSTER, "Cluster", "the shared control plane"),
@@ -71,7 +71,7 @@ def _group(
     findings: Mapping[Subject, Sequence[ResolvedFinding]],
     ready: set[Subject],
     ids: Mapping[FindingKey, str],
-) -> tuple[Group, _ByMark]:
+) -> tuple[SubjectGroup, _ByMark]:
     tiles: list[Tile] = []
     well: list[tuple[str, str]] = []
     counts: _ByMark = Counter()
@@ -87,7 +87,7 @@ def _group(
         else:
             tiles.append(_tile(subject, of_subject, ids, ready=subject in ready))
     tiles.sort(key=lambda tile: (tile.mark.rank, tile.namespace, tile.name))
-    return Group(f"group-{kind}", title, tuple(tiles), tuple(well), _sorted(counts)), counts
+    return SubjectGroup(f"group-{kind}", title, tuple(tiles), tuple(well), _sorted(counts)), counts
 
 
 def _tile(

@@ -9,7 +9,7 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.text import clean
 from reporter.sinks.age import age
-from reporter.sinks.page.history import KEPT, EpisodeHistory, SeenEpisode
+from reporter.sinks.page.episodes import KEPT, EpisodeHistory, SeenEpisode
 from reporter.sinks.page.marks import MUTED
 from reporter.sinks.page.view import Span, Strip, StripRow
 

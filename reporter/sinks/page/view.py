@@ -97,7 +97,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SubjectGroup:
     """The subjects of one kind, those with something to say before the ready ones."""
 
     id: str
@@ -116,7 +116,7 @@ class LayerView:
 
     id: str
     title: str
-    groups: tuple[Group, ...]
+    groups: tuple[SubjectGroup, ...]
     counts: tuple[tuple[Mark, int], ...]
 
 

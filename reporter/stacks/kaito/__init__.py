@@ -134,7 +134,7 @@ KAITO: Final = Stack(
     ),
     made_with=MADE_WITH,
     words=StackWords(
-        derived="nothing: what is told rests on the objects as they are",
+        derived="nothing: findings come from the objects as they are",
         required="Deployment `kaito-workspace`; namespaces with the label "
         "`productionstack.kaito.sh/managed-by=modelharness`",
     ),

@@ -29,7 +29,8 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
         trigger=f"The kaito-workspace Deployment {SHARED_TRIGGER}",
         silent=SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs. While it "
-        "is down, conditions of Workspaces are frozen and not to be trusted." + switch_off("kaito"),
+        "is down, the conditions of Workspaces are frozen: do not trust them."
+        + switch_off("kaito"),
         reads=(r.DEPLOYMENTS,),
     ),
     Reason(
@@ -74,10 +75,11 @@ REASONS: Final[tuple[Reason, ...]] = (
         summary="The scaling settings of the InferenceSet can never work.",
         trigger='Scaling is on (scaledobject.kaito.sh/auto-provision: "true") and: maximum below '
         "minimum or below spec.replicas, a value the scaler refuses, a threshold of 0 or less.",
-        silent="Scaling off. The scaler being absent is told by clusterKedaKaitoScalerNotReady.",
+        silent="Scaling that is off. A scaler that is absent, which clusterKedaKaitoScalerNotReady "
+        "reports.",
         action="Correct the scaledobject.kaito.sh/ annotations of the InferenceSet.",
         reads=(INFERENCESETS,),
-        grace_note="Fires at once: it is static.",
+        grace_note="Fires at once: it stays wrong until somebody corrects it.",
     ),
     Reason(
         name=MODEL_INFRA,
@@ -87,8 +89,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger="A Workspace's NodeClaimReady is False with a cloud error, or stays in a boot "
         "state for longer than the budget, or its nodes stay without device plugin.",
         silent="Boot states within the budget.",
-        action="Read the reason: quota and capacity errors are settled with the cloud provider, "
-        "by another instance type or another region.",
+        action="Read the reason: for quota and capacity errors ask the cloud provider, or choose "
+        "another instance type or region.",
         reads=(INFERENCESETS, WORKSPACES),
         grace_seconds=180,
         grace_note="SKUNotAvailable fires at once. Boot states have --node-boot-budget-seconds.",
@@ -115,7 +117,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         summary="Requests for the model do not reach its pool.",
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
         "its Gateway is gone, it has no parents, or the pool selects no pod.",
-        silent="Unknown conditions, a young route, entries of other controllers.",
+        silent="Unknown conditions, a new route, entries of other controllers.",
         action="kubectl -n <namespace> describe httproute <name>; its parents name the cause.",
         reads=(
             INFERENCESETS,
@@ -135,7 +137,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
         "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer ready "
         "replicas than wanted.",
-        silent="An InferenceSet without InferencePool and HTTPRoute that was not made by the chart.",
+        silent="An InferenceSet that the chart did not create, without InferencePool and "
+        "HTTPRoute.",
         action="Look at the Deployment that the message names, its pods and their logs.",
         reads=(
             INFERENCESETS,
@@ -152,7 +155,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         of=INFERENCESET_KIND,
         summary="A node of the model is short of disk, memory or processes.",
         trigger="DiskPressure, MemoryPressure or PIDPressure of a node that runs the model, or a "
-        "Workspace that says so of a node that cannot be read.",
+        "Workspace that reports it for a node that cannot be read.",
         action="kubectl describe node <node>; free the resource before the kubelet evicts pods.",
         reads=(INFERENCESETS, WORKSPACES, r.PODS, r.NODES),
         chain=False,

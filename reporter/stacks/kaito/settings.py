@@ -18,10 +18,10 @@ class KaitoSettings(EvaluationSettings):
     """Namespaces where the KAITO controller may be."""
 
     kaito_deployment: DeploymentName = "kaito-workspace"
-    """Deployment of the KAITO controller. Empty: no KAITO, no such CRDs."""
+    """Deployment of the KAITO controller. Empty: no KAITO and none of its CRDs."""
 
     keda_namespace: Namespaces = ("keda", "kube-system")
-    """Namespaces where KEDA may be. Empty: no KEDA, no such CRDs."""
+    """Namespaces where KEDA may be. Empty: no KEDA and none of its CRDs."""
 
     keda_scaler_namespace: Namespaces = ("keda", "kube-system")
     """Namespaces where the KAITO scaler of KEDA may be."""

@@ -22,7 +22,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     SuppressionRow(
         k.CLUSTER_NODE_PROVISIONER,
         (k.MODEL_INFRA,),
-        "without a provisioner, no progress is no evidence of a failure",
+        "without a provisioner, a lack of progress is no evidence of a failure",
     ),
     missing_kind(INFERENCESETS, *(each.name for each in k.REASONS if not each.says_ready)),
     missing_kind(

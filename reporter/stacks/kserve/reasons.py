@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import beside, controller_row, ready_row, row
+from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
 from reporter.stacks.kserve.resources import (
@@ -56,7 +56,7 @@ _row = partial(row, of=INFERENCESERVICE_KIND, reads=_ITSELF)
 _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         KNATIVE_MISSING,
-        "The InferenceService is to run on Knative, which the cluster does not have.",
+        "The InferenceService needs Knative, which the cluster does not have.",
         trigger="The deployment mode in effect is Knative, and the API server does not serve "
         "services.serving.knative.dev.",
         silent="Standard mode and ModelMesh.",
@@ -66,10 +66,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     ),
     _row(
         INVALID_SPEC,
-        "KServe cannot make pods from the spec of the InferenceService.",
+        "KServe cannot create pods from the spec of the InferenceService.",
         trigger="transitionStatus is InvalidSpec for a cause other than the runtime, a component's "
-        "Ready is False with InvalidGPUAllocation or InvalidWorkerSpecNotSet, or the percents of "
-        "spec.canary sum up to more than 100.",
+        "Ready is False with InvalidGPUAllocation or InvalidWorkerSpecNotSet, or the "
+        "percents of spec.canary add up to more than 100.",
         action=f"{_DESCRIBE}, and correct the field that the message names.",
     ),
     _row(
@@ -82,18 +82,19 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     ),
     _row(
         RECONCILE_FAILED,
-        "KServe fails to make what a component needs.",
+        "KServe fails to create what a component needs.",
         trigger="A component's Ready is False with ReconcileFailed.",
         action="Read the error; the log of kserve-controller-manager has all of it.",
     ),
     _row(
         STORAGE_FAILED,
         "The model cannot be fetched.",
-        trigger="The init container storage-initializer of a pod ended with an error, also for want "
-        "of memory (OOMKilled), or waits in CrashLoopBackOff.",
-        silent="A download that is under way.",
-        action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: the storage "
-        "URI, its credentials and the room on the node; if it was OOMKilled, its memory limit.",
+        trigger="The init container storage-initializer of a pod ended with an error, out of "
+        "memory (OOMKilled) included, or waits in CrashLoopBackOff.",
+        silent="A download in progress.",
+        action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: check the "
+        "storage URI, its credentials and the free disk space of the node; if it was "
+        "OOMKilled, its memory limit.",
         reads=_PODS,
         grace_note="Fires at once in a crash loop.",
     ),
@@ -102,9 +103,9 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "The model server ends with an error while it loads the model.",
         trigger="kserve-container of a predictor's pod ended in Error, or is in a crash loop after "
         "it; or, where pods cannot be read, transitionStatus is BlockedByFailedLoad.",
-        silent="lastFailureInfo beside a model that is up to date: KServe never clears it. Crashes "
-        "of transformers and explainers: those are told of the pod, as are "
-        "OOMKilled and images that cannot be pulled.",
+        silent="lastFailureInfo of a model that is up to date: KServe never clears it. Crashes of "
+        "transformers and explainers, OOMKilled, and images that cannot be pulled: these "
+        "are reported for the pod.",
         action="kubectl -n <namespace> logs <pod> -c kserve-container --previous",
         reads=_PODS,
         grace_note="Fires at once in a crash loop.",
@@ -132,11 +133,11 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     ),
     _row(
         REVISION_NOT_READY,
-        "The newest revision of a component is not ready; what serves is an older one, or none.",
+        "The newest revision of a component is not ready; an older one serves, or none.",
         trigger="The latest created revision is not the latest ready one: its configuration is "
         "False, or it takes longer than start-up may.",
         action="kubectl -n <namespace> describe revision <revision>. Going back to the older spec "
-        "makes another revision.",
+        "creates another revision.",
         reads=_KNATIVE,
         grace_note="A start has --model-startup-budget-seconds, or a longer start-up probe's budget.",
     ),
@@ -145,8 +146,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "A ready revision is not rolled out.",
         trigger="The latest ready revision is not the one rolled out for 600 s though no canary "
         "percent is set; or a Deployment's Progressing is False (Standard mode).",
-        silent="Canaries. A newer revision that is not ready: that is told instead. A rollout that is "
-        "to be gradual, while Knative says RolloutInProgress.",
+        silent="Canaries. A newer revision that is not ready, which is reported instead. A gradual "
+        "rollout, while Knative says RolloutInProgress.",
         action="kubectl -n <namespace> describe ksvc <service>: its RoutesReady; or kubectl -n "
         "<namespace> rollout status deployment <deployment>.",
         reads=_BOTH,
@@ -156,10 +157,11 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         TRAFFIC,
         "Requests do not go to the revisions that the spec asks for.",
         trigger="A revision that gets traffic does not exist, nothing gets traffic, the percents "
-        "do not sum up to 100, the route differs from what canaryTrafficPercent asks for, a "
-        "rollback has no revision to go back to, or the route's condition stays Unknown.",
-        silent="A canary percent before anything was rolled out: KServe ignores it. A rollout that "
-        "is to be gradual, while Knative says RolloutInProgress.",
+        "do not add up to 100, the route differs from what canaryTrafficPercent asks for, "
+        "a rollback has no revision to go back to, or the route's condition stays "
+        "Unknown.",
+        silent="A canary percent before anything was rolled out: KServe ignores it. A gradual "
+        "rollout, while Knative says RolloutInProgress.",
         action="kubectl -n <namespace> get ksvc <service> -o yaml: compare spec.traffic and "
         "status.traffic.",
         reads=(*_KNATIVE, KNATIVE_REVISIONS),
@@ -170,10 +172,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         COMPONENT_NOT_READY,
         "A component is not ready: the predictor, the transformer or the explainer.",
-        trigger="A component's Ready is False by its Knative Service or Deployments, or is True, or "
-        "was never written, although its Knative Service does not exist; that of a transformer or an "
-        "explainer also if it stays Unknown. Ready of the whole follows the predictor only: it may be "
-        "True all the same.",
+        trigger="A component's Ready is False because of its Knative Service or Deployments; or it "
+        "is True, or was never written, although its Knative Service does not exist; or it "
+        "stays Unknown for a transformer or an explainer. Ready of the InferenceService "
+        "follows only the predictor, so it may be True all the same.",
         silent="Components that are stopped, or whose pods start within their budget.",
         action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
         reads=(*_BOTH, r.PODS),
@@ -182,39 +184,41 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     ),
     _row(
         INGRESS_NOT_READY,
-        "The way to the InferenceService from outside is not there.",
+        "Requests from outside cannot reach the InferenceService.",
         trigger="IngressReady is False while all components are ready or because a Gateway refuses "
         "a route, or Ready is True and there is no URL.",
-        silent="A component that is not ready keeps its ingress from being made: that is told.",
+        silent="A component that is not ready, which has no ingress yet: the component is "
+        "reported.",
         action=f"{_DESCRIBE}: the reason names the route or the Gateway that is missing.",
         reads=_BOTH,
     ),
     _row(
         NOT_READY,
-        "The InferenceService is not Ready, and nothing that is read says why.",
+        "The InferenceService is not Ready, and nothing that the reporter reads says why.",
         trigger="Ready is False, or Unknown for longer than start-up may take; or KServe has not "
         "written any condition 120 s after the creation.",
-        silent="Whatever a reason above tells. Pods that start within their budget. A rollout that is "
-        "to be gradual, while Knative says RolloutInProgress.",
+        silent="What a reason above reports. Pods that start within their budget. A gradual "
+        "rollout, while Knative says RolloutInProgress.",
         action=f"{_DESCRIBE}, its Events, and the log of kserve-controller-manager.",
         reads=(*_BOTH, r.PODS),
         grace_note="Unknown, and pods that start: --model-startup-budget-seconds, or a longer start-up "
         "probe's budget.",
     ),
-    beside(
+    outside_chain(
         _row(
             STATUS_STALE,
-            "The status of the InferenceService is not what its objects say.",
+            "The status of the InferenceService does not match its objects.",
             trigger="Fields of the status differ from what KServe would write now from the Knative "
             "Services, Deployments and pods.",
-            silent="InferenceServices that are frozen while Ready (disable-auto-update), what KServe "
-            "words otherwise in other versions, readiness of pods, which KServe does not follow.",
+            silent="InferenceServices that are frozen while Ready (disable-auto-update), texts "
+            "that differ between versions of KServe, readiness of pods, which KServe does "
+            "not follow.",
             action="Look at the log of kserve-controller-manager; believe the objects until then.",
             reads=(*_BOTH, r.PODS),
             grace_seconds=120,
         )
     ),
-    beside(
+    outside_chain(
         _row(
             CANARY_NOT_READY,
             "A canary of the InferenceService is not ready (Standard mode).",
@@ -223,35 +227,38 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             grace_note="Its budget is --model-startup-budget-seconds.",
         )
     ),
-    beside(
+    outside_chain(
         _row(
             ROLLED_BACK,
             "A component is rolled back: its newest revision is ready and gets no requests.",
             trigger="The latest entry of the route has 0 percent, and the latest and the previous "
             "rolled-out revision are the same.",
             silent="A new revision that is held at 0 percent.",
-            action="Nothing, if it is meant. To promote it again, remove canaryTrafficPercent.",
+            action="Nothing, if this is intended. To promote it again, remove "
+            "canaryTrafficPercent.",
             reads=_KNATIVE,
         ),
         EventType.NORMAL,
     ),
-    beside(
+    outside_chain(
         _row(
             CANARY_IN_PROGRESS,
-            "A part of the requests goes to a newer revision.",
+            "A newer revision gets a part of the requests.",
             trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready and "
             "not rolled out.",
-            action="Nothing, if it is meant. To promote it, remove canaryTrafficPercent.",
+            action="Nothing, if this is intended. To promote it, remove canaryTrafficPercent.",
             reads=_KNATIVE,
         ),
         EventType.NORMAL,
     ),
-    beside(
+    outside_chain(
         _row(
             STOPPED,
             "The InferenceService is switched off.",
-            trigger="The annotation serving.kserve.io/stop is true. Nothing else is told of it then.",
-            action="Nothing, if it is meant. KServe has forgotten which revisions were rolled out.",
+            trigger="The annotation serving.kserve.io/stop is true. Nothing else is reported about "
+            "it then.",
+            action="Nothing, if this is intended. KServe has forgotten which revisions were rolled "
+            "out.",
         ),
         EventType.NORMAL,
     ),
@@ -265,8 +272,9 @@ REASONS: Final[tuple[Reason, ...]] = (
         READY,
         "An InferenceService serves: all of its components and its ingress are ready.",
         of=INFERENCESERVICE_KIND,
-        trigger="Ready is True, also by its objects, and so is the Ready of each component; in Knative "
-        "mode the newest revision is the ready one. It may be scaled to zero.",
+        trigger="Ready of the InferenceService and of each component is True, and their objects "
+        "agree; in Knative mode the newest revision is the ready one. It may be scaled to "
+        "zero.",
         reads=(*_BOTH, r.PODS),
     ),
 )
@@ -293,12 +301,12 @@ CLUSTER_REASONS: Final = (
         CLUSTER_KSERVE,
         "The KServe controller, which rolls out InferenceServices,",
         setting="kserve",
-        frozen="the status of InferenceServices is frozen, and changes of them do nothing",
+        frozen="the status of InferenceServices is frozen, and changes to them have no effect",
     ),
     controller_row(
         CLUSTER_KNATIVE,
         "The Knative controller, which makes the revisions of InferenceServices,",
         setting="knative",
-        frozen="no revision is made, and no traffic is moved",
+        frozen="no revision is created, and no traffic is moved",
     ),
 )

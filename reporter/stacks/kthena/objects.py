@@ -156,7 +156,7 @@ class ModelServing(KubeObject, frozen=True):
     status: ModelServingStatus = ModelServingStatus()
 
     def status_manager_beside(self, own: str) -> str:
-        """Return which field manager beside `own` wrote the status last, empty if none did."""
+        """Return which field manager besides `own` wrote the status last, empty if none did."""
         entries = self.metadata.managed_fields or ()
         others = [each for each in entries if each.subresource == "status" and each.manager != own]
         return max(others, key=lambda each: each.time).manager if others else ""

@@ -22,7 +22,7 @@ from reporter.stacks.kthena.resources import (
     MODELSERVINGS_FORMER,
     PODGROUPS,
 )
-from reporter.stacks.kthena.role_events.pacing import Pace
+from reporter.stacks.kthena.role_events.pacing import ObjectPace
 from reporter.stacks.kthena.role_events.teller import tell
 from reporter.stacks.kthena.settings import KthenaDaemonSettings, StatusOwnership
 from reporter.stacks.kthena.statuses.plan import StatusPlan, StatusTarget, claims_of, plan_statuses
@@ -51,7 +51,7 @@ class Owning:
 
     ownership: Mapping[str, Ownership] = field(default_factory=dict)
     seen: Seen = field(default_factory=dict)
-    paces: Mapping[str, Pace] = field(default_factory=dict)
+    paces: Mapping[str, ObjectPace] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,13 +38,13 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
     _row(
         INVALID_SPEC,
         "The spec of the ModelServing breaks a rule of Kthena.",
-        trigger="A rule of the schema or of Kthena's webhook is broken: the webhook was not there, "
-        "or `scale` changed the replicas, for which it is not asked.",
-        silent="Rules that compare an object with what it was before.",
+        trigger="A rule of the schema or of Kthena's webhook is broken: the webhook was away, or "
+        "`scale` changed the replicas, which the webhook does not check.",
+        silent="Rules that compare an object with its earlier version.",
         action="Correct the field that the message names. Until then Kthena's webhook refuses any "
         "other change of the object.",
         reads=_THEMSELVES,
-        grace_note="Fires at once: it is static.",
+        grace_note="Fires at once: it stays wrong until somebody corrects it.",
     ),
     _row(
         GANG_NOT_SCHEDULABLE,
@@ -61,21 +61,24 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         ROLE_CREATING,
         "An instance of a role does not come up.",
         trigger="A pod of an instance that is Creating waits or ended in an error, is "
-        "unschedulable, on a dead node, or takes longer to start than its budget; or it is not made.",
+        "unschedulable, on a dead node, or takes longer to start than its budget; or it is "
+        "not created.",
         silent="Pods that start within their budget, groups that are being deleted, instances that "
         "are Running or of a role that is not wanted any more.",
         action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
-        f"crash). A pod that is not made: {_DESCRIBE}, quotas, and the log of Kthena's controller.",
+        f"crash). If a pod is not created: {_DESCRIBE}, quotas, and the log of Kthena's "
+        "controller.",
         reads=(*_PODS, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds or the start-up probe's own budget; a pod that is not "
-        "made has 300 s.",
+        "has --model-startup-budget-seconds or the start-up probe's own budget; a pod "
+        "that is not created has 300 s.",
     ),
     _row(
         ROLE_DELETING,
-        "An instance of a role does not go.",
-        trigger="A pod is there 60 s after its time to terminate, or terminates on a dead node; a "
-        "Service or PodGroup is there 60 s after it was deleted with all its pods gone.",
+        "An instance of a role is being deleted, and the deletion does not finish.",
+        trigger="A pod still exists 60 s after its termination grace period, or terminates on a "
+        "dead node; a Service or PodGroup still exists 60 s after it was deleted and its "
+        "last pod is gone.",
         silent="Pods within their termination grace period.",
         action="kubectl -n <namespace> get pod <pod> -o yaml: look at its node and at "
         "metadata.finalizers. Kthena recreates the instance only once it is gone.",
@@ -84,9 +87,9 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
     ),
     _row(
         ROLLOUT_STUCK,
-        "An update of the ModelServing does not go on.",
-        trigger="A group that has still to be updated is left alone for 600 s while none is being "
-        "replaced; or one that is being replaced takes 600 s longer than start-up may.",
+        "An update of the ModelServing does not progress.",
+        trigger="For 600 s no group is replaced although one still has to be updated; or a group "
+        "that is being replaced takes 600 s longer than start-up may.",
         silent="Groups that partition protects, a rollout that goes on to the next group or, with "
         "RoleRollingUpdate, to the next instance.",
         action=f"{_DESCRIBE}, and look at the group that the message names: rollouts wait until "
@@ -97,8 +100,8 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
     _row(
         GROUP_NOT_READY,
         "A wanted ServingGroup is not ready.",
-        trigger="A group is missing, or not Running all the time for longer than a node's boot and "
-        "start-up together may take, whatever becomes of its pods meanwhile.",
+        trigger="A group is missing, or was not Running for longer than a node's boot and start-up "
+        "together may take, whatever happens to its pods in that time.",
         silent="Groups that are being deleted because fewer are wanted; an update by "
         "RoleRollingUpdate that goes on; missing groups where no role has instances.",
         action=f"{_DESCRIBE}. Pods that crash and are recreated each time say why in their "
@@ -110,17 +113,18 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         name=STATUS_NOT_OWNED,
         layer=Layer.DEPLOYMENT,
         of=MODELSERVING_KIND,
-        summary="Somebody else writes the status of the ModelServing that the reporter should own.",
-        trigger="Another manager changed what --modelserving-status owns twice within a resync, or "
-        "the API server drops it because the CRD has no such field. The reporter writes more "
-        "seldom then, every 10 minutes at last.",
+        summary="Somebody else writes the status of the ModelServing, which the reporter should "
+        "own.",
+        trigger="Another field manager changed twice within a resync what --modelserving-status "
+        "owns, or the API server drops it because the CRD has no such field. The reporter "
+        "then writes less often, in the end every 10 minutes.",
         silent="--modelserving-status off.",
-        action="Let one of the two write: stop Kthena's controller from it, or set "
-        "--modelserving-status to off. A field that is dropped: add it to the CRD; see "
+        action="Let only one of the two write: stop Kthena's controller, or set "
+        "--modelserving-status to off. If a field is dropped, add it to the CRD: see "
         "docs/modelserving.md.",
         reads=_THEMSELVES,
         chain=False,
-        grace_note="Fires at once: two changes are what it waits for.",
+        grace_note="Fires at once: it has waited for two changes already.",
         blocks_ready=False,
     ),
 )
@@ -132,7 +136,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         READY,
         "A ModelServing serves: all wanted ServingGroups are Running.",
         of=MODELSERVING_KIND,
-        trigger="As many groups as wanted are Running, and none is being made or changed.",
+        trigger="As many groups as wanted are Running, and none is being created or changed.",
         reads=_PODS,
     ),
 )
@@ -147,8 +151,8 @@ Faults of pods that exist are none of it: their findings are independent of it.
 CLUSTER_REASONS: Final = (
     controller_row(
         CLUSTER_KTHENA,
-        "The Kthena controller, which makes and replaces the pods of ModelServings,",
+        "The Kthena controller, which creates and replaces the pods of ModelServings,",
         setting="kthena",
-        frozen="no pod of a ModelServing is made or replaced",
+        frozen="no pod of a ModelServing is created or replaced",
     ),
 )

@@ -21,7 +21,7 @@ MODELSERVINGS: Final = Resource(
 MODELSERVINGS_FORMER: Final = Resource(
     group="workload.volcano.sh", versions=("v1alpha1",), plural="modelservings",
     kind="ModelServing", namespaced=True, custom=True,
-    type=objects.ModelServing, purpose="the same in the group that they had at first",
+    type=objects.ModelServing, purpose="the same, in their former API group",
     stack=STACK, subject_kind=MODELSERVING_KIND,
 )  # fmt: skip
 PODGROUPS: Final = Resource(
@@ -33,7 +33,7 @@ PODGROUPS: Final = Resource(
 CONTROLLERREVISIONS: Final = Resource(
     group="apps", versions=("v1",), plural="controllerrevisions", kind="ControllerRevision",
     namespaced=True,
-    type=objects.ControllerRevision, purpose="which revision of a ModelServing a pod is of",
+    type=objects.ControllerRevision, purpose="which revision of a ModelServing a pod belongs to",
     label_selector="modelserving.volcano.sh/name", stack=STACK,
 )  # fmt: skip
 

@@ -29,13 +29,13 @@ class KthenaSettings(EvaluationSettings):
 
 
 class KthenaDaemonSettings(DaemonSettings):
-    """What the daemon writes to ModelServings and beside them."""
+    """What the daemon writes to ModelServings and about them."""
 
     modelserving_status: Annotated[StatusOwnership, YamlSwitch] = StatusOwnership.OFF
-    """What is written of the status of ModelServings: off, roles (roleStatuses only), or full."""
+    """What is written to the status of ModelServings: off, roles (roleStatuses only), or full."""
 
     role_events: bool = False
-    """Tell changes of the roles of a ModelServing as Events on it, in its namespace."""
+    """Report changes of the roles of a ModelServing as Events on it, in its namespace."""
 
     @model_validator(mode="after")
     def _modelservings_are_looked_at(self) -> Self:

@@ -11,7 +11,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     SuppressionRow(
         CLUSTER_KTHENA,
         NEEDS_CONTROLLER,
-        "the Kthena controller makes the pods of ModelServings and replaces old ones",
+        "the Kthena controller creates the pods of ModelServings and replaces old ones",
     ),
     missing_kind(MODELSERVINGS, *seen_on_objects(REASONS)),
 )

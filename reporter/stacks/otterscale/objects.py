@@ -57,7 +57,7 @@ class EnvVar(Part, frozen=True):
     value_from: Json | None = None
 
 
-class Engine(Part, frozen=True):
+class EngineSpec(Part, frozen=True):
     """`spec.engine`."""
 
     image: str = ""
@@ -89,7 +89,7 @@ class Resources(Part, frozen=True):
     claims: tuple[Json, ...] | None = None
 
 
-class Role(Part, frozen=True):
+class ServingRole(Part, frozen=True):
     """`spec.decode` and `spec.prefill`."""
 
     replicas: Replicas = 1
@@ -166,10 +166,10 @@ class ModelServiceSpec(Part, frozen=True):
     """`spec` of a ModelService."""
 
     model: Model
-    engine: Engine
+    engine: EngineSpec
     accelerator: Accelerator
-    decode: Role
-    prefill: Role | None = None
+    decode: ServingRole
+    prefill: ServingRole | None = None
     routing_proxy: RoutingProxy | None = None
     inference_pool: Pool | None = None
     http_route: Route | None = None

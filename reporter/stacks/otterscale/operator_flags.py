@@ -69,14 +69,14 @@ def given_of(flags: Mapping[str, str]) -> Given:
     """
     for flag, value in flags.items():
         if flag not in FLAGS:
-            raise ValueError(f"{flag!r} is no flag to compare with{meant(flag, FLAGS)}")
+            raise ValueError(f"{flag!r} is not a flag that is compared{meant(flag, FLAGS)}")
         wrong = _wrong(FLAGS[flag], value)
         if wrong:
             raise ValueError(f"{flag} {wrong}")
     given = {FLAGS[flag]: _value(FLAGS[flag], value) for flag, value in flags.items()}
     lonely = next((field for field in _OF_TRACING if field in given), None)
     if lonely and TRACING not in given:
-        raise ValueError(f"{flag_of(lonely)} needs {flag_of(TRACING)} beside it")
+        raise ValueError(f"{flag_of(lonely)} needs {flag_of(TRACING)} as well")
     return given
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import beside, controller_row, ready_row, row
+from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
 from reporter.stacks.otterscale.resources import (
@@ -48,30 +48,30 @@ _row = partial(row, of=MODELSERVICE_KIND)
 _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         INVALID,
-        "The ModelService can never work as it is named.",
+        "The ModelService can never work under its name.",
         trigger="Its name is too long for labels (63) or for the Service of its endpoint picker (59 "
         "without the suffix -epp); or another ModelService of the namespace has the same endpoint "
         "picker's name, or one that makes the operator delete this one's InferencePool.",
         silent="ModelServices that are being deleted.",
         action="Create the ModelService again under another name.",
         reads=_ITSELF,
-        grace_note="Fires at once: it is static.",
+        grace_note="Fires at once: it stays wrong until somebody corrects it.",
     ),
     _row(
         NOT_OBSERVED,
-        "The operator has not taken up the ModelService as it is now.",
-        trigger="status.observedGeneration is not there or behind metadata.generation.",
-        silent="An operator that is down, which is told by clusterOtterScaleOperatorNotReady.",
-        action=f"Look at {_OPERATOR_LOG}: it is stuck, or may not read what it needs.",
+        "The operator has not observed the newest generation of the ModelService.",
+        trigger="status.observedGeneration is missing or older than metadata.generation.",
+        silent="An operator that is down, which clusterOtterScaleOperatorNotReady reports.",
+        action=f"Look at {_OPERATOR_LOG}: it is stuck, or has no permission to read what it needs.",
         reads=_ITSELF,
         grace_seconds=APPEARS_SECONDS,
     ),
     _row(
         RECONCILE_FAILED,
-        "The operator cannot make what the ModelService needs.",
-        trigger="Ready is False with reason ReconcileError. Phase and counters are old then, also a "
-        "phase Ready.",
-        silent="An error that the next attempt settles within the grace.",
+        "The operator cannot create what the ModelService needs.",
+        trigger="Ready is False with reason ReconcileError. Phase and counters are out of date "
+        "then, even if the phase is Ready.",
+        silent="An error that is gone with the next attempt, within the grace.",
         action=f"The message is the operator's error: {_DESCRIBE}, and {_OPERATOR_LOG}. Kinds that "
         "are not installed, quotas and admission are the usual causes.",
         reads=_ITSELF,
@@ -79,12 +79,12 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         OBJECT_MISSING,
         "An object that requests need does not exist.",
-        trigger="The decode, prefill or endpoint picker's Deployment, the endpoint picker's Service, "
-        "the InferencePool or the HTTPRoute is not there. The operator calls a ModelService Ready "
-        "without its prefill Deployment, and never looks at the others.",
+        trigger="The decode, prefill or endpoint picker's Deployment, the endpoint picker's "
+        "Service, the InferencePool or the HTTPRoute is missing. The operator calls a "
+        "ModelService Ready without its prefill Deployment, and never looks at the "
+        "others.",
         silent="A default HTTPRoute that no ModelService has; kinds that are not installed.",
-        action=f"Look at {_OPERATOR_LOG}: it recreates what is deleted, unless an error keeps it "
-        "from that.",
+        action=f"Look at {_OPERATOR_LOG}: it recreates what is deleted, unless an error stops it.",
         reads=(
             MODELSERVICES,
             r.DEPLOYMENTS,
@@ -111,19 +111,20 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     ),
     _row(
         ROLLOUT_STALLED,
-        "A rollout of decode or prefill pods does not go on.",
+        "A rollout of decode or prefill pods does not progress.",
         trigger="The role's Deployment has Progressing False with reason ProgressDeadlineExceeded.",
         silent="A role that wants no pods; pods that still have time to start.",
-        action="kubectl -n <namespace> rollout status deployment <name>. Old pods serve on.",
+        action="kubectl -n <namespace> rollout status deployment <name>. Old pods keep serving.",
         reads=_SERVING,
-        grace_note="What --model-startup-budget-seconds is longer than the Deployment's deadline.",
+        grace_note="The time by which --model-startup-budget-seconds is longer than the "
+        "Deployment's deadline.",
     ),
     _row(
         EPP,
         "The endpoint picker of the ModelService is not available.",
         trigger="Its Deployment is scaled to zero or has no ready pod; its Service selects no ready "
         "pod, or lacks the port that the InferencePool names. The operator never looks at it.",
-        silent="With more than one replica, those beside the leader: they are never Ready.",
+        silent="With more than one replica, those that do not lead: they are never Ready.",
         action="kubectl -n <namespace> describe deployment <name>, and the log of its pods. Without "
         "it requests fail (failureMode FailClose, also without spec.inferencePool), or are spread "
         "blindly (FailOpen).",
@@ -139,12 +140,12 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         ROUTE,
         "Requests for the ModelService do not reach its pods.",
-        trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, or "
-        "a parent does not say so in time; the Gateway is gone or not programmed; the route has no "
-        "parents; the pool selects none of the pods; the endpoint picker's DestinationRule is not "
-        "there although other ModelServices have theirs; or the kind of pool or route is not "
-        "installed.",
-        silent="A young route, entries of other controllers, a ModelService without a route.",
+        trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
+        "or a parent does not report it in time; the Gateway is gone or not programmed; "
+        "the route has no parents; the pool selects none of the pods; the endpoint "
+        "picker's DestinationRule is missing although other ModelServices have theirs; or "
+        "the kind of pool or route is not installed.",
+        silent="A new route, entries of other controllers, a ModelService without a route.",
         action="kubectl -n <namespace> describe httproute,inferencepool <name>; their parents name "
         "the cause. The default Gateway is in namespace llm-d and must allow routes from this one.",
         reads=(
@@ -157,46 +158,49 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
-    beside(
+    outside_chain(
         _row(
             MISCONFIGURED,
-            "Settings of the ModelService do not go together.",
-            trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one port "
-            "(routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); or a ClusterRole "
-            "whose name another ModelService's has too (<namespace>-<name>-epp).",
+            "Settings of the ModelService contradict each other.",
+            trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one "
+            "port (routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); "
+            "or a ClusterRole with the name of another ModelService's "
+            "(<namespace>-<name>-epp).",
             silent="ClusterRoles where metrics need no token.",
             action="Correct the field that the message names, or rename one of the two ModelServices.",
             reads=(MODELSERVICES, r.DEPLOYMENTS),
-            grace_note="Fires at once: it is static.",
+            grace_note="Fires at once: it stays wrong until somebody corrects it.",
         ),
         EventType.WARNING,
     ),
-    beside(
+    outside_chain(
         _row(
             STATUS_STALE,
-            "The status of the ModelService is not what the operator's own rules make of it.",
-            trigger="Phase, counters or Ready differ from what follows from the Deployments, or from "
-            "each other.",
-            silent="A status that a reconcile error keeps as it was, or of an older generation; "
-            "within 15 s of a pod that became Ready, or is so no longer.",
+            "The status of the ModelService contradicts the operator's own rules.",
+            trigger="Phase, counters or Ready do not match the Deployments, or each other.",
+            silent="A status that a reconcile error froze, or of an older generation; the first 15 "
+            "s after a pod became Ready or stopped being Ready.",
             action=f"Believe the report (its derived status) and not the phase; look at {_OPERATOR_LOG}.",
             reads=(MODELSERVICES, r.DEPLOYMENTS),
             grace_seconds=APPEARS_SECONDS,
         ),
         EventType.NORMAL,
     ),
-    beside(
+    outside_chain(
         _row(
             DRIFT,
-            "Objects of the ModelService are not as the operator makes them.",
-            trigger="An object that only monitoring or the endpoint picker's start needs is missing, one "
-            "that should not exist does, or a selector, a port or a reference differs; with "
-            "--otterscale-operator-flags also an image, tracing or a token that they tell of. The "
-            "operator's other settings are recovered from what it made.",
-            silent="Images, tracing and tokens of which no flag is given; other arguments, replicas, "
-            "labels; Secrets and RBAC objects, which are never read; kinds that are not installed.",
+            "Objects of the ModelService differ from what the operator creates.",
+            trigger="An object that only monitoring or the endpoint picker's start needs is "
+            "missing, one that should not exist does, or a selector, a port or a reference "
+            "differs; with --otterscale-operator-flags also an image, tracing or a token "
+            "that those flags set. The operator's other settings are inferred from the "
+            "objects that it created.",
+            silent="Images, tracing and tokens for which no flag is given; other arguments, "
+            "replicas, labels; Secrets and RBAC objects, which are never read; kinds that "
+            "are not installed.",
             action="status-reporter render prints what should exist. The operator watches neither "
-            "monitors nor DestinationRules: a change of the ModelService makes it mend them.",
+            "monitors nor DestinationRules: a change of the ModelService makes it repair "
+            "them.",
             reads=(
                 MODELSERVICES,
                 r.DEPLOYMENTS,
@@ -221,9 +225,10 @@ REASONS: Final[tuple[Reason, ...]] = (
         READY,
         "A ModelService serves: the pods of its roles run and requests reach them.",
         of=MODELSERVICE_KIND,
-        trigger="Each role has as many Ready pods as it wants, the endpoint picker is available (its "
-        "leader, where there are several), and the route is accepted, where there is one. The pods have "
-        "no probes, so that Ready means that their containers run: the model may still load.",
+        trigger="Each role has as many Ready pods as it wants, the endpoint picker is available "
+        "(its leader, where there are several), and the route is accepted, where there is "
+        "one. The pods have no probes, so Ready only means that their containers run: the "
+        "model may still be loading.",
         reads=(MODELSERVICES, r.DEPLOYMENTS, r.PODS, r.INFERENCEPOOLS, r.HTTPROUTES),
     ),
 )
@@ -238,7 +243,7 @@ Faults of pods, of the endpoint picker and of the route are none of it: others r
 CLUSTER_REASONS: Final = (
     controller_row(
         CLUSTER_OTTERSCALE,
-        "OtterScale's model operator, which makes what ModelServices need,",
+        "OtterScale's model operator, which creates what ModelServices need,",
         setting="otterscale",
         frozen="the status of ModelServices is frozen, and what is deleted is not recreated",
     ),

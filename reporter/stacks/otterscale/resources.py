@@ -38,7 +38,7 @@ SERVICEMONITORS: Final = Resource(
 )  # fmt: skip
 SERVICEACCOUNTS: Final = Resource(
     group="", versions=("v1",), plural="serviceaccounts", kind="ServiceAccount", namespaced=True,
-    type=objects.ServiceAccount, purpose="whether that of an endpoint picker exists",
+    type=objects.ServiceAccount, purpose="whether the ServiceAccount of an endpoint picker exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     wide=True,
 )  # fmt: skip

@@ -35,7 +35,7 @@ class OtterscaleSettings(EvaluationSettings):
     """Deployment of OtterScale's model operator. Empty: not probed."""
 
     otterscale_operator_flags: OperatorFlags = {}  # noqa: RUF012  # pydantic copies it
-    """Flags that OtterScale's model operator runs with: drift from them is told too."""
+    """Flags that OtterScale's model operator runs with; drift from them is reported too."""
 
     @cached_property
     def operator_given(self) -> Given:

@@ -12,7 +12,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     SuppressionRow(
         CLUSTER_OTTERSCALE,
         NEEDS_OPERATOR,
-        "the model operator makes the objects of ModelServices and writes their status",
+        "the model operator creates the objects of ModelServices and writes their status",
     ),
     missing_kind(MODELSERVICES, *seen_on_objects(REASONS)),
     missing_kind(r.GATEWAYS, ROUTE, why="no route can have a parent while no Gateway can exist"),

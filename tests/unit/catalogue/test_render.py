@@ -14,7 +14,7 @@ RUNTIME_PAGE = PAGE.with_name("runtime.md")
 
 
 def test_the_page_is_what_the_catalogue_says():
-    """Documentation and code cannot drift apart; `make docs` renders the page anew."""
+    """Documentation and code cannot drift apart; `make docs` renders the page again."""
     assert PAGE.read_text() == reasons_page(BUILT_IN)
 
 

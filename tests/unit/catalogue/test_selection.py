@@ -42,5 +42,5 @@ def test_what_is_selected(text, selects):
     [",", "a,", "a in b", "a in", "in (a)", "=b", "a=b=c", "a b", "a=(b)", "a>b", "-a", "a=-", "!a=b", "a/b/c", "a in (b"],
 )  # fmt: skip
 def test_what_is_none(text):
-    with pytest.raises(ValueError, match="is no term of a label selector"):
+    with pytest.raises(ValueError, match="is not a term of a label selector"):
         parse_selector(text)

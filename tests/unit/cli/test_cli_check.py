@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 
-from lab.sandbox.faults import Fault
+from lab.sandbox.faults import InjectedFault
 from lab.sandbox.serve import running
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.cli import check
@@ -366,8 +366,8 @@ def test_a_nearly_right_variable_is_pointed_out(run, healthy, monkeypatch):
     status, _, err = run("check", "--from", healthy)
     assert status == 0
     assert err == (
-        "status-reporter: STATUS_REPORTER_STARTUP_GRACE_SECOND is no setting; "
-        "did you mean STATUS_REPORTER_STARTUP_GRACE_SECONDS?\n"
+        "status-reporter: STATUS_REPORTER_STARTUP_GRACE_SECOND is not a setting; did you mean "
+        "STATUS_REPORTER_STARTUP_GRACE_SECONDS?\n"
     )
 
 
@@ -409,7 +409,7 @@ async def test_an_account_that_may_read_nothing_is_not_told_that_nothing_fires(t
     """Discovery answers everybody; that says nothing of what runs."""
     kubeconfig = tmp_path / "kubeconfig"
     async with running((), kubeconfig_path=kubeconfig) as sandbox:
-        sandbox.faults.add(Fault(action="forbidden", verbs=("list", "watch")))
+        sandbox.faults.add(InjectedFault(action="forbidden", verbs=("list", "watch")))
         command = [sys.executable, "-m", "reporter", "check", "--kubeconfig", str(kubeconfig)]
         process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
         out, said = await process.communicate()

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lab.sandbox.faults import Fault
+from lab.sandbox.faults import InjectedFault
 from lab.sandbox.serve import running
-from reporter.cli.dump_pages import Page, learn_pages, members_of_pages
+from reporter.cli.dump_pages import DumpedPage, learn_pages, members_of_pages
 from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import read_documents
 from reporter.snapshot.outputs.redaction import Redaction
@@ -94,7 +94,7 @@ def test_objects_that_are_malformed_stay_so(cluster, run, tmp_path):
 def test_what_was_refused_is_recorded(cluster, run, tmp_path):
     """As a Status in the API server's shape; the dump says that it is unknown, and why."""
     path = tmp_path / "d.tgz"
-    refused = Fault(action="forbidden", resources=("nodes", "workspaces.kaito.sh"))
+    refused = InjectedFault(action="forbidden", resources=("nodes", "workspaces.kaito.sh"))
     status, out, _ = cluster(
         documents_of("healthy-stack"), lambda command: command("dump", "-o", path), refused
     )
@@ -112,7 +112,7 @@ def test_what_was_refused_is_recorded(cluster, run, tmp_path):
 def test_nothing_is_written_where_nothing_can_be_read(cluster, tmp_path):
     """An archive without a single object would help nobody."""
     path = tmp_path / "d.tgz"
-    refused = Fault(action="forbidden", verbs=("list",))
+    refused = InjectedFault(action="forbidden", verbs=("list",))
     status, out, err = cluster(
         documents_of("healthy-stack"), lambda command: command("dump", "-o", path), refused
     )
@@ -266,7 +266,7 @@ def names_of(stack):
 def test_pages_have_other_names_too():
     """Labels of metrics, and the folders that pages are in; the numbers stay."""
     raw = b'vllm:num_requests_running{engine="0",model_name="acme/fraud-7b"} 3.0\n'
-    pages = [Page("acme", "fraud-7b-0", 100, raw)]
+    pages = [DumpedPage("acme", "fraud-7b-0", 100, raw)]
     redaction = Redaction(vocabulary(()))
     redaction.learn_name("namespace", "acme")
     redaction.learn_name("model", "fraud-7b")

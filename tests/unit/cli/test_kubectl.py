@@ -236,7 +236,7 @@ def _scale(plugin, replicas):
 
 
 def test_watch_tells_each_change_until_it_is_interrupted(own):
-    """Printed anew where there is no terminal; Ctrl-C is how it ends, hence status 0."""
+    """Printed again where there is no terminal; Ctrl-C is how it ends, hence status 0."""
     with own.running("--watch", output=subprocess.PIPE) as process:
         first = read_until(process.stdout.fileno(), "Nothing fires")
         assert KAITO not in first

@@ -6,7 +6,7 @@ from shutil import copytree
 
 import pytest
 
-from lab.simulation import Life, Phase, Server, render
+from lab.simulation import Life, Phase, ServerFlags, render
 from tests.tables import of_inferencesets as t
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -33,7 +33,7 @@ def _save(dump):
             life.advance(at)
             path = dump / "metrics" / pod / f"{at}.prom"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(change(render(life, Server())))
+            path.write_text(change(render(life, ServerFlags())))
         return dump
 
     return save
@@ -105,7 +105,7 @@ def test_page_that_cannot_be_read_counts_as_a_failed_scrape(save, check):
     bad = save(*range(0, 160, 20), change=lambda _: "<html>")
     report = check(bad, *QUICK)
     assert fired(report) == [(t.SCRAPE_FAILING, "inferenceset/chat-models/phi-4-mini")]
-    assert "its metrics cannot be read for 2 min: unreadable" in report["findings"][0]["message"]
+    assert "its metrics could not be read for 2 min: unreadable" in report["findings"][0]["message"]
 
 
 @pytest.mark.parametrize("limit", ["bytes", "series"])

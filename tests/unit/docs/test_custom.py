@@ -13,8 +13,8 @@ from reporter.catalogue.custom.checks import (
     SUPPRESSED_BYTES,
     TEXT_BYTES,
 )
-from reporter.catalogue.custom.errors import ALLOWED
-from reporter.catalogue.custom.objects import MOST_NAMESPACES
+from reporter.catalogue.custom.named_objects import MOST_NAMESPACES
+from reporter.catalogue.custom.problems import ALLOWED
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main
 from reporter.custom_setting import PARTS, key_of

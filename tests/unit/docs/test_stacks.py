@@ -12,7 +12,7 @@ SETTINGS = FullEvaluationSettings()
 
 
 def test_the_table_is_rendered():
-    """`make docs` renders it anew."""
+    """`make docs` renders it again."""
     assert stacks_page(page("stacks.md"), BUILT_IN) == page("stacks.md")
     assert ROWS.keys() == set(Stack)
 

@@ -7,7 +7,7 @@ import pytest
 
 from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
-from lab.sandbox.faults import Fault
+from lab.sandbox.faults import InjectedFault
 from reporter.catalogue.resources import CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS
 from reporter.kube.client import connect
 from reporter.kube.informer import Informer, Timing
@@ -180,15 +180,15 @@ async def test_disturbances_lose_no_change(sandbox: Sandbox, tmp_path: Path, dis
 @pytest.mark.parametrize(
     "fault",
     [
-        Fault(action="html", code=200, resources=("pods",), times=3),
-        Fault(action="html", code=502, resources=("pods",), times=3),
-        Fault(action="error", code=503, seconds=0, resources=("pods",), times=3),
-        Fault(action="cut", resources=("pods",), times=3),
-        Fault(action="unknown-path", resources=("pods",), times=3),
-        Fault(action="html", code=502, path_prefix="/apis", times=3),
+        InjectedFault(action="html", code=200, resources=("pods",), times=3),
+        InjectedFault(action="html", code=502, resources=("pods",), times=3),
+        InjectedFault(action="error", code=503, seconds=0, resources=("pods",), times=3),
+        InjectedFault(action="cut", resources=("pods",), times=3),
+        InjectedFault(action="unknown-path", resources=("pods",), times=3),
+        InjectedFault(action="html", code=502, path_prefix="/apis", times=3),
     ],
 )
-async def test_odd_answers_pass(sandbox: Sandbox, tmp_path: Path, fault: Fault):
+async def test_odd_answers_pass(sandbox: Sandbox, tmp_path: Path, fault: InjectedFault):
     """Proxies, restarts and overload delay the first list, and are not taken for empty kinds."""
     sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n")])
     sandbox.faults.add(fault)

@@ -72,7 +72,7 @@ async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, *
         told = [each for each in evaluate(snapshot, settings).findings if "Unknown" in each.reason]
         (message,) = (each.message for each in told)
         assert message.startswith(
-            f"Version: {resource} cannot be read ({cause}), so what rests on it is unknown"
+            f"Version: {resource} cannot be read ({cause}), so what depends on it is unknown"
         )
         assert cluster.all_listed()
         assert resource.plural not in asked

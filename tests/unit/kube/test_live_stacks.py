@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.sandbox import Sandbox
-from lab.sandbox.faults import Fault
+from lab.sandbox.faults import InjectedFault
 from reporter.catalogue.resources import CONFIGMAPS
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
@@ -193,7 +193,7 @@ async def test_what_is_watched_goes_on_while_discovery_is_away(sandbox: Sandbox,
         await until(cluster, lambda found: found.state(CONTROLLERREVISIONS).confirmed)
         sandbox.load([labelled(CONTROLLERREVISIONS, "one", revision=1)])
         await until(cluster, lambda found: len(found[CONTROLLERREVISIONS]) == 1)  # by the watch
-        away = sandbox.faults.add(Fault(action="html", code=502, path_prefix="/apis"))
+        away = sandbox.faults.add(InjectedFault(action="html", code=502, path_prefix="/apis"))
         gone = await until(cluster, lambda found: found.discovery.served is None)
         assert gone.state(CONTROLLERREVISIONS).served is Served.SERVED
         sandbox.load([labelled(CONTROLLERREVISIONS, "two", revision=2)])

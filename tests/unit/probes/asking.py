@@ -2,8 +2,8 @@
 
 from reporter.metrics.looks.samples import NONE
 from reporter.probes.cluster.scope import ComponentScope
+from reporter.probes.evaluation_parts import joined
 from reporter.probes.harness import Namespaces
-from reporter.probes.parts import joined
 from reporter.probes.scope import NamespaceScope, Scope
 from reporter.probes.subjects import all_asked
 from reporter.stacks.kaito.probes import PROBES as KAITO

@@ -223,7 +223,7 @@ STORY = load_dump([EXAMPLES / "inferenceservice" / "healthy"], BUILT_IN).snapsho
 
 
 def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatch):
-    """What its answer rests on is derived from its objects too; it is asked anew in each pass."""
+    """What its answer rests on is derived from its objects too; it is asked again in each pass."""
     before = evaluate(STORY, SETTINGS)
     odd, *others = (each for each in before.subjects if each.subject.kind == "inferenceservice")
 

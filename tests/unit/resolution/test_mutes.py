@@ -60,7 +60,7 @@ def muted(name="demo", reasons=EPP, until=None):
         ("*", None, [], ['no reason is called "*"']),
         (
             f"inferencesetReady,{EPP}", None, [EPP],
-            ["inferencesetReady is no fault, so there is nothing to mute"],
+            ["inferencesetReady is not a fault, so there is nothing to mute"],
         ),
         *(
             (
@@ -76,7 +76,7 @@ def muted(name="demo", reasons=EPP, until=None):
         *(
             (
                 EPP, text, [],
-                [f'{MUTE_UNTIL} "{text}" is no time like 2026-11-20T12:00:00Z, so nothing is muted'],
+                [f'{MUTE_UNTIL} "{text}" is not a time like 2026-11-20T12:00:00Z, so nothing is muted'],
             )
             for text in ("tomorrow", "2026-11-20", "2026-11-20T12:30:00", "1763640000", "")
         ),
@@ -96,7 +96,7 @@ def test_other_peoples_text_is_cleaned_and_bounded():
     found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN, hints=hints)
     assert found.reasons == (EPP,)
     assert len(found.faults) == 7
-    assert found.faults[-2].endswith(" more names are not those of faults")
+    assert found.faults[-2].endswith(" more names are not reasons of faults")
     assert found.faults[-1] == f"{MUTE} is longer than 8192 characters; the rest is not read"
     link = Annotations(mute="https://a.example/\n" + "y" * 500)
     (fault,) = asked(link, NOON, BUILT_IN, hints=hints).faults

@@ -255,7 +255,7 @@ def test_what_is_over_is_not_taken_up():
 
 
 def test_the_record_of_an_earlier_subject_of_that_name():
-    """A set that was made anew does not inherit the episode."""
+    """A set that was recreated does not inherit the episode."""
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
     resolver = Resolver(created=NOON + seconds(10))
     assert resolver.look(20, finding(EPP), seen=seen) == {EPP: "pending"}
@@ -401,7 +401,7 @@ def test_a_subject_whose_namespace_cannot_be_read_is_not_recovered():
 
 
 def test_a_ready_of_an_earlier_subject_of_that_name():
-    """A set that was made anew is told, whatever was said of the one before."""
+    """A set that was recreated is told, whatever was said of the one before."""
     before = Resolver(created=NOON)
     before.look(0, ready=[evidence(MODEL)])
     resolver = Resolver(created=NOON + seconds(10))

@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from reporter.catalogue.custom.errors import ALLOWED
+from reporter.catalogue.custom.problems import ALLOWED
 from reporter.cli.configure import FullProgramSettings, _explain, _Layer, load_settings
 from reporter.cli.main import main
 from reporter.errors import UsageError
@@ -162,12 +162,12 @@ ENTRY = """
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (f"custom-components: {ENTRY}\ncustom-components: {ENTRY}", "'custom-components' is there"),
-        (f"custom-components: {ENTRY}  layer: cluster", "the key 'layer' is there twice"),
-        (f"custom-components: {ENTRY}\ncustom_components: {ENTRY}", "a setting is there twice"),
+        (f"custom-components: {ENTRY}\ncustom-components: {ENTRY}", "'custom-components' is given"),
+        (f"custom-components: {ENTRY}  layer: cluster", "the key 'layer' is given twice"),
+        (f"custom-components: {ENTRY}\ncustom_components: {ENTRY}", "a setting is given twice"),
         (
             f"custom-components: {ENTRY}  grace-seconds: 5\n  grace_seconds: 60",
-            "(entry 1: grace-seconds is there twice, with - and with _)",
+            "(entry 1: grace-seconds is given twice, with - and with _)",
         ),
         (f"custom-components: {ENTRY}  grace-seconds: true", "grace-seconds: 'true' is not allowed"),
         (f"custom-components: {ENTRY}  summary: {'a' * 5000}", "allowed: at most 200 bytes"),

@@ -65,18 +65,18 @@ BOMB = (
 """A text that is short here, and in full has more than half a million values."""
 
 WRONG = [
-    ("default-epp-images=a", "'default-epp-images' is no flag to compare with; did you mean default-epp-image?"),
-    ("version=v1", "'version' is no flag to compare with"),
+    ("default-epp-images=a", "'default-epp-images' is not a flag that is compared; did you mean default-epp-image?"),
+    ("version=v1", "'version' is not a flag that is compared"),
     ("provider=nginx", "provider is one of istio, gke, none, not 'nginx'"),
-    ("default_epp_image=a", "'default_epp_image' is no flag to compare with; did you mean default-epp-image?"),
+    ("default_epp_image=a", "'default_epp_image' is not a flag that is compared; did you mean default-epp-image?"),
     ("default-epp-image", "'default-epp-image' has no ="),
     ("default-epp-image=", "default-epp-image is empty"),
     ("default-engine-image=a b", "default-engine-image has a space or a control character: 'a b'"),
     ("metrics-endpoint-auth=yes", "metrics-endpoint-auth is true or false, not 'yes'"),
     ("tracing-enabled=", "tracing-enabled is true or false, not ''"),
     ("default-gateway-name=A/b", "default-gateway-name is the name of a Gateway, or empty, not 'A/b'"),
-    ("tracing-sampler=always_on", "tracing-sampler needs tracing-enabled beside it"),
-    ("tracing-otel-endpoint=x,default-epp-image=a", "tracing-otel-endpoint needs tracing-enabled beside it"),
+    ("tracing-sampler=always_on", "tracing-sampler needs tracing-enabled as well"),
+    ("tracing-otel-endpoint=x,default-epp-image=a", "tracing-otel-endpoint needs tracing-enabled as well"),
 ]  # fmt: skip
 
 
@@ -93,10 +93,10 @@ def test_what_is_refused(text, why):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("{tracing-enabled: true, tracing-sampler-arg: 0.10}", "tracing-sampler-arg is no text; put it in quotes"),
+        ("{tracing-enabled: true, tracing-sampler-arg: 0.10}", "tracing-sampler-arg is not text; put it in quotes"),
         ("{default-epp-image: }", "default-epp-image has no value"),
-        ("{default-epp-image: [a]}", "default-epp-image is no text; put it in quotes"),
-        (f"{{default-epp-image: {BOMB}}}", "default-epp-image is no text; put it in quotes"),
+        ("{default-epp-image: [a]}", "default-epp-image is not text; put it in quotes"),
+        (f"{{default-epp-image: {BOMB}}}", "default-epp-image is not text; put it in quotes"),
         ("7", ""),
     ],
 )  # fmt: skip

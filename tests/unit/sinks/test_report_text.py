@@ -16,7 +16,7 @@ from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_text import report_text
 from reporter.stacks import BUILT_IN

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from reporter.kube.errors import ConnectionFailed, Forbidden, Invalid, TooManyRequests
-from reporter.sinks.setbacks import ANYTHING, Backoff, Refused, retry_after
+from reporter.sinks.setbacks import ANYTHING, Refused, RetryDelay, retry_after
 
 pytestmark = pytest.mark.looptime
 
@@ -73,7 +73,7 @@ async def test_what_is_left_alone_for_another_reason_is_no_refusal():
 
 def test_what_was_said_last_is_not_said_again():
     """After a success the same failure is news."""
-    backoff = Backoff()
+    backoff = RetryDelay()
     errors = [ConnectionFailed("away"), ConnectionFailed("away"), ConnectionFailed("cut")]
     assert [backoff.is_news(error) for error in errors] == [True, False, True]
     backoff.reset()
@@ -82,7 +82,7 @@ def test_what_was_said_last_is_not_said_again():
 
 def test_the_longest_pause_is_for_the_writer_to_choose():
     """Doubling ends there."""
-    backoff = Backoff(longest=3.0)
+    backoff = RetryDelay(longest=3.0)
     assert [backoff.next() for _ in range(5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
 
 

@@ -119,7 +119,7 @@ def test_a_step_of_a_rollout_has_its_time(name):
     assert fault is not None
     assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
     assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
-    assert fault.detail.startswith(f"{text}, rollout stands still, starting (pod d-2: ")
+    assert fault.detail.startswith(f"{text}, rollout is stuck, starting (pod d-2: ")
 
 
 ENDING = pod("n", "d-1", "d", {"metadata": {"deletionTimestamp": "2026-11-20T11:58:30Z"}})
@@ -139,7 +139,7 @@ def test_pods_of_the_rollout_before_are_no_step(updated, docs, since):
     fault = judge(daemonset(status(updatedNumberScheduled=updated)), *docs)
     assert (fault.budget, fault.transition) == (timedelta(seconds=600), since)
     if STARTING not in docs:
-        assert fault.detail.endswith(" ready, rollout stands still, old pods are not replaced")
+        assert fault.detail.endswith(" ready, rollout is stuck, old pods are not replaced")
 
 
 def test_a_node_without_a_pod_is_no_rollout():
@@ -147,7 +147,7 @@ def test_a_node_without_a_pod_is_no_rollout():
     joins = daemonset(status(desiredNumberScheduled=4, numberUnavailable=1))
     fault = judge(joins, pod("n", "d-0", "d"))
     assert (fault.standing, fault.budget, fault.transition) == ("degraded", None, None)
-    assert fault.detail == "3/4 ready, the pods that are there are ready, others are missing"
+    assert fault.detail == "3/4 ready, the existing pods are ready, others are missing"
 
 
 def test_a_pod_that_ends_has_its_time():

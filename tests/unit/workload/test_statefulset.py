@@ -191,7 +191,7 @@ def test_a_pod_on_a_lost_node_never_ends(ready):
         (
             statefulset(ready=2),
             READY_PODS,
-            "2/3 ready, the pods that are there are ready, others are missing",
+            "2/3 ready, the existing pods are ready, others are missing",
         ),
         (
             statefulset(status(availableReplicas=0), ready=2, wanted=2),
@@ -221,7 +221,7 @@ def test_pods_of_the_rollout_before_are_no_step(updated, docs, since):
     fault = judge(statefulset(ROLLING, status(updatedReplicas=updated), ready=2), *docs)
     assert (fault.budget, fault.transition) == (timedelta(seconds=600), since)
     if STARTING not in docs:
-        assert fault.detail.endswith(" ready, rollout stands still, old pods are not replaced")
+        assert fault.detail.endswith(" ready, rollout is stuck, old pods are not replaced")
 
 
 IN_A_ROLLOUT = {
@@ -242,7 +242,7 @@ def test_a_step_of_a_rollout_has_its_time(name):
     assert fault is not None
     assert fault.budget == timedelta(seconds=600)
     assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
-    assert fault.detail.startswith("2/3 ready, rollout stands still, starting (pod s-2: ")
+    assert fault.detail.startswith("2/3 ready, rollout is stuck, starting (pod s-2: ")
 
 
 @pytest.mark.parametrize("name", IN_A_ROLLOUT)

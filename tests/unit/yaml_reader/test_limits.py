@@ -63,7 +63,7 @@ def test_a_dump_that_is_too_large_is_one_broken_document():
 )
 def test_a_key_that_is_there_twice(text, line):
     """A file that a person wrote is refused; of what a program wrote, the last one counts."""
-    with pytest.raises(Unreadable, match="is there twice") as refused:
+    with pytest.raises(Unreadable, match="is given twice") as refused:
         read_yaml(text, duplicate_keys="refuse")
     assert refused.value.line == line
     assert read_yaml(text)

@@ -9,7 +9,7 @@ from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
 from reporter.model.subject import Subject
-from reporter.probes.parts import contained, joined
+from reporter.probes.evaluation_parts import contained, joined
 from reporter.probes.pods import undecided_pods
 from reporter.probes.reuse import OWN, Question
 from reporter.probes.runtime.network import verdicts_by_namespace

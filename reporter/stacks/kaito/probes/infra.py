@@ -62,7 +62,7 @@ def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> W
 
     The time of the condition moves with its status, not with its reason, so it says nothing about
     a cloud error. For a boot the status is what counts: nodes have been missing since then, also
-    through a loop of claims that are deleted and made anew, of which only generic reasons show.
+    through a loop of claims that are deleted and created again, of which only generic reasons show.
     """
     reason = claims.reason or ""
     text = f"NodeClaimReady is False, {condition_text(claims)}"
@@ -76,7 +76,7 @@ def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> W
 
 
 def _nodes_fault(nodes: Condition, claims: Condition | None, boot: timedelta) -> WorkspaceFault:
-    """Judge NodesReady=False; the budget starts anew when the last NodeClaim became ready."""
+    """Judge NodesReady=False; the budget starts again when the last NodeClaim became ready."""
     plugins = nodes.reason == "NodePluginsNotReady"
     cause = "device plugins missing" if plugins else "nodes not ready"
     return WorkspaceFault(

@@ -80,7 +80,7 @@ def _from_text(scope: InferenceSetScope, node: str, told: tuple[str, str]) -> Fi
         reason=MODEL_NODE_PRESSURE,
         related=NODES.ref_named("", node),
         cause=types,
-        text=f"node {node} is under {types} (says Workspace {workspace})",
+        text=f"node {node} is under {types} (according to Workspace {workspace})",
         severity=types.count("Pressure"),
     )
 

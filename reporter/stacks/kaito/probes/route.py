@@ -82,7 +82,7 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
                 reason=MODEL_ROUTE,
                 related=INFERENCEPOOLS.ref_named(namespace, name),
                 cause="InferencePool missing",
-                text=f"InferencePool {name}, which its HTTPRoute leads to, is missing",
+                text=f"InferencePool {name}, the backend of its HTTPRoute, is missing",
                 severity=_POOL_MISSING,
             )
 

@@ -30,11 +30,11 @@ from reporter.stacks.kserve.derived.conditions import (
     aggregate,
 )
 from reporter.stacks.kserve.derived.document import document_of
-from reporter.stacks.kserve.derived.facts import Facts
+from reporter.stacks.kserve.derived.facts import InferenceServiceFacts
 from reporter.stacks.kserve.derived.mode import Mode, is_frozen, is_stopped
 from reporter.stacks.kserve.derived.model_status import Transition, model_status
 from reporter.stacks.kserve.derived.raw import raw_ready
-from reporter.stacks.kserve.derived.revisions import Row, propagate
+from reporter.stacks.kserve.derived.revisions import RolloutRow, propagate
 from reporter.stacks.kserve.objects import ComponentStatus, InferenceServiceStatus, ModelStatus
 
 _FAILED_PASS: Final = frozenset(
@@ -46,7 +46,7 @@ _STOPPED_REASON: Final = "Stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Derivation:
+class DerivedInferenceService:
     """What should have been propagated.
 
     Attributes:
@@ -61,7 +61,7 @@ class Derivation:
     """
 
     propagated: InferenceServiceStatus
-    rows: Mapping[Component, tuple[Row, ...]] = field(default_factory=dict)
+    rows: Mapping[Component, tuple[RolloutRow, ...]] = field(default_factory=dict)
     kept: frozenset[Component] = frozenset()
     decided: bool = True
     model_unsure: bool = False
@@ -72,7 +72,7 @@ class Derivation:
         return document_of(self.propagated)
 
 
-def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
+def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInferenceService:
     """Return the status that an InferenceService should have.
 
     While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
@@ -85,7 +85,7 @@ def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
         return _unchanged(stored)
     if facts.mode is Mode.KNATIVE and facts.without_knative:
         conditions = ConditionManager(stored.conditions or ()).conditions()
-        return Derivation(propagated=replace(stored, conditions=conditions))
+        return DerivedInferenceService(propagated=replace(stored, conditions=conditions))
     if is_stopped(facts.inferenceservice) and not thawed:
         return _stopped(facts)
     if facts.mode is Mode.MODELMESH:
@@ -93,11 +93,11 @@ def derive(facts: Facts, *, thawed: bool = False) -> Derivation:
     return _Pass(facts).derivation()
 
 
-def _unchanged(stored: InferenceServiceStatus) -> Derivation:
-    return Derivation(propagated=stored, decided=False)
+def _unchanged(stored: InferenceServiceStatus) -> DerivedInferenceService:
+    return DerivedInferenceService(propagated=stored, decided=False)
 
 
-def _stopped(facts: Facts) -> Derivation:
+def _stopped(facts: InferenceServiceFacts) -> DerivedInferenceService:
     """Return the status while the stop switch is on: emptied, so that the history is gone."""
     inferenceservice = facts.inferenceservice
     before = inferenceservice.status.conditions or ()
@@ -121,10 +121,10 @@ def _stopped(facts: Facts) -> Derivation:
         model_status=ModelStatus(),
         deployment_mode=inferenceservice.status.deployment_mode,
     )
-    return Derivation(propagated=status)
+    return DerivedInferenceService(propagated=status)
 
 
-def _keeps_ingress(facts: Facts) -> bool:
+def _keeps_ingress(facts: InferenceServiceFacts) -> bool:
     """Tell whether IngressReady is as a stop left it, in Standard mode.
 
     With ingress creation off it is absent then, or True with the Gateway API (KServe,
@@ -159,20 +159,20 @@ def _mark_switch(conditions: ConditionManager, status: str) -> None:
 class _Pass:
     """One pass over the components of an InferenceService."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: InferenceServiceFacts) -> None:
         self._facts = facts
         self._spec = facts.inferenceservice.spec
         self._stored = facts.inferenceservice.status
         self._conditions = ConditionManager(self._stored.conditions or ())
         self._components = dict(self._stored.components or {})
         self._generation = self._stored.observed_generation
-        self._rows: dict[Component, tuple[Row, ...]] = {}
+        self._rows: dict[Component, tuple[RolloutRow, ...]] = {}
         self._kept: set[Component] = set()
         self._model: ModelStatus | None = self._stored.model_status
         self._model_unsure = False
         self._repeats = False
 
-    def derivation(self) -> Derivation:
+    def derivation(self) -> DerivedInferenceService:
         """Run the pass."""
         if not self._has_failed(Component.PREDICTOR):
             _mark_switch(self._conditions, FALSE)
@@ -195,7 +195,7 @@ class _Pass:
             components=self._components,
             model_status=self._model,
         )
-        return Derivation(
+        return DerivedInferenceService(
             propagated=status,
             rows=self._rows,
             kept=frozenset(self._kept),

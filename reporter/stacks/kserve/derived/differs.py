@@ -5,7 +5,7 @@ from typing import Final
 
 from reporter.stacks.kserve.derived.components import READY, STOPPED, Component
 from reporter.stacks.kserve.derived.conditions import FALSE, TRUE
-from reporter.stacks.kserve.derived.derive import Derivation
+from reporter.stacks.kserve.derived.derive import DerivedInferenceService
 from reporter.stacks.kserve.derived.document import document_of
 from reporter.stacks.kserve.derived.model_status import Transition
 from reporter.stacks.kserve.objects import InferenceServiceStatus
@@ -30,7 +30,7 @@ _OPPOSITE: Final = frozenset(
 InProgress, and pods come and go without KServe being told."""
 
 
-def differs(stored: InferenceServiceStatus, wanted: Derivation) -> tuple[str, ...]:
+def differs(stored: InferenceServiceStatus, wanted: DerivedInferenceService) -> tuple[str, ...]:
     """Return the paths of the fields of a stored status that are not as derived, sorted.
 
     What cannot be known is no difference: times; the order in which KServe wrote conditions, which

@@ -32,7 +32,7 @@ _FORMER: Final = "-default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class InferenceServiceFacts:
     """What the status of one InferenceService follows from.
 
     Attributes:
@@ -65,7 +65,7 @@ def facts_of(
     inferenceservice: InferenceService,
     snapshot: Snapshot,
     default_mode: Mode = Mode.KNATIVE,
-) -> Facts:
+) -> InferenceServiceFacts:
     """Collect the objects of an InferenceService from a snapshot."""
     place = inferenceservice.namespace
     sought = belongs_to(inferenceservice.name, INFERENCESERVICE)
@@ -86,7 +86,7 @@ def facts_of(
     if known and (mode is not Mode.KNATIVE or services is not None):
         predictor = (services or {}).get(Component.PREDICTOR)
         pods = predictor_pods(inferenceservice, mode, predictor, snapshot=snapshot)
-    return Facts(
+    return InferenceServiceFacts(
         inferenceservice=inferenceservice,
         services=services,
         deployments=deployments,

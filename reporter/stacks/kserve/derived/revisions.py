@@ -85,7 +85,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class RolloutRow:
     """A row of the truth table; None means any."""
 
     letter: str
@@ -114,38 +114,38 @@ _FULL: Final = frozenset({Share.FULL})
 _BELOW: Final = frozenset({Share.BELOW})
 _NEITHER: Final = frozenset({Share.ABSENT, Share.ABOVE})
 
-TABLE: Final[tuple[Row, ...]] = (
-    Row(
+TABLE: Final[tuple[RolloutRow, ...]] = (
+    RolloutRow(
         letter="a", name="promotion", outcome=Outcome.PROMOTE,
         rolled_out=False, shares=_FULL,
     ),
-    Row(
+    RolloutRow(
         letter="b", name="canary in progress, or rolled back and staying so",
         rolled_out=False, shares=_BELOW,
     ),
-    Row(letter="c", name="no percent", rolled_out=False, shares=_NEITHER),
-    Row(
+    RolloutRow(letter="c", name="no percent", rolled_out=False, shares=_NEITHER),
+    RolloutRow(
         letter="d", name="rollback", outcome=Outcome.FALL_BACK,
         rolled_out=True, newest_ready=True, shares=_BELOW, whole=True, has_previous=True,
     ),
-    Row(
+    RolloutRow(
         letter="e", name="nothing to fall back to",
         rolled_out=True, newest_ready=True, shares=_BELOW, whole=True, has_previous=False,
     ),
-    Row(
+    RolloutRow(
         letter="f", name="incomplete split",
         rolled_out=True, newest_ready=True, shares=_BELOW, whole=False,
     ),
-    Row(
+    RolloutRow(
         letter="g", name="blocked by a newer revision that is not ready",
         rolled_out=True, newest_ready=False, shares=_BELOW,
     ),
-    Row(letter="h", name="steady state", rolled_out=True, shares=_FULL),
-    Row(letter="i", name="no percent", rolled_out=True, shares=_NEITHER),
+    RolloutRow(letter="h", name="steady state", rolled_out=True, shares=_FULL),
+    RolloutRow(letter="i", name="no percent", rolled_out=True, shares=_NEITHER),
 )  # fmt: skip
 """Exactly one row matches any situation. A percent above 100 is neither 100 nor below it."""
 
-NO_ENTRY: Final = Row(letter="j", name="no entry follows the ready revision")
+NO_ENTRY: Final = RolloutRow(letter="j", name="no entry follows the ready revision")
 """The row where there is no L-entry."""
 
 
@@ -154,7 +154,7 @@ class Walk:
     """The history after a pass, and the rows that applied, in order."""
 
     history: RevisionHistory
-    rows: tuple[Row, ...]
+    rows: tuple[RolloutRow, ...]
 
 
 def share_of(percent: int | None) -> Share:
@@ -185,7 +185,7 @@ def walk(history: RevisionHistory, service: KnativeServiceStatus) -> Walk:
     ready = service.latest_ready_revision_name
     traffic = service.traffic or ()
     whole = total(traffic, ready) == WHOLE
-    rows: list[Row] = []
+    rows: list[RolloutRow] = []
     for entry in traffic:
         if not follows(entry, ready):
             continue
@@ -203,11 +203,11 @@ def walk(history: RevisionHistory, service: KnativeServiceStatus) -> Walk:
     return Walk(history, tuple(rows) or (NO_ENTRY,))
 
 
-def _row(situation: Situation) -> Row:
+def _row(situation: Situation) -> RolloutRow:
     return next(row for row in TABLE if row.matches(situation))
 
 
-def _after(row: Row, history: RevisionHistory, ready: str) -> RevisionHistory:
+def _after(row: RolloutRow, history: RevisionHistory, ready: str) -> RevisionHistory:
     match row.outcome:
         case Outcome.PROMOTE:
             return RevisionHistory(ready, history.rolled_out)
@@ -222,7 +222,7 @@ class Propagated:
     """The status of a component after a pass, and the rows that led to its revisions."""
 
     status: ComponentStatus
-    rows: tuple[Row, ...]
+    rows: tuple[RolloutRow, ...]
 
 
 def propagate(

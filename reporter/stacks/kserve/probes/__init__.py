@@ -8,7 +8,7 @@ from reporter.model.finding import Evaluation, Finding
 from reporter.model.resource import Resource
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.reuse import Inputs
-from reporter.probes.runtime.told import verdicts
+from reporter.probes.runtime.pod_findings import verdicts
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kserve.objects import InferenceService

@@ -55,7 +55,7 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
         elif not _serves_model(pod) or serving is None:
             continue  # the crash of a transformer says nothing of the model
         elif _fails_to_load(serving) or _tries_again(serving):
-            what = "the model server, once Ready, fails" if had_been_ready(pod) else _NOT_LOADED
+            what = "the model server was Ready and fails" if had_been_ready(pod) else _NOT_LOADED
             text = f"pod {pod.name}: {what}{_told(_failure(serving))}{_still(scope, pod)}"
             yield _about(scope, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
     if scope.all_pods is None:
@@ -77,7 +77,7 @@ def _fails_to_fetch(status: ContainerStatus) -> bool:
 
 
 def _fetches_again(status: ContainerStatus) -> bool:
-    """Tell whether a download that failed, for whatever reason, is made anew."""
+    """Tell whether a download that failed, for whatever reason, is tried again."""
     last = last_end(status)
     return _is_running(status) and last is not None and _is_bad(last)
 
@@ -100,7 +100,7 @@ def _fails_to_load(status: ContainerStatus) -> bool:
 
 
 def _tries_again(status: ContainerStatus) -> bool:
-    """Tell whether a container that failed runs anew and is not ready: the same may follow."""
+    """Tell whether a container that failed runs again and is not ready: the same may follow."""
     last = last_end(status)
     return _is_running(status) and not status.ready and last is not None and last.reason == _ERROR
 

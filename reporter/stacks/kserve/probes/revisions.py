@@ -128,7 +128,7 @@ def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
                 reason=ROLLOUT_STUCK,
                 related=DEPLOYMENTS.ref(deployment),
                 cause=f"{component} {progressing.reason or PROGRESSING}",
-                text=f"{component}: the rollout of Deployment {deployment.name} does not go on, "
+                text=f"{component}: the rollout of Deployment {deployment.name} does not progress, "
                 f"{words(progressing)}{_available(deployment)}",
                 transition=progressing.last_transition_time,
                 created=deployment.created,
@@ -143,7 +143,7 @@ def _available(deployment: Deployment) -> str:
     if not status.available_replicas:
         return ""
     older = status.replicas > status.updated_replicas
-    return "; older pods serve" if older else "; a part of its pods serves"
+    return "; older pods serve" if older else "; some of its pods serve"
 
 
 def _rolled_back(

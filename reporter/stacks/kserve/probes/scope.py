@@ -15,12 +15,12 @@ from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kserve.derived.components import Component, components_of
-from reporter.stacks.kserve.derived.derive import Derivation, derive
+from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
 from reporter.stacks.kserve.derived.facts import (
     COMPONENT,
     INFERENCESERVICE,
     REVISION,
-    Facts,
+    InferenceServiceFacts,
     deployment_name,
     facts_of,
     knative_service,
@@ -61,7 +61,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return self.snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> InferenceServiceFacts:
         """What its status is made of."""
         raw = self.knative_absent or _has_only_a_deployment(self.object, self.snapshot)
         return facts_of(self.object, self.snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
@@ -109,7 +109,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return (Derived(self.ref, self.derivation.status),)
 
     @cached_property
-    def derivation(self) -> Derivation:
+    def derivation(self) -> DerivedInferenceService:
         """The status that it should have."""
         return derive(self.facts)
 

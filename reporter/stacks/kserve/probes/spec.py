@@ -52,7 +52,7 @@ def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     cause = (info.reason if info else "") or Transition.INVALID_SPEC.value
     text = detail(info.reason, info.message) if info else ""
     loaded = status.states is not None and status.states.active_model_state == "Loaded"
-    still = "; the model of before is still loaded" if loaded else ""
+    still = "; the previous model is still loaded" if loaded else ""
     of_runtime = cause in _OF_RUNTIME
     yield scope.finding(
         reason=RUNTIME_MISSING if of_runtime else INVALID_SPEC,
@@ -71,8 +71,8 @@ def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
     yield scope.finding(
         reason=INVALID_SPEC,
         related=scope.ref,
-        cause=f"canaries sum up to {total} percent",
-        text=f"the percents of spec.canary sum up to {total}, which is more than 100",
+        cause=f"canaries add up to {total} percent",
+        text=f"the percents of spec.canary add up to {total}, which is more than 100",
         created=scope.inferenceservice.created,
     )
 

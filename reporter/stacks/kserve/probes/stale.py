@@ -24,5 +24,5 @@ def probe_stale(scope: InferenceServiceScope) -> Iterator[Finding]:
         reason=STATUS_STALE,
         related=scope.ref,
         cause=fields[0],
-        text=f"its status is not what its objects say, in {', '.join(fields[:_MOST_TOLD])}{more}",
+        text=f"its status does not match its objects, in {', '.join(fields[:_MOST_TOLD])}{more}",
     )

@@ -106,7 +106,7 @@ def _incomplete(status: ComponentStatus) -> _Fault | None:
     percents = [each.percent for each in status.traffic or () if each.percent is not None]
     if not percents or sum(percents) == WHOLE:
         return None
-    text = f"the percents of its route sum up to {sum(percents)}, not 100"
+    text = f"the percents of its route add up to {sum(percents)}, not 100"
     return _Fault(f"{sum(percents)} percent assigned", text, _INCOMPLETE)
 
 

@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 
 from reporter.model.derived import Document
-from reporter.stacks.kthena.derived.facts import Facts, facts_of
+from reporter.stacks.kthena.derived.facts import ModelServingFacts, facts_of
 from reporter.stacks.kthena.derived.observed import (
     GroupState,
     GroupStatus,
@@ -18,12 +18,12 @@ from reporter.stacks.kthena.derived.states import observe
 from reporter.stacks.kthena.derived.status import wanted_status
 
 __all__ = [
-    "Derivation",
-    "Facts",
+    "DerivedModelServing",
     "GroupState",
     "GroupStatus",
     "InstanceState",
     "InstanceStatus",
+    "ModelServingFacts",
     "derive",
     "facts_of",
     "observe",
@@ -32,7 +32,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Derivation:
+class DerivedModelServing:
     """What was derived of one ModelServing.
 
     Attributes:
@@ -45,8 +45,10 @@ class Derivation:
     status: Document
 
 
-def derive(facts: Facts) -> Derivation:
+def derive(facts: ModelServingFacts) -> DerivedModelServing:
     """Derive the status of a ModelServing; the same facts always give the same status."""
     revisions = revisions_of(facts)
     groups = observe(facts, revisions)
-    return Derivation(groups, wanted_status(facts.modelserving, groups, facts, revisions=revisions))
+    return DerivedModelServing(
+        groups, wanted_status(facts.modelserving, groups, facts, revisions=revisions)
+    )

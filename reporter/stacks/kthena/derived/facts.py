@@ -21,7 +21,7 @@ _CHILDREN: Final[tuple[Resource[KubeObject], ...]] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Facts:
+class ModelServingFacts:
     """A ModelServing and the objects that carry its name as a label.
 
     Attributes:
@@ -51,7 +51,7 @@ class Facts:
         objects = ((self.modelserving,), self.pods, self.services, groups or (), self.revisions)
         return (shape, *objects)
 
-    def unchanged(self, other: "Facts") -> bool:
+    def unchanged(self, other: "ModelServingFacts") -> bool:
         """Tell whether these are the same objects, so that the same would be derived."""
         (shape, *mine), (their_shape, *theirs) = self.inputs, other.inputs
         return shape == their_shape and all(
@@ -60,13 +60,13 @@ class Facts:
         )
 
 
-def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> Facts:
+def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFacts:
     """Collect what the status of a ModelServing rests on."""
     place = (modelserving.namespace, NAME_LABEL, modelserving.name)
     sought = belongs_to(modelserving.name, NAME_LABEL)
     in_use = modelserving.uses_volcano and snapshot.state(PODGROUPS).served is not Served.ABSENT
     needed = (each for each in _CHILDREN if in_use or each is not PODGROUPS)
-    return Facts(
+    return ModelServingFacts(
         modelserving=modelserving,
         pods=snapshot[PODS].labelled(*place),
         services=snapshot[SERVICES].labelled(*place),

@@ -63,7 +63,7 @@ class GroupFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GroupRow:
     """A row of the table."""
 
     name: str
@@ -72,18 +72,18 @@ class Row:
 
 
 ROWS: Final = (
-    Row("S2", lambda f: f.leaving, GroupStatus.DELETING),
-    Row(
+    GroupRow("S2", lambda f: f.leaving, GroupStatus.DELETING),
+    GroupRow(
         "S3", lambda f: f.all_terminating and f.pod_groups and not f.pod_group, GroupStatus.DELETING
     ),
-    Row("S4", lambda f: f.all_terminating and f.pod_groups, GroupStatus.CREATING),
-    Row("S5a", lambda f: f.all_terminating and f.several, GroupStatus.DELETING),
-    Row("S5b", lambda f: f.all_terminating and f.to_replace, GroupStatus.DELETING),
-    Row("S5b", lambda f: f.all_terminating, GroupStatus.CREATING),
-    Row("S6", lambda f: not f.pods and f.pod_group and f.wants_pods, GroupStatus.CREATING),
-    Row("S7", lambda f: f.complete, GroupStatus.RUNNING),
-    Row("S8", lambda f: f.miscounted and f.serving, GroupStatus.SCALING),
-    Row("S9", lambda _: True, GroupStatus.CREATING),
+    GroupRow("S4", lambda f: f.all_terminating and f.pod_groups, GroupStatus.CREATING),
+    GroupRow("S5a", lambda f: f.all_terminating and f.several, GroupStatus.DELETING),
+    GroupRow("S5b", lambda f: f.all_terminating and f.to_replace, GroupStatus.DELETING),
+    GroupRow("S5b", lambda f: f.all_terminating, GroupStatus.CREATING),
+    GroupRow("S6", lambda f: not f.pods and f.pod_group and f.wants_pods, GroupStatus.CREATING),
+    GroupRow("S7", lambda f: f.complete, GroupStatus.RUNNING),
+    GroupRow("S8", lambda f: f.miscounted and f.serving, GroupStatus.SCALING),
+    GroupRow("S9", lambda _: True, GroupStatus.CREATING),
 )
 """The first row that holds decides.
 
@@ -92,7 +92,7 @@ were removed from the spec. By which roles an outdated group is judged is decide
 """
 
 
-def decide(facts: GroupFacts) -> Row:
+def decide(facts: GroupFacts) -> GroupRow:
     """Return the first row that holds for a group."""
     return next(row for row in ROWS if row.holds(facts))
 

@@ -57,7 +57,7 @@ class InstanceFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InstanceRow:
     """A row of the table: None as status means that there is no entry."""
 
     name: str
@@ -66,20 +66,20 @@ class Row:
 
 
 ROWS: Final = (
-    Row("I2", lambda f: f.removed and f.terminating > 0, InstanceStatus.DELETING),
-    Row("I3", lambda f: f.is_nothing and f.to_create, InstanceStatus.NOT_FOUND),
-    Row("I4", lambda f: f.is_nothing, None),
-    Row("I5", lambda f: f.pods == 0 and f.service_terminating, InstanceStatus.DELETING),
-    Row("I6", lambda f: f.pods == 0, InstanceStatus.CREATING),
-    Row("I7", lambda f: f.terminating == f.pods, InstanceStatus.DELETING),
-    Row("I8", lambda f: f.terminating > 0, InstanceStatus.CREATING),
-    Row("I9", lambda f: f.failed, InstanceStatus.CREATING),
-    Row("I10", lambda f: f.restarted, InstanceStatus.CREATING),
-    Row("I11", lambda f: f.ready == f.expected, InstanceStatus.RUNNING),
-    Row("I12", lambda f: f.ready > f.expected, InstanceStatus.CREATING),
-    Row("I13", lambda f: f.pods < f.expected, InstanceStatus.CREATING),
-    Row("I14", lambda f: f.was_ready, InstanceStatus.CREATING),
-    Row("I15", lambda _: True, InstanceStatus.CREATING),
+    InstanceRow("I2", lambda f: f.removed and f.terminating > 0, InstanceStatus.DELETING),
+    InstanceRow("I3", lambda f: f.is_nothing and f.to_create, InstanceStatus.NOT_FOUND),
+    InstanceRow("I4", lambda f: f.is_nothing, None),
+    InstanceRow("I5", lambda f: f.pods == 0 and f.service_terminating, InstanceStatus.DELETING),
+    InstanceRow("I6", lambda f: f.pods == 0, InstanceStatus.CREATING),
+    InstanceRow("I7", lambda f: f.terminating == f.pods, InstanceStatus.DELETING),
+    InstanceRow("I8", lambda f: f.terminating > 0, InstanceStatus.CREATING),
+    InstanceRow("I9", lambda f: f.failed, InstanceStatus.CREATING),
+    InstanceRow("I10", lambda f: f.restarted, InstanceStatus.CREATING),
+    InstanceRow("I11", lambda f: f.ready == f.expected, InstanceStatus.RUNNING),
+    InstanceRow("I12", lambda f: f.ready > f.expected, InstanceStatus.CREATING),
+    InstanceRow("I13", lambda f: f.pods < f.expected, InstanceStatus.CREATING),
+    InstanceRow("I14", lambda f: f.was_ready, InstanceStatus.CREATING),
+    InstanceRow("I15", lambda _: True, InstanceStatus.CREATING),
 )
 """The first row that holds decides. Neither the revision of an instance nor its ordinal matters.
 
@@ -91,7 +91,7 @@ controller never creates 1.
 """
 
 
-def decide(facts: InstanceFacts) -> Row:
+def decide(facts: InstanceFacts) -> InstanceRow:
     """Return the first row that holds for an instance."""
     return next(row for row in ROWS if row.holds(facts))
 

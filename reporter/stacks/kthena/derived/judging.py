@@ -13,7 +13,7 @@ from reporter.stacks.kthena.objects import ModelServing, Role
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedGroup:
     """A group judged by one list of roles.
 
     Attributes:
@@ -30,7 +30,7 @@ class Judged:
 
 def judge(
     modelserving: ModelServing, parts: GroupParts, revisions: Revisions, *, roles: Roles
-) -> Judged:
+) -> JudgedGroup:
     """Judge what exists of a group by the roles that it should have.
 
     It is complete if each role has exactly as many instances as wanted and all are Running, as in
@@ -47,10 +47,12 @@ def judge(
         complete &= right and all(each.status is InstanceStatus.RUNNING for each in known)
     for name in sorted(by_role):
         found += _states(modelserving, by_role[name], revisions, role=Role(name=name), removed=True)
-    return Judged(tuple(found), complete, miscounted)
+    return JudgedGroup(tuple(found), complete, miscounted)
 
 
-def absent_instances(judged: Judged, roles: Roles, most: int) -> tuple[list[InstanceState], int]:
+def absent_instances(
+    judged: JudgedGroup, roles: Roles, most: int
+) -> tuple[list[InstanceState], int]:
     """Return the instances that the controller has still to create, and how many more there are.
 
     At most `most` are returned. Of two roles of one name, which is invalid, the first counts.

@@ -41,9 +41,9 @@ from reporter.model.derived import Document
 from reporter.model.instant import Instant
 from reporter.stacks.kthena.derived.ownership_memory import (
     Answer,
-    Backoff,
     Compared,
     Ownership,
+    RewriteInterval,
     Trouble,
 )
 from reporter.stacks.kthena.derived.share import digest, our_share, status_document
@@ -105,7 +105,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class OwnershipJudgement:
     """The verdicts of a pass by uid, what keeps us from owning, and what the next pass is given."""
 
     memory: Mapping[str, Ownership] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class Judged:
     troubles: Mapping[str, tuple[Trouble, ...]] = field(default_factory=dict)
 
 
-NOTHING: Final = Judged()
+NOTHING: Final = OwnershipJudgement()
 """Of a pass that does not write. A standby forgets: the leader's writes are not its own."""
 
 
@@ -125,7 +125,7 @@ def judge_all(
     now: Instant,
     whole: bool,
     resync: timedelta,
-) -> Judged:
+) -> OwnershipJudgement:
     """Judge all objects; an object that is not claimed any more is forgotten."""
     kept: dict[str, Ownership] = {}
     verdicts: dict[str, Verdict] = {}
@@ -137,7 +137,7 @@ def judge_all(
         )
         if found := kept[uid].troubles(whole=whole):
             troubles[uid] = found
-    return Judged(kept, verdicts, troubles)
+    return OwnershipJudgement(kept, verdicts, troubles)
 
 
 def judge(
@@ -207,7 +207,7 @@ def _heard(
         answer=answer,
         planned=_after(known.planned, answer.asked),
         pruned=dropped,
-        pruning=pruning if dropped else Backoff(),
+        pruning=pruning if dropped else RewriteInterval(),
     )
     if answer.stored is None:
         return known
@@ -274,7 +274,7 @@ def _quiet(known: Ownership, now: Instant, resync: timedelta) -> Ownership:
         return known
     quiet = now.boot - known.stirred
     if quiet >= max(contest.wait, resync):
-        return replace(known, contest=Backoff())
+        return replace(known, contest=RewriteInterval())
     if quiet >= resync and contest.since is not None:
         return replace(known, contest=replace(contest, since=None))
     return known

@@ -65,7 +65,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Backoff:
+class RewriteInterval:
     """A wait that doubles: from one resync up to `LONGEST`."""
 
     level: int = 0
@@ -73,10 +73,10 @@ class Backoff:
     until: timedelta = NEVER
     since: datetime | None = None
 
-    def raised(self, now: Instant, resync: timedelta) -> "Backoff":
+    def raised(self, now: Instant, resync: timedelta) -> "RewriteInterval":
         """Return the next longer wait, from now on."""
         wait = min(LONGEST, self.wait * 2 or resync)
-        return Backoff(self.level + 1, wait, now.boot + wait, self.since or now.wall)
+        return RewriteInterval(self.level + 1, wait, now.boot + wait, self.since or now.wall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,9 @@ class Ownership:
     changes: tuple[timedelta, ...] = ()
     wrote: timedelta = NEVER
     stirred: timedelta = NEVER
-    contest: Backoff = Backoff()
+    contest: RewriteInterval = RewriteInterval()
     pruned: tuple[str, ...] = ()
-    pruning: Backoff = Backoff()
+    pruning: RewriteInterval = RewriteInterval()
     manager: str = ""
     compared: Compared | None = field(default=None, repr=False, compare=False)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from reporter.model.objects import KubeObject, Pod, Service
-from reporter.stacks.kthena.derived.facts import Facts
+from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.objects import (
     GROUP_LABEL,
     ROLE_ID_LABEL,
@@ -53,7 +53,7 @@ def owned(modelserving: ModelServing, objects: Iterable[ObjectT]) -> Iterator[Ob
     return (each for each in objects if not uid or each.metadata.owned_by(uid))
 
 
-def parts_of(facts: Facts) -> dict[str, GroupParts]:
+def parts_of(facts: ModelServingFacts) -> dict[str, GroupParts]:
     """Return what exists of each group, by its name; what names no group is not seen."""
     groups: dict[str, GroupParts] = {}
     for pod, group in _in_groups(facts, facts.pods, groups):
@@ -70,7 +70,7 @@ def parts_of(facts: Facts) -> dict[str, GroupParts]:
 
 
 def _in_groups(
-    facts: Facts, objects: Iterable[ObjectT], groups: dict[str, GroupParts]
+    facts: ModelServingFacts, objects: Iterable[ObjectT], groups: dict[str, GroupParts]
 ) -> Iterator[tuple[ObjectT, GroupParts]]:
     for each in owned(facts.modelserving, objects):
         name = each.metadata.label(GROUP_LABEL)

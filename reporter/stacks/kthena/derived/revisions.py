@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from reporter.model.objects import KubeObject, Pod
-from reporter.stacks.kthena.derived.facts import Facts
+from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.derived.templates import same_role, same_roles
 from reporter.stacks.kthena.objects import (
@@ -98,7 +98,7 @@ def commonest(revisions: Iterable[str]) -> str:
     return next((revision for revision, _ in Counter(revisions).most_common(1)), "")
 
 
-def revisions_of(facts: Facts) -> Revisions:
+def revisions_of(facts: ModelServingFacts) -> Revisions:
     """Work out the revisions of a ModelServing."""
     modelserving = facts.modelserving
     objects = sorted(owned(modelserving, facts.revisions), key=_age)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from reporter.stacks.kthena.derived import groups
-from reporter.stacks.kthena.derived.facts import Facts
-from reporter.stacks.kthena.derived.judging import Judged, absent_instances, judge
+from reporter.stacks.kthena.derived.facts import ModelServingFacts
+from reporter.stacks.kthena.derived.judging import JudgedGroup, absent_instances, judge
 from reporter.stacks.kthena.derived.observed import (
     GroupState,
     GroupStatus,
@@ -42,7 +42,7 @@ class _Age:
     protected: bool
 
 
-def observe(facts: Facts, revisions: Revisions | None = None) -> tuple[GroupState, ...]:
+def observe(facts: ModelServingFacts, revisions: Revisions | None = None) -> tuple[GroupState, ...]:
     """Return the state of each group of which something exists, by ordinal.
 
     Args:
@@ -70,7 +70,7 @@ def observe(facts: Facts, revisions: Revisions | None = None) -> tuple[GroupStat
 class _Look:
     """One group and all that it is judged by."""
 
-    facts: Facts
+    facts: ModelServingFacts
     revisions: Revisions
     parts: GroupParts
     surplus: bool
@@ -105,11 +105,11 @@ def _state(look: _Look, name: str, budget: int, *, protected: bool) -> GroupStat
     )
 
 
-def _judge(look: _Look, roles: Roles) -> Judged:
+def _judge(look: _Look, roles: Roles) -> JudgedGroup:
     return judge(look.modelserving, look.parts, look.revisions, roles=roles)
 
 
-def _own_or_spec(look: _Look, by_spec: Judged, age: _Age) -> tuple[Judged, Roles]:
+def _own_or_spec(look: _Look, by_spec: JudgedGroup, age: _Age) -> tuple[JudgedGroup, Roles]:
     """Judge an outdated group by the roles of its own revision.
 
     Kthena judges it by the new spec, so a group that partition protects could never be Running
@@ -128,7 +128,7 @@ def _own_or_spec(look: _Look, by_spec: Judged, age: _Age) -> tuple[Judged, Roles
     return by_own, own
 
 
-def _age(look: _Look, judged: Judged, *, protected: bool) -> _Age:
+def _age(look: _Look, judged: JudgedGroup, *, protected: bool) -> _Age:
     if look.modelserving.rolls_roles:
         return _age_of_instances(look, judged)
     pods = standing(look.parts.pods)
@@ -143,7 +143,7 @@ def _age(look: _Look, judged: Judged, *, protected: bool) -> _Age:
     )
 
 
-def _age_of_instances(look: _Look, judged: Judged) -> _Age:
+def _age_of_instances(look: _Look, judged: JudgedGroup) -> _Age:
     """Age a group whose instances are updated one by one: it is old while one of them is."""
     update = look.revisions.update
     found = sorted(revision_of(pod) for pod in standing(look.parts.pods))
@@ -158,7 +158,7 @@ def _age_of_instances(look: _Look, judged: Judged) -> _Age:
     )
 
 
-def _group_facts(look: _Look, judged: Judged, roles: Roles, *, age: _Age) -> groups.GroupFacts:
+def _group_facts(look: _Look, judged: JudgedGroup, roles: Roles, *, age: _Age) -> groups.GroupFacts:
     modelserving, parts = look.modelserving, look.parts
     replaced = age.outdated and not age.protected and not modelserving.rolls_roles
     return groups.GroupFacts(

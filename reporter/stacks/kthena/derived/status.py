@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from reporter.model.derived import Document
 from reporter.stacks.kthena.derived.conditions import conditions
-from reporter.stacks.kthena.derived.facts import Facts
+from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.derived.observed import GroupState
 from reporter.stacks.kthena.derived.revisions import Revisions, commonest, revisions_of
 from reporter.stacks.kthena.derived.role_statuses import role_fields
@@ -20,7 +20,7 @@ from reporter.stacks.kthena.objects import ModelServing
 def wanted_status(
     modelserving: ModelServing,
     groups: Sequence[GroupState],
-    facts: Facts,
+    facts: ModelServingFacts,
     *,
     revisions: Revisions | None = None,
 ) -> Document:

@@ -47,7 +47,7 @@ def _ended(pod: Pod) -> PodFault | None:
         return None
     return judge_ended(pod) or PodFault(
         cause="Succeeded",
-        detail="ended with success, and should run",
+        detail="ended with success, but should run",
         exempt=False,
         severity=ENDED,
         transition=None,
@@ -94,7 +94,7 @@ def _about_number(
         cause = "pod in the way"
         text = f"pod {first} is in the way: it has another owner"
     elif lacking > 0:
-        cause, text = "pod not made", f"pod {first} does not exist"
+        cause, text = "pod not created", f"pod {first} does not exist"
         text += f", nor do {lacking - 1} more" if lacking > 1 else ""
     else:
         cause, text = "too many pods", f"{ready} pods are ready where {instance.expected} should be"

@@ -87,8 +87,8 @@ def _left_over(
     return scope.finding(
         reason=ROLE_DELETING,
         related=resource.ref(obj),
-        cause=f"{resource.kind} {obj.name} is not gone",
-        text=f"{place}: {resource.kind} {obj.name} was deleted and is not gone",
+        cause=f"{resource.kind} {obj.name} still exists",
+        text=f"{place}: {resource.kind} {obj.name} was deleted and still exists",
         severity=_LEFT_OVER,
         transition=obj.metadata.deletion_timestamp,
         created=obj.created,

@@ -79,7 +79,7 @@ def _pods(group: GroupState) -> list[Pod]:
 
 
 def _refused(pod_group: PodGroup) -> Condition | None:
-    """Return the condition Unschedulable if it holds: Volcano leaves it beside a later Scheduled."""
+    """Return the condition Unschedulable if it holds: Volcano leaves it next to a later Scheduled."""
     refused = pod_group.status.condition(_UNSCHEDULABLE)
     if refused is None or refused.status != "True":
         return None

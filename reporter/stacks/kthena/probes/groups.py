@@ -26,7 +26,7 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each wanted group that is not Running, and one for all that are missing.
 
     It is about the group whatever becomes of its pods: those that crash after a while and are made
-    anew never last long enough to be at fault themselves.
+    again never last long enough to be at fault themselves.
     """
     if not scope.pods_known:
         return
@@ -54,7 +54,7 @@ def _clock(scope: ModelServingScope, group: GroupState) -> ObjectRef:
     """Return the object by which the time of a group is measured: the group itself.
 
     A group whose instances are replaced one by one is not Running all the while, as long as it
-    goes on: its time begins anew with each.
+    goes on: its time begins again with each.
     """
     instance = scope.updating(group)
     return scope.instance_ref(group, instance) if instance else scope.group_ref(group)

@@ -40,13 +40,13 @@ def _told(trouble: Trouble) -> tuple[str, str]:
     fields = " and ".join(trouble.fields)
     if trouble.kind is TroubleKind.PRUNED:
         cause = f"the CustomResourceDefinition lacks {fields}"
-        text = f"{fields} cannot be written, for {cause}; add it there"
+        text = f"{fields} cannot be written, because {cause}; add it there"
         return cause, text
     others = ""
     if trouble.manager:
         others = f' (field manager "{cut(clean(trouble.manager), _MANAGER_BYTES)}" writes it too)'
     text = (
         f"somebody else keeps changing {fields} back{others}, so the status reporter writes it "
-        "once in up to 10 minutes only; let one of the two own it"
+        "less often, in the end every 10 minutes; let only one of the two own it"
     )
     return f"somebody else keeps changing {fields}", text

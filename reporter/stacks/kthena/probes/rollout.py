@@ -1,7 +1,7 @@
 """modelservingRolloutStuck: an update that does not go on.
 
 There is no time in the state of a rollout. A finding is about the group, or the instance, that the
-rollout waits for now, so its time begins anew with each, as a Deployment's deadline does with each
+rollout waits for now, so its time begins again with each, as a Deployment's deadline does with each
 new pod.
 """
 
@@ -58,7 +58,7 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
         yield _finding(
             scope,
             place,
-            f"the update leaves {place.name} alone, and nothing is being replaced; {left}",
+            f"{place.name} is still to be updated, and nothing is being replaced; {left}",
             cause=f"{waiting[-1].name} not updated",
             budget=_DEADLINE,
             severity=_LEFT_ALONE,

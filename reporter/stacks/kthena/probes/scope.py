@@ -12,14 +12,14 @@ from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.stacks.kthena.derived import (
-    Derivation,
+    DerivedModelServing,
     GroupState,
     InstanceState,
     InstanceStatus,
     derive,
     facts_of,
 )
-from reporter.stacks.kthena.derived.facts import Facts
+from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
 from reporter.stacks.kthena.resources import (
@@ -41,12 +41,12 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return self.object
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelServingFacts:
         """What it is made of."""
         return facts_of(self.object, self.snapshot)
 
     @cached_property
-    def _derivation(self) -> Derivation:
+    def _derivation(self) -> DerivedModelServing:
         return derive(self.facts)
 
     @property
@@ -113,7 +113,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return youngest or self.modelserving.created
 
     def pod_ref(self, name: str) -> ObjectRef:
-        """Return the reference to a pod by its name alone: one that is made anew is in its place."""
+        """Return the reference to a pod by its name alone: one that is recreated is in its place."""
         return PODS.ref_named(self.modelserving.namespace, name)
 
     def group_ref(self, group: GroupState) -> ObjectRef:

@@ -23,7 +23,7 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ObjectPace:
     """What is remembered of one object.
 
     Attributes:
@@ -41,11 +41,11 @@ class Paced:
     """What to tell now, what the next pass is given, and when more may be told."""
 
     tellings: tuple[Telling, ...] = ()
-    paces: Mapping[str, Pace] = field(default_factory=dict)
+    paces: Mapping[str, ObjectPace] = field(default_factory=dict)
     next_in: timedelta | None = None
 
 
-def paced(paces: Mapping[str, Pace], changes: Iterable[RoleChange], now: Instant) -> Paced:
+def paced(paces: Mapping[str, ObjectPace], changes: Iterable[RoleChange], now: Instant) -> Paced:
     """Return what of the changes to tell.
 
     The last place of a minute is kept for the newest change, so that a burst ends with what is
@@ -61,10 +61,10 @@ def paced(paces: Mapping[str, Pace], changes: Iterable[RoleChange], now: Instant
     for change in changes:
         waiting.setdefault(change.object.uid, []).append(change)
     tellings: list[Telling] = []
-    kept: dict[str, Pace] = {}
+    kept: dict[str, ObjectPace] = {}
     waits = []
     for uid in dict.fromkeys((*paces, *waiting)):
-        told, pace = _one(paces.get(uid, Pace()), waiting.get(uid, ()), now.boot)
+        told, pace = _one(paces.get(uid, ObjectPace()), waiting.get(uid, ()), now.boot)
         tellings += told
         if pace.told:
             kept[uid] = pace
@@ -73,17 +73,19 @@ def paced(paces: Mapping[str, Pace], changes: Iterable[RoleChange], now: Instant
     return Paced(tuple(tellings), kept, min(waits, default=None))
 
 
-def _one(pace: Pace, changes: Iterable[RoleChange], now: timedelta) -> tuple[list[Telling], Pace]:
+def _one(
+    pace: ObjectPace, changes: Iterable[RoleChange], now: timedelta
+) -> tuple[list[Telling], ObjectPace]:
     recent = tuple(each for each in pace.told if now - each < WITHIN)
     pending = [Telling(each) for each in changes]
     if pace.waiting is not None:
         pending.insert(0, pace.waiting)
     free = MOST - len(recent)
     if not free and pending:
-        return [], Pace(recent, _merged(pending))
+        return [], ObjectPace(recent, _merged(pending))
     if len(pending) > free:
         pending = [*pending[: free - 1], _merged(pending[free - 1 :])]
-    return pending, Pace(recent + (now,) * len(pending))
+    return pending, ObjectPace(recent + (now,) * len(pending))
 
 
 def _merged(tellings: Sequence[Telling]) -> Telling:

@@ -6,13 +6,13 @@ from datetime import timedelta
 from reporter.model.instant import Instant
 from reporter.sinks.events.render import Document
 from reporter.stacks.kthena.derived.role_changes import RoleChange
-from reporter.stacks.kthena.role_events.pacing import Pace, paced
+from reporter.stacks.kthena.role_events.pacing import ObjectPace, paced
 from reporter.stacks.kthena.role_events.render import role_event
 
 
 def tell(
-    paces: Mapping[str, Pace], changes: Iterable[RoleChange], now: Instant, *, instance: str
-) -> tuple[Mapping[str, Pace], list[Document], timedelta | None]:
+    paces: Mapping[str, ObjectPace], changes: Iterable[RoleChange], now: Instant, *, instance: str
+) -> tuple[Mapping[str, ObjectPace], list[Document], timedelta | None]:
     """Return what the next pass is given, the Events to write, and when more are due."""
     result = paced(paces, changes, now)
     events = [role_event(each, now.wall, instance) for each in result.tellings]

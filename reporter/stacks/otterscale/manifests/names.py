@@ -80,7 +80,7 @@ def too_long(name: str) -> str:
     if len(name) > _MOST_LABEL:
         return (
             f"its name has {len(name)} characters, and labels hold {_MOST_LABEL} at most: the "
-            "operator can make nothing"
+            "operator can create nothing"
         )
     picker = epp(name)
     if len(picker) > _MOST_LABEL:

@@ -14,7 +14,7 @@ from reporter.stacks.otterscale.manifests.init_containers import (
 )
 from reporter.stacks.otterscale.manifests.manifest import Manifest, owned
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
-from reporter.stacks.otterscale.objects import EnvVar, Json, ModelService, Parallelism, Role
+from reporter.stacks.otterscale.objects import EnvVar, Json, ModelService, Parallelism, ServingRole
 
 CONTAINER: Final = "vllm"
 SIDE_CHANNEL_VARIABLE: Final = "VLLM_NIXL_SIDE_CHANNEL_PORT"
@@ -30,7 +30,9 @@ def decode_deployment(service: ModelService, operator: OperatorSettings) -> Mani
     return _deployment(service, operator, service.spec.decode, role_name=names.DECODE, name=name)
 
 
-def prefill_deployment(service: ModelService, operator: OperatorSettings, role: Role) -> Manifest:
+def prefill_deployment(
+    service: ModelService, operator: OperatorSettings, role: ServingRole
+) -> Manifest:
     """Return the Deployment of the prefill pods."""
     name = names.prefill_deployment(service.name)
     return _deployment(service, operator, role, role_name=names.PREFILL, name=name)
@@ -43,7 +45,12 @@ def listen_port(service: ModelService, role: str) -> int:
 
 
 def _deployment(
-    service: ModelService, operator: OperatorSettings, role: Role, *, role_name: str, name: str
+    service: ModelService,
+    operator: OperatorSettings,
+    role: ServingRole,
+    *,
+    role_name: str,
+    name: str,
 ) -> Manifest:
     template = {
         "metadata": _without_none(
@@ -66,7 +73,7 @@ def _deployment(
 
 
 def _pod_spec(
-    service: ModelService, operator: OperatorSettings, role: Role, *, role_name: str
+    service: ModelService, operator: OperatorSettings, role: ServingRole, *, role_name: str
 ) -> Json:
     init = [model_unpack(service, operator)]
     if role_name == names.DECODE:
@@ -86,7 +93,9 @@ def _pod_spec(
     )
 
 
-def _vllm(service: ModelService, operator: OperatorSettings, role: Role, *, role_name: str) -> Json:
+def _vllm(
+    service: ModelService, operator: OperatorSettings, role: ServingRole, *, role_name: str
+) -> Json:
     engine = service.spec.engine
     listen = listen_port(service, role_name)
     ports = [pods.port("http", listen)]

@@ -62,7 +62,7 @@ def _prefill(service: ModelService, operator: OperatorSettings) -> Manifest | Un
     if role is not None:
         return serving.prefill_deployment(service, operator, role)
     name = names.prefill_deployment(service.name)
-    return _beside(service, "apps/v1", "Deployment", name=name, why="spec.prefill is not set")
+    return _unwanted(service, "apps/v1", "Deployment", name=name, why="spec.prefill is not set")
 
 
 def _metrics_secret(
@@ -72,7 +72,7 @@ def _metrics_secret(
     if not why and operator.provider == GKE:
         why = "the provider is gke"
     if why:
-        yield _beside(service, "v1", "Secret", name=names.epp_secret(service.name), why=why)
+        yield _unwanted(service, "v1", "Secret", name=names.epp_secret(service.name), why=why)
     else:
         yield epp.token_secret(service, operator)
 
@@ -98,15 +98,15 @@ def _no_metrics_auth(service: ModelService, operator: OperatorSettings) -> str:
 def _former_pool(service: ModelService) -> Unwanted:
     # The name that pools once had. Another ModelService may have that name, and loses its pool.
     name = names.epp(service.name)
-    return _beside(
-        service, pool.API_VERSION, pool.KIND, name=name, why="in every pass, a former name"
+    return _unwanted(
+        service, pool.API_VERSION, pool.KIND, name=name, why="a former name; deleted in each pass"
     )
 
 
 def _route(service: ModelService, operator: OperatorSettings) -> Manifest | Unwanted:
     why = "spec.httpRoute is not set and there is no default Gateway"
     name = names.http_route(service.name)
-    return routes.http_route(service, operator) or _beside(
+    return routes.http_route(service, operator) or _unwanted(
         service, routes.ROUTE_API_VERSION, "HTTPRoute", name=name, why=why
     )
 
@@ -138,5 +138,7 @@ def _service_monitor(service: ModelService, operator: OperatorSettings) -> Manif
     return Unwanted(monitor.ref, why)
 
 
-def _beside(service: ModelService, api_version: str, kind: str, *, name: str, why: str) -> Unwanted:
+def _unwanted(
+    service: ModelService, api_version: str, kind: str, *, name: str, why: str
+) -> Unwanted:
     return Unwanted(ObjectRef(api_version, kind, service.namespace, name), why)

@@ -9,7 +9,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.probes.pods import undecided_pods
 from reporter.probes.reuse import Inputs
-from reporter.probes.runtime.told import verdicts
+from reporter.probes.runtime.pod_findings import verdicts
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.otterscale.objects import ModelService

@@ -66,10 +66,10 @@ def _starting(scope: ModelServiceScope, pod: Pod) -> str:
 def _not_made(scope: ModelServiceScope) -> str:
     secrets = scope.service.spec.model.image_pull_secrets
     if not secrets:
-        return "; its containers are not made yet"
+        return "; its containers are not created yet"
     return (
-        "; its containers are not made yet, which is so while a volume is missing: look for Secret "
-        f"{secrets[0].name} and its key .dockerconfigjson"
+        "; its containers are not created yet, as happens while a volume is missing: look for "
+        f"Secret {secrets[0].name} and its key .dockerconfigjson"
     )
 
 

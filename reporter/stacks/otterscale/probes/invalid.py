@@ -24,8 +24,8 @@ def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
     others = with_same_picker(scope.service, scope.snapshot)
     if others:
         text = (
-            f"{_listed(others)} has the same endpoint picker, {scope.epp_name}: the operator writes "
-            "its objects for one and the other in turn, and it picks pods of one of them only"
+            f"{_listed(others)} has the same endpoint picker, {scope.epp_name}: the operator "
+            "writes its objects for each of them in turn, and it picks pods of only one of them"
         )
         yield _invalid(
             scope, f"same endpoint picker as {_listed(others)}", text, severity=_COLLISION

@@ -42,7 +42,7 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     if rivals:
         shown = ", ".join(f"{each.namespace}/{each.name}" for each in rivals[:3])
         text = (
-            f"ClusterRole {scope.place}-{scope.epp_name} is that of ModelService {shown} too: "
+            f"ClusterRole {scope.place}-{scope.epp_name} also belongs to ModelService {shown}: "
             "the metrics of one of the two endpoint pickers cannot be read"
         )
         yield "ClusterRole of two ModelServices", text

@@ -58,14 +58,14 @@ def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:
             return _DECODE, "no decode pod can serve"
         case "Deployment", each if each == names.prefill_deployment(name):
             is_ready = scope.service.status.phase == "Ready"
-            all_the_same = ", and calls it Ready all the same" if is_ready else ""
-            return _PREFILL, f"the operator counts its pods as none wanted{all_the_same}"
+            all_the_same = ", and calls the ModelService Ready all the same" if is_ready else ""
+            return _PREFILL, f"the operator counts it as no pods wanted{all_the_same}"
         case "InferencePool", _:
             restarts = scope.service.picker.replicas == 1
             more = ", and the endpoint picker restarts without it" if restarts else ""
-            return _POOL, f"requests lead nowhere{more}"
+            return _POOL, f"requests have no backend{more}"
         case "HTTPRoute", _:
-            return _ROUTE, "no request is led to it"
+            return _ROUTE, "no request is routed to it"
         case "Service", _:
             return (
                 _PICKER,

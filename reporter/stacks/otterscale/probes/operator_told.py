@@ -17,7 +17,7 @@ def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
     if not scope.is_behind:
         return
     seen = scope.service.status.observed_generation
-    text = f"the operator has not taken up generation {scope.service.metadata.generation}, " + (
+    text = f"the operator has not observed generation {scope.service.metadata.generation}, " + (
         f"its status is of generation {seen}" if seen else "it has written no status yet"
     )
     yield scope.finding(
@@ -40,7 +40,7 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
         return
     error = cut(clean(condition.message or "no text"), _ERROR_BYTES)
     phase = scope.service.status.phase
-    old = f"; phase {clean(phase)} and the counters are those of before" if phase else ""
+    old = f"; phase {clean(phase)} and the counters are out of date" if phase else ""
     yield scope.finding(
         reason=RECONCILE_FAILED,
         related=scope.ref,

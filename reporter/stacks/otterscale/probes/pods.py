@@ -73,7 +73,7 @@ def _phase(scope: ModelServiceScope, role: RoleView) -> str:
     wanted = sum(each.wanted for each in deployments)
     if own.status.ready_replicas >= own.wanted or ready < wanted:
         return ""
-    return "; phase is Ready all the same, for it counts both roles together"
+    return "; phase is Ready all the same, because it counts both roles together"
 
 
 def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
@@ -148,7 +148,7 @@ def _why(scope: ModelServiceScope, role: RoleView, refused: Condition | None) ->
         return f": pods cannot be created, {detail(refused.reason, refused.message) or 'no reason'}"
     if deployment is not None and deployment.wanted < role.wanted:
         late = scope.is_behind or scope.reconcile_error
-        who = "which the operator has not come to change" if late else "somebody else has scaled it"
+        who = "and the operator has not changed it yet" if late else "somebody else has scaled it"
         return f": it asks for {deployment.wanted} only, {who}"
     if deployment is not None and deployment.spec.paused:
         return ": it is paused"

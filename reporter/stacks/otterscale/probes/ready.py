@@ -29,7 +29,7 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
     counts = [_count(each) for each in scope.roles]
     route = "route accepted" if scope.route is not None else "no route"
     parts = ", ".join((*counts, "endpoint picker available", route))
-    caveat = "the pods have no probes: ready says that their containers run"
+    caveat = "the pods have no probes: ready only means that their containers run"
     yield scope.evidence(READY, f"{parts} ({caveat})")
 
 

@@ -56,7 +56,7 @@ def _not_installed(scope: ModelServiceScope) -> Iterator[Finding]:
                 reason=ROUTE,
                 related=resource.ref_named(scope.place, name),
                 cause=f"{resource.kind} is not installed",
-                text=f"there can be no {resource.kind} {name}: CustomResourceDefinition "
+                text=f"{resource.kind} {name} cannot exist: CustomResourceDefinition "
                 f"{resource.crd_name} is not installed",
                 severity=_NOT_INSTALLED,
             )
@@ -79,7 +79,7 @@ def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[ParentFa
     yield from pool_faults(pool, scope.snapshot)
     yield from _unsettled(scope, pool.status.parents or ())
     if _selects_none(scope, pool):
-        text = "its selector matches none of the pods, so that requests find no endpoint"
+        text = "its selector matches none of the pods, so requests find no endpoint"
         yield ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
 
 
@@ -153,8 +153,8 @@ def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
         reason=ROUTE,
         related=DESTINATIONRULES.ref_named(scope.place, scope.epp_name),
         cause=f"DestinationRule {scope.epp_name} missing",
-        text=f"DestinationRule {scope.epp_name} is missing, which makes the gateway speak TLS with "
-        f"the endpoint picker; {scope.without_picker}",
+        text=f"DestinationRule {scope.epp_name}, which makes the gateway speak TLS with the "
+        f"endpoint picker, is missing; {scope.without_picker}",
         severity=_RULE_MISSING,
     )
 

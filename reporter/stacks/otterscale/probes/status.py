@@ -51,7 +51,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
         reason=STATUS_STALE,
         related=scope.ref,
         cause=f"{', '.join(fields)} out of date",
-        text="its status is not what follows from its Deployments: "
+        text="its status does not match its Deployments: "
         + ", ".join(text for _, text in differences),
         transition=changed,
         created=scope.service.created,
@@ -97,7 +97,7 @@ def _differences(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     ready = status.condition("Ready")
     want = "True" if should["phase"] == "Ready" else "False"
     if ready is None:
-        yield "Ready", f"condition Ready is not there and should be {want}"
+        yield "Ready", f"condition Ready is missing and should be {want}"
     elif ready.status != want:
         yield (
             "Ready",

@@ -14,25 +14,25 @@ from reporter.stacks.otterscale.manifests.operator import GKE, ISTIO, NONE, Oper
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.render.files import read_modelservices
-from reporter.stacks.otterscale.render.text import json_text, yaml_text
+from reporter.stacks.otterscale.render.manifest_text import json_text, yaml_text
 
 _BOOL: Final = "BOOL"
 
 FLAGS: Final = {
-    "provider": (f"{ISTIO}|{GKE}|{NONE}", "what stands behind the Gateway"),
+    "provider": (f"{ISTIO}|{GKE}|{NONE}", "the implementation of the Gateway"),
     "metrics_endpoint_auth": (_BOOL, "whether the endpoint picker's metrics need a token"),
     "default_gateway_name": (
         "NAME",
         "Gateway of a ModelService without spec.httpRoute; empty for no route",
     ),
     "default_engine_image": ("IMAGE", "image of vLLM, where spec.engine.image is empty"),
-    "default_epp_image": ("IMAGE", "image of the endpoint picker, likewise"),
-    "default_routing_proxy_image": ("IMAGE", "image of the routing proxy, likewise"),
+    "default_epp_image": ("IMAGE", "image of the endpoint picker, where none is named"),
+    "default_routing_proxy_image": ("IMAGE", "image of the routing proxy, where none is named"),
     "kit_image": ("IMAGE", "image that unpacks the model; empty for no such step"),
     "tracing_enabled": (_BOOL, "whether endpoint picker and routing proxy send traces"),
-    "tracing_otel_endpoint": ("URL", "where they send them"),
+    "tracing_otel_endpoint": ("URL", "endpoint that traces are sent to"),
     "tracing_sampler": ("NAME", "OpenTelemetry's sampler; empty for none"),
-    "tracing_sampler_arg": ("TEXT", "its argument; empty for none"),
+    "tracing_sampler_arg": ("TEXT", "argument of the sampler; empty for none"),
     "version": ("TEXT", "version of the operator, in labels; empty for no label"),
 }
 """A flag for each setting of the operator, under the operator's own name for it: placeholder and
@@ -43,7 +43,9 @@ _FLAG_OF: Final = {"version": "--operator-version"}
 
 _EPILOG: Final = """\
 The script that unpacks the model is our own, unless a Deployment of the operator is among the
-files: then it is the one that it has. What the operator would delete is named at the end: as comments in YAML, on standard error with
+files: then the script of that Deployment is used.
+
+What the operator would delete is listed at the end: as comments in YAML, on standard error with
 -o json. Nothing is read from a cluster and nothing is written to one. To see what would change:
 
   status-reporter render -f modelservice.yaml | kubectl diff -f -
@@ -63,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
     if not arguments.namespace:
         raise UsageError("--namespace: it is empty; without the flag it is default")
     if not is_label(arguments.namespace):
-        raise UsageError(f"--namespace: {arguments.namespace!r} can be no namespace's name")
+        raise UsageError(f"--namespace: {arguments.namespace!r} is not a valid name of a namespace")
     operator = _operator(arguments)
     read = read_modelservices(arguments.filename, arguments.namespace)
     if read.scripts:

@@ -103,7 +103,9 @@ def _objects(value: object, source: str) -> Iterator[dict[str, object]]:
 def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) -> None:
     if value.get("apiVersion") != GROUP_VERSION:
         version = clean(str(value.get("apiVersion")))
-        raise UsageError(f"{source}: a ModelService is of {version}; known is {GROUP_VERSION}")
+        raise UsageError(
+            f"{source}: a ModelService has the version {version}; only {GROUP_VERSION} is known"
+        )
     written = _without_null(value)
     try:
         service = msgspec.convert(written, ModelService)
@@ -115,7 +117,7 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
     if text := names.too_long(placed.name):
         read.notes.append(f"{_called(written)}: {text}")
     for path in _unknown(written.get("spec"), msgspec.to_builtins(service.spec), "spec"):
-        read.notes.append(f"{_called(written)}: {clean(path)} is no field that is known; ignored")
+        read.notes.append(f"{_called(written)}: {clean(path)} is not a known field; ignored")
     read.services.append(placed)
 
 
@@ -140,12 +142,12 @@ def _check(service: ModelService) -> None:
         raise msgspec.ValidationError("it has no name - at `$.metadata.name`")
     if not is_subdomain(service.name):
         raise msgspec.ValidationError(
-            f"{service.name!r} can be no object's name: lower-case letters, digits, - and ., 253 at "
-            "most - at `$.metadata.name`"
+            f"{service.name!r} is not a valid name of an object: lower-case letters, digits, - and "
+            "., 253 at most - at `$.metadata.name`"
         )
     if service.namespace and not is_label(service.namespace):
         raise msgspec.ValidationError(
-            f"{service.namespace!r} can be no namespace's name - at `$.metadata.namespace`"
+            f"{service.namespace!r} is not a valid name of a namespace - at `$.metadata.namespace`"
         )
 
 

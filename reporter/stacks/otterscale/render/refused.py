@@ -24,33 +24,33 @@ _ADDRESS: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedValue:
     """A value that cannot be: the field by its path, and what is wrong."""
 
     path: str
     text: str
 
 
-def refused(service: ModelService) -> Iterator[Refused]:
+def refused(service: ModelService) -> Iterator[RefusedValue]:
     """Yield what of a ModelService the API server would refuse, in the order of the fields."""
     engine = service.spec.engine
     if engine.image_pull_policy and engine.image_pull_policy not in _PULL_POLICIES:
         allowed = ", ".join(_PULL_POLICIES)
         text = f"{engine.image_pull_policy!r} is not allowed; allowed: {allowed}"
-        yield Refused("spec.engine.imagePullPolicy", text)
+        yield RefusedValue("spec.engine.imagePullPolicy", text)
     for index, variable in enumerate(engine.env or ()):
         if not _VARIABLE.fullmatch(variable.name):
             text = f"{variable.name!r} can be no variable's name: printable ASCII without ="
-            yield Refused(f"spec.engine.env[{index}].name", text)
+            yield RefusedValue(f"spec.engine.env[{index}].name", text)
     yield from _resources(service)
     route = service.spec.http_route
     for index, host in enumerate((route.hostnames if route else None) or ()):
         if not _is_hostname(host):
             text = f"{host!r} can be no host name: lower-case, no address, * in front only"
-            yield Refused(f"spec.httpRoute.hostnames[{index}]", text)
+            yield RefusedValue(f"spec.httpRoute.hostnames[{index}]", text)
 
 
-def _resources(service: ModelService) -> Iterator[Refused]:
+def _resources(service: ModelService) -> Iterator[RefusedValue]:
     spec = service.spec
     yield from _quantities(spec.decode.resources, "spec.decode.resources")
     if spec.prefill is not None:
@@ -60,15 +60,15 @@ def _resources(service: ModelService) -> Iterator[Refused]:
         yield from _quantities(picker.resources, "spec.inferencePool.endpointPicker.resources")
 
 
-def _quantities(resources: Resources, path: str) -> Iterator[Refused]:
+def _quantities(resources: Resources, path: str) -> Iterator[RefusedValue]:
     for group, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         for name, amount in (amounts or {}).items():
             if not _QUANTITY.fullmatch(str(amount)):
-                yield Refused(
+                yield RefusedValue(
                     f"{path}.{group}[{name}]", f"{amount!r} is no quantity, such as 500m or 8Gi"
                 )
             elif str(amount).startswith("-"):
-                yield Refused(f"{path}.{group}[{name}]", f"{amount!r} is negative")
+                yield RefusedValue(f"{path}.{group}[{name}]", f"{amount!r} is negative")
 
 
 def _is_hostname(host: str) -> bool:

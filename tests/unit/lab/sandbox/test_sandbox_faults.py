@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from lab.sandbox import Fault, Sandbox
+from lab.sandbox import InjectedFault, Sandbox
 from tests.api_behaviour.api_client import Api, config_map, eventually
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -36,7 +36,7 @@ async def opened(sandbox: Sandbox) -> None:
 
 async def test_throttle(sandbox: Sandbox, api: Api):
     """Throttled requests get plain text and are told when to come back."""
-    sandbox.faults.add(Fault(action="throttle", seconds=3, resources=("pods",)))
+    sandbox.faults.add(InjectedFault(action="throttle", seconds=3, resources=("pods",)))
     answer = await api.get(PODS)
     assert (answer.status, answer.headers["Retry-After"]) == (429, "3")
     assert answer.text.strip() == "Too many requests, please try again later."
@@ -46,14 +46,14 @@ async def test_throttle(sandbox: Sandbox, api: Api):
 
 async def test_times(sandbox: Sandbox, api: Api):
     """A fault with a number of times is over after them."""
-    sandbox.faults.add(Fault(action="error", code=500, times=2))
+    sandbox.faults.add(InjectedFault(action="error", code=500, times=2))
     assert [(await api.get(PODS)).status for _ in range(3)] == [500, 500, 200]
     assert sandbox.faults.active() == {}
 
 
 async def test_remove(sandbox: Sandbox, api: Api):
     """A fault lasts until it is removed."""
-    number = sandbox.faults.add(Fault(action="forbidden", verbs=("list",)))
+    number = sandbox.faults.add(InjectedFault(action="forbidden", verbs=("list",)))
     answer = await api.get(PODS)
     assert (answer.status, answer.reason) == (403, "Forbidden")
     assert (await api.get(f"{PODS}/a")).status == 404
@@ -64,15 +64,15 @@ async def test_remove(sandbox: Sandbox, api: Api):
 @pytest.mark.parametrize(
     ("fault", "status", "content_type"),
     [
-        (Fault(action="unknown-path"), 404, "text/plain"),
-        (Fault(action="html", code=502), 502, "text/html"),
-        (Fault(action="html", code=200), 200, "text/html"),
-        (Fault(action="error", code=503), 503, "application/json"),
-        (Fault(action="error", code=401), 401, "application/json"),
+        (InjectedFault(action="unknown-path"), 404, "text/plain"),
+        (InjectedFault(action="html", code=502), 502, "text/html"),
+        (InjectedFault(action="html", code=200), 200, "text/html"),
+        (InjectedFault(action="error", code=503), 503, "application/json"),
+        (InjectedFault(action="error", code=401), 401, "application/json"),
     ],
     ids=str,
 )
-async def test_answers(sandbox: Sandbox, api: Api, fault: Fault, *, status, content_type):
+async def test_answers(sandbox: Sandbox, api: Api, fault: InjectedFault, *, status, content_type):
     """Faults answer for resources and for discovery."""
     sandbox.faults.add(fault)
     for path in (PODS, "/apis", "/version"):
@@ -83,14 +83,14 @@ async def test_answers(sandbox: Sandbox, api: Api, fault: Fault, *, status, cont
 
 async def test_namespaces(sandbox: Sandbox, api: Api):
     """A fault may be limited to namespaces."""
-    sandbox.faults.add(Fault(action="error", namespaces=("kube-system",)))
+    sandbox.faults.add(InjectedFault(action="error", namespaces=("kube-system",)))
     assert (await api.get(PODS)).status == 200
     assert (await api.get("/api/v1/namespaces/kube-system/pods")).status == 503
 
 
 async def test_hang(sandbox: Sandbox, api: Api):
     """A hung request is accepted and never answered."""
-    sandbox.faults.add(Fault(action="hang"))
+    sandbox.faults.add(InjectedFault(action="hang"))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
             await api.get(PODS)
@@ -98,7 +98,7 @@ async def test_hang(sandbox: Sandbox, api: Api):
 
 async def test_slow(sandbox: Sandbox, api: Api):
     """A slow answer comes, later."""
-    sandbox.faults.add(Fault(action="slow", seconds=0.1))
+    sandbox.faults.add(InjectedFault(action="slow", seconds=0.1))
     loop = asyncio.get_running_loop()
     start = loop.time()
     assert (await api.get(PODS)).status == 200
@@ -107,7 +107,7 @@ async def test_slow(sandbox: Sandbox, api: Api):
 
 async def test_cut_request(sandbox: Sandbox, api: Api):
     """A cut request loses its connection."""
-    sandbox.faults.add(Fault(action="cut"))
+    sandbox.faults.add(InjectedFault(action="cut"))
     with pytest.raises(aiohttp.ClientConnectionError):
         await api.get(PODS)
     sandbox.faults.clear()
@@ -119,7 +119,7 @@ async def test_cut_watch_after_events(sandbox: Sandbox, api: Api):
     sandbox.create(
         {"apiVersion": "v1", **config_map("a"), "metadata": {"name": "a", "namespace": "default"}}
     )
-    sandbox.faults.add(Fault(action="cut", verbs=("watch",), events=1))
+    sandbox.faults.add(InjectedFault(action="cut", verbs=("watch",), events=1))
     async with api.watch(MAPS) as stream:
         assert await stream.names(1) == [("ADDED", "a")]
         with pytest.raises(aiohttp.ClientError):
@@ -148,7 +148,7 @@ async def test_silent_watch(sandbox: Sandbox, api: Api):
     """A silenced watch stays open and says nothing, not even its end."""
     async with api.watch(MAPS, timeoutSeconds=1) as stream:
         await opened(sandbox)
-        sandbox.faults.add(Fault(action="silent", resources=("configmaps",)))
+        sandbox.faults.add(InjectedFault(action="silent", resources=("configmaps",)))
         await api.made(MAPS, config_map("a"))
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):

@@ -4,7 +4,7 @@ import copy
 from itertools import count
 
 from lab.sandbox.workloads import running_status
-from lab.simulation.kserve import World, plan
+from lab.simulation.kserve import InferenceServiceWorld, plan
 from lab.simulation.kserve_fates import runs
 from lab.simulation.kserve_signs import TRUE, condition_of
 
@@ -36,7 +36,7 @@ class Cluster:
     @property
     def world(self):
         kinds = (self.of(each) for each in ("Service", "Revision", "Pod"))
-        return World(self.inferenceservice, *kinds)
+        return InferenceServiceWorld(self.inferenceservice, *kinds)
 
     def of(self, kind):
         return [each for (found, _), each in sorted(self.objects.items()) if found == kind]

@@ -3,9 +3,9 @@
 import copy
 from itertools import count
 
-from lab.simulation.kthena import Plan, plan
+from lab.simulation.kthena import ModelServingPlan, plan
 from lab.simulation.kthena_signs import is_deleting, is_ready
-from lab.simulation.kthena_world import World, groups_of
+from lab.simulation.kthena_world import ModelServingWorld, groups_of
 
 VERSION = "workload.serving.volcano.sh/v1alpha1"
 KINDS = {"Pod": "pods", "Service": "services", "PodGroup": "pod_groups"}
@@ -40,7 +40,7 @@ class Cluster:
     @property
     def world(self):
         by_kind = {kind: self.of(kind) for kind in ("Pod", "Service", "ControllerRevision")}
-        return World(
+        return ModelServingWorld(
             self.owner,
             by_kind["Pod"],
             by_kind["Service"],
@@ -64,7 +64,7 @@ class Cluster:
         self.carry_out(made)
         return made
 
-    def carry_out(self, made: Plan):
+    def carry_out(self, made: ModelServingPlan):
         for each in made.delete:
             key = each["kind"], each["metadata"]["name"]
             if each["kind"] == "Pod":

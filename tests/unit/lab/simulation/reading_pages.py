@@ -7,7 +7,7 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from lab.simulation import FrontEnd, Life, Server, render
+from lab.simulation import FrontEnd, Life, ServerFlags, render
 
 
 def families(text: str) -> list[Metric]:
@@ -52,7 +52,7 @@ class Page:
 
 def page_of(life: Life, front_end: FrontEnd = FrontEnd.PYTHON) -> Page:
     """Return the page of a life as it is now."""
-    return Page(render(life, Server(front_end=front_end)))
+    return Page(render(life, ServerFlags(front_end=front_end)))
 
 
 TOLD = {"le", "position", "reason", "sleep_state", "source", "status"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lab.simulation import Feature, FrontEnd, Life, Phase, Server, render
+from lab.simulation import Feature, FrontEnd, Life, Phase, ServerFlags, render
 from tests.unit.lab.simulation.reading_pages import Page, families, label_sets
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -27,7 +27,7 @@ def life(*engines: str) -> Life:
         pytest.param(
             "vllm-v1-metrics.txt",
             ("0", "1"),
-            Server(
+            ServerFlags(
                 features=EVERYTHING, adapters=(("sql{v2}", "a,b"),), kaito=False, tool_calls=True
             ),
             id="python",
@@ -35,14 +35,14 @@ def life(*engines: str) -> Life:
         pytest.param(
             "vllm-rust-frontend-metrics.txt",
             ("1",),
-            Server(
+            ServerFlags(
                 front_end=FrontEnd.RUST, features=EVERYTHING, adapters=(("sql", ""),), kaito=False
             ),
             id="rust",
         ),
     ],
 )
-def test_shape_of_sample(sample: str, engines: tuple[str, ...], server: Server):
+def test_shape_of_sample(sample: str, engines: tuple[str, ...], server: ServerFlags):
     """Families, types and label sets are those of the sample, neither more nor fewer."""
     expected = label_sets(families((SAMPLES / sample).read_text()))
     assert label_sets(families(render(life(*engines), server))) == expected
@@ -53,7 +53,7 @@ def test_shape_of_download_sample():
     lived = life("0")
     lived.become(Phase.DOWNLOADING, START + 3600)
     expected = label_sets(families((SAMPLES / "kaito-download-metrics.txt").read_text()))
-    assert label_sets(families(render(lived, Server()))) == expected
+    assert label_sets(families(render(lived, ServerFlags()))) == expected
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_shape_of_download_sample():
 )
 def test_lines(front_end: FrontEnd, line: str):
     """Lines are written as each front end does, to the byte."""
-    page = render(life("1"), Server(model_name="a/b", front_end=front_end))
+    page = render(life("1"), ServerFlags(model_name="a/b", front_end=front_end))
     assert line in page.split("\n")
 
 
@@ -96,7 +96,7 @@ def test_lines(front_end: FrontEnd, line: str):
 )
 def test_absent(front_end: FrontEnd, missing: tuple[str, ...]):
     """What a front end does not tell is not on its page."""
-    page = render(life("0"), Server(front_end=front_end))
+    page = render(life("0"), ServerFlags(front_end=front_end))
     assert [each for each in missing if each in page] == []
 
 
@@ -105,7 +105,7 @@ def test_rust_counts_when_touched():
     reasons = {
         front_end: {
             each.labels["finished_reason"]
-            for each in Page(render(life("0"), Server(front_end=front_end))).samples
+            for each in Page(render(life("0"), ServerFlags(front_end=front_end))).samples
             if each.name == "vllm:request_success_total"
         }
         for front_end in (FrontEnd.RUST, FrontEnd.PYTHON)
@@ -119,7 +119,7 @@ def test_rust_counts_when_touched():
 def test_multiprocess_values():
     """Several processes show what one would, in another order."""
     one, several = (
-        Page(render(life("0", "1"), Server(front_end=each)))
+        Page(render(life("0", "1"), ServerFlags(front_end=each)))
         for each in (FrontEnd.PYTHON, FrontEnd.MULTIPROCESS)
     )
     assert several.moving() == one.moving()
@@ -128,7 +128,7 @@ def test_multiprocess_values():
 @pytest.mark.parametrize("engines", [("0",), ("3",), ("0", "1", "2", "3")])
 def test_identities(engines: tuple[str, ...]):
     """Totals that say the same thing in two ways agree, for each engine."""
-    page = Page(render(life(*engines), Server(features=EVERYTHING)))
+    page = Page(render(life(*engines), ServerFlags(features=EVERYTHING)))
     for engine in engines:
 
         def total(name: str, rank: str = engine) -> float:
@@ -144,7 +144,7 @@ def test_identities(engines: tuple[str, ...]):
 
 def test_cumulative():
     """Buckets never fall with a rising bound, and the last one is the count."""
-    for family in families(render(life("0"), Server(features=EVERYTHING))):
+    for family in families(render(life("0"), ServerFlags(features=EVERYTHING))):
         rows: dict[str, list[float]] = {}
         for each in family.samples:
             if each.name.endswith("_bucket"):
@@ -159,7 +159,7 @@ def test_cumulative():
 def test_awkward_model_name():
     """Python escapes what would tear a line; the Rust front end does not."""
     name = 'a"b\\c\nd{e},f=g'
-    page = render(life("0"), Server(model_name=name))
+    page = render(life("0"), ServerFlags(model_name=name))
     models = {
         each.labels["model_name"]
         for family in text_string_to_metric_families(page)
@@ -168,13 +168,13 @@ def test_awkward_model_name():
     }
     assert models == {name}
     assert 'model_name="a"b"' in render(
-        life("0"), Server(model_name='a"b', front_end=FrontEnd.RUST)
+        life("0"), ServerFlags(model_name='a"b', front_end=FrontEnd.RUST)
     )
 
 
 def test_without_stats():
     """With statistics off, what is not vLLM's stays."""
-    names = Page(render(life("0"), Server(stats=False))).names()
+    names = Page(render(life("0"), ServerFlags(stats=False))).names()
     assert "process_start_time_seconds" in names
     assert "http_requests_total" in names
     assert [name for name in names if name.startswith("vllm:")] == []

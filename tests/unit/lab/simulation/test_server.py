@@ -10,7 +10,7 @@ from contextlib import suppress
 import aiohttp
 import pytest
 
-from lab.simulation import FrontEnd, Misbehaviour, ModelPod, Phase, Server, Stage, start_up
+from lab.simulation import FrontEnd, Misbehaviour, ModelPod, Phase, ServerFlags, Stage, start_up
 from lab.simulation.phases import PHASES
 from tests.api_behaviour.api_client import eventually
 from tests.unit.lab.simulation.plain_client import get
@@ -64,7 +64,7 @@ async def page_of(pod: ModelPod) -> Page:
 )
 async def test_answer(clock: Clock, front_end: FrontEnd, content_type: str):
     """The page comes with the length and the type of its front end."""
-    async with ModelPod(Server(front_end=front_end), clock=clock) as pod:
+    async with ModelPod(ServerFlags(front_end=front_end), clock=clock) as pod:
         got = await get(pod)
         assert (got.status, got.header("Content-Type")) == (200, content_type)
         assert got.header("Content-Length") == str(len(got.body))

@@ -27,9 +27,9 @@ UNREADABLE = {
         ('vllm:x{a="b"} 1\n' * 9).encode("utf-16"),
         "holds a NUL byte",
     ),
-    "over 20 bad lines": (GOOD + BAD * 21 + PADDING * 9, "too many lines are not of the format"),
-    "over 1 % bad": (GOOD * 98 + BAD, "too many lines are not of the format"),
-    "HTML behind a sample": (GOOD + b"<p>502</p>\n" * 2, "too many lines are not of the format"),
+    "over 20 bad lines": (GOOD + BAD * 21 + PADDING * 9, "too many lines are not in the format"),
+    "over 1 % bad": (GOOD * 98 + BAD, "too many lines are not in the format"),
+    "HTML behind a sample": (GOOD + b"<p>502</p>\n" * 2, "too many lines are not in the format"),
     "wanted by none, mostly bad": (b"a 1\n" + b"a one\n" * 9, "too many lines are not"),
 }
 

@@ -46,7 +46,7 @@ def test_a_forbidden_resource_names_the_permission():
         "uid-kube-system",
     )
     assert finding.message == (
-        "Permission: pods cannot be read (forbidden), so what rests on it is unknown; grant the reporter: "
+        "Permission: pods cannot be read (forbidden), so what depends on it is unknown; grant the reporter: "
         "list, watch on pods: kubectl create clusterrole status-reporter-reads --verb=list,watch "
         "--resource=pods && kubectl create clusterrolebinding status-reporter-reads "
         "--clusterrole=status-reporter-reads --user=<account>"

@@ -21,7 +21,7 @@ def test_one_that_is_not_served_is_told():
     assert (str(finding.subject), str(finding.involved), str(finding.related)) == (
         "cluster", name, name,
     )  # fmt: skip
-    assert finding.message == f"{name} is not served: install or repair what brings it"
+    assert finding.message == f"{name} is not served: install or repair what provides it"
 
 
 def test_discovery_that_failed_tells_nothing():

@@ -84,7 +84,7 @@ def test_a_gateway_that_no_controller_took_up(conditions):
 def test_what_is_not_there_is_not_called_unknown(conditions, says):
     """Who looks at the Gateway finds what the message says."""
     (finding,) = probe(gateway(*conditions))
-    assert finding.message.endswith(f"class istio, which no controller has taken up: {says}")
+    assert finding.message.endswith(f"class istio, which no controller has accepted: {says}")
 
 
 @pytest.mark.parametrize("reason", ["NoMatchingParent", "InvalidParameters", "UnsupportedValue"])

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Look
-from reporter.metrics.looks.samples import Verdict
+from reporter.metrics.looks.samples import PodVerdict
 from reporter.metrics.looks.target import ContainerRun, Target
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
@@ -103,10 +103,10 @@ class Scraped:
         self.settings = FullEvaluationSettings(scrape_interval_seconds=int(period), **settings)
         self.period = period
         self.history = History(seconds(period))
-        self.verdict: Verdict | None = None
+        self.verdict: PodVerdict | None = None
         self.at = 0.0
 
-    def see(self, at: float, **fields) -> Verdict:
+    def see(self, at: float, **fields) -> PodVerdict:
         """Judge one more look."""
         self.at = at
         look = Look(**{"at": START.after(at), "target": TARGET} | fields)

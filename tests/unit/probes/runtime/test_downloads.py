@@ -129,7 +129,7 @@ def test_message_has_the_fastest_sample():
     pod = Scraped()
     pod.watch(lambda at: loading(4e6 if at == 30 else 3e6, 5000), 60)
     fault = pod.verdict.faults[DOWNLOAD_SLOW]
-    assert fault.text == "downloads its weights at 4.0 MB/s at most for 60 s, below 20 MB/s"
+    assert fault.text == "has downloaded its weights at 4.0 MB/s at most for 60 s, below 20 MB/s"
     assert fault.cause == "4.0 MB/s"
     assert fault.since == NOON
 

@@ -41,7 +41,8 @@ def test_message_names_the_failure_that_was_found_first():
     kinds = (Failure.TIMEOUT, Failure.REFUSED)
     pod.watch(lambda at: {"failure": kinds[int(at / 15) % 2]}, 300)
     assert (
-        pod.verdict.faults[t.SCRAPE_FAILING].text == "its metrics cannot be read for 2 min: timeout"
+        pod.verdict.faults[t.SCRAPE_FAILING].text == "its metrics could not be read for 2 min: "
+        "timeout"
     )
 
 

@@ -61,7 +61,7 @@ def test_fault_that_comes_back_after_it_was_over_has_new_words():
 
 
 def test_engines_that_come_and_go_beside_the_named_one_change_no_word():
-    """A severity that moves would write the message anew with each scrape."""
+    """A severity that moves would write the message again with each scrape."""
     full = {"kv_usage": 0.97, "waiting": 3, "capacity": 3}
 
     def page(at):

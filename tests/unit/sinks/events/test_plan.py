@@ -107,7 +107,7 @@ CLEARING = finding(Disposition.CLEARING)
         pytest.param([finding()], [written(5, state="stale")], [Purpose.FIRE], id="known again"),
         pytest.param([STALE], [written(600)], [Purpose.STALE], id="stale is marked, not refreshed"),
         pytest.param([STALE], [written(600, state="stale")], [], id="stale once"),
-        pytest.param([STALE], [], [], id="stale is not written anew"),
+        pytest.param([STALE], [], [], id="stale is not written again"),
         pytest.param([CLEARING], [written(600)], [], id="clearing is left alone"),
         pytest.param([], [written(5)], [Purpose.CLOSE], id="recovered or gone"),
         pytest.param([], [written(5, state="over")], [], id="over once"),

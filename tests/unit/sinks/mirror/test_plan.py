@@ -143,8 +143,8 @@ def test_an_event_that_is_not_on_record_any_more_is_over():
 
 def test_an_object_that_is_made_anew_has_a_mirror_of_its_own():
     """The one on the former object is over."""
-    anew = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", NEW_UID))
-    plan = planned(fired(), applied=WAS, snapshot=anew)
+    recreated = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", NEW_UID))
+    plan = planned(fired(), applied=WAS, snapshot=recreated)
     assert [(each.purpose, each.mirror.object.uid) for each in plan.writes] == [
         (Why.CLOSE, "uid-llama"),
         (Why.ASSURE, "uid-new"),
@@ -159,9 +159,9 @@ NEW_UID = {"metadata": {"uid": "uid-new"}}
 def test_an_object_that_is_made_anew_is_not_ready_for_what_was_said_of_the_former(born, mirrored):
     """Kubectl describe would show a Ready that is older than the object."""
     created = {"metadata": {"uid": "uid-new", "creationTimestamp": f"{at(-born).wall:%FT%TZ}"}}
-    anew = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", created))
-    assert bool(planned(ready(ago=600), snapshot=anew).writes) is mirrored
-    live = planned(fired(ago=600, first=900), snapshot=anew).writes
+    recreated = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", created))
+    assert bool(planned(ready(ago=600), snapshot=recreated).writes) is mirrored
+    live = planned(fired(ago=600, first=900), snapshot=recreated).writes
     assert [each.mirror.object.uid for each in live] == ["uid-new"], "what fires is about it too"
 
 

@@ -13,8 +13,8 @@ from reporter.model.subject import ObjectRef
 from reporter.sinks.page.assets import POLICY, TYPES, asset
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import LISTED, page_html
+from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.marks import ALL
 from reporter.sinks.page.markup import Markup, breakable, element
 from reporter.sinks.page.symbols import SYMBOLS

@@ -9,9 +9,9 @@ from reporter.model.reason import EventType
 from reporter.model.report import Disposition
 from reporter.resolution.records import records_of
 from reporter.sinks.events.render import finding_event, ready_event
-from reporter.sinks.page import history as history_module
+from reporter.sinks.page import episodes as episodes_module
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.history import EpisodeHistory
+from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.strip import ROWS
 from reporter.sinks.page.view import ReportOrigin
 from tests.unit.resolution.building import snapshot
@@ -139,7 +139,7 @@ def test_what_is_muted_leaves_the_lines_to_what_is_not():
 
 def test_the_history_is_bounded(monkeypatch):
     """The newest episodes stay, and what is not drawn is counted."""
-    monkeypatch.setattr(history_module, "MOST", 40)
+    monkeypatch.setattr(episodes_module, "MOST", 40)
     many = [finding(PODS, model(f"m{n:03}")) for n in range(100)]
     history = after(later(0, *many), later(10, *many[50:]), later(20))
     assert len(history.over) == 40

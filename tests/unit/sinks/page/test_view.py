@@ -15,8 +15,8 @@ from reporter.model.report import (
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.sinks.page import tree
 from reporter.sinks.page.build import page_view
+from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.history import EpisodeHistory
 from reporter.sinks.page.view import Lost, ReportOrigin
 from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from tests.unit.sinks.page.reports import (

@@ -9,7 +9,7 @@ import yaml
 
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.render.command import FLAGS
-from reporter.stacks.otterscale.render.text import yaml_text
+from reporter.stacks.otterscale.render.manifest_text import yaml_text
 
 MINIMAL = """\
 apiVersion: model.otterscale.io/v1alpha1
@@ -200,10 +200,9 @@ def test_a_field_that_is_not_known_is_named(run, write):
     status, _, err = run("render", "-f", write(spelt))
     assert status == 0
     assert err == (
-        "status-reporter: ModelService qwen3: spec.decode.replica is no field that is known; "
-        "ignored\n"
-        "status-reporter: ModelService qwen3: spec.decode.parallelism.tensors is no field that is "
-        "known; ignored\n"
+        "status-reporter: ModelService qwen3: spec.decode.replica is not a known field; "
+        "ignored\nstatus-reporter: ModelService qwen3: spec.decode.parallelism.tensors is not a "
+        "known field; ignored\n"
     )
 
 
@@ -230,7 +229,7 @@ def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
         (MINIMAL, "", "it is empty; did the command that should have written it fail?"),
         (MINIMAL, "just text", "a document is not a Kubernetes object"),
         (MINIMAL, "a: [", "service.yaml: "),
-        ("v1alpha1", "v1", "a ModelService is of model.otterscale.io/v1; known is"),
+        ("v1alpha1", "v1", "a ModelService has the version model.otterscale.io/v1; only"),
         ("  decode: {}\n", "", "missing required field `decode` - at `$.spec`"),
         ("image: i", "image: ''", "Expected `str` of length >= 1 - at `$.spec.model.image`"),
         ("image: i", "image: 5", "Expected `str`, got `int` - at `$.spec.model.image`"),
@@ -256,10 +255,18 @@ def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
         ),
         ("decode: {}", "decode: {replicas: -1}", "Expected `int` >= 0 - at `$.spec.decode."),
         ("name: qwen3", "name: ''", "it has no name"),
-        ("qwen3", "My_Model", "ModelService My_Model: 'My_Model' can be no object's name"),
-        ("qwen3", '"a\\nkind: X"', "ModelService a kind: X: 'a\\nkind: X' can be no object's name"),
-        ("qwen3", "x" * 254, "x' can be no object's name"),
-        ("qwen3", "qwen3, namespace: My_NS", "'My_NS' can be no namespace's name - at `$.meta"),
+        ("qwen3", "My_Model", "ModelService My_Model: 'My_Model' is not a valid name of an object"),
+        (
+            "qwen3",
+            '"a\\nkind: X"',
+            "ModelService a kind: X: 'a\\nkind: X' is not a valid name of an object",
+        ),
+        ("qwen3", "x" * 254, "x' is not a valid name of an object"),
+        (
+            "qwen3",
+            "qwen3, namespace: My_NS",
+            "'My_NS' is not a valid name of a namespace - at `$.meta",
+        ),
         ("{name: qwen3}", "{}", "a ModelService without a name: Object missing required field"),
         (
             "decode: {}",
@@ -295,7 +302,7 @@ def test_what_the_api_server_takes_is_rendered(rendered, write):
         (["-f", "x", "--tracing-enabled=maybe"], "invalid choice: 'maybe'"),
         (["-f", "x", "--default-engine-imag", "y"], "did you mean --default-engine-image?"),
         (["-f", "x", "-n", ""], "--namespace: it is empty"),
-        (["-f", "x", "-n", "a b"], "--namespace: 'a b' can be no namespace's name"),
+        (["-f", "x", "-n", "a b"], "--namespace: 'a b' is not a valid name of a namespace"),
         (["x"], "'x' is not understood"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_crashing_container_is_one_episode_until_its_pod_is_ready():
 
 
 def test_a_replaced_pod_is_silent():
-    """A pod that is deleted, made anew and loads within its time raises nothing (10)."""
+    """A pod that is deleted, recreated and loads within its time raises nothing (10)."""
     going = {"metadata": {"deletionTimestamp": moment(60)}}
     fresh = stack(
         pod=merged(

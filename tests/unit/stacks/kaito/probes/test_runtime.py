@@ -9,7 +9,7 @@ from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Look
-from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, Samples, Verdict
+from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.target import ContainerRun
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
@@ -40,7 +40,7 @@ def fault(reason, severity=0):
 
 
 def verdict(*reasons, name="qwen-a-0", doubts=(), uid=None, severity=0):
-    return Verdict(
+    return PodVerdict(
         uid=uid or f"uid-{name}",
         faults={each: fault(each, severity) for each in reasons},
         doubts={each: Doubt("why", seconds(0)) for each in doubts},

@@ -83,7 +83,7 @@ def test_of_two_false_ones_the_last_written_speaks():
     [(AT, LATER, "False Ingress"), (LATER, AT, "False Predictor")],
 )
 def test_a_true_one_lets_the_newest_false_one_speak(predictor_at, ingress_at, ready):
-    """Any condition written True, also an informational one, has Ready computed anew."""
+    """Any condition written True, also an informational one, has Ready computed again."""
     manager = ConditionManager(
         [
             condition("PredictorReady", "False Predictor", predictor_at),

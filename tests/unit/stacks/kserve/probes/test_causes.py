@@ -57,7 +57,7 @@ def test_an_invalid_spec_with_a_model_that_is_loaded():
     """The old one still serves."""
     patch = failing("InvalidPredictorSpec", activeModelState="Loaded")
     found = only(seen(on_knative(), inferenceservice=patch), c.INVALID_SPEC)
-    assert found.message.endswith("; the model of before is still loaded")
+    assert found.message.endswith("; the previous model is still loaded")
 
 
 @pytest.mark.parametrize("reason", ["InvalidGPUAllocation", "InvalidWorkerSpecNotSet"])
@@ -73,7 +73,7 @@ def test_canaries_that_sum_up_to_more_than_all():
     """The webhook normally refuses them."""
     canaries = {"spec": {"canary": [{"name": "a", "trafficPercent": 60}, {"trafficPercent": 41}]}}
     found = seen(on_deployments(canaries))
-    assert "sum up to 101" in only(found, c.INVALID_SPEC).message
+    assert "add up to 101" in only(found, c.INVALID_SPEC).message
 
 
 def test_a_reconcile_that_failed():
@@ -159,7 +159,7 @@ def test_a_model_server_that_had_served_is_not_said_to_load():
         serving=container("kserve-container", waits("CrashLoopBackOff"), LOST),
     )  # fmt: skip
     found = only(seen(on_knative() | {"pod": pod}), c.MODEL_LOAD_FAILED)
-    assert "pod pod-a: the model server, once Ready, fails (exit code 3)" in found.message  # fmt: skip
+    assert "pod pod-a: the model server was Ready and fails (exit code 3)" in found.message  # fmt: skip
     assert found.independent
 
 

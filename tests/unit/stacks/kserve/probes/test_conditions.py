@@ -92,7 +92,7 @@ def test_a_component_by_its_objects_before_its_status_follows():
 
 
 def test_ready_without_its_knative_service():
-    """KServe makes it anew; where that does not happen nothing else would tell."""
+    """KServe recreates it; where that does not happen nothing else would tell."""
     found = seen(on_knative(), service=None, pod=None)
     assert only(found, c.COMPONENT_NOT_READY).message == (
         "InferenceService models/llm: predictor: its Knative Service llm-predictor does not exist; "

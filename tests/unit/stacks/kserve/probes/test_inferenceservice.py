@@ -145,7 +145,7 @@ def test_a_stale_status():
     found = seen(on_knative(), inferenceservice=recorded("v1", ""))
     finding = only(found, c.STATUS_STALE)
     assert finding.message == (
-        "InferenceService models/llm: its status is not what its objects say, in "
+        "InferenceService models/llm: its status does not match its objects, in "
         "components.predictor.latestRolledoutRevision, "
         "components.predictor.previousRolledoutRevision"
     )

@@ -113,7 +113,7 @@ MESSAGES = [
     ("not rolled out, routed by name", c.ROLLOUT_STUCK, "predictor: revision v3 is ready, and is not recorded as rolled out", 600),
     ("a route that waits", c.TRAFFIC, "predictor: its route does not become ready; PredictorRouteReady: IngressNotConfigured", 600),
     ("canary percent not taken over", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 20", 600),
-    ("percents that lack some", c.TRAFFIC, "predictor: the percents of its route sum up to 90, not 100", None),
+    ("percents that lack some", c.TRAFFIC, "predictor: the percents of its route add up to 90, not 100", None),
     ("no traffic", c.TRAFFIC, "predictor: no revision gets requests", None),
     ("a target that is missing", c.TRAFFIC, "predictor: requests go to revision v9, which does not exist", None),
 ]  # fmt: skip
@@ -154,7 +154,7 @@ def test_a_rollout_that_does_not_go_on_in_standard_mode():
     found = only(seen(as_propagated(objects | {"deployment": stalled})), c.ROLLOUT_STUCK)
     assert found.message == (
         "InferenceService models/llm: predictor: the rollout of Deployment llm-predictor does not "
-        "go on, ProgressDeadlineExceeded: has timed out; older pods serve"
+        "progress, ProgressDeadlineExceeded: has timed out; older pods serve"
     )
 
 
@@ -207,7 +207,7 @@ def test_a_revision_has_the_time_of_its_pods(reason):
 PODS_LEFT = [
     # replicas, updated, available, what the message ends with
     (3, 1, 2, "; older pods serve"),
-    (2, 2, 1, "; a part of its pods serves"),
+    (2, 2, 1, "; some of its pods serve"),
     (2, 2, 0, ": has timed out"),
 ]
 

@@ -11,7 +11,7 @@ import msgspec
 from reporter.model.derived import Derived
 from reporter.model.objects import Pod, Service
 from reporter.model.subject import ObjectRef
-from reporter.stacks.kthena.derived import Derivation, Facts, derive
+from reporter.stacks.kthena.derived import DerivedModelServing, ModelServingFacts, derive
 from reporter.stacks.kthena.derived.share import digest, our_share, status_document
 from reporter.stacks.kthena.objects import (
     ENTRY_LABEL,
@@ -232,12 +232,12 @@ _TYPES = {
 }
 
 
-def facts(serving: Document, *documents: Document, pod_groups: bool = True) -> Facts:
+def facts(serving: Document, *documents: Document, pod_groups: bool = True) -> ModelServingFacts:
     """The facts that these documents are; `pod_groups` says whether PodGroups are in use."""
     found: dict[str, list] = {kind: [] for kind in _TYPES}
     for each in documents:
         found[each["kind"]].append(msgspec.convert(each, _TYPES[each["kind"]]))
-    return Facts(
+    return ModelServingFacts(
         modelserving=msgspec.convert(serving, ModelServing),
         pods=tuple(found["Pod"]),
         services=tuple(found["Service"]),
@@ -246,7 +246,9 @@ def facts(serving: Document, *documents: Document, pod_groups: bool = True) -> F
     )
 
 
-def derived(serving: Document, *documents: Document, pod_groups: bool = True) -> Derivation:
+def derived(
+    serving: Document, *documents: Document, pod_groups: bool = True
+) -> DerivedModelServing:
     return derive(facts(serving, *documents, pod_groups=pod_groups))
 
 

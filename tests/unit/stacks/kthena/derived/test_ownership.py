@@ -227,7 +227,7 @@ def test_nothing_is_written_over_our_own_write_that_the_watch_has_not_brought():
 
 
 def test_watch_that_never_brings_our_write_is_not_waited_for():
-    """A cluster put back from a backup: after two minutes the write is made anew."""
+    """A cluster put back from a backup: after two minutes the write is repeated."""
     play = Play()
     play.pass_(0, roles("Running"), frame=False)
     play.seen = LOST, 1

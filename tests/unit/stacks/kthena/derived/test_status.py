@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.stacks.kthena.derived import Facts, derive, facts_of
+from reporter.stacks.kthena.derived import ModelServingFacts, derive, facts_of
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ModelServingStatus
 from reporter.stacks.kthena.resources import CONTROLLERREVISIONS, PODGROUPS
@@ -188,7 +188,7 @@ class TestFacts:
         found = self.of(*WORLD)
         names = {
             field.name: len(value)
-            for field in fields(Facts)
+            for field in fields(ModelServingFacts)
             if isinstance(value := getattr(found, field.name), tuple)
         }
         assert names == {"pods": 3, "services": 1, "pod_groups": 1, "revisions": 2, "unread": 0}

@@ -67,7 +67,7 @@ def test_a_pod_without_a_node_is_told_with_the_scheduler_s_words():
     ("status", "words"),
     [
         ({"phase": "Failed", "reason": "Evicted", "message": "disk"}, "Evicted: disk"),
-        ({"phase": "Succeeded"}, "ended with success, and should run"),
+        ({"phase": "Succeeded"}, "ended with success, but should run"),
     ],
 )
 def test_a_pod_that_ended_is_told_as_long_as_it_stands_there(status, words):

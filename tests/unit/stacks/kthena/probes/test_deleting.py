@@ -53,11 +53,11 @@ def test_pods_of_a_removed_role_are_told():
 
 
 def test_a_service_that_stays_behind_is_told():
-    """Kthena makes the instance anew only once its Service is gone."""
+    """Kthena recreates the instance only once its Service is gone."""
     service = owned("Service", "m-0-decode-0-0", LABELS, DELETING)
     finding = only(stack({POD: None, "Service m-0-decode-0-0": service}), ROLE_DELETING)
     assert finding.related == SERVICES.ref_named(NS, "m-0-decode-0-0")
-    assert said(finding) == f"{PLACE}: Service m-0-decode-0-0 was deleted and is not gone"
+    assert said(finding) == f"{PLACE}: Service m-0-decode-0-0 was deleted and still exists"
     assert finding.budget == SLACK
 
 
@@ -72,7 +72,7 @@ def test_a_pod_group_that_stays_behind_is_told():
     group["apiVersion"] = "scheduling.volcano.sh/v1beta1"
     finding = only(stack({"PodGroup m-2": group}), ROLE_DELETING)
     assert finding.related == PODGROUPS.ref_named(NS, "m-2")
-    assert said(finding) == "ServingGroup m-2: PodGroup m-2 was deleted and is not gone"
+    assert said(finding) == "ServingGroup m-2: PodGroup m-2 was deleted and still exists"
 
 
 @pytest.mark.parametrize("change", [{POD: DELETING}, {POD: None}])

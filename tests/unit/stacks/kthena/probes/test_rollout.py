@@ -50,8 +50,8 @@ def test_a_rollout_that_leaves_a_group_alone_is_told_after_the_deadline():
     assert finding.budget == DEADLINE
     assert finding.related == PODGROUPS.ref_named(NS, "m-0")
     assert said(finding) == (
-        "the update leaves ServingGroup m-0 alone, and nothing is being replaced; "
-        "1 of 2 ServingGroups still to be updated"
+        "ServingGroup m-0 is still to be updated, and nothing is being replaced; 1 of 2 "
+        "ServingGroups still to be updated"
     )
 
 
@@ -83,7 +83,7 @@ def test_a_rollout_does_not_wait_for_an_old_group_that_partition_protects():
     """Such a group takes nothing of maxUnavailable; m-1 is what is left alone."""
     changes = {"Pod m-0-decode-0-0": not_ready()}
     objects = rollout(old=("m-0", "m-1"), changes=changes, partition=1)
-    assert said(only(objects, ROLLOUT_STUCK)).startswith("the update leaves ServingGroup m-1 alone")
+    assert said(only(objects, ROLLOUT_STUCK)).startswith("ServingGroup m-1 is still to be updated")
 
 
 BY_ROLE = {"spec": {"rolloutStrategy": {"type": "RoleRollingUpdate"}}}
@@ -116,7 +116,7 @@ def role_rollout(changes=None):
         ),
         (
             {},
-            "the update leaves ServingGroup m-0, role prefill instance prefill-0 alone",
+            "ServingGroup m-0, role prefill instance prefill-0 is still to be updated",
             "m-0-prefill-0-0",
         ),
     ],

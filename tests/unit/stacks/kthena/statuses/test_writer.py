@@ -111,7 +111,7 @@ async def test_plan_that_is_older_than_the_answer_writes_nothing_twice():
 
 
 async def test_new_plan_replaces_what_waits():
-    """What was not written is derived anew, or is not wanted any more."""
+    """What was not written is derived again, or is not wanted any more."""
     async with writing() as at:
         at.api.seconds = 1.0
         at.writer.offer(plan(("a", "1"), ("b", "1")))

@@ -91,7 +91,7 @@ RESOURCE = [
         "NotObserved: behind",
         [change("ModelService", NAME, {"metadata": {"generation": 3}})],
         ["NotObserved"],
-        "has not taken up generation 3, its status is of generation 2",
+        "has not observed generation 3, its status is of generation 2",
     ),
     (
         "NotObserved: absent",
@@ -286,7 +286,7 @@ PICKER = [
 ]
 
 ROUTING = [
-    ("PoolMissing", [remove(("InferencePool", NAME))], ["ObjectMissing"], "requests lead nowhere"),
+    ("PoolMissing", [remove(("InferencePool", NAME))], ["ObjectMissing"], "requests have no backend"),
     (
         "PoolSelectorMismatch and PoolEmpty",
         [change("InferencePool", NAME, {"spec": {"selector": {"matchLabels": {"llm-d.ai/model": "x"}}}})],
@@ -311,7 +311,7 @@ ROUTING = [
         ["RouteNotReady"],
         "ResolvedRefs is False for Gateway gateways/inference, InvalidExtensionRef",
     ),
-    ("RouteMissing", [remove(("HTTPRoute", NAME))], ["ObjectMissing"], "no request is led to it"),
+    ("RouteMissing", [remove(("HTTPRoute", NAME))], ["ObjectMissing"], "no request is routed to it"),
     ("GatewayMissing", [remove(("Gateway", "inference"))], ["RouteNotReady"], "does not exist"),
     (
         "GatewayNotProgrammed",
@@ -323,7 +323,7 @@ ROUTING = [
         "RouteUnattached",
         [change("HTTPRoute", NAME, parents())],
         ["RouteNotReady"],
-        "has not taken it up, status.parents has no entry",
+        "has not accepted it: status.parents has no entry",
     ),
     (
         "RouteNotAccepted",
@@ -528,7 +528,7 @@ def test_nobody_has_scaled_what_the_operator_has_not_come_to(change_):
     """Somebody raised spec.decode.replicas, and the Deployment still has the number of before."""
     docs = reduced(change("ModelService", NAME, {"spec": {"decode": {"replicas": 3}}}), change_)
     message = one(docs, "PodsNotReady").message
-    assert "it asks for 1 only, which the operator has not come to change" in message
+    assert "it asks for 1 only, and the operator has not changed it yet" in message
     assert "somebody" not in message
 
 
@@ -619,8 +619,8 @@ def test_the_gateway_goes_by_the_pool_as_it_is(spec, has, effect):
 @pytest.mark.parametrize(
     ("replicas", "effect"),
     [
-        (1, "requests lead nowhere, and the endpoint picker restarts without it"),
-        (3, "requests lead nowhere"),
+        (1, "requests have no backend, and the endpoint picker restarts without it"),
+        (3, "requests have no backend"),
     ],
 )
 def test_without_its_pool_a_single_picker_restarts(replicas, effect):
@@ -633,9 +633,12 @@ def test_without_its_pool_a_single_picker_restarts(replicas, effect):
 @pytest.mark.parametrize(
     ("phase", "says"),
     [
-        ("Ready", "the operator counts its pods as none wanted, and calls it Ready all the same"),
-        ("Running", "the operator counts its pods as none wanted"),
-        (None, "the operator counts its pods as none wanted"),
+        (
+            "Ready",
+            "the operator counts it as no pods wanted, and calls the ModelService Ready all the same",
+        ),
+        ("Running", "the operator counts it as no pods wanted"),
+        (None, "the operator counts it as no pods wanted"),
     ],
 )
 def test_a_missing_prefill_deployment_is_called_ready_only_where_it_is(phase, says):

@@ -26,9 +26,9 @@ def test_healthy():
     """Nothing is told, and Ready says what it rests on."""
     assert found(healthy()) == []
     assert ready_message(healthy()) == (
-        "ModelService models/qwen3 is ready: 1/1 decode pods ready, 1/1 prefill pods ready, endpoint "
-        "picker available, route accepted (the pods have no probes: ready says that their "
-        "containers run)"
+        "ModelService models/qwen3 is ready: 1/1 decode pods ready, 1/1 prefill pods ready, "
+        "endpoint picker available, route accepted (the pods have no probes: ready only means that "
+        "their containers run)"
     )
 
 
@@ -58,7 +58,7 @@ def test_a_surplus_pod_hides_a_missing_one():
     assert reasons(docs) == ["PodsNotReady"]
     message = one(docs, "PodsNotReady").message
     assert "prefill pod qwen3-prefill-0 (0/1 prefill pods ready)" in message
-    assert message.endswith("phase is Ready all the same, for it counts both roles together")
+    assert message.endswith("phase is Ready all the same, because it counts both roles together")
     assert evaluation(docs).ready == ()
 
 
@@ -67,7 +67,7 @@ def test_a_missing_prefill_deployment_counts_as_none_wanted():
     gone = {"prefillReady": None, "prefillReplicas": None}
     docs = changed(docs, "ModelService", "qwen3", {"status": gone})
     assert found(docs) == [("ObjectMissing", "Deployment models/qwen3-prefill")]
-    assert "calls it Ready all the same" in one(docs, "ObjectMissing").message
+    assert "calls the ModelService Ready all the same" in one(docs, "ObjectMissing").message
     assert evaluation(docs).ready == ()
     assert evaluation(docs).derived[0].status["phase"] == "Ready"
 
@@ -104,7 +104,7 @@ def test_an_error_leaves_the_phase_as_it_was():
     finding = one(docs, "ReconcileFailed")
     assert finding.message == (
         "ModelService models/qwen3: the operator cannot reconcile it: creating Deployment "
-        "qwen3-decode: quota; phase Ready and the counters are those of before"
+        "qwen3-decode: quota; phase Ready and the counters are out of date"
     )
     assert finding.transition is None, "the time of the condition moves with its status only"
 

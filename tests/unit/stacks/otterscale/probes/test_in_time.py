@@ -7,7 +7,7 @@ import pytest
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, Samples, Verdict
+from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.scrape import Failure
 from reporter.model.instant import rfc3339
 from reporter.probes.reuse import Answered
@@ -221,7 +221,9 @@ def scraped(*, answered, silent=False, started=300):
     fault = MetricFault(
         reason=reason, cause="refused", text="does not answer", severity=0, since=at(started).wall
     )
-    verdict = Verdict(uid=f"uid-{POD}", faults={reason: fault} if silent else {}, in_service=True)
+    verdict = PodVerdict(
+        uid=f"uid-{POD}", faults={reason: fault} if silent else {}, in_service=True
+    )
     return Samples(scraping=True, pods={(NS, POD): Judged(History(seconds(15), (look,)), verdict)})
 
 
@@ -300,7 +302,7 @@ def test_it_ends_when_the_engine_answers(proof):
 def without_statistics():
     """A page without a name of vLLM, as with --disable-log-stats."""
     look = Look(target=TARGET, at=at(310))
-    judged = Judged(History(seconds(15), (look,)), Verdict(uid=f"uid-{POD}", in_service=True))
+    judged = Judged(History(seconds(15), (look,)), PodVerdict(uid=f"uid-{POD}", in_service=True))
     return Samples(scraping=True, pods={(NS, POD): judged})
 
 
@@ -310,7 +312,7 @@ def unreachable(*, in_service):
     judged = seen.pods[NS, POD]
     ((reason, fault),) = judged.verdict.faults.items()
     doubts = {reason: Doubt("no pod can be scraped", seconds(310), fault)}
-    verdict = Verdict(uid=f"uid-{POD}", doubts=doubts, failing=True, in_service=in_service)
+    verdict = PodVerdict(uid=f"uid-{POD}", doubts=doubts, failing=True, in_service=in_service)
     return Samples(scraping=True, pods={(NS, POD): Judged(judged.history, verdict)})
 
 

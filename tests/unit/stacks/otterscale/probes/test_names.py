@@ -84,7 +84,7 @@ def test_many_rivals_are_counted():
 def test_the_cluster_role_of_two():
     docs = pair("b-c", "c", ns=("a", "a-b"))
     message = told(docs, "b-c", "a")["Misconfigured"]
-    assert "ClusterRole a-b-c-epp is that of ModelService a-b/c too" in message
+    assert "ClusterRole a-b-c-epp also belongs to ModelService a-b/c" in message
 
 
 def test_no_cluster_role_without_a_pool_section():

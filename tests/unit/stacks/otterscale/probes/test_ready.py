@@ -127,7 +127,7 @@ def test_messages_stay_within_the_limit():
     message = one(docs, "ReconcileFailed").message
     assert "secret.example" not in message
     assert "abcdef" not in message
-    assert message.endswith("; phase Ready and the counters are those of before")
+    assert message.endswith("; phase Ready and the counters are out of date")
     image = {"spec": {"model": {"image": f"registry/{long}"}}}
     docs = changed(healthy(), "ModelService", NAME, image)
     docs = changed(docs, "Pod", POD, crashing("model-unpack"))

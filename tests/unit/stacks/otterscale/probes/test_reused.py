@@ -7,7 +7,7 @@ import pytest
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.samples import Judged, MetricFault, Samples, Verdict
+from reporter.metrics.looks.samples import Judged, MetricFault, PodVerdict, Samples
 from reporter.probes.reuse import Answered
 from tests.unit.probes.building import DELETING, SINCE_AT, at, merged, snapshot_of
 from tests.unit.probes.runtime.scraped import TARGET, seconds
@@ -100,7 +100,7 @@ def test_an_answer_of_the_engine_asks_again():
     fault = MetricFault(
         reason="MetricsScrapeFailing", cause="c", text="t", severity=0, since=SINCE_AT
     )
-    verdict = Verdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
+    verdict = PodVerdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
     look = Look(target=TARGET, at=at(0), engines={"0": EngineLook()}, vllm=True)
     snapshot = snapshot_of(*healthy())
     place = (NS, "qwen3-decode-0")
@@ -129,9 +129,9 @@ def test_what_did_not_change_is_not_asked_again():
 def test_a_verdict_on_a_pod_asks_again():
     fault = MetricFault(reason="HighErrorRate", cause="c", text="t", severity=0, since=SINCE_AT)
     judged = Judged(
-        History(seconds(15)), Verdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
+        History(seconds(15)), PodVerdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
     )
-    clear = Judged(History(seconds(15)), Verdict(uid="uid-qwen3-decode-0"))
+    clear = Judged(History(seconds(15)), PodVerdict(uid="uid-qwen3-decode-0"))
     snapshot = snapshot_of(*healthy())
     place = (NS, "qwen3-decode-0")
     _, answered = evaluate_again(

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.history import History
-from reporter.metrics.looks.samples import Doubt, Judged, MetricFault, Samples, Verdict
+from reporter.metrics.looks.samples import Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.scrape import Failure
 from reporter.stacks.otterscale.resources import MODELSERVICE_KIND
 from tests.unit.probes.building import SINCE_AT
@@ -33,8 +33,8 @@ def samples(*reasons, pod=PODS[0], doubts=(), rest=True):
     def fault(reason):
         return MetricFault(reason=reason, cause="cause", text="suffers", severity=3, since=SINCE_AT)
 
-    verdicts = {name: Verdict(uid=f"uid-{name}") for name in (PODS if rest else ())}
-    verdicts[pod] = Verdict(
+    verdicts = {name: PodVerdict(uid=f"uid-{name}") for name in (PODS if rest else ())}
+    verdicts[pod] = PodVerdict(
         uid=f"uid-{pod}",
         faults={each: fault(each) for each in reasons},
         doubts={each: Doubt("why", seconds(0)) for each in doubts},
@@ -100,7 +100,7 @@ def test_engine_that_answered_once_is_not_said_never_to_have(until):
     )
     seen = Samples(scraping=True, pods={(NS, PODS[0]): Judged(pod.history, pod.verdict)})
     (finding,) = evaluation(healthy(), samples=seen).findings
-    assert finding.message.endswith("its metrics cannot be read for 2 min: refused")
+    assert finding.message.endswith("its metrics could not be read for 2 min: refused")
     assert finding.budget is None
 
 

@@ -3,12 +3,12 @@
 from typing import Final
 
 from reporter.model.instant import rfc3339
+from reporter.sinks.page.episodes import KEPT
 from reporter.sinks.page.findings import MANY
-from reporter.sinks.page.history import KEPT
 from reporter.sinks.page.marks import READY, Mark
 from reporter.sinks.page.markup import Markup, breakable, element, join
 from reporter.sinks.page.symbols import shape
-from reporter.sinks.page.view import Group, LayerView, Link, Strip, StripRow, Tile
+from reporter.sinks.page.view import LayerView, Link, Strip, StripRow, SubjectGroup, Tile
 
 _HOUR: Final = int(KEPT.total_seconds())
 _LEAST: Final = 24
@@ -51,7 +51,7 @@ def _told(counts: tuple[tuple[Mark, int], ...]) -> Markup:
     return element("span", text, class_="counts")
 
 
-def _group(group: Group) -> Markup:
+def _group(group: SubjectGroup) -> Markup:
     title = join((group.title, " ", _told(group.counts)))
     return element(
         "section",
@@ -65,7 +65,7 @@ def _group(group: Group) -> Markup:
     )
 
 
-def _tiles_class(group: Group) -> str:
+def _tiles_class(group: SubjectGroup) -> str:
     return "tiles many" if len(group.tiles) > MANY else "tiles"
 
 
@@ -90,7 +90,7 @@ def _line(line: Link) -> Markup:
     return element("li", shape(line.mark), element("span", line.mark.word, " ", link))
 
 
-def _ready(group: Group) -> Markup | None:
+def _ready(group: SubjectGroup) -> Markup | None:
     if not group.ready:
         return None
     names = [
@@ -130,13 +130,17 @@ def hour(strip: Strip) -> Markup:
 
 def _counted(strip: Strip) -> str:
     """Say what is known of episodes that are over."""
-    events = "from Events on record, with their last refresh as its end"
+    events = "from Events on record, whose last refresh counts as the end"
     if strip.counts_from is None and strip.recorded:
-        return f"What is over is known {events}."
+        return f"Ended episodes are known {events}."
     if strip.counts_from is None:
-        return "Only what fires now is known: there were no earlier looks, and no Events could be read."
-    since = f"What is over was seen since {rfc3339(strip.counts_from)}"
-    return f"{since}; what was over by then is known {events}." if strip.recorded else f"{since}."
+        return "Only what fires now is known: no earlier passes, and no Events could be read."
+    since = f"Ended episodes were seen since {rfc3339(strip.counts_from)}"
+    return (
+        f"{since}; those that had ended by then are known {events}."
+        if strip.recorded
+        else f"{since}."
+    )
 
 
 def _axis(strip: Strip) -> Markup:

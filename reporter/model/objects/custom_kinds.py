@@ -1,4 +1,4 @@
-"""What users declare to be watched beside Deployments: StatefulSets, DaemonSets, conditions."""
+"""What users declare to be watched besides Deployments: StatefulSets, DaemonSets, conditions."""
 
 from reporter.model.objects.base import Conditioned, KubeObject, Part
 from reporter.model.objects.selectors import LabelSelector

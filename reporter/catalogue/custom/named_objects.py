@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reporter.catalogue.custom.errors import ALLOWED, Problem
 from reporter.catalogue.custom.extend import WORKLOADS
+from reporter.catalogue.custom.problems import ALLOWED, Problem
 from reporter.catalogue.resources import BY_PLACE
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload

@@ -10,7 +10,7 @@ _PART: Final = re.compile(
 
 
 def with_parts(text: str, parts: Mapping[str, Callable[[], Iterable[str]]]) -> str:
-    """Return a page with its parts rendered anew; each is the lines between two comments."""
+    """Return a page with its parts rendered again; each is the lines between two comments."""
 
     def rendered(part: re.Match[str]) -> str:
         lines = "".join(f"{line}\n" for line in parts[part["name"]]())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from reporter.metrics.looks.samples import Judged, Samples, Verdict
+from reporter.metrics.looks.samples import Judged, PodVerdict, Samples
 from reporter.model.objects import Pod
 from reporter.workload.pod import counts
 
@@ -31,7 +31,7 @@ def judged_of(pod: Pod, samples: Samples) -> Judged | None:
     return judged
 
 
-def verdicts(pods: Iterable[Pod], samples: Samples) -> tuple[Verdict, ...]:
+def verdicts(pods: Iterable[Pod], samples: Samples) -> tuple[PodVerdict, ...]:
     """Return the verdicts on pods: what answers about their subject rest on."""
     judged = (judged_of(pod, samples) for pod in pods)
     return tuple(each.verdict for each in judged if each is not None)

@@ -117,7 +117,7 @@ def _text(value: JSON) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ServedPage:
     """A part of a list with the metadata of its envelope."""
 
     items: list[Stored]
@@ -126,7 +126,7 @@ class Page:
 
 def list_page(
     storage: Storage, resource: Resource, wanted: Filter, *, query: Mapping[str, str]
-) -> Page:
+) -> ServedPage:
     """One page of a list.
 
     Raises:
@@ -138,7 +138,7 @@ def list_page(
     found = filter(wanted.matches, candidates)
     metadata: Object = {"resourceVersion": str(version)}
     if not limit:
-        return Page(list(found), metadata)
+        return ServedPage(list(found), metadata)
     items = list(islice(found, limit))
     # Whether what follows matches is not looked at: the last page of a selection may be empty.
     remaining = sum(1 for _ in candidates)
@@ -146,7 +146,7 @@ def list_page(
         metadata["continue"] = _token(version, items[-1].key)
         if not wanted.selective:
             metadata["remainingItemCount"] = remaining
-    return Page(items, metadata)
+    return ServedPage(items, metadata)
 
 
 def _position(

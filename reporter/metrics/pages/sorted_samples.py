@@ -122,10 +122,10 @@ def _first(labels: Mapping[bytes, bytes], names: tuple[bytes, ...]) -> bytes:
 def _chosen(parts: Mapping[tuple[Meaning, bytes, Extra], Points]) -> Chosen:
     best: dict[tuple[Family, bytes], Meaning] = {}
     chosen: dict[tuple[Family, bytes], dict[Extra, Series]] = {}
-    beside = []
+    labelled = []
     for (meaning, engine, extra), points in parts.items():
         if meaning.part not in _MEASURED:
-            beside.append((meaning, engine, extra, points))
+            labelled.append((meaning, engine, extra, points))
             continue
         key = meaning.family, engine
         rank = best[key].rank if key in best else math.inf
@@ -133,7 +133,7 @@ def _chosen(parts: Mapping[tuple[Meaning, bytes, Extra], Points]) -> Chosen:
             best[key], chosen[key] = meaning, {extra: Series(points)}
         elif meaning.rank == rank:
             chosen[key][extra] = Series(points)
-    for meaning, engine, extra, points in beside:
+    for meaning, engine, extra, points in labelled:
         key = meaning.family, engine
         if key in best and best[key].name == meaning.name and extra in chosen[key]:
             if meaning.part is SamplePart.SUM:

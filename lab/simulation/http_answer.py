@@ -13,7 +13,7 @@ _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """Of a socket that is reset when it is closed."""
 
 
-class Ending(Enum):
+class ConnectionEnding(Enum):
     """What happens to the connection after the body."""
 
     CLOSE = auto()
@@ -23,7 +23,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An HTTP answer.
 
     Attributes:
@@ -43,7 +43,7 @@ class Answer:
     piece_bytes: int | None = None
     pause_seconds: float = 0.0
     endless: bool = False
-    ending: Ending = Ending.CLOSE
+    ending: ConnectionEnding = ConnectionEnding.CLOSE
 
     def head(self) -> bytes:
         """Return the status line and the headers."""
@@ -56,13 +56,15 @@ class Answer:
         return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
 
 
-def page_answer(text: str, content_type: str, version: str = "HTTP/1.1") -> Answer:
+def page_answer(text: str, content_type: str, version: str = "HTTP/1.1") -> HttpAnswer:
     """Return the answer of a server that behaves."""
     body = text.encode()
-    return Answer(body, content_type, len(body), version)
+    return HttpAnswer(body, content_type, len(body), version)
 
 
-async def send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def send(
+    answer: HttpAnswer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     """Send an answer and end as it says.
 
     Raises:
@@ -75,18 +77,18 @@ async def send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.Str
         await _send_body(answer, writer)
     await writer.drain()
     match answer.ending:
-        case Ending.RESET:
+        case ConnectionEnding.RESET:
             writer.get_extra_info("socket").setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT
             )
             writer.transport.abort()
-        case Ending.HANG:
+        case ConnectionEnding.HANG:
             await reader.read()
-        case Ending.CLOSE:
+        case ConnectionEnding.CLOSE:
             pass
 
 
-async def _send_body(answer: Answer, writer: asyncio.StreamWriter) -> None:
+async def _send_body(answer: HttpAnswer, writer: asyncio.StreamWriter) -> None:
     if answer.endless:
         piece = answer.body * (_ENDLESS_PIECE_BYTES // len(answer.body) + 1)
         while True:

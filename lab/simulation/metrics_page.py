@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from lab.simulation.engine import Engine
+from lab.simulation.engine import EngineTotals
 from lab.simulation.exposition import (
+    ExposedSeries,
     Metric,
-    Series,
     multiprocess_text,
     python_text,
     rust_text,
@@ -18,13 +18,13 @@ from lab.simulation.families import (
     PYTHON_TOKEN_BOUNDS,
     RUST_TOKEN_BOUNDS,
     V0_NAMES,
-    Family,
     Feature,
+    FrontEndFamily,
     Labels,
-    Scope,
+    LabelScope,
 )
-from lab.simulation.life import Life
 from lab.simulation.phases import Download
+from lab.simulation.pod_life import Life
 from lab.simulation.process import (
     CACHE_CONFIG,
     http_metrics,
@@ -68,7 +68,7 @@ USUAL_FEATURES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerFlags:
     """How a pod's server was started.
 
     Attributes:
@@ -87,14 +87,14 @@ class Server:
     tool_calls: bool = False
 
 
-def render(life: Life, server: Server) -> str:
+def render(life: Life, server: ServerFlags) -> str:
     """Return the page as text: the download page while weights download, else vLLM's."""
     if isinstance(life.behaviour, Download):
         return python_text([*process_metrics(life), *kaito_metrics(life)])
     return _WRITERS[server.front_end](_metrics(life, server))
 
 
-def _metrics(life: Life, server: Server) -> Iterator[Metric]:
+def _metrics(life: Life, server: ServerFlags) -> Iterator[Metric]:
     if server.front_end is FrontEnd.PYTHON:
         yield from process_metrics(life)
     if server.stats:
@@ -106,18 +106,18 @@ def _metrics(life: Life, server: Server) -> Iterator[Metric]:
         yield from tool_call_metrics(life, server.model_name)
 
 
-def _engine_metrics(life: Life, server: Server) -> Iterator[Metric]:
+def _engine_metrics(life: Life, server: ServerFlags) -> Iterator[Metric]:
     for family in ENGINE_FAMILIES:
         if _is_served(family, server):
             yield _metric(_as_written(family, server.front_end), family.name, life, server=server)
     if server.adapters:
         yield _adapters(life, server)
     if server.front_end in {FrontEnd.PYTHON, FrontEnd.MULTIPROCESS}:
-        series = (Series((("engine", rank), *CACHE_CONFIG), 1.0) for rank in life.engines)
+        series = (ExposedSeries((("engine", rank), *CACHE_CONFIG), 1.0) for rank in life.engines)
         yield Metric("vllm:cache_config_info", "gauge", "KV cache settings.", tuple(series))
 
 
-def _is_served(family: Family, server: Server) -> bool:
+def _is_served(family: FrontEndFamily, server: ServerFlags) -> bool:
     match server.front_end:
         case FrontEnd.RUST:
             exists = family.rust
@@ -128,7 +128,7 @@ def _is_served(family: Family, server: Server) -> bool:
     return exists and (family.feature is None or family.feature in server.features)
 
 
-def _as_written(family: Family, front_end: FrontEnd) -> Family:
+def _as_written(family: FrontEndFamily, front_end: FrontEnd) -> FrontEndFamily:
     if front_end is FrontEnd.V0:
         return replace(family, name=V0_NAMES.get(family.name, family.name))
     if front_end is FrontEnd.RUST and family.bounds is PYTHON_TOKEN_BOUNDS:
@@ -136,14 +136,16 @@ def _as_written(family: Family, front_end: FrontEnd) -> Family:
     return family
 
 
-def _metric(family: Family, key: str, life: Life, *, server: Server) -> Metric:
+def _metric(family: FrontEndFamily, key: str, life: Life, *, server: ServerFlags) -> Metric:
     """Return the metric of `family`; engines know it as `key`."""
-    series: list[Series] = []
-    if family.scope is Scope.MODEL:
+    series: list[ExposedSeries] = []
+    if family.scope is LabelScope.MODEL:
         created = life.process_started
         for extra in family.extra:
             value = sum(engine.total(key, _value_of(extra)) for engine in life.engines.values())
-            series.append(Series((("model_name", server.model_name), *extra), value, created))
+            series.append(
+                ExposedSeries((("model_name", server.model_name), *extra), value, created)
+            )
     else:
         for rank, engine in life.engines.items():
             series.extend(_engine_series(family, key, _common(family, rank, server), engine=engine))
@@ -153,31 +155,33 @@ def _metric(family: Family, key: str, life: Life, *, server: Server) -> Metric:
     return Metric(family.name, family.kind, family.help, tuple(series), family.bounds)
 
 
-def _engine_series(family: Family, key: str, common: Labels, *, engine: Engine) -> Iterator[Series]:
+def _engine_series(
+    family: FrontEndFamily, key: str, common: Labels, *, engine: EngineTotals
+) -> Iterator[ExposedSeries]:
     if family.kind == "histogram":
-        yield Series(common, engine.histogram(key, family.bounds), engine.created)
+        yield ExposedSeries(common, engine.histogram(key, family.bounds), engine.created)
         return
     values = engine.values()
     for extra in family.extra:
         value = float(values.get((key, _value_of(extra)), 0.0))
-        yield Series((*common, *extra), value, engine.created)
+        yield ExposedSeries((*common, *extra), value, engine.created)
 
 
 def _value_of(extra: Labels) -> str:
     return extra[0][1] if extra else ""
 
 
-def _common(family: Family, rank: str, server: Server) -> Labels:
-    if family.scope is Scope.ENGINE_ONLY:
+def _common(family: FrontEndFamily, rank: str, server: ServerFlags) -> Labels:
+    if family.scope is LabelScope.ENGINE_ONLY:
         return (("engine", rank),)
     model: Labels = (("model_name", server.model_name),)
     return model if server.front_end is FrontEnd.V0 else (("engine", rank), *model)
 
 
-def _adapters(life: Life, server: Server) -> Metric:
+def _adapters(life: Life, server: ServerFlags) -> Metric:
     limit: Labels = () if server.front_end is FrontEnd.RUST else (("max_lora", "4"),)
     series = tuple(
-        Series(
+        ExposedSeries(
             (*limit, ("running_lora_adapters", running), ("waiting_lora_adapters", waiting)),
             life.process_started + seconds,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lab.simulation.engine import Engine, Load
+from lab.simulation.engine import EngineTotals, Load
 from lab.simulation.phases import PHASES, Behaviour, Download, Phase, Stage, Unreachable
 
 Parameter = float | str | None
@@ -26,7 +26,7 @@ class Life:
         self._now = now
         self._stages: list[tuple[float, Behaviour]] = []
         self._restart_every: float | None = None
-        self.engines: dict[str, Engine] = dict.fromkeys(engines, Engine(now))
+        self.engines: dict[str, EngineTotals] = dict.fromkeys(engines, EngineTotals(now))
         self._begin_process()
         self.become(Phase.SERVING, now)
 
@@ -161,5 +161,5 @@ class Life:
         self.process_started = self._now
         self._received = 0.0
         for rank, before in self.engines.items():
-            self.engines[rank] = Engine(self._now)
+            self.engines[rank] = EngineTotals(self._now)
             self.engines[rank].take(before.load)

@@ -1,0 +1,100 @@
+"""Two things of one name have one meaning: each name that occurs twice has a cause here."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from tests.unit.docs.pages import ROOT
+
+SOURCES = sorted(path for each in ("reporter", "lab") for path in (ROOT / each).rglob("*.py"))
+
+_SANDBOX = "the sandbox serves what the reporter asks for"
+_STACKS = "each stack has one"
+_SINKS = "each kind of write has one"
+_DERIVED = "in `derived` it is computed, in `probes` judged"
+_PROBES = "the probes of several kinds of subjects look at the same thing"
+
+SAME_CLASSES = {
+    "Resource": _SANDBOX,
+    "WatchHealth": "the Protocol of the metrics, and what the watches give for it",
+}
+"""Public classes; a private one is known in its module only."""
+
+SAME_MODULES = {
+    "components": "of an InferenceService in KServe's words; of the control plane in `workload`",
+    "conditions": _DERIVED + "; of custom components too",
+    "crds": _PROBES,
+    "decode": "objects of the API in `kube`, of a dump in `snapshot`",
+    "discovery": _SANDBOX,
+    "document": "a status as the API writes it; the page as HTML",
+    "dump": "the command that writes one, and what reads it",
+    "epp": _STACKS + "; in `manifests` the object, in `probes` its faults",
+    "errors": "each package has its own at its edge",
+    "facts": _STACKS,
+    "files": "of a dump; of ModelServices to render",
+    "finding": "the type; what those of the harness have in common",
+    "groups": _DERIVED,
+    "kserve": "in `simulation` its controller, in `demo` the cluster that it runs in",
+    "kthena": "in `simulation` its controller, in `demo` the cluster that it runs in",
+    "limits": "each reader of foreign text has its own",
+    "main": "the entry of a command",
+    "names": "of Kubernetes, of OtterScale's objects, of vLLM's metrics",
+    "needs": _STACKS + "; the shared ones in `catalogue`, their rule in `workload`",
+    "objects": _STACKS + "; " + _SANDBOX,
+    "output": "the contract of the stacks, and what Kthena's stack makes of it",
+    "ownership": _DERIVED,
+    "plan": _SINKS,
+    "pod_suppression": "the rows in `catalogue`, their rule in `resolution`",
+    "pods": _PROBES + "; the type in `model`, the template in `manifests`",
+    "rbac": "the chart's rules; those that OtterScale's operator creates",
+    "reading": "each kind of input has one: a page, YAML, a status",
+    "ready": _PROBES + "; the rule in `resolution`",
+    "reasons": _STACKS + "; the shared ones in `catalogue`",
+    "render": _SINKS + "; pages in `catalogue`",
+    "requests": _SANDBOX,
+    "resources": _STACKS + "; the shared ones in `catalogue`; " + _SANDBOX,
+    "revisions": _STACKS + "; " + _DERIVED,
+    "rollout": _STACKS,
+    "route": _STACKS,
+    "runtime": _STACKS + "; the rows in `catalogue`, the story in `demo`",
+    "sandbox": "the server, and the command that runs it",
+    "scope": _PROBES,
+    "seen": "the type in `model`, what keeps it in `probes`",
+    "selectors": _SANDBOX,
+    "server": "of the daemon's listeners, the sandbox and a simulated pod",
+    "settings": _STACKS + "; the shared ones",
+    "stack": "what the tables hold of one in `model`, the whole in `stacks`",
+    "state": "of the daemon for its listeners; of the resolution from pass to pass",
+    "status": "of a workload: derived, or judged; the command of that name",
+    "suppression": _STACKS + "; the shared rows in `catalogue`, the types in `model`",
+    "targets": "of scrapes; of mirrors",
+    "unknown": "the probe that finds it, the rule that keeps it",
+    "workloads": "custom ones are judged in `probes`, simulated in the sandbox",
+    "writer": _SINKS,
+}
+
+
+def _same(names):
+    """Return the names that several files have; `names` are pairs of a name and its file."""
+    files = defaultdict(set)
+    for name, path in names:
+        files[name].add(path)
+    return {name: sorted(map(str, found)) for name, found in files.items() if len(found) > 1}
+
+
+def _classes(path: Path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, path.relative_to(ROOT)
+
+
+def test_classes_of_one_name_have_a_cause():
+    """Whoever reads `Row` should not have to ask which one; rename one, or say why not."""
+    found = _same(each for path in SOURCES for each in _classes(path))
+    assert set(found) == set(SAME_CLASSES), found
+
+
+def test_modules_of_one_name_have_a_cause():
+    """The name of a module says what is in it, and where a package repeats one, so does its path."""
+    found = _same((path.stem, path.relative_to(ROOT)) for path in SOURCES if path.stem[0] != "_")
+    assert set(found) == set(SAME_MODULES), found
