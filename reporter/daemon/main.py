@@ -16,7 +16,7 @@ from reporter import __version__
 from reporter.daemon import logs
 from reporter.daemon.connection import Connection, connected
 from reporter.daemon.listeners import listening
-from reporter.daemon.pod_scraping import reaching
+from reporter.daemon.pod_scraping import way_to_pods
 from reporter.daemon.wiring import Parts, build
 from reporter.settings import DaemonSettings
 from reporter.version import commit
@@ -61,7 +61,8 @@ async def serve(
 
     """
     log = structlog.get_logger("daemon")
-    settings = reaching(settings, in_cluster=connection.client.in_cluster)
+    via, why = way_to_pods(settings, in_cluster=connection.client.in_cluster)
+    settings = settings.model_copy(update={"scrape_via": via})
     parts = build(connection, settings, instance=instance)
     async with listening(settings, connection.metrics, parts.state, page=parts.page):
         log.info(
@@ -71,6 +72,7 @@ async def serve(
             instance=instance,
             server=connection.client.server,
         )
+        log.info("scraping_of_pods", via=str(via), why=why)
         work = {
             "cluster": parts.watching.cluster.run(),
             "passes": _passes(parts),

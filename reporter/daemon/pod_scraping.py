@@ -6,8 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final
 
-import structlog
-
 from reporter.catalogue.resources import PODS
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
@@ -24,25 +22,19 @@ from reporter.metrics.scraping.targets import find_targets
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings, EvaluationSettings
 
-log = structlog.get_logger("scraper")
-
 Tell = Callable[[Target, Scrape], None]
 _NOT_SOUGHT: Final = object()
 
 
-def reaching(settings: DaemonSettings, *, in_cluster: bool) -> DaemonSettings:
-    """Return the settings with the way to the pods chosen, and say which it is.
+def way_to_pods(settings: DaemonSettings, *, in_cluster: bool) -> tuple[ScrapeVia, str]:
+    """Return how pods are scraped, and why so.
 
     Outside of the cluster pod addresses lead nowhere, and the API server's pod proxy is a right to any
     GET of any pod: it is for asking, not for assuming. So nothing is scraped, and nothing is told of that.
     """
-    via = settings.scrape_via
-    why = "as --scrape-via says"
-    if via is ScrapeVia.AUTO:
-        via = ScrapeVia.DIRECT if in_cluster else ScrapeVia.OFF
-        why = "in the cluster" if in_cluster else _OUTSIDE
-    log.info("scraping_of_pods", via=str(via), why=why)
-    return settings.model_copy(update={"scrape_via": via})
+    if settings.scrape_via is not ScrapeVia.AUTO:
+        return settings.scrape_via, "as --scrape-via says"
+    return (ScrapeVia.DIRECT, "in the cluster") if in_cluster else (ScrapeVia.OFF, _OUTSIDE)
 
 
 _OUTSIDE: Final = (

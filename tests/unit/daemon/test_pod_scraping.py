@@ -1,9 +1,8 @@
-"""Which way to the pods the daemon takes, and that it says so."""
+"""Which way to the pods the daemon takes."""
 
 import pytest
-from structlog.testing import capture_logs
 
-from reporter.daemon.pod_scraping import reaching
+from reporter.daemon.pod_scraping import way_to_pods
 from reporter.settings import DaemonSettings
 from reporter.stacks.settings import with_stacks
 
@@ -21,10 +20,7 @@ Settings = with_stacks(DaemonSettings)
     ],
 )
 def test_pods_are_scraped_from_where_they_can_be_reached(asked, *, in_cluster, via):
-    """From outside of the cluster only if asked to; the log says which way, and why."""
-    with capture_logs() as logs:
-        settings = reaching(Settings(scrape_via=asked), in_cluster=in_cluster)
-    assert settings.scrape_via == via
-    (line,) = logs
-    assert (line["event"], line["via"]) == ("scraping_of_pods", via)
-    assert ("--scrape-via apiserver-proxy" in line["why"]) == (asked == "auto" and not in_cluster)
+    """From outside of the cluster only if asked to; what is logged says how else."""
+    way, why = way_to_pods(Settings(scrape_via=asked), in_cluster=in_cluster)
+    assert way == via
+    assert ("--scrape-via apiserver-proxy" in why) == (asked == "auto" and not in_cluster)

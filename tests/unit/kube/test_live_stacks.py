@@ -76,7 +76,8 @@ async def test_what_a_stack_needs_is_read_while_it_has_subjects(
     """Not before its kind is served; from then on, until it is not served any more."""
     serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
     kinds = subjects_of(stack)
-    helpers = [each for each in HELPERS[stack] if not each.wide]
+    shown = AUTO.catalogue.stack(stack).shows_needs
+    helpers = [each for each in HELPERS[stack] if not each.wide and each not in shown]
     asked: set[str] = set()
     async with living(sandbox, tmp_path, AUTO, asked=asked) as cluster:
         for each in (*kinds, *helpers):
