@@ -166,6 +166,7 @@ def test_archives_inside_of_archives_are_bounded(read):
         b"\x1f\x8b\x08" + b"\x00" * 20,
         b"PK\x03\x04" + b"\x00" * 40,
     ],
+    ids=["tgz", "tar in a name", "tar in a text", "zip", "gz", "empty gz", "empty zip"],
 )
 def test_an_archive_that_is_cut_off_or_damaged(read, raw):
     """Of half an archive nobody can tell what is missing: it is refused in one line."""
