@@ -155,6 +155,28 @@ def skipped_lines(skipped: Iterable[SkippedObject]) -> tuple[str, ...]:
     return (*lines[:_LISTED], *([f"and {more} more"] if more > 0 else []))
 
 
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Objects of a stack that nobody judges, so that silence about them is not taken for health.
+
+    Attributes:
+        kind: of the objects.
+        count: how many.
+        first: one of them.
+        judged: which ones are judged.
+
+    """
+
+    kind: str
+    count: int
+    first: str
+    judged: str
+
+    def __str__(self) -> str:
+        many = "" if self.count == 1 else f" and {self.count - 1} more"
+        return f"Not judged: {self.kind} {self.first}{many}; only those {self.judged} are."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Everything one pass decided. Lists are sorted; the same input gives the same report.
@@ -162,6 +184,7 @@ class Report:
     `catalogue` says what the reasons mean. `subjects` are those that exist; one that is neither
     ready nor in a finding has no verdict.
     `mutes` are those that count now, also where they mute nothing; `mute_faults` says which annotations are wrong.
+    `outside` are objects that no stack judges although they are of its kind.
     """
 
     catalogue: Catalogue
@@ -174,3 +197,4 @@ class Report:
     subjects: tuple[Subject, ...] = ()
     mutes: tuple[Mute, ...] = ()
     mute_faults: tuple[MuteFault, ...] = ()
+    outside: tuple[Outside, ...] = ()

@@ -116,11 +116,13 @@ class StackWords:
     Attributes:
         derived: which status, or which objects, are worked out by the project's own rules.
         required: what the cluster must have for it.
+        judged: which objects of its kinds are judged, where not all are: "in namespaces with ...".
 
     """
 
     derived: str
     required: str
+    judged: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -18,6 +18,7 @@ from reporter.resolution.listing import changes, list_findings
 from reporter.resolution.memory import Memory
 from reporter.resolution.merge import mark_pending, merge_findings
 from reporter.resolution.mute import mute
+from reporter.resolution.outside import outside_of
 from reporter.resolution.pod_suppression import suppress_within_pods
 from reporter.resolution.priority import outrank
 from reporter.resolution.ready import find_ready
@@ -119,4 +120,5 @@ def _report(
         ),
         mutes=state.mutes.all,
         mute_faults=state.mutes.faults,
+        outside=outside_of(evaluation.subjects, snapshot, state.settings),
     )

@@ -31,6 +31,10 @@ def report_json(
 
     """
     document = {**report_document(report, settings), **(about or {})}
+    if report.outside:
+        passed_over = (about or {}).get("notLookedAt")
+        more = passed_over if isinstance(passed_over, list) else []
+        document["notLookedAt"] = [*map(str, report.outside), *more]
     return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
 
 

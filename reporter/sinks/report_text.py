@@ -71,7 +71,8 @@ def report_text(
     lines += [*page.not_seen(), *page.unknown(), *page.skipped()]
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
     lines += page.section("Errors in mutes", mute_fault_lines(report.mute_faults))
-    lines += page.section("Notes", notes, counted=False)
+    said = [*map(str, report.outside), *notes]
+    lines += page.section("Notes", said, counted=False)
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
@@ -38,7 +39,7 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
     marks = _marks(layers, blind=blind)
     return PageView(
         at=report.now,
-        about=about,
+        about=replace(about, notes=(*map(str, report.outside), *about.notes)),
         verdict=_verdict(report, blind=blind),
         mark=min(marks, key=lambda mark: mark.rank, default=UNKNOWN),
         rest=_rest(marks),

@@ -137,6 +137,7 @@ KAITO: Final = Stack(
         derived="nothing: findings come from the objects as they are",
         required="Deployment `kaito-workspace`; namespaces with the label "
         "`productionstack.kaito.sh/managed-by=modelharness`",
+        judged="in namespaces with the label productionstack.kaito.sh/managed-by=modelharness",
     ),
     settings=_settings,
     probes=_probes,
