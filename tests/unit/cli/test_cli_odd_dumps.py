@@ -283,7 +283,7 @@ def test_models_that_nobody_judges_are_named(check):
     """Silence about a model in a namespace without the label is not health."""
     other = obj("v1", "Namespace", "elsewhere", namespace="")
     stray = {**SET, "metadata": {**SET["metadata"], "namespace": "elsewhere"}}
-    _, report, out = check(text(listed(TEAM, other), SET, stray))
+    _, report, _ = check(text(listed(TEAM, other), SET, stray))
     (note,) = (each for each in report["notLookedAt"] if each.startswith("Not judged"))
     assert note == (
         "Not judged: InferenceSet elsewhere/m; only those in namespaces with the label "
