@@ -1,5 +1,6 @@
 """All that the probes say of a snapshot: the cluster, the namespaces, the subjects of each stack."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -16,9 +17,11 @@ from reporter.probes.harness import Namespaces
 from reporter.probes.reuse import Answered, answer, shared_inputs
 from reporter.probes.runtime.network import probe_network, unproven, without_failing
 from reporter.probes.scope import Scope
+from reporter.probes.subjects import StackProbes
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.trace import Trace, traced, traced_samples
 from reporter.stacks.stack import stacks_of
 
 
@@ -55,18 +58,33 @@ def evaluate_again(
         for each in stacks_of(settings)
         if settings.stack(each.name) is not StackMode.OFF
     ]
-    questions = chain(
-        Namespaces().questions(scope), *(each.subjects.questions(scope) for each in asked)
-    )
-    shared = (samples.scraping, doubtful, *shared_inputs(snapshot, settings))
-    now_answered = replace(answer(questions, shared, answered), seen=seen)
+    now_answered = _answers(scope, asked, before=answered, doubtful=doubtful)
     parts = [
         evaluate_cluster(scope, chain.from_iterable(each.cluster for each in asked)),
         network,
-        *(part for _, part in now_answered.answers.values()),
+        *(each.said for each in now_answered.answers.values()),
     ]
     if settings.catalogue.declared:
         subjects = {known.subject for part in parts for known in part.subjects}
         parts.append(evaluate_custom(scope, subjects))
     failed = probe_unjudged(scope, (each for part in parts for each in part.unjudged))
     return joined((*parts, Evaluation(tuple(failed), (), ()))), now_answered
+
+
+def _answers(
+    scope: Scope, asked: Iterable[StackProbes], *, before: Answered, doubtful: object
+) -> Answered:
+    """Return what is said of namespaces and subjects, as far as it must be asked again."""
+    trace = Trace()
+    snapshot = traced(scope.snapshot, trace)
+    noting = replace(scope, snapshot=snapshot, samples=traced_samples(scope.samples, trace))
+    now = Answered(
+        shared=(scope.samples.scraping, doubtful, *shared_inputs(scope.snapshot, scope.settings)),
+        tables=scope.snapshot.tables,
+        samples=scope.samples,
+        seen=scope.earlier,
+    )
+    questions = chain(
+        Namespaces().questions(noting), *(each.subjects.questions(noting) for each in asked)
+    )
+    return answer(questions, snapshot, now, before=before)

@@ -360,7 +360,7 @@ class LiveCluster:
         if kept is not None and kept[0] == stamp:
             return kept[1]
         objects = {key: obj for informer in informers for key, obj in informer.objects.items()}
-        table = Table(objects)
+        table = Table(objects, kept[1] if kept else None)
         self._tables[resource] = stamp, table
         return table
 

@@ -1,42 +1,29 @@
-"""Answers of an earlier pass that still hold: a change in one namespace costs one namespace.
+"""Answers of an earlier pass that still hold: a change costs the answers that rest on it.
 
-What the probes say about a namespace, or about a subject of a stack, depends on its own objects and
-on a few that many share. If all of these are the same objects as before, so is the answer. This is a
-matter of speed only: with or without it an evaluation is the same.
+What the probes say about a namespace, or about a subject of a stack, follows from what they look up
+(`reporter.snapshot.trace`). If all of that is the same as before, so is the answer. This is a matter of
+speed only: with or without it an evaluation is the same.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from operator import is_
-from typing import Final, TypeAlias
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Final
 
-from reporter.catalogue import resources as r
+from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import Evaluation
-from reporter.model.objects import KubeObject, Namespace
+from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.seen import Seen
 from reporter.model.subject import Subject
 from reporter.probes.evaluation_parts import contained
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import readers_of_pods
+from reporter.snapshot.table import Table
+from reporter.snapshot.trace import Cell, Found, How, TracedSnapshot, cells_of
 
-SHARED: Final[tuple[Resource[KubeObject], ...]] = (
-    r.CONFIGMAPS,
-    r.GATEWAYCLASSES,
-    r.GATEWAYS,
-    r.NAMESPACES,
-    r.NODES,
-    r.SERVICES,
-)
-"""Read beyond the namespace in question: a route's Gateway may be elsewhere, pods share nodes."""
-
-OWN: Final[tuple[Resource[KubeObject], ...]] = tuple(
-    resource for resource in r.SHARED if resource not in SHARED
-)
-
-Inputs: TypeAlias = tuple[tuple[object, ...], ...]
-"""Groups of objects that an answer rests on, besides those that many share."""
+_SMALL: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,95 +31,164 @@ class Question:
     """What is asked about one namespace or one subject.
 
     Attributes:
-        about: the subject; where a stack asks about a namespace, all of its subjects there.
-        inputs: what the answer rests on, besides `SHARED`.
+        about: the subject.
         ask: asks the probes.
-        asker: the stack that asks, where another asks about the same subject.
+        rests_on: what was looked up already, as the object that is the subject.
 
     """
 
     about: Subject
-    inputs: Inputs
     ask: Callable[[], Evaluation]
-    asker: str = ""
+    rests_on: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the probes said, and what they looked up for it."""
+
+    said: Evaluation
+    cells: frozenset[Cell]
+
+
+class Readers:
+    """Which answers rest on a cell.
+
+    It only grows, until it is made anew: an answer that is named here and rests on the cell no more is
+    asked for once too often, which is no fault. So a pass that is dropped need not be taken back.
+    """
+
+    def __init__(self, answers: Mapping[Subject, Answer] = MappingProxyType({})) -> None:
+        self._of: dict[Cell, set[Subject]] = {}
+        self._added = 0
+        self.add(answers)
+        self._first = self._added
+
+    def of(self, cell: Cell) -> Collection[Subject]:
+        """Return the answers that may rest on a cell."""
+        return self._of.get(cell, ())
+
+    def add(self, answers: Mapping[Subject, Answer]) -> None:
+        """Note what new answers rest on."""
+        for key, each in answers.items():
+            self._added += len(each.cells)
+            for cell in each.cells:
+                self._of.setdefault(cell, set()).add(key)
 
     @property
-    def key(self) -> tuple[Subject, str]:
-        """What the answer is kept under."""
-        return self.about, self.asker
+    def is_crowded(self) -> bool:
+        """Whether more was added than it began with."""
+        return self._added > 2 * self._first + _SMALL
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was answered, and the objects it rests on.
+    """What was answered in a pass, and from what.
 
     Attributes:
-        shared: the objects that all answers rest on.
-        answers: the others that each rests on, and the answer.
-        seen: what was seen of the shared parts, which the cluster's answers rest on.
+        shared: what all answers rest on.
+        tables: the objects.
+        samples: what was scraped.
+        answers: by what they are about.
+        readers: which answers rest on a cell.
+        found: what was worked out of many objects for many answers.
+        seen: what was there of shared parts.
 
     """
 
     shared: tuple[object, ...] = ()
-    answers: Mapping[tuple[Subject, str], tuple[Inputs, Evaluation]] = field(default_factory=dict)
+    tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
+    samples: Samples = NONE
+    answers: Mapping[Subject, Answer] = field(default_factory=dict)
+    readers: Readers = field(default_factory=Readers)
+    found: Mapping[Hashable, Found] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
 
 
 def answer(
-    questions: Iterable[Question], shared: tuple[object, ...], answered: Answered
+    questions: Iterable[Question],
+    snapshot: TracedSnapshot,
+    now: Answered,
+    *,
+    before: Answered,
 ) -> Answered:
-    """Return the answers, those of before where what they rest on is the same."""
-    earlier = answered.answers if same_shared(shared, answered.shared) else {}
-    answers: dict[tuple[Subject, str], tuple[Inputs, Evaluation]] = {}
+    """Return the answers, those of before where what they rest on is the same.
+
+    Args:
+        questions: what is asked.
+        snapshot: notes what is looked up.
+        now: what is asked of, without answers.
+        before: what was answered last.
+
+    """
+    same = now.shared == before.shared
+    stale = _stale(now, before, snapshot) if same else frozenset()
+    kept = before.answers if same else {}
+    answers: dict[Subject, Answer] = {}
+    news: dict[Subject, Answer] = {}
     for question in questions:
-        before = earlier.get(question.key)
-        if before is not None and same_objects(question.inputs, before[0]):
-            answers[question.key] = before
-        else:
-            answers[question.key] = question.inputs, contained(question.ask, question.about)
-    return Answered(shared, answers)
+        known = kept.get(question.about)
+        is_other = known is not None and not known.cells.issuperset(question.rests_on)
+        if known is None or is_other or question.about in stale:
+            said, cells = snapshot.trace.of(partial(contained, question.ask, question.about))
+            known = news[question.about] = Answer(said, cells.union(question.rests_on))
+        answers[question.about] = known
+    if not same or before.readers.is_crowded:
+        readers = Readers(answers)
+    else:
+        readers = before.readers
+        readers.add(news)
+    return replace(now, answers=answers, readers=readers, found=snapshot.found)
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:
-    """Return what the answers about all namespaces rest on."""
+    """Return what all answers rest on besides objects."""
     return (
         settings,
         snapshot.discovery,
         snapshot.covered,
         snapshot.skipped,
-        {resource: state.served for resource, state in snapshot.states.items()},
-        _readers_places(snapshot, settings),
-        *(tuple(snapshot[resource]) for resource in SHARED),
+        snapshot.incomplete,
+        {resource: (state.served, state.partial) for resource, state in snapshot.states.items()},
     )
 
 
-def _readers_places(
-    snapshot: Snapshot, settings: EvaluationSettings
-) -> tuple[tuple[str, str], ...]:
-    """Return where pods are read from: network policies of all namespaces have to admit it."""
-    found = (each.found(snapshot) for each in readers_of_pods(settings))
-    return tuple((each[0].namespace, each[0].name) for each in found if each)
+def _stale(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Subject]:
+    """Return which answers may rest on something that changed."""
+    changed = set(_changed(now, before))
+    changed.update(_found_again(before.found, changed, snapshot))
+    return frozenset(key for cell in changed for key in before.readers.of(cell))
 
 
-def own_inputs(snapshot: Snapshot, namespace: Namespace) -> Inputs:
-    """Return the objects of a namespace that its probes read."""
-    return tuple(snapshot[resource].in_namespace(namespace.name) for resource in OWN)
+def _found_again(
+    before: Mapping[Hashable, Found], changed: Collection[Cell], snapshot: TracedSnapshot
+) -> Iterator[Cell]:
+    """Work out again what is made of cells that changed; yield what is another than before.
+
+    What others are made of comes before them, as it was found first.
+    """
+    others: set[Cell] = set()
+    for question, known in before.items():
+        if known.cells.isdisjoint(changed) and known.cells.isdisjoint(others):
+            snapshot.found[question] = known
+            continue
+        snapshot.once(question, known.find)
+        again = snapshot.found[question]
+        if again.value == known.value:
+            snapshot.found[question] = replace(again, value=known.value)
+        else:
+            others.add(Cell(None, How.FOUND, question))
+    yield from others
 
 
-def same_shared(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Tell whether shared inputs are the same."""
-    split = len(one) - len(SHARED)
-    if len(one) != len(other) or one[:split] != other[:split]:
-        return False
-    return same_objects(one[split:], other[split:])
-
-
-def same_objects(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Tell whether two rows of groups hold the same objects, and not only equal ones."""
-    return len(one) == len(other) and all(
-        isinstance(mine, tuple)
-        and isinstance(theirs, tuple)
-        and len(mine) == len(theirs)
-        and all(map(is_, mine, theirs))
-        for mine, theirs in zip(one, other, strict=True)
-    )
+def _changed(now: Answered, before: Answered) -> Iterator[Cell]:
+    empty: Table[KubeObject] = Table()
+    for resource in now.tables.keys() | before.tables.keys():
+        table, known = now.tables.get(resource, empty), before.tables.get(resource, empty)
+        if table is not known:
+            for old, new in table.changes(known):
+                yield from cells_of(resource, old, new)
+    old_pods, new_pods = before.samples.pods, now.samples.pods
+    if old_pods is not new_pods:
+        for name in old_pods.keys() | new_pods.keys():
+            if old_pods.get(name) is not new_pods.get(name):
+                yield Cell(None, How.SAMPLES, name)

@@ -10,9 +10,10 @@ from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import Subject
-from reporter.probes.reuse import Inputs, Question
+from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, SubjectScope, subject_of
 from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.trace import Cell, How
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 SubjectScopeT = TypeVar("SubjectScopeT", bound=SubjectScope[KubeObject])
@@ -62,14 +63,12 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     Attributes:
         resources: where its subjects are; of two with the same name that of the first counts.
         scope: makes what the probes of a subject are given.
-        inputs: the objects that the answer about a subject rests on, besides those that many share.
         evaluate: what is said about a subject.
 
     """
 
     resources: tuple[Resource[ObjectT], ...]
     scope: Callable[[Resource[ObjectT], ObjectT, Scope], SubjectScopeT]
-    inputs: Callable[[SubjectScopeT], Inputs]
     evaluate: Callable[[SubjectScopeT], Evaluation]
 
     def questions(self, scope: Scope) -> Iterator[Question]:
@@ -83,22 +82,12 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
                 asked.add(subject)
                 yield Question(
                     subject,
-                    ((obj,), *self._inputs(resource, obj, scope)),
                     partial(self._answer, resource, obj, scope),
+                    rests_on=(Cell(resource, How.NAME, (obj.namespace, obj.name)),),
                 )
 
     def _answer(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Evaluation:
         return self.evaluate(self.scope(resource, obj, scope))
-
-    def _inputs(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Inputs:
-        """Return what the answer rests on; where that fails, what is never the same again.
-
-        So the subject is asked about in each pass, and what fails then leaves only it open.
-        """
-        try:
-            return self.inputs(self.scope(resource, obj, scope))
-        except Exception:  # noqa: BLE001  # the question derives the same, and tells where it fails
-            return ((object(),),)
 
 
 def all_asked(asks: Asks, scope: Scope) -> Iterable[Evaluation]:

@@ -1,9 +1,9 @@
 """The frozen view of the cluster that one pass uses, live or from a dump."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.instant import Instant
@@ -15,6 +15,7 @@ from reporter.snapshot.malformed import Sought
 from reporter.snapshot.table import Table
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
+ValueT = TypeVar("ValueT")
 
 
 class Served(StrEnum):
@@ -209,6 +210,12 @@ class Snapshot:
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True
         return namespace in self.covered or self._is_no_namespace(namespace)
+
+    def once(self, question: Hashable, find: Callable[["Snapshot"], ValueT]) -> ValueT:
+        """Return what `find` finds in this snapshot; it is looked for once in a pass."""
+        if question not in self.derived:
+            self.derived[question] = find(self)
+        return cast("ValueT", self.derived[question])
 
     def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
         """Tell whether an object of this resource was left out because it is malformed."""

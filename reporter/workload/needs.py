@@ -33,8 +33,4 @@ def may_be_needed(needs: Iterable[Need], snapshot: Snapshot) -> bool:
 
 def _first(need: Need, snapshot: Snapshot) -> str:
     """Look once for each snapshot: Deployments, CRDs and Ready ask the same."""
-    known = snapshot.derived.get(need)
-    if not isinstance(known, str):
-        known = need.first(snapshot)
-        snapshot.derived[need] = known
-    return known
+    return snapshot.once(need, need.first)

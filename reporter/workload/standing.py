@@ -121,8 +121,7 @@ def _selected(
 ) -> tuple[Pod, ...]:
     if selector is None:
         return ()
-    pods = snapshot[PODS].in_namespace(namespace)
-    return tuple(pod for pod in pods if selector.matches(pod.metadata.labels))
+    return snapshot[PODS].selected(namespace, selector)
 
 
 def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> PodCause:

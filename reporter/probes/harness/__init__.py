@@ -5,6 +5,7 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
+from reporter.catalogue.resources import NAMESPACES
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.subject import Subject
 from reporter.probes.harness.api_keys import probe_api_keys
@@ -15,8 +16,9 @@ from reporter.probes.harness.gateway_data_plane import probe_gateway_data_plane
 from reporter.probes.harness.gateway_programming import probe_gateway_programming
 from reporter.probes.harness.network_policy import probe_network_policy
 from reporter.probes.harness.ready import probe_harness_ready
-from reporter.probes.reuse import Question, own_inputs
+from reporter.probes.reuse import Question
 from reporter.probes.scope import NamespaceScope, Probe, Scope
+from reporter.snapshot.trace import Cell, How
 from reporter.workload.namespaces import managed_namespaces
 
 _PROBES: Final[tuple[Probe[NamespaceScope], ...]] = (
@@ -44,8 +46,8 @@ class Namespaces:
             )
             yield Question(
                 Subject.of_namespace(namespace.name),
-                own_inputs(scope.snapshot, namespace),
                 partial(evaluate_namespace, of_namespace),
+                rests_on=(Cell(NAMESPACES, How.NAME, ("", namespace.name)),),
             )
 
 

@@ -68,7 +68,7 @@ def test_only_the_namespace_that_changed_is_asked_again():
     _, before = evaluate_again(HEALTHY, SETTINGS, Answered())
     _, after = evaluate_again(changed(HEALTHY, DEPLOYMENTS, without_replicas), SETTINGS, before)
     kept = {name for name, each in after.answers.items() if each is before.answers[name]}
-    assert {subject.namespace for subject, _ in kept} == {"code-models", "search-models"}
+    assert {subject.namespace for subject in kept} == {"code-models", "search-models"}
 
 
 @pytest.mark.parametrize("served", [Served.UNKNOWN, Served.ABSENT])

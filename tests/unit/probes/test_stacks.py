@@ -57,20 +57,15 @@ def _asked(monkeypatch):
     """A stack whose probes answer with the subject alone; the list of those that were asked."""
     asked = []
 
-    def pods_of(scope):
-        own = (each for each in scope.snapshot[PODS].in_namespace(scope.place))
-        label = "serving.kserve.io/inferenceservice"
-        return (tuple(each for each in own if each.metadata.label(label) == scope.name),)
-
     def ask(scope):
         asked.append(str(scope.subject))
+        label = "serving.kserve.io/inferenceservice"
+        scope.snapshot[PODS].labelled(scope.place, label, scope.name)
         derived = Derived(scope.ref, {"uid": scope.object.metadata.uid})
         return evaluated(scope, (), derived=(derived,))
 
     def answering(stack):
-        subjects = SubjectProbes(
-            resources=stack.subjects, scope=scope_of, inputs=pods_of, evaluate=ask
-        )
+        subjects = SubjectProbes(resources=stack.subjects, scope=scope_of, evaluate=ask)
         return replace(stack, probes=lambda: StackProbes(subjects=subjects))
 
     rows = (answering(KSERVE), answering(KTHENA))
@@ -159,6 +154,16 @@ def test_a_changed_pod_costs_its_subjects_only(asked):
 def test_a_changed_subject_costs_itself_only(asked):
     found = again(asked, other("b"), resource=INFERENCESERVICES)
     assert found == {"inferenceservice/one/b", "inferenceservice/two/b"}
+
+
+def test_a_subject_that_comes_from_another_group_is_asked_about(asked):
+    """The ModelServing has moved to the present API group, and is still served in the former one."""
+    former = modelserving("m", MODELSERVINGS_FORMER)
+    _, answered = evaluate_again(snapshot_of(former), SETTINGS, Answered())
+    asked.clear()
+    both = snapshot_of(former, modelserving("m", MODELSERVINGS))
+    evaluation, _ = evaluate_again(both, SETTINGS, answered)
+    assert [each.object.api_version for each in evaluation.derived] == [MODELSERVINGS.api_version()]
 
 
 def test_other_settings_ask_everybody(asked):

@@ -8,16 +8,24 @@ import pytest
 import reporter.probes.harness
 import reporter.stacks.kaito.probes
 import reporter.stacks.kserve.probes.scope
-from reporter.catalogue.resources import CILIUMNETWORKPOLICIES
+from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, NAMESPACES
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.finding import Evaluation
 from reporter.model.subject import CLUSTER, Subject
 from reporter.probes.reuse import Answered, Question, answer
 from reporter.snapshot.dump import load_dump
+from reporter.snapshot.trace import Cell, How, Trace, traced
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.probes.building import FORBIDDEN, document, healthy_cluster, merged, snapshot_of
+from tests.unit.probes.building import (
+    FORBIDDEN,
+    document,
+    healthy_cluster,
+    merged,
+    namespace,
+    snapshot_of,
+)
 from tests.unit.probes.custom import declared
 
 SETTINGS = FullEvaluationSettings()
@@ -81,20 +89,30 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
     asked = []
     subject = Subject.of_namespace("team")
     empty = Evaluation((), (), ())
+    rests_on = (Cell(NAMESPACES, How.NAME, ("", "team")),)
 
     def failing():
         asked.append("failing")
         raise OverflowError
 
-    one = (object(),)
-    first = answer([Question(subject, (one,), failing)], (), Answered())
-    (unjudged,) = first.answers[subject, ""][1].unjudged
+    def asking(ask, snapshot, before):
+        now = Answered(tables=snapshot.tables)
+        return answer(
+            [Question(subject, ask, rests_on=rests_on)],
+            traced(snapshot, Trace()),
+            now,
+            before=before,
+        )
+
+    here, other = snapshot_of(namespace("team")), snapshot_of(namespace("team"))
+    first = asking(failing, here, Answered())
+    (unjudged,) = first.answers[subject].said.unjudged
     assert unjudged.about == subject
     assert unjudged.cause.startswith("OverflowError in reporter/")
-    again = answer([Question(subject, (one,), failing)], (), first)
+    again = asking(failing, here, first)
     assert asked == ["failing"]
-    mended = answer([Question(subject, ((object(),),), lambda: empty)], (), again)
-    assert mended.answers[subject, ""][1] == empty
+    mended = asking(lambda: empty, other, again)
+    assert mended.answers[subject].said == empty
 
 
 FAILING = {
@@ -219,11 +237,12 @@ def test_two_probes_that_fail_are_told_apart(monkeypatch):
     assert len({each.related for each in found}) == len(found) == 2
 
 
-STORY = load_dump([EXAMPLES / "inferenceservice" / "healthy"], BUILT_IN).snapshot
+FOLDER = EXAMPLES / "inferenceservice" / "healthy"
+STORY = load_dump([FOLDER], BUILT_IN).snapshot
 
 
 def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatch):
-    """What its answer rests on is derived from its objects too; it is asked again in each pass."""
+    """What its answer rests on is derived from its objects too; it is asked again when they change."""
     before = evaluate(STORY, SETTINGS)
     odd, *others = (each for each in before.subjects if each.subject.kind == "inferenceservice")
 
@@ -239,4 +258,5 @@ def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatc
         found, answered = evaluate_again(STORY, SETTINGS, Answered())
         assert [each.about for each in found.unjudged] == [odd.subject]
         assert set(others) < set(found.subjects)
-    assert set(evaluate_again(STORY, SETTINGS, answered)[0].findings) == set(before.findings)
+    mended = evaluate_again(load_dump([FOLDER], BUILT_IN).snapshot, SETTINGS, answered)[0]
+    assert set(mended.findings) == set(before.findings)

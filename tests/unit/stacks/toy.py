@@ -155,7 +155,6 @@ TOY = Stack(
         subjects=SubjectProbes(
             resources=(TOYSERVERS,),
             scope=_scope,
-            inputs=lambda scope: (pods_of(scope),),
             evaluate=_evaluate,
         )
     ),

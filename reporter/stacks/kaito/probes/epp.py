@@ -66,8 +66,7 @@ def _is_served(scope: InferenceSetScope, name: str) -> bool:
     if service is None or not service.spec.selector:
         return False
     selector = LabelSelector(match_labels=service.spec.selector)
-    pods = scope.snapshot[PODS].in_namespace(scope.place)
-    return any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
+    return any(map(is_ready, scope.snapshot[PODS].selected(scope.place, selector)))
 
 
 def _state(fault: WorkloadFault) -> str:

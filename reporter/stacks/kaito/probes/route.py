@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS
@@ -100,10 +99,10 @@ def _selects_none(
     if selector is None or not known or scope.inferenceset.wanted == 0:
         return
     own = scope.pods
-    others = scope.snapshot[PODS].in_namespace(pool.namespace)
-    if any(
-        selector.matches(each.metadata.labels) for each in chain(own, others) if _is_there(each)
-    ):
+    others = scope.snapshot[PODS].selected(pool.namespace, selector)
+    if any(selector.matches(each.metadata.labels) for each in own if _is_there(each)):
+        return
+    if any(map(_is_there, others)):
         return
     yield scope.finding(
         reason=MODEL_ROUTE,

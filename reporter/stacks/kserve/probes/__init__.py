@@ -7,8 +7,6 @@ from typing import Final
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.resource import Resource
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
-from reporter.probes.reuse import Inputs
-from reporter.probes.runtime.pod_findings import verdicts
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kserve.objects import InferenceService
@@ -40,20 +38,6 @@ _PROBES: Final[tuple[Probe[InferenceServiceScope], ...]] = (
     probe_stale,
     probe_runtime,
 )
-
-
-def inferenceservice_inputs(scope: InferenceServiceScope) -> Inputs:
-    """Return the objects that the answer about an InferenceService rests on, besides nodes."""
-    deployments = (scope.facts.deployments or {}).values()
-    return (
-        (scope.facts.mode, scope.all_pods is None, scope.revisions is None, scope.knative_absent),
-        tuple((scope.facts.services or {}).values()),
-        tuple(each for group in deployments for each in group),
-        scope.all_pods or (),
-        scope.facts.pods or (),
-        scope.revisions or (),
-        verdicts(scope.all_pods or (), scope.samples),
-    )
 
 
 def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
@@ -98,7 +82,6 @@ PROBES: Final = StackProbes(
     subjects=SubjectProbes(
         resources=(INFERENCESERVICES,),
         scope=inferenceservice_scope,
-        inputs=inferenceservice_inputs,
         evaluate=evaluate_inferenceservice,
     )
 )

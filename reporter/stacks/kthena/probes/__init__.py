@@ -5,7 +5,6 @@ from typing import Final
 
 from reporter.model.finding import Evaluation
 from reporter.model.resource import Resource
-from reporter.probes.reuse import Inputs
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kthena.objects import ModelServing
@@ -27,11 +26,6 @@ _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     probe_rollout,
     probe_groups,
 )
-
-
-def modelserving_inputs(scope: ModelServingScope) -> Inputs:
-    """Return the objects that the answer about a ModelServing rests on, besides nodes."""
-    return scope.facts.inputs
 
 
 def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
@@ -61,7 +55,6 @@ PROBES: Final = StackProbes(
     subjects=SubjectProbes(
         resources=(MODELSERVINGS, MODELSERVINGS_FORMER),
         scope=modelserving_scope,
-        inputs=modelserving_inputs,
         evaluate=evaluate_modelserving,
     )
 )

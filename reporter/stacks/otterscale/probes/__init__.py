@@ -8,19 +8,11 @@ from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.probes.pods import undecided_pods
-from reporter.probes.reuse import Inputs
-from reporter.probes.runtime.pod_findings import verdicts
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.otterscale.objects import ModelService
-from reporter.stacks.otterscale.probes.answers import has_answered
 from reporter.stacks.otterscale.probes.drift import probe_drift
 from reporter.stacks.otterscale.probes.epp import probe_epp
-from reporter.stacks.otterscale.probes.fleet import (
-    overwriting,
-    with_same_cluster_role,
-    with_same_picker,
-)
 from reporter.stacks.otterscale.probes.invalid import probe_invalid
 from reporter.stacks.otterscale.probes.misconfigured import probe_misconfigured
 from reporter.stacks.otterscale.probes.missing import probe_missing
@@ -73,20 +65,6 @@ _OF_NAMESPACE: Final[tuple[Resource[KubeObject], ...]] = (
 """What is read of the namespace, besides what all answers rest on."""
 
 
-def modelservice_inputs(scope: ModelServiceScope) -> Inputs:
-    """Return the objects that the answer about a ModelService rests on."""
-    service, snapshot, pods = scope.service, scope.snapshot, scope.pods
-    return (
-        *(snapshot[each].in_namespace(scope.place) for each in _OF_NAMESPACE),
-        (scope.operator,),
-        with_same_picker(service, snapshot),
-        overwriting(service, snapshot),
-        with_same_cluster_role(service, snapshot),
-        verdicts(pods, scope.samples),
-        tuple(has_answered(each, scope.samples) for each in pods),
-    )
-
-
 def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
     """Return all that is said about one ModelService, and the status that it should have."""
     return evaluated(
@@ -115,7 +93,6 @@ PROBES: Final = StackProbes(
     subjects=SubjectProbes(
         resources=(MODELSERVICES,),
         scope=modelservice_scope,
-        inputs=modelservice_inputs,
         evaluate=evaluate_modelservice,
     )
 )

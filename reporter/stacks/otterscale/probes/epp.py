@@ -116,8 +116,7 @@ def _is_reached(scope: ModelServiceScope) -> bool:
     selector = LabelSelector(match_labels=service.spec.selector)
     if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
         return True
-    pods = scope.snapshot[PODS].in_namespace(scope.place)
-    return any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
+    return any(map(is_ready, scope.snapshot[PODS].selected(scope.place, selector)))
 
 
 def _unserved_port(scope: ModelServiceScope) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Final, TypeVar, cast
+from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
 from reporter.snapshot.snapshot import Snapshot
@@ -24,7 +24,6 @@ from reporter.stacks.otterscale.settings import OtterscaleSettings
 RECONCILE_ERROR: Final = "ReconcileError"
 """Reason of Ready where the operator ended in an error."""
 
-_AnswerT = TypeVar("_AnswerT")
 _Place = tuple[str, str]
 
 _UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
@@ -33,7 +32,7 @@ _UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
 
 def operator_of(snapshot: Snapshot, given: Given = NOTHING) -> OperatorSettings:
     """Return the operator's settings: those given, else recovered from what it made."""
-    recovered = _asked_once(snapshot, _recovered)
+    recovered = snapshot.once(_recovered, _recovered)
     return _same(replace(recovered, **given)) if given else recovered  # type: ignore[arg-type]  # `given_of` makes each of its field's type
 
 
@@ -104,7 +103,7 @@ def _by(
                 groups[key(service)].append(service)
         return {place: tuple(group) for place, group in groups.items()}
 
-    return _asked_once(snapshot, index, key)
+    return snapshot.once(key, index)
 
 
 def _recovered(snapshot: Snapshot) -> OperatorSettings:
@@ -130,12 +129,3 @@ def _is_finished(service: ModelService) -> bool:
 def _same(settings: OperatorSettings) -> OperatorSettings:
     """Return the first settings that were equal to these."""
     return settings
-
-
-def _asked_once(
-    snapshot: Snapshot, question: Callable[[Snapshot], _AnswerT], key: object = None
-) -> _AnswerT:
-    asked = (__name__, key or question)
-    if asked not in snapshot.derived:
-        snapshot.derived[asked] = question(snapshot)
-    return cast("_AnswerT", snapshot.derived[asked])

@@ -12,7 +12,6 @@ from reporter.metrics.looks.look import Look
 from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.target import ContainerRun
 from reporter.model.instant import Instant
-from reporter.model.subject import Subject
 from reporter.probes.reuse import Answered
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from tests.unit.probes.asking import evaluate_inferencesets
@@ -170,7 +169,7 @@ def test_another_verdict_asks_again_and_the_same_one_does_not():
     found, answered = evaluate_again(snapshot, SETTINGS, Answered(), samples=seen)
     again = Samples(scraping=True, pods=dict(seen.pods))
     _, same = evaluate_again(snapshot, SETTINGS, answered, samples=again)
-    asked = (Subject.of_namespace(NS), "kaito")
+    (asked,) = (each for each in answered.answers if each.kind == INFERENCESET_KIND)
     assert same.answers[asked] is answered.answers[asked]
     other, _ = evaluate_again(snapshot, SETTINGS, answered, samples=samples())
     full = of_kind(t.KV_CACHE, INFERENCESET_KIND)

@@ -5,14 +5,12 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
 from reporter.stacks.kserve import reasons as c
-from reporter.stacks.kserve.probes import inferenceservice_inputs, inferenceservice_scope
 from reporter.stacks.kserve.resources import (
     INFERENCESERVICE_KIND,
-    INFERENCESERVICES,
     KNATIVE_SERVICES,
 )
 from tests.tables import ALL
-from tests.unit.probes.asking import evaluate_inferenceservices, scope
+from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import DELETING, merged, namespace, snapshot_of
 from tests.unit.stacks.kserve.derived.building import (
     TRANSFORMED,
@@ -22,7 +20,6 @@ from tests.unit.stacks.kserve.derived.building import (
     inferenceservice,
     knative_service,
     predictor_pod,
-    the_service,
 )
 from tests.unit.stacks.kserve.probes.serving import (
     SETTINGS,
@@ -185,21 +182,6 @@ def test_a_deployment_tells_the_mode_where_nothing_else_does():
     assert "PodsNotReady" in reasons(seen(objects | {"pod": predictor_pod(ready=False)}))
     on_both = objects | {"service": knative_service("v2, v2", "v2:100 L")}
     assert "PodsNotReady" not in reasons(seen(on_both | {"pod": predictor_pod(ready=False)}))
-
-
-def test_inputs_are_the_objects_that_the_answer_rests_on():
-    """The same objects for the same snapshot, other ones where one has changed."""
-    objects = on_knative()
-    one = cluster(*objects.values())
-    first = inferenceservice_inputs(
-        inferenceservice_scope(INFERENCESERVICES, the_service(one), scope(one, SETTINGS))
-    )
-    again = inferenceservice_inputs(
-        inferenceservice_scope(INFERENCESERVICES, the_service(one), scope(one, SETTINGS))
-    )
-    assert all(a is b for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
-    kinds = {type(each).__name__ for group in first[1:] for each in group}
-    assert kinds == {"KnativeService", "Pod", "KnativeRevision"}
 
 
 def test_every_reason_has_its_place():

@@ -120,9 +120,7 @@ def test_what_did_not_change_is_not_asked_again():
     _, first = evaluate_again(before, SETTINGS, Answered())
     after = kept(before, changed(docs, "Pod", "qwen3-decode-0", crashing("vllm")))
     _, second = evaluate_again(after, SETTINGS, first)
-    same = {
-        str(each[0]) for each, answer in second.answers.items() if answer is first.answers[each]
-    }
+    same = {str(each) for each, answer in second.answers.items() if answer is first.answers[each]}
     assert same == {"modelservice/b/b"}
 
 

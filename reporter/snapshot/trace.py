@@ -1,0 +1,200 @@
+"""Which objects an answer was made from, noted while it is made.
+
+The problem. A pass asks thousands of questions, and after a change nearly all answers are those of the
+pass before. Which ones? If each question named the objects that it rests on, the list would have to
+follow every change of a probe, and one that is forgotten is a verdict that is never corrected. If many
+questions share one list, as all models of a namespace did, one pod costs a thousand answers.
+
+The choice. The probes read through a snapshot that notes what they look up: one object by name, the
+objects of a namespace, those with a label, all of a kind. An answer holds until one of these changes.
+Nothing has to be declared, and nothing can be forgotten, as long as probes read the cluster from
+nowhere else; they are pure, so they do. What is not a table (what is served, what could not be read) is
+small, and a change of it asks everything again. What is worked out of many objects and asked for by
+many (`once`) is a cell of its own: it is worked out again when they change, and only if the result is
+another one, those who asked for it are asked again.
+
+Build systems and spreadsheets know this as dependency tracking ("Build Systems a la Carte", Mokhov,
+Mitchell and Peyton Jones, 2018); controllers in Go index objects by hand instead (client-go,
+tools/cache/index.go) and enqueue by owner, which is the list that is forgotten.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from enum import Enum, auto
+from functools import partial
+from typing import NamedTuple, TypeVar, cast
+
+from reporter.metrics.looks.samples import Judged, Samples
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.table import Table
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
+ValueT = TypeVar("ValueT")
+
+
+class How(Enum):
+    """How objects are looked up."""
+
+    NAME = auto()
+    NAMESPACE = auto()
+    LABEL = auto()
+    ALL = auto()
+    SAMPLES = auto()
+    FOUND = auto()
+
+
+class Cell(NamedTuple):
+    """What was looked up: the answer changes only if an object in it does.
+
+    `what` is the resource; None for what was scraped of a pod, and for what was worked out.
+    """
+
+    what: Resource[KubeObject] | None
+    how: How
+    key: Hashable = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was worked out of many objects, what was looked up for it, and how it is done again."""
+
+    value: object
+    cells: frozenset[Cell]
+    find: Callable[[Snapshot], object]
+
+
+class Trace:
+    """Notes the cells that are read while `of` asks for something."""
+
+    def __init__(self) -> None:
+        self._cells: set[Cell] | None = None
+
+    def note(self, cell: Cell) -> None:
+        """Note that a cell is read."""
+        if self._cells is not None:
+            self._cells.add(cell)
+
+    def of(self, ask: Callable[[], ValueT]) -> tuple[ValueT, frozenset[Cell]]:
+        """Ask for something, and return with it what was read meanwhile."""
+        outer, self._cells = self._cells, set()
+        try:
+            return ask(), frozenset(self._cells)
+        finally:
+            self._cells = outer
+
+
+class TracedTable(Table[ObjectT_co]):
+    """A table that notes what is looked up in it."""
+
+    __slots__ = ("_noted", "_table", "_trace")
+
+    def __init__(self, table: Table[ObjectT_co], noted: Resource[KubeObject], trace: Trace) -> None:
+        self._table = table
+        self._noted = noted
+        self._trace = trace
+
+    def _all(self) -> Table[ObjectT_co]:
+        self._trace.note(Cell(self._noted, How.ALL))
+        return self._table
+
+    def __iter__(self) -> Iterator[ObjectT_co]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def get(self, namespace: str, name: str) -> ObjectT_co | None:
+        """Return one object."""
+        self._trace.note(Cell(self._noted, How.NAME, (namespace, name)))
+        return self._table.get(namespace, name)
+
+    def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
+        """Return the objects of a namespace."""
+        self._trace.note(Cell(self._noted, How.NAMESPACE, (namespace,)))
+        return self._table.in_namespace(namespace)
+
+    def muting(self) -> tuple[ObjectT_co, ...]:
+        """Return the objects with an annotation about muting."""
+        return self._all().muting()
+
+    def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
+        """Return the objects of a namespace that carry a label with a value."""
+        self._trace.note(Cell(self._noted, How.LABEL, (namespace, key, value)))
+        return self._table.labelled(namespace, key, value)
+
+    def chosen(
+        self, question: Hashable, choose: Callable[[Iterable[KubeObject]], Iterable[KubeObject]]
+    ) -> tuple[KubeObject, ...]:
+        """Return the objects that `choose` yields."""
+        return self._all().chosen(question, choose)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedSnapshot(Snapshot):
+    """A snapshot that notes what is looked up in its tables."""
+
+    trace: Trace
+    found: dict[Hashable, Found] = field(default_factory=dict, init=False, repr=False)
+    _traced: dict[object, Table[KubeObject]] = field(default_factory=dict, init=False, repr=False)
+
+    def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
+        """Return the objects of a resource."""
+        found: Table[ObjectT] | None = self._traced.get(resource)  # type: ignore[assignment]
+        if found is None:
+            found = TracedTable(Snapshot.__getitem__(self, resource), resource, self.trace)
+            self._traced[resource] = found
+        return found
+
+    def once(self, question: Hashable, find: Callable[[Snapshot], ValueT]) -> ValueT:
+        """Return what `find` finds in this snapshot; who asks has read that, not what it is made of."""
+        known = self.found.get(question)
+        if known is None:
+            value, cells = self.trace.of(partial(find, self))
+            known = self.found[question] = Found(value, cells, find)
+        self.trace.note(Cell(None, How.FOUND, question))
+        return cast("ValueT", known.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedSamples(Samples):
+    """What was scraped; it notes of which pods something is asked."""
+
+    trace: Trace
+
+    def of(self, namespace: str, name: str, uid: str) -> Judged | None:
+        """Return what is known of a pod."""
+        self.trace.note(Cell(None, How.SAMPLES, (namespace, name)))
+        return Samples.of(self, namespace, name, uid)
+
+
+def traced(snapshot: Snapshot, trace: Trace) -> TracedSnapshot:
+    """Return a snapshot with the same content that notes what is read."""
+    content = {each.name: getattr(snapshot, each.name) for each in fields(Snapshot) if each.init}
+    return TracedSnapshot(**content, trace=trace)
+
+
+def traced_samples(samples: Samples, trace: Trace) -> TracedSamples:
+    """Return the same samples, which note what is read."""
+    return TracedSamples(scraping=samples.scraping, pods=samples.pods, trace=trace)
+
+
+def cells_of(
+    what: Resource[KubeObject], before: KubeObject | None, after: KubeObject | None
+) -> Iterator[Cell]:
+    """Yield the cells that an object was or is in, where it changed, came or went."""
+    seen: set[tuple[str, str, str]] = set()
+    for each in (before, after):
+        if each is None:
+            continue
+        for key, value in (each.metadata.labels or {}).items():
+            seen.add((each.namespace, key, value))
+    named = after if after is not None else before
+    if named is not None:
+        yield Cell(what, How.NAME, (named.namespace, named.name))
+        yield Cell(what, How.NAMESPACE, (named.namespace,))
+        yield Cell(what, How.ALL)
+    for label in seen:
+        yield Cell(what, How.LABEL, label)
