@@ -27,6 +27,7 @@ came later calls for another Ready.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from reporter.catalogue.resources import EVENTS
 from reporter.model.catalogue import Catalogue
@@ -62,6 +63,7 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
     blind = {
         kind: _blind(kind, unjudged, snapshot, catalogue=catalogue) for kind in catalogue.kinds
     }
+    on_record = records_known(snapshot)
     told = {subject: each for subject, each in state.memory.told.items() if subject in known}
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=lambda each: each.subject):
@@ -73,8 +75,8 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
         own = _on_record(state.records, known[subject], catalogue)
         answered = told.get(subject)
         newest = _newest(own, answered)
-        due = records_known(snapshot) and _is_due(known[subject], newest, answered, now=state.now)
-        if records_known(snapshot) and not due:
+        due = on_record and _is_due(known[subject], newest, answered, now=state.now)
+        if on_record and not due:
             told[subject] = frozenset(map(_writing, own))
         layer = catalogue[evidence.reason].layer
         ready.append(_ready(evidence, layer, _episode(known[subject], newest), due=due))
@@ -155,7 +157,12 @@ def _episode(subject: KnownSubject, record: Record | None) -> str:
     """Return what tells this recovery from the next: the Warning it ends, or the beginning."""
     if record is not None:
         return record.event.name
-    return rfc3339_micro(subject.created) if subject.created else "first"
+    return _micro(subject.created) if subject.created else "first"
+
+
+@lru_cache(maxsize=16_384)
+def _micro(at: datetime) -> str:
+    return rfc3339_micro(at)
 
 
 def _ready(evidence: ReadyEvidence, layer: Layer, episode: str, *, due: bool) -> ReadySubject:
