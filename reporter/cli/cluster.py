@@ -86,7 +86,7 @@ async def watched_cluster(
         kubeconfig=settings.kubeconfig, context=settings.context, observer=waiting.observe
     )
     async with client:
-        await _require_answer(client, patience)
+        await require_answer(client, patience)
         cluster = LiveCluster(
             client, settings, on_change=on_change, namespace=namespace, watch=watch
         )
@@ -108,7 +108,7 @@ async def watched_cluster(
             await asyncio.gather(reading, listed, return_exceptions=True)
 
 
-async def _require_answer(client: KubeClient, patience: float) -> None:
+async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS) -> None:
     """Ask for what everybody may read: lists and watches would only try again and again.
 
     Raises:

@@ -48,6 +48,7 @@ class Dump:
         notes: what the reader of a report should know of the dump, one sentence each.
         pages: the pages of metrics that are in archives; those in folders are read when needed.
         collected: `newest` is when `status-reporter dump` collected it.
+        namespace: the only one that `status-reporter dump` read; empty for all.
 
     """
 
@@ -56,6 +57,7 @@ class Dump:
     notes: tuple[str, ...] = ()
     pages: tuple[PageFile, ...] = ()
     collected: bool = False
+    namespace: str = ""
 
 
 def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool = False) -> Dump:
@@ -100,6 +102,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
         notes=(*loader.notes(), *said.left_out(loader.copies)),
         pages=tuple(pages),
         collected=header is not None,
+        namespace=header.namespace if header else "",
     )
 
 
