@@ -52,6 +52,12 @@ def _renamed(objects: Iterable[Object], old: str, new: str) -> Iterator[Object]:
         yield decode(encode(each).replace(old.encode(), new.encode()))
 
 
+def _once(*objects: Object) -> tuple[Object, ...]:
+    """Return objects without those that another example had already: nodes."""
+    by_name = {(each["kind"], namespace_of(each), name_of(each)): each for each in objects[::-1]}
+    return tuple(by_name.values())[::-1]
+
+
 def _kaito_alone() -> Iterator[Object]:
     """Yield what a cluster has where KAITO deploys models, and nobody made a gateway for them."""
     for each in map(copy_json, _example(KAITO)):
@@ -128,8 +134,8 @@ LIVE_CLUSTERS: Final = {
     "kaito alone without a gateway": LiveCluster(tuple(_kaito_alone()), _OF_KAITO),
     "production stack": LiveCluster(_example(KAITO), _OF_PRODUCTION),
     "all four": LiveCluster(
-        (*_example(KAITO), *_otterscale("team-models"), *_kthena(), *_example(KSERVE)),
-        {**_OF_PRODUCTION, **_OF_OTTERSCALE, **_OF_KTHENA, **_OF_KSERVE},
+        _once(*_example(KAITO), *_otterscale("team-models"), *_kthena(), *_example(KSERVE)),
+        {**_OF_KAITO, **_OF_OTTERSCALE, **_OF_KTHENA, **_OF_KSERVE},
     ),
     "nothing": LiveCluster(),
 }
