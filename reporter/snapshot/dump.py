@@ -30,12 +30,16 @@ from reporter.snapshot.dump_served import Json, Kind, ServedKinds, kind_of, part
 from reporter.snapshot.dump_states import Looks, Said, said
 from reporter.snapshot.dump_times import newest_time
 from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
+from reporter.snapshot.inputs.unusable import is_told
 from reporter.snapshot.outputs.header import DumpHeader, header_of
 from reporter.snapshot.snapshot import Snapshot
 
 __all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
 
 _CAUSE_BYTES: Final = 200
+_A_DUMP: Final = (
+    "a dump is what `kubectl get ... -o yaml` prints, or what `status-reporter dump` writes"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +111,11 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
 
 
 def _nothing_usable(sources: Sequence[Source], skips: Sequence[SkippedObject]) -> str:
-    if skips:
-        return "\n  ".join(skipped_lines(skips))
-    return f"{', '.join(map(str, sources))}: there are no Kubernetes objects"
+    if not skips:
+        return f"{', '.join(map(str, sources))}: there are no Kubernetes objects; {_A_DUMP}"
+    told = "\n  ".join(skipped_lines(skips))
+    # What a file looks like is said with what to do.
+    return told if any(is_told(each.cause) for each in skips) else f"{told}; {_A_DUMP}"
 
 
 @dataclass(slots=True)
