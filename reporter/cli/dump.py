@@ -160,14 +160,23 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
 
 async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, list[DumpedPage]]":
     from reporter.catalogue.resources import PODS
-    from reporter.cli.cluster import require_answer
+    from reporter.cli.cluster import require_answer, result_of
     from reporter.cli.dump_pages import scrape, targets_of
     from reporter.kube.client import connect
     from reporter.kube.collecting import collect
 
-    async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
+    listed = asyncio.Event()
+
+    def observe(_verb: str, resource: str, code: str) -> None:
+        if code.startswith("2") and resource not in {"version", "discovery"}:
+            listed.set()
+
+    async with await connect(
+        kubeconfig=settings.kubeconfig, context=settings.context, observer=observe
+    ) as client:
         await require_answer(client)
-        collection = await collect(client, settings, asked.namespace)
+        collecting = asyncio.create_task(collect(client, settings, asked.namespace))
+        collection = await result_of(collecting, listed, server=client.server)
         if not asked.seconds or PODS not in collection.objects:
             return collection, []
         targets = targets_of(collection, settings)
