@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from lab.demo.controller_deployments import controller
 from lab.sandbox.loading import flatten
 from lab.sandbox.objects import Object, copy_json, decode, encode, meta, name_of, namespace_of
 from reporter.snapshot.documents import read_documents
@@ -77,25 +76,6 @@ def _kaito_alone() -> Iterator[Object]:
         yield each
 
 
-def _kthena() -> tuple[Object, ...]:
-    """Return the example with the controller that it leaves out."""
-    manager = controller(
-        "kthena-system", "kthena-controller-manager", image="kthena", labels={"app": "kthena"}
-    )
-    manager["status"] = {
-        "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1,
-        "conditions": [{"type": "Available", "status": "True"}],
-    }  # fmt: skip
-    return (*_example(KTHENA), manager)
-
-
-def _istio() -> Iterator[Object]:
-    """Yield what runs the Gateways of the OtterScale example."""
-    for each in _example(KAITO):
-        if each["kind"] == "GatewayClass" or "istio-system" in {name_of(each), namespace_of(each)}:
-            yield each
-
-
 def _otterscale(namespace: str = "chat-models") -> tuple[Object, ...]:
     return tuple(_renamed(_example(OTTERSCALE), "chat-models", namespace))
 
@@ -129,12 +109,12 @@ _OF_PRODUCTION: Final = {
 
 LIVE_CLUSTERS: Final = {
     "kserve alone": LiveCluster(_example(KSERVE), _OF_KSERVE),
-    "kthena alone": LiveCluster(_kthena(), _OF_KTHENA),
-    "otterscale alone": LiveCluster((*_istio(), *_otterscale()), _OF_OTTERSCALE),
+    "kthena alone": LiveCluster(_example(KTHENA), _OF_KTHENA),
+    "otterscale alone": LiveCluster(_otterscale(), _OF_OTTERSCALE),
     "kaito alone without a gateway": LiveCluster(tuple(_kaito_alone()), _OF_KAITO),
     "production stack": LiveCluster(_example(KAITO), _OF_PRODUCTION),
     "all four": LiveCluster(
-        _once(*_example(KAITO), *_otterscale("team-models"), *_kthena(), *_example(KSERVE)),
+        _once(*_example(KAITO), *_otterscale("team-models"), *_example(KTHENA), *_example(KSERVE)),
         {**_OF_KAITO, **_OF_OTTERSCALE, **_OF_KTHENA, **_OF_KSERVE},
     ),
     "nothing": LiveCluster(),
