@@ -121,9 +121,13 @@ def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
 def _require_objects(collection: "Collection") -> None:
     from reporter.catalogue.resources import NAMESPACES
     from reporter.cli.dump_summary import unread
+    from reporter.snapshot.snapshot import FORBIDDEN
 
     if not collection.objects:
-        raise UsageError(f"nothing could be read; {unread(collection)}")
+        refused = any(state.cause == FORBIDDEN for state in collection.states.values())
+        hint = "; with rights in one namespace only: -n NAMESPACE"
+        less = hint if refused and not collection.namespace else ""
+        raise UsageError(f"nothing could be read; {unread(collection)}{less}")
     if collection.namespace and collection.objects.get(NAMESPACES) == []:
         raise UsageError(f"there is no namespace {clean(collection.namespace)}; see -n")
 

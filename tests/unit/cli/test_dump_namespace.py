@@ -121,3 +121,12 @@ def test_the_name_of_the_namespace_is_replaced_too(tenant, run, tmp_path):
     ]  # fmt: skip
     assert reasons[0] == reasons[1] != []
     assert "get on namespaces/namespace1 in namespace1" in text_of(other)
+
+
+def test_who_may_read_one_namespace_only_is_told_how(tenant, tmp_path):
+    """Without `-n` everything is refused."""
+    path = tmp_path / "d.tgz"
+    ((status, out, err),), _ = tenant("broken-stack", rights(NS), ("dump", "-o", path))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.endswith("; with rights in one namespace only: -n NAMESPACE\n")
+    assert not path.exists()
