@@ -104,9 +104,10 @@ class Stack:
         for crd in wanted:
             await self.api.apply(crd)
         for name in map(name_of, wanted):
-            await self.until(partial(self._lists, name), f"{name} is served")
+            await self.until(partial(self.lists, name), f"{name} is served")
 
-    async def _lists(self, resource: str) -> bool:
+    async def lists(self, resource: str) -> bool:
+        """Tell whether a resource is served and its storage is there."""
         # Discovery tells of a kind before its storage is there; until then lists answer 429.
         try:
             await self.api.page(await self.api.resource(resource), limit="1")

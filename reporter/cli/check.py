@@ -74,14 +74,15 @@ def main(argv: Sequence[str]) -> int:
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
-    namespace = arguments.namespace or ""
+    asked = arguments.namespace or ""
     look = (
         _look_at_dump(arguments, settings)
         if arguments.sources
-        else _look_at_cluster(arguments, settings, namespace)
+        else _look_at_cluster(arguments, settings, asked)
     )
+    namespace = asked or look.only
     if namespace:
-        require_namespace(namespace, look.snapshot)
+        require_namespace(namespace, look.snapshot, look.only)
     report = evaluate_look(
         look,
         settings,
@@ -163,6 +164,7 @@ def _look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> C
         about=about,
         notes=(*dump.notes, *unserved_notes(snapshot, settings.catalogue)),
         samples=read_saved(pages, targets, now, settings=settings),
+        only=dump.namespace,
     )
 
 

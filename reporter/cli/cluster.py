@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from reporter.cli.configure import ProgramSettings
 from reporter.kube.client import KubeClient, connect
@@ -29,6 +29,9 @@ _TRIES: Final = 7
 """How often a server that says it is not well is asked again, spread over the patience."""
 
 _VERSION: Final = "/version"
+_READYZ: Final = "see what the API server says of itself: kubectl get --raw /readyz?verbose"
+
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(slots=True)
@@ -86,7 +89,7 @@ async def watched_cluster(
         kubeconfig=settings.kubeconfig, context=settings.context, observer=waiting.observe
     )
     async with client:
-        await _require_answer(client, patience)
+        await require_answer(client, patience)
         cluster = LiveCluster(
             client, settings, on_change=on_change, namespace=namespace, watch=watch
         )
@@ -99,7 +102,7 @@ async def watched_cluster(
             if not cluster.reads_anything:
                 raise KubeError(
                     f"{client.server}: nothing could be listed within {patience:.0f} s; {cluster.awaited()}; "
-                    "see what the API server says of itself: kubectl get --raw /readyz?verbose"
+                    f"{_READYZ}"
                 )
             yield cluster
         finally:
@@ -108,7 +111,7 @@ async def watched_cluster(
             await asyncio.gather(reading, listed, return_exceptions=True)
 
 
-async def _require_answer(client: KubeClient, patience: float) -> None:
+async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS) -> None:
     """Ask for what everybody may read: lists and watches would only try again and again.
 
     Raises:
@@ -141,6 +144,31 @@ async def _require_answer(client: KubeClient, patience: float) -> None:
             # It is there; the lists will show what it lets us read.
             return
         return
+
+
+async def result_of(
+    reading: asyncio.Task[ResultT],
+    listed: asyncio.Event,
+    *,
+    server: str,
+    patience: float = PATIENCE_SECONDS,
+) -> ResultT:
+    """Return what comes of a task that lists; `listed` is set with its first good answer.
+
+    Raises:
+        KubeError: there was none in time. Later on each list has its own time.
+
+    """
+    first = asyncio.create_task(listed.wait())
+    try:
+        await asyncio.wait((reading, first), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        if not reading.done() and not listed.is_set():
+            raise KubeError(f"{server}: nothing could be listed within {patience:.0f} s; {_READYZ}")
+        return await reading
+    finally:
+        for task in (reading, first):
+            task.cancel()
+        await asyncio.gather(reading, first, return_exceptions=True)
 
 
 def _tried(client: KubeClient, error: KubeError, tries: int, *, seconds: float) -> str:

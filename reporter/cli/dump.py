@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
+from reporter.model.text import clean
 
 if TYPE_CHECKING:
     from reporter.cli.dump_pages import DumpedPage
@@ -23,6 +25,15 @@ _DESCRIPTION: Final = """\
 Collect of the live cluster what `check` reads, and nothing else, into one archive to send to somebody.
 Nothing is written to the cluster. Values of the environment, managed fields, Secrets and tokens are left out.
 Look at it with: status-reporter check --from FILE.tgz"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What goes into a dump: of one namespace or of all, with the pages of so many seconds."""
+
+    namespace: str
+    seconds: float
+    redact: bool = field(kw_only=True)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,7 +49,8 @@ def main(argv: Sequence[str]) -> int:
     settings = settings_from(arguments)
     path = _path(arguments.output, datetime.now(UTC))
     seconds = _seconds(arguments.metrics)
-    sys.stdout.write(_collect(settings, path, seconds, redact=arguments.redact))
+    asked = _Asked(arguments.namespace or "", seconds, redact=arguments.redact)
+    sys.stdout.write(_collect(settings, path, asked))
     return 0
 
 
@@ -63,6 +75,11 @@ def _parser() -> Parser:
         help="also fetch the pages of model pods through the API server, every 15 s for so long; "
         "600 is enough for every reason that rests on them",
     )
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        help="only this namespace: nothing else is read, so that rights there are enough",
+    )
     add_setting_flags(parser, daemon=False)
     return parser
 
@@ -78,28 +95,41 @@ def _path(output: str | None, now: datetime) -> Path:
     return path
 
 
-def _collect(settings: ProgramSettings, path: Path, seconds: float, *, redact: bool) -> str:
+def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
     from reporter.cli.dump_contents import members_of, redaction_of
     from reporter.cli.dump_pages import learn_pages, members_of_pages
-    from reporter.cli.dump_summary import summary, unread
+    from reporter.cli.dump_summary import summary
     from reporter.daemon import logs
     from reporter.kube.errors import KubeError
     from reporter.snapshot.outputs.vocabulary import vocabulary
 
     logs.configure("error", settings.log_format)
     try:
-        collection, pages = asyncio.run(_read(settings, seconds))
+        collection, pages = asyncio.run(_read(settings, asked))
     except KubeError as error:
         raise UsageError(str(error)) from None
-    if not collection.objects:
-        raise UsageError(f"nothing could be read; {unread(collection)}")
+    _require_objects(collection)
     now = datetime.now(UTC)
-    redaction = redaction_of(collection, vocabulary(_given(settings))) if redact else None
+    redaction = redaction_of(collection, vocabulary(_given(settings))) if asked.redact else None
     if redaction:
         learn_pages(redaction, pages)
     members = [*members_of(collection, now, redaction), *members_of_pages(pages, redaction)]
     _write(path, members, now)
-    return summary(collection, path, len(pages) if seconds else None)
+    return summary(collection, path, len(pages) if asked.seconds else None)
+
+
+def _require_objects(collection: "Collection") -> None:
+    from reporter.catalogue.resources import NAMESPACES
+    from reporter.cli.dump_summary import unread
+    from reporter.snapshot.snapshot import FORBIDDEN
+
+    if not collection.objects:
+        refused = any(state.cause == FORBIDDEN for state in collection.states.values())
+        hint = "; with rights in one namespace only: -n NAMESPACE"
+        less = hint if refused and not collection.namespace else ""
+        raise UsageError(f"nothing could be read; {unread(collection)}{less}")
+    if collection.namespace and collection.objects.get(NAMESPACES) == []:
+        raise UsageError(f"there is no namespace {clean(collection.namespace)}; see -n")
 
 
 def _write(path: Path, members: "list[Member]", now: datetime) -> None:
@@ -132,26 +162,29 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
                 yield each
 
 
-async def _read(settings: ProgramSettings, seconds: float) -> "tuple[Collection, list[DumpedPage]]":
+async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, list[DumpedPage]]":
     from reporter.catalogue.resources import PODS
+    from reporter.cli.cluster import require_answer, result_of
     from reporter.cli.dump_pages import scrape, targets_of
     from reporter.kube.client import connect
     from reporter.kube.collecting import collect
-    from reporter.kube.errors import ConnectionFailed, KubeError, NotJson, Unauthorized
 
-    async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
-        try:
-            await client.request("GET", "/version", verb="get", resource="version")
-        except (ConnectionFailed, NotJson, Unauthorized) as error:
-            raise KubeError(f"{client.server}: {error}") from None
-        except KubeError:
-            # It is there; the lists will show what it lets us read.
-            pass
-        collection = await collect(client, settings)
-        if not seconds or PODS not in collection.objects:
+    listed = asyncio.Event()
+
+    def observe(_verb: str, resource: str, code: str) -> None:
+        if code.startswith("2") and resource not in {"version", "discovery"}:
+            listed.set()
+
+    async with await connect(
+        kubeconfig=settings.kubeconfig, context=settings.context, observer=observe
+    ) as client:
+        await require_answer(client)
+        collecting = asyncio.create_task(collect(client, settings, asked.namespace))
+        collection = await result_of(collecting, listed, server=client.server)
+        if not asked.seconds or PODS not in collection.objects:
             return collection, []
         targets = targets_of(collection, settings)
-        sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {seconds:g} s.\n")
-        pages = await scrape(client, targets, settings, seconds=seconds)
+        sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {asked.seconds:g} s.\n")
+        pages = await scrape(client, targets, settings, seconds=asked.seconds)
         # What is judged with the pages is the cluster as it is behind them.
-        return await collect(client, settings), pages
+        return await collect(client, settings, asked.namespace), pages

@@ -1,7 +1,8 @@
 """The files of a dump: a list for each resource that was read, and what tells of the others."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -16,6 +17,7 @@ from reporter.snapshot.outputs.masking import Masking
 from reporter.snapshot.outputs.pruning import Json
 from reporter.snapshot.outputs.redaction import Redaction, learn_objects
 from reporter.snapshot.outputs.vocabulary import Vocabulary
+from reporter.snapshot.snapshot import ResourceState
 from reporter.version import version
 
 HEADER: Final = "dump.json"
@@ -39,6 +41,7 @@ def members_of(
 def redaction_of(collection: Collection, known: Vocabulary) -> Redaction:
     """Return what replaces the names of everything that was read."""
     redaction = Redaction(known)
+    redaction.learn_name("namespace", collection.namespace)
     for name in collection.discovered.versions:
         redaction.learn_text(name)
     for resource, objects in collection.objects.items():
@@ -54,8 +57,14 @@ def _documents(
     collection: Collection, now: datetime, redaction: Redaction | None
 ) -> dict[str, list[Json]]:
     discovery = collection.discovered.discovery
+    text: Callable[[str], str] = redaction.text if redaction else str
     header = DumpHeader.of(
-        collection.states, discovery, now, version=version(), redacted=redaction is not None
+        _states(collection, text),
+        discovery,
+        now,
+        version=version(),
+        redacted=redaction is not None,
+        namespace=text(collection.namespace),
     )
     files: dict[str, list[Json]] = {HEADER: [header.document()]}
     if discovery.served is not None:
@@ -69,6 +78,16 @@ def _documents(
         listed = _list(resource, version_read, redaction.redacted(kept) if redaction else kept)
         files.setdefault(f"{resource}.json", []).append(listed)
     return files
+
+
+def _states(
+    collection: Collection, text: Callable[[str], str]
+) -> dict[Resource[KubeObject], ResourceState]:
+    """Return the states; the rights that are missing name the one namespace that was read."""
+    return {
+        each: replace(state, permission=text(state.permission)) if collection.namespace else state
+        for each, state in collection.states.items()
+    }
 
 
 def _list(resource: Resource[KubeObject], version_read: str, objects: object) -> Json:

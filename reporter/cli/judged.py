@@ -76,7 +76,10 @@ def why_nothing_is_judged(
 ) -> str:
     """Say in a few lines why nothing can be judged and what would help."""
     if from_dump:
-        lines = ["nothing can be judged from this dump; a sufficient one:", *_recipe(settings)]
+        lines = [
+            "nothing can be judged from this dump; a sufficient one is what `status-reporter dump` writes, or:",
+            *_recipe(settings),
+        ]
         if snapshot.skipped:
             lines += ["skipped of this one:", *skipped_lines(snapshot.skipped)]
         return "\n  ".join(lines)

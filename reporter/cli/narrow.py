@@ -41,13 +41,15 @@ def in_namespace(report: Report, namespace: str) -> Report:
     )
 
 
-def require_namespace(namespace: str, snapshot: Snapshot) -> None:
+def require_namespace(namespace: str, snapshot: Snapshot, only: str = "") -> None:
     """Refuse a namespace that is known not to exist: a misspelt name must not look healthy.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is none of that name, or `only` another one was read.
 
     """
+    if only not in {"", namespace}:
+        raise UsageError(f"only namespace {clean(only)} was read, not {clean(namespace)}; see -n")
     state = snapshot.state(NAMESPACES)
     looked = state.partial or snapshot.absence_known(NAMESPACES)
     if snapshot.known(NAMESPACES) and looked and snapshot[NAMESPACES].get("", namespace) is None:

@@ -6,7 +6,7 @@ a dump has them as the API server wrote them, as far as they are read.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 import msgspec
@@ -27,6 +27,7 @@ from reporter.kube.errors import (
     Forbidden,
     Gone,
     KubeError,
+    NotFound,
     Unauthorized,
     mapped,
 )
@@ -37,7 +38,14 @@ from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.outputs.pruning import Json, pruned
-from reporter.snapshot.snapshot import FORBIDDEN, UNREACHABLE, ResourceState, Served
+from reporter.snapshot.snapshot import (
+    FORBIDDEN,
+    NOT_ASKED,
+    OTHER_VERSIONS,
+    UNREACHABLE,
+    ResourceState,
+    Served,
+)
 
 AnyResource: TypeAlias = Resource[KubeObject]
 
@@ -68,6 +76,7 @@ class Collection:
         versions: the version in which each resource that is served was listed.
         objects: what was listed, with the fields that are read.
         failures: of each resource that could not be listed, why.
+        namespace: the only one that was read; empty for all.
 
     """
 
@@ -76,13 +85,16 @@ class Collection:
     versions: Mapping[AnyResource, str]
     objects: Mapping[AnyResource, list[Json]]
     failures: Mapping[AnyResource, KubeError]
+    namespace: str = ""
 
 
-async def collect(client: KubeClient, settings: EvaluationSettings) -> Collection:
-    """List everything that `check` reads, each once."""
+async def collect(
+    client: KubeClient, settings: EvaluationSettings, namespace: str = ""
+) -> Collection:
+    """List everything that `check` reads, each once; with a namespace, only what is in it."""
     discoverer = Discoverer(client)
     await discoverer.poll()
-    collector = _Collector(client, settings, discoverer.current)
+    collector = _Collector(client, settings, discoverer.current, namespace)
     await collector.run()
     return Collection(
         discovered=discoverer.current,
@@ -90,6 +102,7 @@ async def collect(client: KubeClient, settings: EvaluationSettings) -> Collectio
         versions=collector.versions,
         objects=collector.objects,
         failures=collector.failures,
+        namespace=namespace,
     )
 
 
@@ -98,6 +111,7 @@ class _Collector:
     client: KubeClient
     settings: EvaluationSettings
     discovered: Discovered
+    namespace: str = ""
     states: dict[AnyResource, ResourceState] = field(default_factory=dict)
     versions: dict[AnyResource, str] = field(default_factory=dict)
     objects: dict[AnyResource, list[Json]] = field(default_factory=dict)
@@ -110,10 +124,7 @@ class _Collector:
         async with asyncio.TaskGroup() as tasks:
             for resource in resources:
                 tasks.create_task(self._take(resource))
-        await self._take_all(
-            EVENTS, [Place(resource=EVENTS, version="v1", namespace=EVENT_NAMESPACE)]
-        )
-        await self._take_configmaps()
+        await self._take_by_place()
         order = {each: number for number, each in enumerate((*resources, *BY_PLACE))}
         self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
 
@@ -127,16 +138,26 @@ class _Collector:
         served = self.discovered.discovery.state(resource.crd_name)
         follows = resource.custom or resource in self._declared()
         version = self.discovered.version(resource) if follows else resource.versions[0]
-        if not self._is_of_use(resource) or (follows and served is Served.ABSENT):
+        if self.namespace and not resource.namespaced and resource is not NAMESPACES:
+            self.states[resource] = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
+        elif not self._is_of_use(resource) or (follows and served is Served.ABSENT):
             self.states[resource] = ResourceState(Served.ABSENT)
         elif version:
-            await self._take_all(resource, [Place(resource=resource, version=version)])
+            await self._take_all(resource, [self._place(resource, version)])
         elif served is Served.SERVED:
             found = ", ".join(sorted(self.discovered.versions[resource.crd_name]))
-            cause = f"served in version {found}, not in {', '.join(resource.versions)}"
+            cause = f"{OTHER_VERSIONS} {found}, not in {', '.join(resource.versions)}"
             self.states[resource] = ResourceState(Served.UNKNOWN, cause=cause)
         else:
             self.states[resource] = ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
+
+    def _place(self, resource: AnyResource, version: str) -> AnyPlace:
+        place = Place(resource=resource, version=version)
+        if not self.namespace:
+            return place
+        if resource is NAMESPACES:
+            return replace(place, name=self.namespace, alone=True)
+        return replace(place, namespace=self.namespace)
 
     def _declared(self) -> frozenset[AnyResource]:
         declared = self.settings.catalogue.declared
@@ -150,8 +171,10 @@ class _Collector:
             return True
         if self.settings.stack(resource.stack) is StackMode.ON:
             return True
-        subjects = self.settings.catalogue.stack(resource.stack).subjects
-        states = {self.discovered.discovery.state(each.crd_name) for each in subjects}
+        stack = self.settings.catalogue.stack(resource.stack)
+        if resource in stack.shows_needs:
+            return True
+        states = {self.discovered.discovery.state(each.crd_name) for each in stack.subjects}
         return self.discovered.discovery.served is None or Served.SERVED in states
 
     async def _take_all(self, resource: AnyResource, places: Iterable[AnyPlace]) -> None:
@@ -163,11 +186,28 @@ class _Collector:
                     found += await self._list(place)
             except KubeError as error:
                 self.failures[resource] = error
-                self.states[resource] = _state_of(error, place)
+                self.states[resource] = replace(
+                    _state_of(error, place), partial=self._is_partial(resource)
+                )
                 return
             self.versions[resource] = place.version
         self.objects[resource] = found
-        self.states[resource] = ResourceState(Served.SERVED)
+        self.states[resource] = ResourceState(Served.SERVED, partial=self._is_partial(resource))
+
+    def _is_partial(self, resource: AnyResource) -> bool:
+        """Tell whether one object of a kind is read in place of all."""
+        return bool(self.namespace) and not resource.namespaced
+
+    async def _take_by_place(self) -> None:
+        """Take what is read in some places only; they are outside of a tenant's namespace."""
+        if self.namespace:
+            not_asked = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
+            self.states.update(dict.fromkeys(BY_PLACE, not_asked))
+            return
+        await self._take_all(
+            EVENTS, [Place(resource=EVENTS, version="v1", namespace=EVENT_NAMESPACE)]
+        )
+        await self._take_configmaps()
 
     async def _take_configmaps(self) -> None:
         places: list[AnyPlace] = [
@@ -213,6 +253,8 @@ class _Collector:
         return tuple(alike)
 
     async def _list(self, place: AnyPlace) -> list[Json]:
+        if place.alone:
+            return await _got(self.client, place, self._types(place.resource))
         for size in _PAGES:
             try:
                 return await _listed(self.client, place, size, types=self._types(place.resource))
@@ -247,6 +289,23 @@ async def _listed(
         token = page.metadata.next or ""
         if not token:
             return found
+
+
+async def _got(
+    client: KubeClient, place: AnyPlace, types: Iterable[type[KubeObject]]
+) -> list[Json]:
+    """Return the one object that a place has, or nothing where it does not exist."""
+    try:
+        response = await client.request(
+            "GET", place.path, verb="get", resource=place.resource.plural, timeout=_SECONDS
+        )
+    except NotFound as error:
+        if not error.is_status_object:
+            raise
+        return []
+    with mapped(f"get {place.resource}"):
+        found = pruned(msgspec.json.decode(response.body), types)
+    return [found] if isinstance(found, dict) else []
 
 
 def _state_of(error: KubeError, place: AnyPlace) -> ResourceState:

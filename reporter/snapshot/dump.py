@@ -30,12 +30,16 @@ from reporter.snapshot.dump_served import Json, Kind, ServedKinds, kind_of, part
 from reporter.snapshot.dump_states import Looks, Said, said
 from reporter.snapshot.dump_times import newest_time
 from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
+from reporter.snapshot.inputs.unusable import is_told
 from reporter.snapshot.outputs.header import DumpHeader, header_of
 from reporter.snapshot.snapshot import Snapshot
 
 __all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
 
 _CAUSE_BYTES: Final = 200
+_A_DUMP: Final = (
+    "a dump is what `kubectl get ... -o yaml` prints, or what `status-reporter dump` writes"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class Dump:
         notes: what the reader of a report should know of the dump, one sentence each.
         pages: the pages of metrics that are in archives; those in folders are read when needed.
         collected: `newest` is when `status-reporter dump` collected it.
+        namespace: the only one that `status-reporter dump` read; empty for all.
 
     """
 
@@ -56,6 +61,7 @@ class Dump:
     notes: tuple[str, ...] = ()
     pages: tuple[PageFile, ...] = ()
     collected: bool = False
+    namespace: str = ""
 
 
 def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool = False) -> Dump:
@@ -100,13 +106,16 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
         notes=(*loader.notes(), *said.left_out(loader.copies)),
         pages=tuple(pages),
         collected=header is not None,
+        namespace=header.namespace if header else "",
     )
 
 
 def _nothing_usable(sources: Sequence[Source], skips: Sequence[SkippedObject]) -> str:
-    if skips:
-        return "\n  ".join(skipped_lines(skips))
-    return f"{', '.join(map(str, sources))}: there are no Kubernetes objects"
+    if not skips:
+        return f"{', '.join(map(str, sources))}: there are no Kubernetes objects; {_A_DUMP}"
+    told = "\n  ".join(skipped_lines(skips))
+    # What a file looks like is said with what to do.
+    return told if any(is_told(each.cause) for each in skips) else f"{told}; {_A_DUMP}"
 
 
 @dataclass(slots=True)

@@ -64,17 +64,26 @@ _OBJECT: Final = re.compile(rb"""^[\s{-]*"?apiVersion"?\s*:""", re.MULTILINE)
 _PATTERNS: Final = tuple((re.compile(rf"\s*{start}", re.IGNORECASE), what) for start, what in _TEXT)
 
 
+_LOOKS: Final = "it looks like "
+_EMPTY: Final = "it is empty; did the command that should have written it fail?"
+
+
+def is_told(cause: str) -> bool:
+    """Tell whether a cause says what a file looks like, and with it what to do."""
+    return cause.startswith((_LOOKS, _EMPTY))
+
+
 def looks_like(raw: bytes) -> str:
     """Return what a file looks like that is no dump, and what to do; empty if it may be one."""
     if not raw.strip():
-        return "it is empty; did the command that should have written it fail?"
+        return _EMPTY
     for magic, what in _MAGIC:
         if raw.startswith(magic):
-            return f"it looks like {what}"
+            return f"{_LOOKS}{what}"
     text = raw[:_START].decode("utf-8", "replace")
     if _KUBECONFIG.search(text):
         return (
-            "it looks like a kubeconfig, which holds credentials: do not send it; to look at its "
+            f"{_LOOKS}a kubeconfig, which holds credentials: do not send it; to look at its "
             "cluster: status-reporter check --kubeconfig FILE"
         )
     if _OBJECT.search(raw):
@@ -82,5 +91,5 @@ def looks_like(raw: bytes) -> str:
         return ""
     for pattern, what in _PATTERNS:
         if pattern.match(text):
-            return f"it looks like {what}"
+            return f"{_LOOKS}{what}"
     return ""

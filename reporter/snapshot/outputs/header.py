@@ -28,6 +28,7 @@ class LookedAt(msgspec.Struct, frozen=True):
     served: Served
     cause: str = ""
     permission: str = ""
+    partial: bool = False
 
 
 class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
@@ -39,6 +40,7 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         redacted: names were replaced.
         resources: of each resource, by the text form and the label selector, what is known.
         unknown_groups: groups of which discovery did not say what they serve.
+        namespace: the only one that was read; empty for all.
 
     """
 
@@ -47,6 +49,7 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
     redacted: bool = False
     resources: dict[str, LookedAt] = {}
     unknown_groups: tuple[str, ...] = ()
+    namespace: str = ""
 
     @classmethod
     def of(
@@ -57,17 +60,19 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         *,
         version: str,
         redacted: bool,
+        namespace: str = "",
     ) -> Self:
-        """Return the header for what was read."""
+        """Return the header for what was read, in one namespace or in all."""
         return cls(
             collected_at=now,
             version=version,
             redacted=redacted,
             resources={
-                each.selection: LookedAt(state.served, state.cause, state.permission)
+                each.selection: LookedAt(state.served, state.cause, state.permission, state.partial)
                 for each, state in states.items()
             },
             unknown_groups=tuple(sorted(discovery.unknown_groups)),
+            namespace=namespace,
         )
 
     def document(self) -> dict[str, object]:
@@ -95,13 +100,16 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
             for name, cause in snapshot.incomplete.items()
             if cause not in {NOT_IN_DUMP, NO_LIST}
         }
-        return replace(snapshot, states=states, discovery=known, covered=None, incomplete=cut)
+        covered = frozenset({self.namespace}) if self.namespace else None
+        return replace(snapshot, states=states, discovery=known, covered=covered, incomplete=cut)
 
     def _state(self, resource: Resource[KubeObject], found: ResourceState) -> ResourceState:
         told = self.resources.get(resource.selection)
         if told is None:
             return found
-        return ResourceState(told.served, cause=told.cause, permission=told.permission)
+        return ResourceState(
+            told.served, cause=told.cause, permission=told.permission, partial=told.partial
+        )
 
 
 def header_of(document: object) -> DumpHeader | None:

@@ -31,6 +31,7 @@ sys.exit({start}())
         ("main", ["explain"], "reporter.cli.main"),
         ("main", ["check"], "pydantic_settings"),
         ("main", ["check"], "reporter.kube.client"),
+        ("main", ["dump"], "reporter.kube.collecting"),
         ("main", ["run"], "reporter.daemon.main"),
         ("plugin", [], "reporter.cli.kubectl"),
         ("plugin", ["--watch"], "aiohttp"),
@@ -45,7 +46,7 @@ def test_while_it_is_imported(start, argv, module):
 
 @pytest.mark.parametrize(
     ("argv", "status"),
-    [(["check"], -signal.SIGINT), (["run", "--metrics-bind-address=0",
+    [(["check"], -signal.SIGINT), (["dump"], -signal.SIGINT), (["run", "--metrics-bind-address=0",
       "--health-probe-bind-address=0", "--report-bind-address=0", "--log-level=error"], 0)],
 )  # fmt: skip
 async def test_while_it_waits_for_the_api_server(tmp_path, argv, status):

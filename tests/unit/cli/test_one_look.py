@@ -9,9 +9,11 @@ from aiohttp import web
 from lab.cli.sandbox import _documents
 from lab.sandbox.access import Rule
 from lab.sandbox.serve import running
-from reporter.cli.cluster import read_cluster
+from reporter.cli.cluster import read_cluster, result_of
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main
+from reporter.kube.client import connect
+from reporter.kube.collecting import collect
 from reporter.kube.errors import KubeError
 from tests.unit.conftest import EXAMPLES
 from tests.unit.kube.scripted import kubeconfig, serving, status
@@ -44,6 +46,17 @@ def _check(tmp_path, capsys):
         return code, out, err
 
     return check
+
+
+@pytest.fixture(name="run_dump")
+def _run_dump(tmp_path, capsys):
+    """Run `dump` against what is served: status, what it printed, and what it wrote to stderr."""
+
+    async def dump():
+        code = await asyncio.to_thread(main, ["dump", "--kubeconfig", str(tmp_path / "config")])
+        return code, *capsys.readouterr()
+
+    return dump
 
 
 def firing(report):
@@ -195,6 +208,30 @@ async def test_a_server_that_is_of_no_use_is_told_in_one_line(tmp_path, handler,
     assert text.startswith(f"{url}: ")
     assert [each for each in says if each not in text] == []
     assert "\n" not in text
+
+
+@pytest.mark.parametrize("handler", [after_version(hanging), lists_hang])
+async def test_a_dump_does_not_wait_for_a_server_that_hangs(tmp_path, handler):
+    """Nobody waits for each list in turn."""
+    listed = asyncio.Event()
+    async with serving(handler) as url:
+        settings = settings_for(kubeconfig(tmp_path / "config", url))
+        async with await connect(kubeconfig=settings.kubeconfig) as client:
+            reading = asyncio.create_task(collect(client, settings))
+            with pytest.raises(KubeError, match="nothing could be listed within 0 s; see what"):
+                await result_of(reading, listed, server=url, patience=0.2)
+            assert reading.cancelled()
+
+
+async def test_a_dump_says_which_credentials_are_to_be_renewed(tmp_path, run_dump):
+    """At once, as `check` does, and without a file."""
+    async with serving(refused) as url:
+        kubeconfig(tmp_path / "config", url)
+        code, out, err = await run_dump()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "credentials expired or refused" in err
+    assert "to renew: the token of user u in " in err
+    assert not list(tmp_path.glob("*.tgz"))
 
 
 async def test_what_is_listed_counts_although_the_rest_hangs(tmp_path):

@@ -34,3 +34,10 @@ def test_nothing_is_asked_for_of_a_stack_that_is_off():
     """Whichever it is."""
     found = {stack: asked(FullEvaluationSettings(stacks={stack: "off"})) for stack in Stack}
     assert found == {stack: wanted(stack) for stack in Stack}
+
+
+def test_the_shortest_way_is_named_first():
+    """Who can reach the cluster needs one command, and `--complete` is never asked for."""
+    text = why_nothing_is_judged(Snapshot(), FullEvaluationSettings(), from_dump=True)
+    assert "`status-reporter dump`" in text.splitlines()[0]
+    assert "--complete" not in text

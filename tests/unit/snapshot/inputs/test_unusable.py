@@ -25,17 +25,32 @@ from reporter.stacks import BUILT_IN
         (b"# HELP vllm:num_requests_running x\n", "metrics/<namespace>/<pod>"),
         (b"I1120 12:00:00.000000       1 main.go:1] starting\n", "a log"),
         (b"2026-11-20T12:00:00Z stderr F starting\n", "a log"),
+        (b"\xf3\x00\xfe", "it is not UTF-8 text; a dump is what `kubectl get ... -o yaml` prints"),
     ],
 )
 def test_what_it_looks_like(tmp_path, raw, words):
     """The line names the file, what it looks like, and what to do."""
-    path = tmp_path / "file"
+    (said,) = said_of(tmp_path, raw)
+    assert words in said
+    assert said.startswith(f"{tmp_path / 'file'}: it ")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"hello", b"name,age\na,1\n", b"replicaCount: 1\nimage: {tag: x}\n", b'{"a": 1}', b'{"a": ['],
+)
+def test_any_other_file(tmp_path, raw):
+    """One line says what a dump is, whatever it was."""
+    (said,) = said_of(tmp_path, raw)
+    assert said.endswith("or what `status-reporter dump` writes")
+
+
+def said_of(folder, raw):
+    path = folder / "file"
     path.write_bytes(raw)
     with pytest.raises(DumpError) as error:
         load_dump([path], BUILT_IN)
-    assert words in str(error.value)
-    assert str(error.value).startswith(f"{path}: it ")
-    assert "\n" not in str(error.value)
+    return str(error.value).splitlines()
 
 
 def test_objects_behind_a_warning_are_no_log(tmp_path):

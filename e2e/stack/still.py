@@ -1,0 +1,140 @@
+"""A cluster that stands still: objects with their statuses on a real API server, and no controllers.
+
+For a look at it that is enough, and nobody has to play what five operators do.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final, Self
+
+from e2e.stack import sample
+from e2e.stack.api import Api
+from e2e.stack.namespaces import Namespaces
+from e2e.stack.stack import Stack
+from lab.sandbox.objects import JSON, Object, copy_json, dig, meta, name_of, namespace_of
+
+_NOT_OURS: Final = (
+    "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers",
+)  # fmt: skip
+"""What the API server says, and what only controllers would take off again."""
+
+_ADDRESSES: Final = ("clusterIP", "clusterIPs")
+_OWN: Final = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+
+
+class StillCluster:
+    """Holds objects while entered; only namespaces that are deleted are emptied.
+
+    Args:
+        api: the API server, seen by an admin, entered already.
+        objects: as a dump has them; the definitions of their kinds are installed too.
+    """
+
+    def __init__(self, api: Api, objects: Sequence[Object]) -> None:
+        self.api = api
+        self._stack = Stack(api)
+        self._namespaces = Namespaces(api)
+        self._objects = [each for each in objects if each["kind"] != "CustomResourceDefinition"]
+        named = {name_of(each) for each in objects} - set(map(name_of, self._objects))
+        kinds = {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in self._objects}
+        self._crds = [
+            each
+            for each in sample.crds()
+            if name_of(each) in named
+            or (each["spec"]["group"], each["spec"]["names"]["kind"]) in kinds
+        ]
+        self._uids: dict[str, str] = {}
+
+    async def __aenter__(self) -> Self:
+        self._namespaces.start()
+        return self
+
+    async def install(self) -> None:
+        """Install all objects, owners before what they own."""
+        for each in self._crds:
+            await self.api.apply(each)
+        for name in map(name_of, self._crds):
+            await self._stack.until(partial(self._stack.lists, name), f"{name} is served")
+        for namespace in self._places():
+            await self.api.apply(
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+            )
+        for obj in _owners_first(self._objects):
+            await self._install(obj)
+
+    async def __aexit__(self, *_: object) -> None:
+        for each in self._crds:
+            await self._stack.remove_crd(name_of(each))
+        for namespace in self._places() - _OWN:
+            await self._stack.delete_namespace(namespace)
+        for each in self._objects:
+            if each["kind"] == "Node":
+                await self.api.delete("nodes", name_of(each))
+        await self._namespaces.stop()
+
+    async def take(self, what: str) -> None:
+        """Delete an object, `Deployment namespace/name`, or a definition with its objects."""
+        kind, _, place = what.rpartition(" ")
+        if kind:
+            (obj,) = self._named(kind, place)
+            resource = await self.api.resource_of(obj)
+            await self.api.delete(resource.name, name_of(obj), namespace=namespace_of(obj))
+        else:
+            await self._stack.remove_crd(what)
+            self._crds = [each for each in self._crds if name_of(each) != what]
+
+    async def put_back(self, what: str) -> None:
+        """Install an object again that was taken."""
+        kind, _, place = what.rpartition(" ")
+        (obj,) = self._named(kind, place)
+        await self._install(obj)
+
+    def _named(self, kind: str, place: str) -> list[Object]:
+        found = (each for each in self._objects if each["kind"] == kind)
+        return [each for each in found if f"{namespace_of(each)}/{name_of(each)}" == place]
+
+    def _places(self) -> set[str]:
+        made = {name_of(each) for each in self._objects if each["kind"] == "Namespace"}
+        return made | {namespace_of(each) for each in self._objects} - {""}
+
+    async def _install(self, found: Object) -> None:
+        obj = copy_json(found)
+        uid = meta(obj).get("uid")
+        for field in _NOT_OURS:
+            meta(obj).pop(field, None)
+        for owner in meta(obj).get("ownerReferences") or ():
+            owner["uid"] = self._uids.get(owner["uid"], owner["uid"])
+        if obj["kind"] == "Service" and dig(obj, "spec", "clusterIP") != "None":
+            for field in _ADDRESSES:
+                obj.get("spec", {}).pop(field, None)
+        status = obj.pop("status", None)
+        there = await self.api.apply(obj)
+        if uid:
+            self._uids[uid] = meta(there)["uid"]
+        if status and obj["kind"] != "Namespace":
+            resource = await self.api.resource_of(obj)
+            await self._stack.status(
+                resource.name, namespace_of(obj), name_of(obj), status=_observed(status)
+            )
+
+
+def _owners_first(objects: Iterable[Object]) -> list[Object]:
+    """Return objects so that each stands behind those that own it, as far as they are there."""
+    by_uid = {meta(each).get("uid"): each for each in objects}
+
+    def depth(obj: Object) -> int:
+        owners = (by_uid.get(each["uid"]) for each in meta(obj).get("ownerReferences") or ())
+        return max((1 + depth(each) for each in owners if each is not None), default=0)
+
+    return sorted(objects, key=lambda obj: (obj["kind"] != "Namespace", depth(obj)))
+
+
+def _observed(value: JSON) -> JSON:
+    """Return a status that has observed the first generation, which every object begins with."""
+    if isinstance(value, list):
+        return [_observed(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: 1 if key == "observedGeneration" else _observed(each) for key, each in value.items()
+    }
