@@ -42,7 +42,9 @@ TRANSFER_FAILURES: Final = Threshold(
 STUCK_KV_USAGE: Final = Threshold(
     "scheduler-stuck-kv-usage", 0.5, 1, "share of the KV cache below which there is room"
 )
-KV_USAGE: Final = Threshold("kv-usage", 0.95, 1, "share of the KV cache in use, all the time")
+KV_USAGE: Final = Threshold(
+    "kv-usage", 0.95, 1, "share of the KV cache in use from which it counts as full"
+)
 BACKLOG_WAITING: Final = Threshold(
     "backlog-waiting", 5, 1e9,
     "requests that wait for room, all the time; twice as many where vLLM does not say what for",
@@ -205,8 +207,11 @@ RUNTIME: Final = (
         KV_CACHE,
         "The KV cache of an engine is full and requests suffer from it.",
         KV_USAGE,
-        trigger="The KV cache is full all the time, and requests wait for room or are preempted.",
-        silent="A full cache while nothing waits: that is good use of the GPU.",
+        trigger="Requests wait for room in four of five scrapes, and are preempted in every second "
+        "interval or the KV cache is full in every fourth scrape; or it is full in four of five and "
+        "requests are preempted. It goes on until nothing waits, or there is room and no preemption.",
+        silent="A full cache while nothing waits: that is good use of the GPU; requests that wait "
+        "while there is room.",
         action="Add replicas, lower max_model_len or max_num_seqs, or raise gpu_memory_utilization.",
         window_seconds=300,
     ),
@@ -228,8 +233,10 @@ RUNTIME: Final = (
         "Requests are preempted: taken out of the batch and computed again.",
         PREEMPTIONS_RATE,
         PREEMPTED_SHARE,
-        trigger="Preemptions are many, by time or for each finished request (10 at least).",
-        silent="A short burst.",
+        trigger="Preemptions are many, by time or for each finished request (10 at least), and the KV "
+        "cache is not saturated. It goes on until they are fewer than half of that.",
+        silent="A short burst; preemptions of an engine whose requests wait for room most of the "
+        "time, which are told as a full KV cache.",
         action="Lower max_num_seqs, raise gpu_memory_utilization, or add replicas.",
         window_seconds=300,
     ),

@@ -246,7 +246,9 @@ def recovered(fault, at):
     return fields
 
 
-GRADUAL = {t.OUTPUT_CORRUPTED, t.KV_TRANSFER, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY}
+GRADUAL = {
+    t.OUTPUT_CORRUPTED, t.KV_TRANSFER, t.KV_CACHE, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY,
+}  # fmt: skip
 """They count over their window; the others look at how it is."""
 
 

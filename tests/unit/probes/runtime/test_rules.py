@@ -101,8 +101,19 @@ KV_CACHE = [
     ("the cause of waiting is not told", lambda at: full(at, waiting=2, capacity=None), 300),
     ("nearly full", lambda at: full(at, kv_usage=0.94, capacity=2), NEVER),
     ("exactly", lambda at: full(at, kv_usage=0.95, capacity=2), 300),
-    ("with room once", lambda at: full(at, kv_usage=0.5 if at == 150 else 0.97, capacity=2), 465),
-    ("nothing waits once", lambda at: full(at, capacity=0 if at == 150 else 2), 465),
+    ("with room once", lambda at: full(at, kv_usage=0.5 if at == 150 else 0.97, capacity=2), 300),
+    ("nothing waits once", lambda at: full(at, capacity=0 if at == 150 else 2), 300),
+    ("nothing waits half of the time", lambda at: full(at, capacity=at % 30), NEVER),
+    (
+        "each preemption frees blocks",
+        lambda at: full(at, {Counter.PREEMPTIONS: 1}, kv_usage=0.6 + at % 45 / 100, capacity=20),
+        300,
+    ),
+    (
+        "waits, with room and without preemption",
+        lambda at: full(at, kv_usage=0.6, capacity=9),
+        NEVER,
+    ),
 ]
 
 
@@ -141,7 +152,7 @@ PREEMPTION = [
             preempts(at, 3, 10)
             | full(at, {Counter.PREEMPTIONS: 3}, kv_usage=0.97 if at >= 200 else 0.5)
         ),
-        510,
+        NEVER,
     ),
 ]
 ERRORS = [
