@@ -22,6 +22,7 @@ from reporter.probes.runtime.rule import (
     Answer,
     EngineRule,
     Found,
+    NotOver,
     Undecided,
     minutes,
     share,
@@ -38,6 +39,8 @@ _LENIENCE: Final = 5
 
 _NO_DEMAND: Final = Undecided("it makes no progress, but nothing waits; this takes longer to tell")
 _TOO_FEW: Final = Undecided("too few scrapes to see growth")
+TOO_FEW_REQUESTS: Final = Undecided("too few requests were answered to tell")
+_NONE_FINISHES: Final = NotOver("too few requests were answered to tell, and others wait")
 
 
 def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
@@ -151,9 +154,9 @@ def error_rate(window: Window, settings: EvaluationSettings) -> Answer:
 
 def failures(errors: float, total: float, how: str, *, settings: EvaluationSettings) -> Answer:
     """Judge the share of failures among all requests."""
-    if errors < _FEW_ERRORS or total < _FEW_REQUESTS:
-        return CLEAR
-    if errors / total <= settings.threshold(t.ERROR_SHARE):
+    if total < _FEW_REQUESTS:
+        return TOO_FEW_REQUESTS
+    if errors < _FEW_ERRORS or errors / total <= settings.threshold(t.ERROR_SHARE):
         return CLEAR
     how_long = window_text(settings, t.ERROR_RATE)
     return Found(
@@ -164,26 +167,42 @@ def failures(errors: float, total: float, how: str, *, settings: EvaluationSetti
 
 
 def latency(window: Window, settings: EvaluationSettings) -> Answer:
-    """Judge latencies by the exact shares of their buckets."""
-    told = False
-    for kind, objective in OBJECTIVES.items():
-        seconds = settings.threshold(objective)
-        if not seconds:
-            continue
-        told = told or kind in window.looks[-1].latencies
-        slow = window.slower(kind, seconds)
-        if slow is None or slow.total < _FEW_REQUESTS:
-            continue
-        lenience = 1 if slow.total >= _MANY_OBSERVATIONS else _LENIENCE
-        if slow.share > settings.threshold(t.SLOW_SHARE) * lenience:
-            how_long = window_text(settings, t.LATENCY)
-            return Found(
-                f"{kind.value} too long",
-                f"{kind.value} was above {slow.bound:g} s for {share(slow.share)} of "
-                f"{slow.total:.0f} within {how_long}",
-                round(1000 * slow.share),
-            )
+    """Judge latencies by the exact shares of their buckets.
+
+    Few observations say nothing: they are few where throughput has collapsed, too, and then a
+    fault is not over as long as requests wait.
+    """
+    newest = window.looks[-1]
+    told = [kind for kind in OBJECTIVES if _objective(kind, settings) and kind in newest.latencies]
+    answers = [_latency(window, kind, settings) for kind in told]
+    found = next((each for each in answers if isinstance(each, Found)), None)
+    if found is not None:
+        return found
+    if TOO_FEW_REQUESTS in answers:
+        return _NONE_FINISHES if newest.waiting or queue(newest) else TOO_FEW_REQUESTS
     return CLEAR if told else NOT_TOLD
+
+
+def _latency(window: Window, kind: Latency, settings: EvaluationSettings) -> Answer:
+    slow = window.slower(kind, _objective(kind, settings))
+    if slow is None:
+        return CLEAR
+    if slow.total < _FEW_REQUESTS:
+        return TOO_FEW_REQUESTS
+    lenience = 1 if slow.total >= _MANY_OBSERVATIONS else _LENIENCE
+    if slow.share <= settings.threshold(t.SLOW_SHARE) * lenience:
+        return CLEAR
+    how_long = window_text(settings, t.LATENCY)
+    return Found(
+        f"{kind.value} too long",
+        f"{kind.value} was above {slow.bound:g} s for {share(slow.share)} of "
+        f"{slow.total:.0f} within {how_long}",
+        round(1000 * slow.share),
+    )
+
+
+def _objective(kind: Latency, settings: EvaluationSettings) -> float:
+    return settings.threshold(OBJECTIVES[kind])
 
 
 OBJECTIVES: Final = {

@@ -79,15 +79,21 @@ def preemption(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def _saturated(window: Window, full: float) -> bool:
-    waits = _share(map(_waits, window.looks))
-    is_full = _share((kv_usage(look) or 0.0) >= full for look in window.looks)
-    if waits >= _MOST and is_full >= _OFTEN:
+    """Tell whether requests suffer most of the time, from the window's first look on."""
+
+    def is_full(look: EngineLook) -> bool:
+        return (kv_usage(look) or 0.0) >= full
+
+    waits = _waits(window.looks[0]) and _share(map(_waits, window.looks)) >= _MOST
+    fullness = _share(map(is_full, window.looks))
+    if waits and fullness >= _OFTEN:
         return True
     preempts = _share(
         bool(replace(window, looks=pair).increase(Counter.PREEMPTIONS))
         for pair in pairwise(window.looks)
     )
-    return (waits >= _MOST and preempts >= _HALF) or (is_full >= _MOST and preempts > 0)
+    stays_full = is_full(window.looks[0]) and fullness >= _MOST
+    return (waits and preempts >= _HALF) or (stays_full and preempts > 0)
 
 
 def _has_room(window: Window, room: float) -> bool:

@@ -86,7 +86,7 @@ def test_another_engine_than_the_named_one_is_named():
         })  # fmt: skip
 
     pod = Scraped()
-    pod.watch(page, 315)
+    pod.watch(page, 390)
     assert pod.verdict.faults[t.KV_CACHE].engine == "1"
     assert pod.verdict.faults[t.KV_CACHE].since == NOON
 
