@@ -37,7 +37,7 @@ STALLED_IDLE: Final = Threshold(
 )  # fmt: skip
 RESTARTS: Final = Threshold("restarts", 3, 1000, "restarts of the engine in the window")
 TRANSFER_FAILURES: Final = Threshold(
-    "kv-transfer-failures", 5, 1e9, "failed transfers, failed notifications and expired requests"
+    "kv-transfer-failures", 5, 1e9, "failed transfers and expired requests, of all connectors"
 )
 STUCK_KV_USAGE: Final = Threshold(
     "scheduler-stuck-kv-usage", 0.5, 1, "share of the KV cache below which there is room"
@@ -151,7 +151,9 @@ RUNTIME: Final = (
         ENGINE_UNHEALTHY,
         "An engine reports that it is not healthy.",
         trigger="vllm:engine_healthy is 0 all the time.",
-        silent="Engines without --enable-fault-tolerance, which do not report it.",
+        silent="Every release of vLLM up to 0.33: vllm:engine_healthy is only in builds from its "
+        "sources, so there this cannot fire. In its place tell EngineStalled, MetricsScrapeFailing and "
+        "the readiness of the pod: a dead engine ends the server, which /health says.",
         action="Look at the logs of the pod for the rank that failed; delete the pod if it does not "
         "recover.",
         window_seconds=30,
@@ -187,10 +189,12 @@ RUNTIME: Final = (
     ),
     _row(
         KV_TRANSFER,
-        "KV caches are not handed from prefill to decode.",
+        "KV caches are not handed from prefill to decode, or not loaded from where they are kept.",
         TRANSFER_FAILURES,
-        trigger="Counters of failed transfers, failed notifications and expired requests rise.",
-        silent="A few failures, as when the other side is rolled out.",
+        trigger="Counters of failed transfers and expired requests rise: of NIXL, Mooncake and its "
+        "store, 3FS or UMBP.",
+        silent="A few failures, as when the other side is rolled out; connectors that count none "
+        "(LMCache in the process, MoRI-IO, FlexKV); blocks that find no room to be offloaded.",
         action="Look at the network between prefill and decode pods, and at the logs of both.",
         window_seconds=300,
     ),

@@ -15,7 +15,17 @@ from reporter.sinks.age import age
 
 PodView: TypeAlias = Mapping[str, object]
 
-_GAUGES: Final = ("running", "waiting", "capacity", "deferred", "kv_usage", "awake", "healthy")
+_GAUGES: Final = (
+    "running",
+    "waiting",
+    "capacity",
+    "deferred",
+    "kv_usage",
+    "unfetched",
+    "fetching",
+    "awake",
+    "healthy",
+)
 
 
 def pod_view(judged: Judged, settings: EvaluationSettings) -> PodView:

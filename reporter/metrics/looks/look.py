@@ -62,6 +62,8 @@ class EngineLook:
         capacity: of these, those that wait for room; None on releases that do not tell.
         deferred: of these, those put off for another cause.
         kv_usage: share of the KV cache in use, 0 to 1.
+        unfetched: requests whose KV cache has yet to be asked for elsewhere.
+        fetching: requests whose KV cache is under way from elsewhere.
         awake: whether it takes requests; None where it does not tell, which counts as yes.
         healthy: what the engine reports about itself.
 
@@ -72,6 +74,8 @@ class EngineLook:
     capacity: float | None = None
     deferred: float | None = None
     kv_usage: float | None = None
+    unfetched: float | None = None
+    fetching: float | None = None
     awake: bool | None = None
     healthy: bool | None = None
     counters: Mapping[Counter, Count] = field(default_factory=dict)

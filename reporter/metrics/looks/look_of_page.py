@@ -12,6 +12,9 @@ _FAILED: Final = "error"
 _AWAKE: Final = "awake"
 _CAPACITY: Final = "capacity"
 _DEFERRED: Final = "deferred"
+_NOT_BEGUN: Final = "waiting_to_start"
+_BEGUN: Final = "in_progress"
+_STORE_FAILURES: Final = ("error", "partial_failure")
 _SERVER_ERROR: Final = "5xx"
 
 
@@ -37,7 +40,6 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
 
 def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook:
     finished = engine.finished_requests
-    failures = (engine.failed_transfers, engine.failed_notifications, engine.expired_requests)
     counters = {
         Counter.PROMPT_TOKENS: _count(engine.prompt_tokens),
         Counter.GENERATED_TOKENS: _count(engine.generation_tokens),
@@ -47,7 +49,7 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
         Counter.PREEMPTIONS: _count(engine.preemptions),
         Counter.PREFIX_QUERIES: _count(engine.prefix_cache_queries),
         Counter.CORRUPTED: _count(engine.corrupted_requests),
-        Counter.TRANSFER_FAILURES: _sum(each for each in failures if each is not None),
+        Counter.TRANSFER_FAILURES: _transfer_failures(engine),
     }
     histograms = {
         Latency.TTFT: engine.time_to_first_token,
@@ -60,6 +62,8 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
         capacity=engine.waiting_by_reason.get(_CAPACITY),
         deferred=engine.waiting_by_reason.get(_DEFERRED),
         kv_usage=engine.kv_cache_usage,
+        unfetched=engine.fetches.get(_NOT_BEGUN),
+        fetching=engine.fetches.get(_BEGUN),
         awake=_awake(engine.sleep_state),
         healthy=None if engine.healthy is None else engine.healthy > 0,
         counters={name: each for name, each in counters.items() if each is not None},
@@ -69,6 +73,23 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
             if (reduced := _buckets(histograms[name], seconds)) is not None
         },
     )
+
+
+def _transfer_failures(engine: p.Engine) -> Count | None:
+    """Return the failures of all connectors, None where there is none.
+
+    Of NIXL's failed transfers and failed notices the larger number counts: the first has held the
+    second since vLLM 0.31.
+    """
+    of_nixl = [each for each in (engine.failed_transfers, engine.failed_notifications) if each]
+    largest = max(of_nixl, key=lambda each: each.value, default=None)
+    every = (largest, engine.expired_requests, *engine.connector_failures)
+    count = _sum(each for each in every if each is not None)
+    if not engine.store_operations:
+        return count
+    of_store = (engine.store_operations.get(status) for status in _STORE_FAILURES)
+    failed = sum(each.value for each in of_store if each is not None)
+    return Count(failed) if count is None else Count(count.value + failed, count.created)
 
 
 def _pod(page: p.Page) -> EngineLook:

@@ -90,6 +90,7 @@ RUNNING: Final = _gauge("vllm:num_requests_running")
 WAITING: Final = _gauge("vllm:num_requests_waiting")
 WAITING_BY_REASON: Final = _gauge("vllm:num_requests_waiting_by_reason", label=b"reason")
 KV_CACHE_USAGE: Final = _gauge("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
+FETCHES: Final = _gauge("vllm:num_requests_kv_fetch_by_stage", label=b"stage")
 SLEEP_STATE: Final = _gauge("vllm:engine_sleep_state", label=b"sleep_state")
 HEALTHY: Final = _gauge("vllm:engine_healthy")
 
@@ -105,6 +106,23 @@ CORRUPTED_REQUESTS: Final = _counter("vllm:corrupted_requests")
 FAILED_TRANSFERS: Final = _counter("vllm:nixl_num_failed_transfers")
 FAILED_NOTIFICATIONS: Final = _counter("vllm:nixl_num_failed_notifications")
 EXPIRED_REQUESTS: Final = _counter("vllm:nixl_num_kv_expired_reqs")
+MOONCAKE_FAILED_SENDS: Final = _counter("vllm:mooncake_num_failed_transfers")
+MOONCAKE_FAILED_LOADS: Final = _counter("vllm:mooncake_num_failed_recvs")
+MOONCAKE_EXPIRED: Final = _counter("vllm:mooncake_num_kv_expired_reqs")
+HF3FS_FAILED_SAVES: Final = _counter("vllm:hf3fs_num_failed_save")
+HF3FS_FAILED_LOADS: Final = _counter("vllm:hf3fs_num_failed_load")
+UMBP_FAILED: Final = _counter("vllm:umbp_transfer_failed")
+CONNECTOR_FAILURES: Final = (
+    MOONCAKE_FAILED_SENDS,
+    MOONCAKE_FAILED_LOADS,
+    MOONCAKE_EXPIRED,
+    HF3FS_FAILED_SAVES,
+    HF3FS_FAILED_LOADS,
+    UMBP_FAILED,
+)
+"""Of connectors besides NIXL (vLLM, vllm/distributed/kv_transfer/kv_connector/v1); each counts its own."""
+
+STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", label=(b"status",))
 
 TIME_TO_FIRST_TOKEN: Final = _histogram("vllm:time_to_first_token_seconds")
 INTER_TOKEN_LATENCY: Final = _histogram(

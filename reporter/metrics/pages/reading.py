@@ -57,6 +57,7 @@ def _engine(name: str, of: EngineTold) -> Engine:
         waiting=of.gauge(names.WAITING),
         waiting_by_reason=_by_one(of.gauges(names.WAITING_BY_REASON)),
         kv_cache_usage=of.gauge(names.KV_CACHE_USAGE),
+        fetches=_by_one(of.gauges(names.FETCHES)),
         sleep_state=_by_one(of.gauges(names.SLEEP_STATE)),
         healthy=of.gauge(names.HEALTHY),
         prompt_tokens=of.counter(names.PROMPT_TOKENS),
@@ -69,6 +70,12 @@ def _engine(name: str, of: EngineTold) -> Engine:
         failed_transfers=of.counter(names.FAILED_TRANSFERS),
         failed_notifications=of.counter(names.FAILED_NOTIFICATIONS),
         expired_requests=of.counter(names.EXPIRED_REQUESTS),
+        connector_failures=tuple(
+            count
+            for family in names.CONNECTOR_FAILURES
+            if (count := of.counter(family)) is not None
+        ),
+        store_operations=_by_one(of.counters(names.STORE_OPERATIONS)),
         time_to_first_token=of.histogram(names.TIME_TO_FIRST_TOKEN),
         inter_token_latency=of.histogram(names.INTER_TOKEN_LATENCY),
         e2e_request_latency=of.histogram(names.E2E_REQUEST_LATENCY),

@@ -108,8 +108,19 @@ def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
     how_long = window_text(settings, t.SCHEDULER_STUCK)
     return Found(
         "requests deferred, none runs",
-        f"has deferred requests for {how_long} although none runs and there is room",
+        f"has deferred requests for {how_long} although none runs and there is room"
+        + _where_kv_caches_are(window),
     )
+
+
+def _where_kv_caches_are(window: Window) -> str:
+    """Return who keeps the requests waiting, where the engine tells (vLLM 0.32 and later)."""
+    if window.all(lambda look: look.fetching, lambda requests: requests > 0):
+        return "; their KV caches are under way from a peer that does not deliver them"
+    asked = window.all(lambda look: look.fetching, lambda requests: requests == 0)
+    if asked and window.all(lambda look: look.unfetched, lambda requests: requests > 0):
+        return "; it has not begun to fetch their KV caches"
+    return ""
 
 
 def kv_transfer(window: Window, settings: EvaluationSettings) -> Answer:

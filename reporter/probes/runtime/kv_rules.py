@@ -61,12 +61,12 @@ def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
 
 def preemption(window: Window, settings: EvaluationSettings) -> Answer:
     """Judge preemptions; those of a saturated cache are told as that, in place of this."""
+    if not _many(window, settings, _HALF):
+        return CLEAR
     full = settings.threshold(t.KV_USAGE)
     is_full = (kv_usage(window.looks[-1]) or 0.0) >= full
     if settings.judges(t.KV_CACHE) and (is_full or _saturated(window, full)):
         return _FILLS_UP
-    if not _many(window, settings, _HALF):
-        return CLEAR
     if not _many(window, settings) or not window.last_third().increase(Counter.PREEMPTIONS):
         return _STILL_PREEMPTS
     count = window.increase(Counter.PREEMPTIONS) or 0.0

@@ -321,3 +321,19 @@ def test_engines_are_judged_one_by_one():
     text = pod.verdict.faults[t.KV_CACHE].text
     assert text.startswith("engine 1 KV cache")
     assert text.endswith("(and 1 more)")
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [
+        ({}, "there is room"),
+        ({"fetching": 2, "unfetched": 0}, "from a peer that does not deliver them"),
+        ({"fetching": 0, "unfetched": 2}, "has not begun to fetch their KV caches"),
+        ({"fetching": lambda at: at % 30, "unfetched": 2}, "there is room"),
+    ],
+)
+def test_who_keeps_deferred_requests_waiting(stages, told):
+    """Where the engine tells the stages of what it fetches, the message does."""
+    pod = Scraped()
+    pod.watch(lambda at: stuck(at, **stages), 300)
+    assert pod.verdict.faults[t.SCHEDULER_STUCK].text.endswith(told)
