@@ -135,14 +135,15 @@ RUNTIME: Final = (
         "clusterStatusUnknown reports: then the cause is the reporter's own network or "
         "permission.",
         action="kubectl -n <namespace> port-forward <pod> <port>, then get /metrics; look for a "
-        "NetworkPolicy that keeps the reporter out.",
+        "NetworkPolicy that keeps the reporter out. After a 404, start SGLang with --enable-metrics.",
         window_seconds=120,
     ),
     _row(
         METRICS_MISSING,
-        "A Ready model pod serves a metrics page without metrics of vLLM.",
-        trigger="Every page of the window lacks names that begin with vllm:.",
-        silent="Pods that load weights; runtimes other than vLLM.",
+        "A Ready model pod serves a metrics page without metrics of its engine.",
+        trigger="Every page of the window lacks names that begin with vllm: or sglang:.",
+        silent="Pods that load weights; runtimes other than vLLM and SGLang, whose pods are not scraped "
+        "where their image tells.",
         action="Look for --disable-log-stats in the arguments of vLLM, and whether a proxy answers "
         "in its place.",
         window_seconds=120,

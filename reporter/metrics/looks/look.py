@@ -91,7 +91,7 @@ class Look:
         target: the pod, as the snapshot had it then.
         failure: why there is no page, None where there is one.
         detail: a few words more about the failure.
-        vllm: whether the page has names that begin with `vllm:`.
+        known: whether the page is that of an engine that is read: vLLM or SGLang.
         process_started: start of the process that serves the page, where it tells.
         speed: of the download of weights, in bytes a second.
         remaining: seconds it will take; -1 is unknown, 0 nothing.
@@ -106,7 +106,7 @@ class Look:
     target: Target
     failure: Failure | None = None
     detail: str = ""
-    vllm: bool = False
+    known: bool = False
     process_started: float | None = None
     speed: float | None = None
     remaining: float | None = None

@@ -27,18 +27,23 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
         at=scrape.at,
         target=target,
         # The router of vLLM's production-stack serves the engines' metric names and is none.
-        vllm=page.vllm and not page.router,
+        known=(page.vllm or page.sglang) and not page.router,
         process_started=page.process_start,
         speed=page.download_speed,
         remaining=page.download_remaining,
         engines={}
         if page.router
-        else {name: _engine(each, objectives) for name, each in page.engines.items()},
+        else {
+            name: _engine(each, objectives, sglang=page.sglang)
+            for name, each in page.engines.items()
+        },
         pod=_pod(page),
     )
 
 
-def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook:
+def _engine(
+    engine: p.Engine, objectives: Mapping[Latency, float], *, sglang: bool = False
+) -> EngineLook:
     finished = engine.finished_requests
     counters = {
         Counter.PROMPT_TOKENS: _count(engine.prompt_tokens),
@@ -51,6 +56,8 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
         Counter.CORRUPTED: _count(engine.corrupted_requests),
         Counter.TRANSFER_FAILURES: _transfer_failures(engine),
     }
+    if sglang:
+        counters = _of_sglang(engine)
     histograms = {
         Latency.TTFT: engine.time_to_first_token,
         Latency.ITL: engine.inter_token_latency,
@@ -58,7 +65,7 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
     }
     return EngineLook(
         running=engine.running,
-        waiting=engine.waiting,
+        waiting=_waiting(engine),
         capacity=engine.waiting_by_reason.get(_CAPACITY),
         deferred=engine.waiting_by_reason.get(_DEFERRED),
         kv_usage=engine.kv_cache_usage,
@@ -73,6 +80,30 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
             if (reduced := _buckets(histograms[name], seconds)) is not None
         },
     )
+
+
+def _of_sglang(engine: p.Engine) -> dict[Counter, Count | None]:
+    """Return what SGLang counts; a failure that it has not had yet is not on its page, so it is 0.
+
+    Counters of failures that live come with those of tokens, from SGLang 0.5.10 on; without them an
+    engine that makes no progress cannot be told from one that writes a long answer.
+    """
+    tokens = _total(engine.realtime_tokens.values())
+    if tokens is None:
+        return {Counter.FINISHED: _count(engine.answered)}
+    return {
+        Counter.GENERATED_TOKENS: tokens,
+        Counter.FINISHED: _count(engine.answered),
+        Counter.PREEMPTIONS: _count(engine.retractions) or Count(0.0),
+        Counter.TRANSFER_FAILURES: _total(engine.failed_requests) or Count(0.0),
+    }
+
+
+def _waiting(engine: p.Engine) -> float | None:
+    """Return the requests that wait; those of an SGLang decode engine wait in a queue of its own."""
+    if engine.waiting is None or engine.preallocating is None:
+        return engine.waiting
+    return engine.waiting + engine.preallocating
 
 
 def _transfer_failures(engine: p.Engine) -> Count | None:

@@ -80,6 +80,12 @@ class Engine:
         connector_failures: failures that other connectors count, each in a series of its own.
         store_operations: operations of Mooncake's shared store by `status`; each series begins with
             the first one.
+        retractions: requests that SGLang put out of the batch for lack of room; its series begin
+            with the first one, like those of the next.
+        failed_requests: requests whose KV transfer failed, by what failed of it; of SGLang.
+        realtime_tokens: tokens of SGLang by `mode`, counted while they are made.
+        answered: requests of SGLang that ended, whatever their outcome.
+        preallocating: requests that wait on an SGLang decode engine for room for their KV cache.
         time_to_first_token: seconds.
         inter_token_latency: seconds.
         e2e_request_latency: seconds.
@@ -106,6 +112,11 @@ class Engine:
     expired_requests: CounterValue | None = None
     connector_failures: tuple[CounterValue, ...] = ()
     store_operations: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    retractions: CounterValue | None = None
+    failed_requests: tuple[CounterValue, ...] = ()
+    realtime_tokens: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    answered: CounterValue | None = None
+    preallocating: float | None = None
     time_to_first_token: Histogram | None = None
     inter_token_latency: Histogram | None = None
     e2e_request_latency: Histogram | None = None
@@ -137,6 +148,7 @@ class Page:
 
     Attributes:
         vllm: whether it has any sample whose name begins with `vllm:`.
+        sglang: whether it has any sample of an engine of SGLang, whose names begin with `sglang:`.
         router: its `vllm:` samples are about several servers: a router's page, not an engine's.
         engines: by name.
         process_start: start of the process that serves the page, in the epoch seconds of the pod;
@@ -152,6 +164,7 @@ class Page:
     """
 
     vllm: bool = False
+    sglang: bool = False
     router: bool = False
     engines: Mapping[str, Engine] = field(default_factory=dict)
     process_start: float | None = None

@@ -72,7 +72,7 @@ class NotOver(Undecided):
 
 NOT_SETTLED: Final = Undecided("the pod has been Ready for less than a minute")
 NO_PAGE: Final = Undecided("its metrics cannot be read")
-NO_ENGINE: Final = Undecided("the page has no metrics of vLLM")
+NO_ENGINE: Final = Undecided("the page has no metrics of an engine")
 ENGINE_GONE: Final = Undecided("an engine is not on the page any more")
 ASLEEP: Final = Undecided("the engine is asleep")
 NOT_COVERED: Final = Undecided("its window is not full yet, or has a hole")

@@ -82,13 +82,13 @@ def test_a_router_is_no_engine():
     """Its page has the names of several engines."""
     text = 'vllm:num_requests_running{server="http://a"} 2\nvllm:num_requests_running{server="http://b"} 2\n'
     found = look(text)
-    assert not found.vllm
+    assert not found.known
     assert not found.engines
 
 
 def test_no_page():
     found = look_at(TARGET, Scrape(at=START, failure=Failure.STATUS, detail="503"), {})
-    assert (found.failure, found.detail, found.vllm) == (Failure.STATUS, "503", False)
+    assert (found.failure, found.detail, found.known) == (Failure.STATUS, "503", False)
 
 
 def failures(*lines):
