@@ -190,7 +190,8 @@ def latency(window: Window, settings: EvaluationSettings) -> Answer:
     if found is not None:
         return found
     if TOO_FEW_REQUESTS in answers:
-        return _NONE_FINISHES if newest.waiting or queue(newest) else TOO_FEW_REQUESTS
+        wait = window.last_third().all(lambda look: look.waiting, lambda requests: requests > 0)
+        return _NONE_FINISHES if wait else TOO_FEW_REQUESTS
     return CLEAR if told else NOT_TOLD
 
 

@@ -34,8 +34,10 @@ _ROOM: Final = 0.8
 
 _FEW_PREEMPTIONS: Final = 10
 
-_STILL_TIGHT: Final = Undecided("requests wait for room or are preempted, but less than before")
-_STILL_PREEMPTS: Final = Undecided("requests are preempted, but fewer, or none of late")
+_STILL_TIGHT: Final = Undecided("requests wait for room or are preempted, but not most of the time")
+_STILL_PREEMPTS: Final = Undecided(
+    "requests are preempted, but fewer than the limits, or none of late"
+)
 _FILLS_UP: Final = Undecided("the KV cache is full, which is judged first")
 
 

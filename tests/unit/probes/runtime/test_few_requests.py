@@ -62,6 +62,15 @@ def test_collapse_is_given_up_two_windows_after_nothing_waits_any_more():
     assert last_time_open(page, t.LATENCY, 3900) == 2400 + 2 * 600 - 15
 
 
+def test_a_request_that_waits_now_and_then_holds_no_fault_open():
+    """A model that hardly anybody asks is not one whose throughput has collapsed."""
+
+    def page(at):
+        return collapsed(at, waiting=5 if at % 300 == 0 else 0)
+
+    assert last_time_open(page, t.LATENCY, 3000) < SLOW_UNTIL + 600 + 1200
+
+
 @pytest.mark.parametrize("counter", [Counter.FAILED, Counter.HTTP_ERRORS])
 def test_errors_of_few_requests_decide_nothing(counter):
     """The error rate of a model that nobody asks any more is not known to be well."""
