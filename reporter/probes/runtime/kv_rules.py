@@ -62,12 +62,10 @@ def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def preemption(window: Window, settings: EvaluationSettings) -> Answer:
-    """Judge preemptions; those of a saturated cache are told as that, in place of this."""
+    """Judge preemptions; those of a saturated cache are suppressed by that, or wait for it."""
     if not _many(window, settings, _HALF):
         return CLEAR
-    full = settings.threshold(t.KV_USAGE)
-    is_full = (kv_usage(window.looks[-1]) or 0.0) >= full
-    if settings.judges(t.KV_CACHE) and (is_full or _saturated(window, full)):
+    if settings.judges(t.KV_CACHE) and _will_be_saturated(window, settings):
         return _FILLS_UP
     if not _many(window, settings) or not window.last_third().increase(Counter.PREEMPTIONS):
         return _STILL_PREEMPTS
@@ -96,6 +94,14 @@ def _saturated(window: Window, full: float) -> bool:
     )
     stays_full = is_full(window.looks[0]) and fullness >= _MOST
     return (waits and preempts >= _HALF) or (stays_full and preempts > 0)
+
+
+def _will_be_saturated(window: Window, settings: EvaluationSettings) -> bool:
+    """Tell whether the other reason is on its way: the cache fills up, or that window is longer."""
+    full = settings.threshold(t.KV_USAGE)
+    if _saturated(window, full):
+        return settings.window_seconds(t.KV_CACHE) > settings.window_seconds(t.PREEMPTION)
+    return (kv_usage(window.looks[-1]) or 0.0) >= full
 
 
 def _has_room(window: Window, room: float) -> bool:

@@ -152,7 +152,7 @@ PREEMPTION = [
             preempts(at, 3, 10)
             | full(at, {Counter.PREEMPTIONS: 3}, kv_usage=0.97 if at >= 200 else 0.5)
         ),
-        NEVER,
+        510,
     ),
 ]
 ERRORS = [

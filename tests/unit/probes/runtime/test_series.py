@@ -3,6 +3,7 @@
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.runtime.scraped import Scraped, serving
 from tests.unit.probes.runtime.series import constant, last_time, series
 
@@ -24,13 +25,23 @@ def goes_on(pod, reason, page, *, since, until):
     ],
 )
 def test_one_of_two_reasons_is_told_of_an_engine_without_room(name, told, not_told):
-    """As soon as the window is full, without a break, and the other one never."""
+    """As soon as the window is full, and without a break: a full cache suppresses preemptions."""
     pod, page = Scraped(), series(name)
     found = pod.watch(page, 300)
     assert told in found[300]
     assert goes_on(pod, told, page, since=315, until=last_time(name))
     again = Scraped().watch(page, last_time(name))
-    assert not [at for at, reasons in again.items() if not_told in reasons]
+    alone = [at for at, reasons in again.items() if not_told in reasons and told not in reasons]
+    assert not (alone if told == t.KV_CACHE else [at for at in again if not_told in again[at]])
+
+
+def test_preemptions_wait_for_a_longer_window_of_the_full_cache():
+    """Else they would be told first, and the other reason after them."""
+    name = FullEvaluationSettings.metrics_name(t.KV_CACHE)
+    pod, page = Scraped(runtime_window={name: 600}), series("full_and_preempting")
+    found = pod.watch(page, 600)
+    assert t.KV_CACHE in found[600]
+    assert not [at for at in found if at < 600 and found[at]]
 
 
 def test_preemption_ends_when_it_is_over():
