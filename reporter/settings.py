@@ -266,9 +266,9 @@ class EvaluationSettings(BaseSettings):
         A grace that is set for it is the same.
         """
         name = self.metrics_name(reason)
-        if reason == DOWNLOAD_SLOW:
-            return self.grace.get(name) or self.weight_download_window_seconds
         chosen = self.runtime_window.get(name) or self.grace.get(name)
+        if reason == DOWNLOAD_SLOW:
+            return chosen or self.weight_download_window_seconds
         return chosen or ROWS[reason].window_seconds or 0
 
     @classmethod
@@ -346,10 +346,10 @@ class EvaluationSettings(BaseSettings):
     @field_validator("runtime_window")
     @classmethod
     def _are_windows(cls, windows: dict[str, int]) -> dict[str, int]:
-        known = list(map(cls.metrics_name, RUNTIME_NAMES))
+        known = list(map(cls.metrics_name, ROWS))
         for name in windows:
             if name not in known:
-                raise ValueError(f"{name!r} is not a runtime reason{meant(name, known)}")
+                raise ValueError(f"{name!r} has no window{meant(name, known)}")
         return windows
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+from reporter.catalogue.engine_support import ENGINES
 from reporter.catalogue.render import escape
 from reporter.catalogue.rendered_parts import with_parts
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, ROWS, RUNTIME, of_kind
@@ -17,6 +18,7 @@ def runtime_page(text: str, catalogue: Catalogue) -> str:
         {
             "reasons": partial(_reasons, catalogue),
             "thresholds": partial(_thresholds, catalogue),
+            "engines": partial(_engines, catalogue),
             "suppression": partial(_suppression, catalogue),
         },
     )
@@ -53,6 +55,14 @@ def _thresholds(catalogue: Catalogue) -> Iterator[str]:
         for each in reason.thresholds:
             numbers = f"{each.default:g} | {each.most:g}"
             yield f"| `{each.name}` | {numbers} | `{_name(reason, catalogue)}` | {escape(each.meaning)} |"
+
+
+def _engines(catalogue: Catalogue) -> Iterator[str]:
+    yield "| reason | vLLM | vLLM, Rust front end | SGLang |"
+    yield "| --- | --- | --- | --- |"
+    for reason, row in ENGINES.items():
+        name = of_kind(reason, catalogue.metrics_kind)
+        yield f"| `{name}` | {row.vllm} | {row.rust} | {row.sglang} |"
 
 
 def _suppression(catalogue: Catalogue) -> Iterator[str]:

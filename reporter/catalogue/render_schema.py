@@ -10,7 +10,7 @@ from typing import Any
 from reporter.catalogue.custom.checks import MOST_LETTERS
 from reporter.catalogue.custom.kinds import prefixes_of
 from reporter.catalogue.render_needs import shared_parts
-from reporter.catalogue.runtime import RUNTIME_NAMES, THRESHOLDS, of_kind
+from reporter.catalogue.runtime import ROWS, RUNTIME_NAMES, THRESHOLDS, of_kind
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Threshold
 from reporter.model.subject import Layer
@@ -34,6 +34,9 @@ def values_schema(text: str, catalogue: Catalogue) -> str:
     definitions["runtimeReason"]["enum"] = [
         of_kind(each, catalogue.metrics_kind) for each in RUNTIME_NAMES
     ]
+    properties["runtime"]["properties"]["windows"]["propertyNames"] = {
+        "enum": [of_kind(each, catalogue.metrics_kind) for each in ROWS]
+    }
     mode = {"$ref": "#/definitions/stackMode"}
     properties["stacks"]["properties"] = {each.name: mode for each in catalogue.stacks}
     properties["components"]["properties"] = {each.name: mode for each in shared_parts(catalogue)}

@@ -37,12 +37,14 @@ STALLED_IDLE: Final = Threshold(
 )  # fmt: skip
 RESTARTS: Final = Threshold("restarts", 3, 1000, "restarts of the engine in the window")
 TRANSFER_FAILURES: Final = Threshold(
-    "kv-transfer-failures", 5, 1e9, "failed transfers, failed notifications and expired requests"
+    "kv-transfer-failures", 5, 1e9, "failed transfers and expired requests, of all connectors"
 )
 STUCK_KV_USAGE: Final = Threshold(
     "scheduler-stuck-kv-usage", 0.5, 1, "share of the KV cache below which there is room"
 )
-KV_USAGE: Final = Threshold("kv-usage", 0.95, 1, "share of the KV cache in use, all the time")
+KV_USAGE: Final = Threshold(
+    "kv-usage", 0.95, 1, "share of the KV cache in use from which it counts as full"
+)
 BACKLOG_WAITING: Final = Threshold(
     "backlog-waiting", 5, 1e9,
     "requests that wait for room, all the time; twice as many where vLLM does not say what for",
@@ -133,14 +135,15 @@ RUNTIME: Final = (
         "clusterStatusUnknown reports: then the cause is the reporter's own network or "
         "permission.",
         action="kubectl -n <namespace> port-forward <pod> <port>, then get /metrics; look for a "
-        "NetworkPolicy that keeps the reporter out.",
+        "NetworkPolicy that keeps the reporter out. After a 404, start SGLang with --enable-metrics.",
         window_seconds=120,
     ),
     _row(
         METRICS_MISSING,
-        "A Ready model pod serves a metrics page without metrics of vLLM.",
-        trigger="Every page of the window lacks names that begin with vllm:.",
-        silent="Pods that load weights; runtimes other than vLLM.",
+        "A Ready model pod serves a metrics page without metrics of its engine.",
+        trigger="Every page of the window lacks names that begin with vllm: or sglang:.",
+        silent="Pods that load weights; runtimes other than vLLM and SGLang, whose pods are not scraped "
+        "where their image tells.",
         action="Look for --disable-log-stats in the arguments of vLLM, and whether a proxy answers "
         "in its place.",
         window_seconds=120,
@@ -149,7 +152,9 @@ RUNTIME: Final = (
         ENGINE_UNHEALTHY,
         "An engine reports that it is not healthy.",
         trigger="vllm:engine_healthy is 0 all the time.",
-        silent="Engines without --enable-fault-tolerance, which do not report it.",
+        silent="Every release of vLLM up to 0.33: vllm:engine_healthy is only in builds from its "
+        "sources, so there this cannot fire. In its place tell EngineStalled, MetricsScrapeFailing and "
+        "the readiness of the pod: a dead engine ends the server, which /health says.",
         action="Look at the logs of the pod for the rank that failed; delete the pod if it does not "
         "recover.",
         window_seconds=30,
@@ -185,10 +190,12 @@ RUNTIME: Final = (
     ),
     _row(
         KV_TRANSFER,
-        "KV caches are not handed from prefill to decode.",
+        "KV caches are not handed from prefill to decode, or not loaded from where they are kept.",
         TRANSFER_FAILURES,
-        trigger="Counters of failed transfers, failed notifications and expired requests rise.",
-        silent="A few failures, as when the other side is rolled out.",
+        trigger="Counters of failed transfers and expired requests rise: of NIXL, Mooncake and its "
+        "store, 3FS or UMBP.",
+        silent="A few failures, as when the other side is rolled out; connectors that count none "
+        "(LMCache in the process, MoRI-IO, FlexKV); blocks that find no room to be offloaded.",
         action="Look at the network between prefill and decode pods, and at the logs of both.",
         window_seconds=300,
     ),
@@ -205,8 +212,11 @@ RUNTIME: Final = (
         KV_CACHE,
         "The KV cache of an engine is full and requests suffer from it.",
         KV_USAGE,
-        trigger="The KV cache is full all the time, and requests wait for room or are preempted.",
-        silent="A full cache while nothing waits: that is good use of the GPU.",
+        trigger="Requests wait for room in four of five scrapes, and are preempted in every second "
+        "interval or the KV cache is full in every fourth scrape; or it is full in four of five and "
+        "requests are preempted. It goes on until nothing waits, or there is room and no preemption.",
+        silent="A full cache while nothing waits: that is good use of the GPU; requests that wait "
+        "while there is room.",
         action="Add replicas, lower max_model_len or max_num_seqs, or raise gpu_memory_utilization.",
         window_seconds=300,
     ),
@@ -228,8 +238,10 @@ RUNTIME: Final = (
         "Requests are preempted: taken out of the batch and computed again.",
         PREEMPTIONS_RATE,
         PREEMPTED_SHARE,
-        trigger="Preemptions are many, by time or for each finished request (10 at least).",
-        silent="A short burst.",
+        trigger="Preemptions are many, by time or for each finished request (10 at least), and the KV "
+        "cache is not saturated. It goes on until they are fewer than half of that.",
+        silent="A short burst; preemptions of an engine whose requests wait for room most of the "
+        "time, which are told as a full KV cache.",
         action="Lower max_num_seqs, raise gpu_memory_utilization, or add replicas.",
         window_seconds=300,
     ),

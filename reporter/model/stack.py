@@ -93,7 +93,8 @@ class ScrapedPods:
         labels: what else they carry.
         container: the one that serves; only pods that have it are scraped. Where it is empty, the
             first container serves that is no mesh proxy, on the port of the settings.
-        image: a part of the container's image name, where other engines serve under that name too.
+        images: parts of the container's image name, of which it has one, where servers that are not
+            judged serve under that name too.
         port: name of the container's port; its first port where there is none of that name.
         not_ready: the reason that tells of pods that are not Ready: their pages say nothing more.
 
@@ -104,9 +105,13 @@ class ScrapedPods:
     label_setting: SettingName = ""
     labels: Labels = field(default_factory=dict)
     container: str = ""
-    image: str = ""
+    images: tuple[str, ...] = ()
     port: str = ""
     not_ready: str
+
+    def serves(self, image: str) -> bool:
+        """Tell whether the container's image may be that of an engine."""
+        return not self.images or any(part in image for part in self.images)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

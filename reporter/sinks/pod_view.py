@@ -15,7 +15,17 @@ from reporter.sinks.age import age
 
 PodView: TypeAlias = Mapping[str, object]
 
-_GAUGES: Final = ("running", "waiting", "capacity", "deferred", "kv_usage", "awake", "healthy")
+_GAUGES: Final = (
+    "running",
+    "waiting",
+    "capacity",
+    "deferred",
+    "kv_usage",
+    "unfetched",
+    "fetching",
+    "awake",
+    "healthy",
+)
 
 
 def pod_view(judged: Judged, settings: EvaluationSettings) -> PodView:
@@ -70,10 +80,18 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
 def _service(judged: Judged) -> str:
     target = judged.history.newest.target
     if judged.verdict.in_service:
-        return "In service: its numbers are judged."
+        return _in_service(judged.history.newest)
     if target.ready:
         return "Ready for less than a minute: only downloads are judged."
     return "Not Ready: only downloads are judged."
+
+
+def _in_service(look: Look) -> str:
+    if look.failure is not None:
+        return "In service, but its numbers cannot be read: nothing is judged but that."
+    if not look.engines:
+        return "In service, but its page has no engine: nothing is judged but that."
+    return "In service: its numbers are judged."
 
 
 def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str, str]:

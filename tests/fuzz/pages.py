@@ -72,7 +72,7 @@ def _check_page(page: Page) -> None:
     assert len(page.engines) <= _LIMITS.engines
     assert page.reading.kept <= _LIMITS.series
     assert page.reading.duplicates < max(1, page.reading.kept)
-    assert page.vllm or not page.engines
+    assert page.vllm or page.sglang or not page.engines
     for name, engine in page.engines.items():
         assert name == engine.name
         _check_engine(engine)

@@ -44,8 +44,8 @@ class History:
         if looks and looks[-1].target.uid != look.target.uid:
             looks, answered = (), None
         look = shared(look, looks[-1] if looks else None)
-        page = next((each for each in reversed(looks) if each.vllm), None)
-        if page is not None and look.vllm and (renewed := renewal(page, look)).restarts:
+        page = next((each for each in reversed(looks) if each.known), None)
+        if page is not None and look.known and (renewed := renewal(page, look)).restarts:
             look = replace(look, restarts=renewed.restarts, renewed=renewed.engines)
         looks = (*looks, look)
         kept = looks[-MOST_LOOKS - 1 :]

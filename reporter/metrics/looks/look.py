@@ -62,6 +62,8 @@ class EngineLook:
         capacity: of these, those that wait for room; None on releases that do not tell.
         deferred: of these, those put off for another cause.
         kv_usage: share of the KV cache in use, 0 to 1.
+        unfetched: requests whose KV cache has yet to be asked for elsewhere.
+        fetching: requests whose KV cache is under way from elsewhere.
         awake: whether it takes requests; None where it does not tell, which counts as yes.
         healthy: what the engine reports about itself.
 
@@ -72,6 +74,8 @@ class EngineLook:
     capacity: float | None = None
     deferred: float | None = None
     kv_usage: float | None = None
+    unfetched: float | None = None
+    fetching: float | None = None
     awake: bool | None = None
     healthy: bool | None = None
     counters: Mapping[Counter, Count] = field(default_factory=dict)
@@ -87,7 +91,7 @@ class Look:
         target: the pod, as the snapshot had it then.
         failure: why there is no page, None where there is one.
         detail: a few words more about the failure.
-        vllm: whether the page has names that begin with `vllm:`.
+        known: whether the page is that of an engine that is read: vLLM or SGLang.
         process_started: start of the process that serves the page, where it tells.
         speed: of the download of weights, in bytes a second.
         remaining: seconds it will take; -1 is unknown, 0 nothing.
@@ -102,7 +106,7 @@ class Look:
     target: Target
     failure: Failure | None = None
     detail: str = ""
-    vllm: bool = False
+    known: bool = False
     process_started: float | None = None
     speed: float | None = None
     remaining: float | None = None

@@ -12,6 +12,9 @@ _FAILED: Final = "error"
 _AWAKE: Final = "awake"
 _CAPACITY: Final = "capacity"
 _DEFERRED: Final = "deferred"
+_NOT_BEGUN: Final = "waiting_to_start"
+_BEGUN: Final = "in_progress"
+_STORE_FAILURES: Final = ("error", "partial_failure")
 _SERVER_ERROR: Final = "5xx"
 
 
@@ -24,20 +27,24 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
         at=scrape.at,
         target=target,
         # The router of vLLM's production-stack serves the engines' metric names and is none.
-        vllm=page.vllm and not page.router,
+        known=(page.vllm or page.sglang) and not page.router,
         process_started=page.process_start,
         speed=page.download_speed,
         remaining=page.download_remaining,
         engines={}
         if page.router
-        else {name: _engine(each, objectives) for name, each in page.engines.items()},
+        else {
+            name: _engine(each, objectives, sglang=page.sglang)
+            for name, each in page.engines.items()
+        },
         pod=_pod(page),
     )
 
 
-def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook:
+def _engine(
+    engine: p.Engine, objectives: Mapping[Latency, float], *, sglang: bool = False
+) -> EngineLook:
     finished = engine.finished_requests
-    failures = (engine.failed_transfers, engine.failed_notifications, engine.expired_requests)
     counters = {
         Counter.PROMPT_TOKENS: _count(engine.prompt_tokens),
         Counter.GENERATED_TOKENS: _count(engine.generation_tokens),
@@ -47,8 +54,10 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
         Counter.PREEMPTIONS: _count(engine.preemptions),
         Counter.PREFIX_QUERIES: _count(engine.prefix_cache_queries),
         Counter.CORRUPTED: _count(engine.corrupted_requests),
-        Counter.TRANSFER_FAILURES: _sum(each for each in failures if each is not None),
+        Counter.TRANSFER_FAILURES: _transfer_failures(engine),
     }
+    if sglang:
+        counters = _of_sglang(engine)
     histograms = {
         Latency.TTFT: engine.time_to_first_token,
         Latency.ITL: engine.inter_token_latency,
@@ -56,10 +65,12 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
     }
     return EngineLook(
         running=engine.running,
-        waiting=engine.waiting,
+        waiting=_waiting(engine),
         capacity=engine.waiting_by_reason.get(_CAPACITY),
         deferred=engine.waiting_by_reason.get(_DEFERRED),
         kv_usage=engine.kv_cache_usage,
+        unfetched=engine.fetches.get(_NOT_BEGUN),
+        fetching=engine.fetches.get(_BEGUN),
         awake=_awake(engine.sleep_state),
         healthy=None if engine.healthy is None else engine.healthy > 0,
         counters={name: each for name, each in counters.items() if each is not None},
@@ -69,6 +80,47 @@ def _engine(engine: p.Engine, objectives: Mapping[Latency, float]) -> EngineLook
             if (reduced := _buckets(histograms[name], seconds)) is not None
         },
     )
+
+
+def _of_sglang(engine: p.Engine) -> dict[Counter, Count | None]:
+    """Return what SGLang counts; a failure that it has not had yet is not on its page, so it is 0.
+
+    Counters of failures that live come with those of tokens, from SGLang 0.5.10 on; without them an
+    engine that makes no progress cannot be told from one that writes a long answer.
+    """
+    tokens = _total(engine.realtime_tokens.values())
+    if tokens is None:
+        return {Counter.FINISHED: _count(engine.answered)}
+    return {
+        Counter.GENERATED_TOKENS: tokens,
+        Counter.FINISHED: _count(engine.answered),
+        Counter.PREEMPTIONS: _count(engine.retractions) or Count(0.0),
+        Counter.TRANSFER_FAILURES: _total(engine.failed_requests) or Count(0.0),
+    }
+
+
+def _waiting(engine: p.Engine) -> float | None:
+    """Return the requests that wait; those of an SGLang decode engine wait in a queue of its own."""
+    if engine.waiting is None or engine.preallocating is None:
+        return engine.waiting
+    return engine.waiting + engine.preallocating
+
+
+def _transfer_failures(engine: p.Engine) -> Count | None:
+    """Return the failures of all connectors, None where there is none.
+
+    Of NIXL's failed transfers and failed notices the larger number counts: the first has held the
+    second since vLLM 0.31.
+    """
+    of_nixl = [each for each in (engine.failed_transfers, engine.failed_notifications) if each]
+    largest = max(of_nixl, key=lambda each: each.value, default=None)
+    every = (largest, engine.expired_requests, *engine.connector_failures)
+    count = _sum(each for each in every if each is not None)
+    if not engine.store_operations:
+        return count
+    of_store = (engine.store_operations.get(status) for status in _STORE_FAILURES)
+    failed = sum(each.value for each in of_store if each is not None)
+    return Count(failed) if count is None else Count(count.value + failed, count.created)
 
 
 def _pod(page: p.Page) -> EngineLook:

@@ -40,6 +40,7 @@ class Doubt:
         since: since when that has been so, on the boot clock.
         fault: the fault that was found before, whose words it has again if it is found again.
         open: whether a fault that fires goes on; after some time it is given up.
+        lasting: there is a sign that the fault is not over, and it is not given up.
 
     """
 
@@ -47,6 +48,7 @@ class Doubt:
     since: timedelta
     fault: MetricFault | None = None
     open: bool = True
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,8 @@ def _engine(engine: EngineLook, before: EngineLook | None) -> EngineLook:
         capacity=_same(engine.capacity, before.capacity),
         deferred=_same(engine.deferred, before.deferred),
         kv_usage=_same(engine.kv_usage, before.kv_usage),
+        unfetched=_same(engine.unfetched, before.unfetched),
+        fetching=_same(engine.fetching, before.fetching),
         counters=_same(Counts(engine.counters), before.counters),
         latencies=_all_same(_packed(engine.latencies), before.latencies),
     )

@@ -30,8 +30,8 @@ class Slower:
 
     @property
     def share(self) -> float:
-        """The part of all observations."""
-        return self.above / self.total
+        """The part of all observations; of none, none are larger."""
+        return self.above / self.total if self.total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Window:
     def slower(self, latency: Latency, seconds: float) -> Slower | None:
         """Return the observations above the smallest bound that is not below `seconds`.
 
-        There is no interpolation. None where no two looks can be compared, nothing was observed,
-        or no such bound is finite.
+        There is no interpolation. None where no such bound is finite; what cannot be compared
+        counts as not observed.
         """
         newest = self.looks[-1].latencies.get(latency)
         finite = newest.bounds[:-1] if newest else ()
@@ -100,7 +100,7 @@ class Window:
             if steps is not None and after.latencies[latency].bounds == newest.bounds:
                 total += steps[-1]
                 above += steps[-1] - steps[index]
-        return Slower(finite[index], above, total) if total else None
+        return Slower(finite[index], above, total)
 
     def _signs(self) -> Iterator[tuple[object, ...]]:
         yield tuple(look.running for look in self.looks)

@@ -1,7 +1,10 @@
 """The wanted families, and by which sample names each is known.
 
 The names are those of vLLM (vllm/v1/metrics/loggers.py), former names of its V0 engine among them,
-and of KAITO's server.
+of KAITO's server, and, where the meaning is the same, of SGLang 0.5.23
+(python/sglang/srt/observability/metrics_collector.py). SGLang says other things by some names that
+look alike, which are not read: its request counters have no outcome, and `num_aborted_requests`
+counts orders to abort. Its sign of life are the tokens that count while they are made.
 """
 
 from collections.abc import Iterator
@@ -39,6 +42,7 @@ class Family:
         names: accepted, the first that a page has wins; of counters without `_total`.
         labels: that tell its series apart; of each, the names accepted, in this order.
         per_engine: whether each engine has its own, else it is about the pod.
+        repeated: each rank tells the same count, so that the largest holds, not the sum.
 
     """
 
@@ -46,6 +50,7 @@ class Family:
     names: tuple[str, ...]
     labels: tuple[tuple[bytes, ...], ...] = ()
     per_engine: bool = True
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +79,10 @@ def _counter(*names: str, label: tuple[bytes, ...] = ()) -> Family:
     return Family(Kind.COUNTER, names, (label,) if label else ())
 
 
+def _repeated(name: str, *labels: bytes) -> Family:
+    return Family(Kind.COUNTER, (name,), tuple((each,) for each in labels), repeated=True)
+
+
 def _histogram(*names: str) -> Family:
     return Family(Kind.HISTOGRAM, names)
 
@@ -86,10 +95,13 @@ def _pod_counter(name: str, *labels: bytes) -> Family:
     return Family(Kind.COUNTER, (name,), tuple((each,) for each in labels), per_engine=False)
 
 
-RUNNING: Final = _gauge("vllm:num_requests_running")
-WAITING: Final = _gauge("vllm:num_requests_waiting")
+RUNNING: Final = _gauge("vllm:num_requests_running", "sglang:num_running_reqs")
+WAITING: Final = _gauge("vllm:num_requests_waiting", "sglang:num_queue_reqs")
 WAITING_BY_REASON: Final = _gauge("vllm:num_requests_waiting_by_reason", label=b"reason")
-KV_CACHE_USAGE: Final = _gauge("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
+KV_CACHE_USAGE: Final = _gauge(
+    "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"
+)
+FETCHES: Final = _gauge("vllm:num_requests_kv_fetch_by_stage", label=b"stage")
 SLEEP_STATE: Final = _gauge("vllm:engine_sleep_state", label=b"sleep_state")
 HEALTHY: Final = _gauge("vllm:engine_healthy")
 
@@ -105,18 +117,49 @@ CORRUPTED_REQUESTS: Final = _counter("vllm:corrupted_requests")
 FAILED_TRANSFERS: Final = _counter("vllm:nixl_num_failed_transfers")
 FAILED_NOTIFICATIONS: Final = _counter("vllm:nixl_num_failed_notifications")
 EXPIRED_REQUESTS: Final = _counter("vllm:nixl_num_kv_expired_reqs")
-
-TIME_TO_FIRST_TOKEN: Final = _histogram("vllm:time_to_first_token_seconds")
-INTER_TOKEN_LATENCY: Final = _histogram(
-    "vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"
+MOONCAKE_FAILED_SENDS: Final = _counter("vllm:mooncake_num_failed_transfers")
+MOONCAKE_FAILED_LOADS: Final = _counter("vllm:mooncake_num_failed_recvs")
+MOONCAKE_EXPIRED: Final = _counter("vllm:mooncake_num_kv_expired_reqs")
+HF3FS_FAILED_SAVES: Final = _counter("vllm:hf3fs_num_failed_save")
+HF3FS_FAILED_LOADS: Final = _counter("vllm:hf3fs_num_failed_load")
+UMBP_FAILED: Final = _counter("vllm:umbp_transfer_failed")
+CONNECTOR_FAILURES: Final = (
+    MOONCAKE_FAILED_SENDS,
+    MOONCAKE_FAILED_LOADS,
+    MOONCAKE_EXPIRED,
+    HF3FS_FAILED_SAVES,
+    HF3FS_FAILED_LOADS,
+    UMBP_FAILED,
 )
-E2E_REQUEST_LATENCY: Final = _histogram("vllm:e2e_request_latency_seconds")
+"""Of connectors besides NIXL (vLLM, vllm/distributed/kv_transfer/kv_connector/v1); each counts its own."""
+
+STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", label=(b"status",))
+
+TIME_TO_FIRST_TOKEN: Final = _histogram(
+    "vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds"
+)
+INTER_TOKEN_LATENCY: Final = _histogram(
+    "vllm:inter_token_latency_seconds",
+    "vllm:time_per_output_token_seconds",
+    "sglang:inter_token_latency_seconds",
+)
+E2E_REQUEST_LATENCY: Final = _histogram(
+    "vllm:e2e_request_latency_seconds", "sglang:e2e_request_latency_seconds"
+)
+
+REALTIME_TOKENS: Final = _repeated("sglang:realtime_tokens", b"mode")
+SGLANG_FINISHED: Final = _counter("sglang:num_requests")
+RETRACTIONS: Final = _repeated("sglang:num_retracted_requests")
+SGLANG_FAILED_TRANSFERS: Final = _repeated("sglang:num_transfer_failed_reqs")
+SGLANG_FAILED_BOOTSTRAPS: Final = _repeated("sglang:num_bootstrap_failed_reqs")
+DECODE_PREALLOCATIONS: Final = _gauge("sglang:num_decode_prealloc_queue_reqs")
 
 PROCESS_START: Final = _pod_gauge("process_start_time_seconds")
 DOWNLOAD_SPEED: Final = _pod_gauge("kaito_model_download_speed_bytes_per_second")
 DOWNLOAD_REMAINING: Final = _pod_gauge("kaito_model_download_remaining_seconds")
 RATE_LIMITED: Final = _pod_counter("kaito_ratelimit_rejected")
 ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", b"reason")
+SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", b"endpoint", b"status_code")
 HTTP_REQUESTS: Final = _pod_counter("http_requests", b"handler", b"status")
 
 FAMILIES: Final = tuple(each for each in globals().copy().values() if isinstance(each, Family))
@@ -130,6 +173,7 @@ _INFERENCE_HANDLERS: Final = (
     "/score/",
     "/pooling/",
     "/tokenize/",
+    "/generate/",
 )
 
 
@@ -167,11 +211,24 @@ WANTED: Final = dict(_meanings())
 """Sample names, exactly as they stand on a page, and what they stand for."""
 
 PREFIX: Final = b"vllm:"
+SGLANG_PREFIX: Final = b"sglang:"
+DIFFUSION_PREFIX: Final = b"sglang:diffusion_"
+"""A server of images, to which no rule about tokens applies."""
+
 ENGINE: Final = b"engine"
+RANK: Final = b"dp_rank"
+"""Label that tells the engines of SGLang apart; its other ranks work on the same requests."""
+
 BOUND: Final = b"le"
 SERVER: Final = b"server"
 """Label that a router's families have."""
 
 KEPT_LABELS: Final = frozenset(
-    {ENGINE, BOUND, SERVER, *(name for each in FAMILIES for names in each.labels for name in names)}
+    {
+        ENGINE,
+        RANK,
+        BOUND,
+        SERVER,
+        *(name for each in FAMILIES for names in each.labels for name in names),
+    }
 )

@@ -63,6 +63,7 @@ class Engine:
         waiting: requests in the queue.
         waiting_by_reason: the same by `reason`; only `capacity` is congestion.
         kv_cache_usage: share of the KV cache in use, 0 to 1.
+        fetches: waiting requests whose KV cache is loaded from elsewhere, by `stage`.
         sleep_state: 1 for the state it is in, else 0; all 0 while paused.
         healthy: 1 or 0; only with fault tolerance.
         prompt_tokens: tokens of prompts whose prefill has ended.
@@ -72,9 +73,19 @@ class Engine:
         prefix_cache_queries: tokens looked up in the prefix cache.
         iterations: steps that produced output.
         corrupted_requests: requests with NaN in their logits; only if asked for.
-        failed_transfers: KV transfers that failed; only with NIXL, like the next two.
+        failed_transfers: KV transfers that failed; only with NIXL, like the next two. Since vLLM
+            0.31 failed handshakes and notices are counted here, too.
         failed_notifications: notices of such transfers that failed.
         expired_requests: requests whose KV nobody fetched in time.
+        connector_failures: failures that other connectors count, each in a series of its own.
+        store_operations: operations of Mooncake's shared store by `status`; each series begins with
+            the first one.
+        retractions: requests that SGLang put out of the batch for lack of room; its series begin
+            with the first one, like those of the next.
+        failed_requests: requests whose KV transfer failed, by what failed of it; of SGLang.
+        realtime_tokens: tokens of SGLang by `mode`, counted while they are made.
+        answered: requests of SGLang that ended, whatever their outcome.
+        preallocating: requests that wait on an SGLang decode engine for room for their KV cache.
         time_to_first_token: seconds.
         inter_token_latency: seconds.
         e2e_request_latency: seconds.
@@ -86,6 +97,7 @@ class Engine:
     waiting: float | None = None
     waiting_by_reason: Mapping[str, float | None] = field(default_factory=dict)
     kv_cache_usage: float | None = None
+    fetches: Mapping[str, float | None] = field(default_factory=dict)
     sleep_state: Mapping[str, float | None] = field(default_factory=dict)
     healthy: float | None = None
     prompt_tokens: CounterValue | None = None
@@ -98,6 +110,13 @@ class Engine:
     failed_transfers: CounterValue | None = None
     failed_notifications: CounterValue | None = None
     expired_requests: CounterValue | None = None
+    connector_failures: tuple[CounterValue, ...] = ()
+    store_operations: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    retractions: CounterValue | None = None
+    failed_requests: tuple[CounterValue, ...] = ()
+    realtime_tokens: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    answered: CounterValue | None = None
+    preallocating: float | None = None
     time_to_first_token: Histogram | None = None
     inter_token_latency: Histogram | None = None
     e2e_request_latency: Histogram | None = None
@@ -129,6 +148,7 @@ class Page:
 
     Attributes:
         vllm: whether it has any sample whose name begins with `vllm:`.
+        sglang: whether it has any sample of an engine of SGLang, whose names begin with `sglang:`.
         router: its `vllm:` samples are about several servers: a router's page, not an engine's.
         engines: by name.
         process_start: start of the process that serves the page, in the epoch seconds of the pod;
@@ -144,6 +164,7 @@ class Page:
     """
 
     vllm: bool = False
+    sglang: bool = False
     router: bool = False
     engines: Mapping[str, Engine] = field(default_factory=dict)
     process_start: float | None = None

@@ -35,6 +35,12 @@ def counter(points: Points, created: Points) -> CounterValue | None:
     return CounterValue(sum(values), gauge(created))
 
 
+def repeated_counter(points: Points) -> CounterValue | None:
+    """Return a counter that each rank tells: the largest; None where a part is no count."""
+    values = _distinct(points)
+    return CounterValue(max(values)) if values and all(map(_is_count, values)) else None
+
+
 def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | None:
     """Return a histogram; None where its buckets are not in order or there are none."""
     parts: dict[bytes, dict[float, float]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 from reporter.metrics.pages import series
-from reporter.metrics.pages.names import ENGINE, Family, Meaning, SamplePart
+from reporter.metrics.pages.names import ENGINE, RANK, Family, Meaning, SamplePart
 from reporter.metrics.pages.page import CounterValue, Histogram
 from reporter.metrics.pages.reader import SeriesLabels
 from reporter.metrics.pages.series import Points
@@ -31,7 +31,7 @@ class Told:
         parts = defaultdict(list)
         for meaning, labels, value in samples:
             family = meaning.family
-            engine = labels.kept.get(ENGINE) or _DEFAULT_ENGINE if family.per_engine else POD
+            engine = _engine(labels) if family.per_engine else POD
             extra = _extra(family, labels) if family.labels else ()
             parts[meaning, engine, extra].append((labels, value))
         self._parts = parts
@@ -93,6 +93,8 @@ class EngineTold:
 
     def counters(self, family: Family) -> dict[Extra, CounterValue | None]:
         """Return a counter by its labels."""
+        if family.repeated:
+            return self._each(family, lambda told: series.repeated_counter(told.points))
         return self._each(family, lambda told: series.counter(told.points, told.created))
 
     def histogram(self, family: Family) -> Histogram | None:
@@ -105,6 +107,10 @@ class EngineTold:
     def _each(self, family: Family, value: Callable[[Series], Value]) -> dict[Extra, Value]:
         told = self._chosen.get((family, self._engine))
         return {extra: value(each) for extra, each in told.items()} if told else {}
+
+
+def _engine(labels: SeriesLabels) -> bytes:
+    return labels.kept.get(ENGINE) or labels.kept.get(RANK) or _DEFAULT_ENGINE
 
 
 def _extra(family: Family, labels: SeriesLabels) -> Extra:

@@ -87,7 +87,7 @@ def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
     if any(labels.get(key) != value for key, value in scraped.labels.items()):
         return None
     for container in pod.spec.containers or ():
-        if container.name == scraped.container and scraped.image in container.image:
+        if container.name == scraped.container and scraped.serves(container.image):
             return container
     return None
 

@@ -103,4 +103,4 @@ def _this_start(looks: Sequence[Look]) -> tuple[Look, ...]:
 
 
 def _loads(look: Look) -> bool:
-    return not look.vllm and not look.target.ready
+    return not look.known and not look.target.ready

@@ -1,26 +1,35 @@
 """Rules about one engine over its window."""
 
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Mapping
 from typing import Final
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Count, Counter, EngineLook, Latency
+from reporter.metrics.looks.look import Counter, Latency
 from reporter.metrics.looks.window import Window
+from reporter.probes.runtime.gauges import (
+    count,
+    deferred,
+    healthy,
+    kv_usage,
+    progress,
+    queue,
+    running,
+)
+from reporter.probes.runtime.kv_rules import kv_cache, preemption
 from reporter.probes.runtime.rule import (
     CLEAR,
     NOT_TOLD,
     Answer,
     EngineRule,
     Found,
+    NotOver,
     Undecided,
     minutes,
     share,
+    window_text,
 )
 from reporter.settings import EvaluationSettings
 
-_FILLS_UP: Final = Undecided("the KV cache is full, which is judged first")
-_FEW_PREEMPTIONS: Final = 10
 _FEW_ERRORS: Final = 3
 _FEW_REQUESTS: Final = 20
 _LEAST_GROWTH: Final = 5
@@ -30,6 +39,8 @@ _LENIENCE: Final = 5
 
 _NO_DEMAND: Final = Undecided("it makes no progress, but nothing waits; this takes longer to tell")
 _TOO_FEW: Final = Undecided("too few scrapes to see growth")
+TOO_FEW_REQUESTS: Final = Undecided("too few requests were answered to tell")
+_NONE_FINISHES: Final = NotOver("too few requests were answered to tell, and others wait")
 
 
 def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
@@ -38,25 +49,25 @@ def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
         return CLEAR
     return Found(
         "engine unhealthy",
-        f"has reported itself unhealthy for {_time(settings, t.ENGINE_UNHEALTHY)}",
+        f"has reported itself unhealthy for {window_text(settings, t.ENGINE_UNHEALTHY)}",
     )
 
 
 def corrupted(window: Window, _settings: EvaluationSettings) -> Answer:
     """Judge whether any output had NaN in it."""
-    count = window.increase(Counter.CORRUPTED)
-    if not count:
+    requests = window.increase(Counter.CORRUPTED)
+    if not requests:
         return CLEAR
-    return Found("NaN in the output", "produces NaN, so answers are garbage", round(count))
+    return Found("NaN in the output", "produces NaN, so answers are garbage", round(requests))
 
 
 def stalled(window: Window, settings: EvaluationSettings) -> Answer:
     """Judge whether nothing progresses while requests wait."""
     if not _stands_still(window):
         return CLEAR
-    if not any(map(_queue, window.looks)):
+    if not any(map(queue, window.looks)):
         return _NO_DEMAND
-    how_long = _time(settings, t.ENGINE_STALLED)
+    how_long = window_text(settings, t.ENGINE_STALLED)
     return Found("no progress", _no_progress(how_long, " while others wait"))
 
 
@@ -64,7 +75,7 @@ def stalled_and_refusing(window: Window, settings: EvaluationSettings) -> Answer
     """Judge whether nothing progresses while requests are refused or answered with errors."""
     if not _stands_still(window):
         return CLEAR
-    how_long = _time(settings, t.ENGINE_STALLED)
+    how_long = window_text(settings, t.ENGINE_STALLED)
     return Found("no progress", _no_progress(how_long, " while others are refused"))
 
 
@@ -87,48 +98,39 @@ def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
     """Judge whether requests are put off although none runs and there is room."""
     room = settings.threshold(t.STUCK_KV_USAGE)
     stuck = (
-        window.all(_deferred, lambda deferred: deferred > 0)
-        and window.all(_running, lambda running: running == 0)
-        and window.all(_kv_usage, lambda used: used < room)
+        window.all(deferred, lambda waiting: waiting > 0)
+        and window.all(running, lambda requests: requests == 0)
+        and window.all(kv_usage, lambda used: used < room)
         and window.frozen()
     )
     if not stuck:
         return CLEAR
-    how_long = _time(settings, t.SCHEDULER_STUCK)
+    how_long = window_text(settings, t.SCHEDULER_STUCK)
     return Found(
         "requests deferred, none runs",
-        f"has deferred requests for {how_long} although none runs and there is room",
+        f"has deferred requests for {how_long} although none runs and there is room"
+        + _where_kv_caches_are(window),
     )
+
+
+def _where_kv_caches_are(window: Window) -> str:
+    """Return who keeps the requests waiting, where the engine tells (vLLM 0.32 and later)."""
+    if window.all(lambda look: look.fetching, lambda requests: requests > 0):
+        return "; their KV caches are under way from a peer that does not deliver them"
+    asked = window.all(lambda look: look.fetching, lambda requests: requests == 0)
+    if asked and window.all(lambda look: look.unfetched, lambda requests: requests > 0):
+        return "; it has not begun to fetch their KV caches"
+    return ""
 
 
 def kv_transfer(window: Window, settings: EvaluationSettings) -> Answer:
     """Judge how many KV transfers failed."""
-    count = window.increase(Counter.TRANSFER_FAILURES)
-    if count is None or count < settings.threshold(t.TRANSFER_FAILURES) or not count:
+    failed = window.increase(Counter.TRANSFER_FAILURES)
+    if failed is None or failed < settings.threshold(t.TRANSFER_FAILURES) or not failed:
         return CLEAR
-    how_long = _time(settings, t.KV_TRANSFER)
+    how_long = window_text(settings, t.KV_TRANSFER)
     return Found(
-        "KV transfers fail", f"{count:.0f} transfers failed within {how_long}", round(count)
-    )
-
-
-def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
-    """Judge whether requests suffer from a full cache, which alone is good use of the GPU."""
-    full = settings.threshold(t.KV_USAGE)
-    if not window.all(_kv_usage, lambda used: used >= full):
-        return CLEAR
-    waits = window.all(_queue, lambda waiting: waiting > 0)
-    preempts = bool(window.increase(Counter.PREEMPTIONS))
-    if not waits and not preempts:
-        return CLEAR
-    suffer = " and ".join(
-        text for holds, text in ((waits, "wait for room"), (preempts, "are preempted")) if holds
-    )
-    how_long = _time(settings, t.KV_CACHE)
-    return Found(
-        "KV cache full",
-        f"KV cache at {100 * full:g}% or more for {how_long} while requests {suffer}",
-        round(_queue(window.looks[-1]) or 0),
+        "KV transfers fail", f"{failed:.0f} transfers failed within {how_long}", round(failed)
     )
 
 
@@ -137,47 +139,20 @@ def backlog(window: Window, settings: EvaluationSettings) -> Answer:
     floor = settings.threshold(t.BACKLOG_WAITING)
     if any(look.capacity is None for look in window.looks):
         floor *= 2
-    if not window.all(_queue, lambda waiting: waiting > floor):
+    if not window.all(queue, lambda waiting: waiting > floor):
         return CLEAR
-    ends = window.thirds(_queue)
+    ends = window.thirds(queue)
     if ends is None:
         return _TOO_FEW
     first, last = ends
     if last - first < max(_LEAST_GROWTH, first * settings.threshold(t.BACKLOG_GROWTH)):
         return CLEAR
-    how_long = _time(settings, t.BACKLOG)
+    how_long = window_text(settings, t.BACKLOG)
     return Found(
         "queue grows",
         f"queue grew from {first:.0f} to {last:.0f} requests within {how_long}",
         round(last),
     )
-
-
-def preemption(window: Window, settings: EvaluationSettings) -> Answer:
-    """Judge preemptions; those of a full cache are told as that, before or in place of this."""
-    count = window.increase(Counter.PREEMPTIONS)
-    finished = window.increase(Counter.FINISHED)
-    if not count or not window.last_third().increase(Counter.PREEMPTIONS):
-        return CLEAR
-    if settings.judges(t.KV_CACHE) and _fills_up(window, settings.threshold(t.KV_USAGE)):
-        return _FILLS_UP
-    often = count / window.span.total_seconds() > settings.threshold(t.PREEMPTIONS_RATE)
-    allowed = inf if finished is None else finished * settings.threshold(t.PREEMPTED_SHARE)
-    many = count >= _FEW_PREEMPTIONS and count > allowed
-    if not often and not many:
-        return CLEAR
-    compared = "" if finished is None else f" for {finished:.0f} finished requests"
-    how_long = _time(settings, t.PREEMPTION)
-    return Found(
-        "many preemptions", f"{count:.0f} preemptions{compared} within {how_long}", round(count)
-    )
-
-
-def _fills_up(window: Window, full: float) -> bool:
-    """Tell whether the cache is full now and has not been so for the whole window."""
-    newest = window.looks[-1].kv_usage
-    is_full = newest is not None and newest >= full
-    return is_full and not window.all(lambda look: look.kv_usage, lambda used: used >= full)
 
 
 def error_rate(window: Window, settings: EvaluationSettings) -> Answer:
@@ -190,11 +165,11 @@ def error_rate(window: Window, settings: EvaluationSettings) -> Answer:
 
 def failures(errors: float, total: float, how: str, *, settings: EvaluationSettings) -> Answer:
     """Judge the share of failures among all requests."""
-    if errors < _FEW_ERRORS or total < _FEW_REQUESTS:
+    if total < _FEW_REQUESTS:
+        return TOO_FEW_REQUESTS
+    if errors < _FEW_ERRORS or errors / total <= settings.threshold(t.ERROR_SHARE):
         return CLEAR
-    if errors / total <= settings.threshold(t.ERROR_SHARE):
-        return CLEAR
-    how_long = _time(settings, t.ERROR_RATE)
+    how_long = window_text(settings, t.ERROR_RATE)
     return Found(
         "requests fail",
         f"{share(errors / total)} of {total:.0f} requests {how} within {how_long}",
@@ -203,26 +178,43 @@ def failures(errors: float, total: float, how: str, *, settings: EvaluationSetti
 
 
 def latency(window: Window, settings: EvaluationSettings) -> Answer:
-    """Judge latencies by the exact shares of their buckets."""
-    told = False
-    for kind, objective in OBJECTIVES.items():
-        seconds = settings.threshold(objective)
-        if not seconds:
-            continue
-        told = told or kind in window.looks[-1].latencies
-        slow = window.slower(kind, seconds)
-        if slow is None or slow.total < _FEW_REQUESTS:
-            continue
-        lenience = 1 if slow.total >= _MANY_OBSERVATIONS else _LENIENCE
-        if slow.share > settings.threshold(t.SLOW_SHARE) * lenience:
-            how_long = _time(settings, t.LATENCY)
-            return Found(
-                f"{kind.value} too long",
-                f"{kind.value} was above {slow.bound:g} s for {share(slow.share)} of "
-                f"{slow.total:.0f} within {how_long}",
-                round(1000 * slow.share),
-            )
+    """Judge latencies by the exact shares of their buckets.
+
+    Few observations say nothing: they are few where throughput has collapsed, too, and then a
+    fault is not over as long as requests wait.
+    """
+    newest = window.looks[-1]
+    told = [kind for kind in OBJECTIVES if _objective(kind, settings) and kind in newest.latencies]
+    answers = [_latency(window, kind, settings) for kind in told]
+    found = next((each for each in answers if isinstance(each, Found)), None)
+    if found is not None:
+        return found
+    if TOO_FEW_REQUESTS in answers:
+        wait = window.last_third().all(lambda look: look.waiting, lambda requests: requests > 0)
+        return _NONE_FINISHES if wait else TOO_FEW_REQUESTS
     return CLEAR if told else NOT_TOLD
+
+
+def _latency(window: Window, kind: Latency, settings: EvaluationSettings) -> Answer:
+    slow = window.slower(kind, _objective(kind, settings))
+    if slow is None:
+        return CLEAR
+    if slow.total < _FEW_REQUESTS:
+        return TOO_FEW_REQUESTS
+    lenience = 1 if slow.total >= _MANY_OBSERVATIONS else _LENIENCE
+    if slow.share <= settings.threshold(t.SLOW_SHARE) * lenience:
+        return CLEAR
+    how_long = window_text(settings, t.LATENCY)
+    return Found(
+        f"{kind.value} too long",
+        f"{kind.value} was above {slow.bound:g} s for {share(slow.share)} of "
+        f"{slow.total:.0f} within {how_long}",
+        round(1000 * slow.share),
+    )
+
+
+def _objective(kind: Latency, settings: EvaluationSettings) -> float:
+    return settings.threshold(OBJECTIVES[kind])
 
 
 OBJECTIVES: Final = {
@@ -232,65 +224,32 @@ OBJECTIVES: Final = {
 }
 
 
-def _time(settings: EvaluationSettings, reason: str) -> str:
-    return minutes(settings.window_seconds(reason))
-
-
 def _no_progress(how_long: str, demand: str = "") -> str:
     return f"has running requests and made no progress for {how_long}{demand}"
 
 
 def _stands_still(window: Window) -> bool:
-    if not window.all(_running, lambda running: running > 0) or not window.frozen():
+    if not window.all(running, lambda requests: requests > 0) or not window.frozen():
         return False
     # Where all that wait are put off, a decode pod waits for KV caches of its peer.
-    return not window.all(_deferred, lambda deferred: deferred > 0) or any(
+    return not window.all(deferred, lambda waiting: waiting > 0) or any(
         look.capacity != 0 for look in window.looks
     )
 
 
-def _running(look: EngineLook) -> float | None:
-    return look.running
-
-
-def _deferred(look: EngineLook) -> float | None:
-    return look.deferred
-
-
-def _kv_usage(look: EngineLook) -> float | None:
-    return look.kv_usage
-
-
-def _healthy(look: EngineLook) -> bool | None:
-    return look.healthy
-
-
-def _queue(look: EngineLook) -> float | None:
-    """Return the requests that wait for room, or all that wait where the cause is not told."""
-    return look.waiting if look.capacity is None else look.capacity
-
-
-def _progress(look: EngineLook) -> Count | None:
-    return look.counters.get(Counter.GENERATED_TOKENS) or look.counters.get(Counter.STEPS)
-
-
-def _count(counter: Counter) -> Callable[[EngineLook], Count | None]:
-    return lambda look: look.counters.get(counter)
-
-
 ENGINE_RULES: Final[Mapping[str, EngineRule]] = {
-    t.ENGINE_UNHEALTHY: EngineRule(unhealthy, (_healthy,)),
-    t.OUTPUT_CORRUPTED: EngineRule(corrupted, (_count(Counter.CORRUPTED),)),
-    t.KV_TRANSFER: EngineRule(kv_transfer, (_count(Counter.TRANSFER_FAILURES),)),
-    t.SCHEDULER_STUCK: EngineRule(scheduler_stuck, (_deferred, _running, _kv_usage, _progress)),
-    t.KV_CACHE: EngineRule(kv_cache, (_kv_usage,)),
-    t.BACKLOG: EngineRule(backlog, (_queue,)),
-    t.PREEMPTION: EngineRule(preemption, (_count(Counter.PREEMPTIONS),)),
-    t.ERROR_RATE: EngineRule(error_rate, (_count(Counter.FAILED), _count(Counter.FINISHED))),
+    t.ENGINE_UNHEALTHY: EngineRule(unhealthy, (healthy,)),
+    t.OUTPUT_CORRUPTED: EngineRule(corrupted, (count(Counter.CORRUPTED),)),
+    t.KV_TRANSFER: EngineRule(kv_transfer, (count(Counter.TRANSFER_FAILURES),)),
+    t.SCHEDULER_STUCK: EngineRule(scheduler_stuck, (deferred, running, kv_usage, progress)),
+    t.KV_CACHE: EngineRule(kv_cache, (kv_usage,)),
+    t.BACKLOG: EngineRule(backlog, (queue,)),
+    t.PREEMPTION: EngineRule(preemption, (count(Counter.PREEMPTIONS),)),
+    t.ERROR_RATE: EngineRule(error_rate, (count(Counter.FAILED), count(Counter.FINISHED))),
     t.LATENCY: EngineRule(latency, ()),
 }
 
-_OF_PROGRESS: Final = (_running, _progress)
+_OF_PROGRESS: Final = (running, progress)
 STALLED: Final = EngineRule(stalled, _OF_PROGRESS)
 STALLED_AND_REFUSING: Final = EngineRule(stalled_and_refusing, _OF_PROGRESS)
 STALLED_WITHOUT_DEMAND: Final = EngineRule(stalled_without_demand, _OF_PROGRESS)

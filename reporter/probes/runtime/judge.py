@@ -12,7 +12,14 @@ from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
 from reporter.probes.runtime.engine_rules import OBJECTIVES
 from reporter.probes.runtime.engines import judge_engines
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors
-from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, Undecided, Untold
+from reporter.probes.runtime.rule import (
+    NOT_SETTLED,
+    Answer,
+    Found,
+    NotOver,
+    Undecided,
+    Untold,
+)
 from reporter.probes.runtime.service import is_settled
 from reporter.settings import EvaluationSettings
 
@@ -40,11 +47,15 @@ def judge(history: History, before: PodVerdict | None, settings: EvaluationSetti
         if found:
             since = _left_edge(history, reason, settings)
             faults[reason] = _fault(reason, found, since, known=known)
-        elif (why := _undecided(answers)) is not None:
-            since_boot = doubted.since if doubted else newest.at.boot
+        elif (undecided := _undecided(answers)) is not None:
+            lasting = isinstance(undecided, NotOver)
+            same = doubted is not None and doubted.lasting == lasting
+            since_boot = doubted.since if doubted and same else newest.at.boot
             lasts = newest.at.boot - since_boot
-            open_ = lasts < FORGOTTEN_AFTER * _longest_of(reason, settings)
-            doubts[reason] = Doubt(why, since_boot, known if open_ else None, open_)
+            open_ = lasting or lasts < FORGOTTEN_AFTER * _longest_of(reason, settings)
+            doubts[reason] = Doubt(
+                undecided.why, since_boot, known if open_ else None, open=open_, lasting=lasting
+            )
     return PodVerdict(
         uid=newest.target.uid,
         faults=faults,
@@ -87,16 +98,16 @@ def _answers(
             yield reason, judge_engines(history, reason, settings)
 
 
-def _undecided(answers: Mapping[str, Answer]) -> str | None:
-    """Return why nothing can be said, None where something can.
+def _undecided(answers: Mapping[str, Answer]) -> Undecided | None:
+    """Return why nothing can be said, None where something can; first a sign that it is not over.
 
     What a page never tells is no reason to wait where another part of the pod answers.
     """
     doubts = [each for each in answers.values() if isinstance(each, Undecided)]
     passing = [each for each in doubts if not isinstance(each, Untold)]
     if passing:
-        return passing[0].why
-    return doubts[0].why if doubts and len(doubts) == len(answers) else None
+        return next((each for each in passing if isinstance(each, NotOver)), passing[0])
+    return doubts[0] if doubts and len(doubts) == len(answers) else None
 
 
 def _fault(

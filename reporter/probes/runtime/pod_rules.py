@@ -30,6 +30,7 @@ from reporter.probes.runtime.service import in_service, settled
 from reporter.settings import EvaluationSettings
 
 _NOT_VLLM: Final = Undecided("its runtime is not vLLM: the page is not text")
+_NOT_FOUND: Final = "404"
 _TOO_FEW: Final = Undecided("too few attempts failed so far")
 
 
@@ -48,26 +49,34 @@ def scrape_failing(
     if not spans or len(failed) < settings.threshold(t.SCRAPE_ATTEMPTS):
         return CLEAR if len(failed) < len(looks) else _TOO_FEW
     how = f"{newest.failure} {newest.detail}".strip()
-    text = f"its metrics could not be read for {minutes(window.total_seconds())}: {how}"
+    text = (
+        f"its metrics could not be read for {minutes(window.total_seconds())}: {how}{_hint(newest)}"
+    )
     return Found(f"metrics: {how}", text)
+
+
+def _hint(look: Look) -> str:
+    if look.failure is Failure.STATUS and look.detail == _NOT_FOUND:
+        return ", as where they are switched off (SGLang has them with --enable-metrics)"
+    return ""
 
 
 def metrics_missing(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> Answer:
-    """Judge whether the page has no metric of vLLM, all the time."""
+    """Judge whether the page has no metric of an engine, all the time."""
     newest, pages = history.newest, in_service(looks)
     if newest.failure is Failure.UNSUPPORTED:
         return _NOT_VLLM
     if newest.failure is not None:
         return NO_PAGE
-    if any(look.vllm or look.remaining for look in pages):
+    if any(look.known or look.remaining for look in pages):
         return CLEAR
     window = timedelta(seconds=settings.window_seconds(t.METRICS_MISSING))
     if not history.covers(pages, window):
         return NOT_COVERED
-    text = f"its page has had no metrics of vLLM for {minutes(window.total_seconds())}"
-    return Found("no vLLM metrics", text)
+    text = f"its page has had no metrics of vLLM or SGLang for {minutes(window.total_seconds())}"
+    return Found("no engine metrics", text)
 
 
 def engine_restarting(
@@ -142,7 +151,7 @@ def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window |
     newest = history.newest
     if newest.failure is not None:
         return NO_PAGE
-    if not newest.vllm:
+    if not newest.known:
         return NO_ENGINE
     if newest.engines and all(_asleep(engine) for engine in newest.engines.values()):
         return ASLEEP

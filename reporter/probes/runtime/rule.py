@@ -65,9 +65,14 @@ class EngineRule:
         return all(read(look) is not None for read in self.reads)
 
 
+@dataclass(frozen=True, slots=True)
+class NotOver(Undecided):
+    """A rule cannot tell, but what it sees says that a fault found before goes on, however long."""
+
+
 NOT_SETTLED: Final = Undecided("the pod has been Ready for less than a minute")
 NO_PAGE: Final = Undecided("its metrics cannot be read")
-NO_ENGINE: Final = Undecided("the page has no metrics of vLLM")
+NO_ENGINE: Final = Undecided("the page has no metrics of an engine")
 ENGINE_GONE: Final = Undecided("an engine is not on the page any more")
 ASLEEP: Final = Undecided("the engine is asleep")
 NOT_COVERED: Final = Undecided("its window is not full yet, or has a hole")
@@ -83,3 +88,8 @@ def minutes(seconds: float) -> str:
     """Return a time as people write it."""
     whole = round(seconds)
     return f"{whole // 60} min" if whole >= 120 and whole % 60 == 0 else f"{whole} s"  # noqa: PLR2004
+
+
+def window_text(settings: EvaluationSettings, reason: str) -> str:
+    """Return the window of a reason as people write it."""
+    return minutes(settings.window_seconds(reason))

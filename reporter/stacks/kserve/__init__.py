@@ -78,7 +78,7 @@ KSERVE: Final = Stack(
         label="serving.kserve.io/inferenceservice",
         labels={"component": "predictor"},
         container="kserve-container",
-        image="vllm",
+        images=("vllm", "sglang"),
         not_ready=PODS_NOT_READY,
     ),
     words=StackWords(

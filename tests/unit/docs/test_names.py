@@ -20,6 +20,7 @@ from tests.tables import BY_NAME
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 
 OF_OTHERS = {
+    "--enable-metrics": "sglang",
     "--event-ttl": "kube-apiserver",
     "--namespace": "helm",
     "--network": "container engines",

@@ -87,6 +87,6 @@ def test_pods_that_are_scraped():
     for each in SCRAPED:
         (resource,) = subjects_of(each.stack)
         marks = {each.label, *(f"{key}={value}" for key, value in each.labels.items())}
-        marks |= {each.container, each.image} - {""}
+        marks |= {each.container, *each.images} - {""}
         assert told[f"{resource.kind}s"] == (marks, [each.port] if each.port else [])
     assert len(rows) == len(SCRAPED) + 1

@@ -17,7 +17,11 @@ def of_set(reason):
     [
         ({"runtime_reasons": "inferencesetKVCache"}, "did you mean inferencesetKVCacheSaturated"),
         ({"runtime_reasons": of_set(t.DOWNLOAD_SLOW)}, "is not a runtime reason"),
-        ({"runtime_window": "inferencesetEPPNotReady=5"}, "is not a runtime reason"),
+        ({"runtime_window": "inferencesetEPPNotReady=5"}, "has no window"),
+        (
+            {"runtime_window": "inferencesetWeightDownloadSlo=5"},
+            "did you mean inferencesetWeightDownloadSlow",
+        ),
         ({"runtime_window": f"{of_set(t.KV_CACHE)}=0"}, "greater than or equal to 1"),
         ({"runtime_window": of_set(t.KV_CACHE)}, "has no ="),
         ({"runtime_threshold": "kv-use=0.5"}, "did you mean kv-usage?"),
@@ -56,6 +60,17 @@ def test_window_of_a_reason():
     )
     assert both.window_seconds(t.DOWNLOAD_SLOW) == both.longest_window_seconds == 900
     assert FullEvaluationSettings(startup_grace_seconds=0).window_seconds(t.KV_CACHE) == 300
+
+
+@pytest.mark.parametrize("reason", [t.DOWNLOAD_SLOW, t.DOWNLOAD_STALLED])
+def test_window_of_a_download_reason(reason):
+    """It is set like that of any other, and stands above a grace and the older setting."""
+    settings = FullEvaluationSettings(
+        runtime_window=f"{of_set(reason)}=240",
+        grace={of_set(reason): 30},
+        weight_download_window_seconds=90,
+    )
+    assert settings.window_seconds(reason) == 240
 
 
 @pytest.mark.parametrize(

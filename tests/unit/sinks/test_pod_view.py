@@ -48,6 +48,16 @@ def test_serving_pod_with_a_fault():
 
 
 @pytest.mark.parametrize(
+    ("page", "says"),
+    [({"failure": Failure.TIMEOUT}, "cannot be read"), ({}, "has no engine")],
+)
+def test_pod_whose_numbers_are_not_there(page, says):
+    """Nothing is judged that was not read, and the view does not say so."""
+    _, text = seen(lambda _: page, 30)
+    assert says in text.splitlines()[1]
+
+
+@pytest.mark.parametrize(
     ("page", "until", "reason", "why"),
     [
         pytest.param(

@@ -82,10 +82,58 @@ def test_a_router_is_no_engine():
     """Its page has the names of several engines."""
     text = 'vllm:num_requests_running{server="http://a"} 2\nvllm:num_requests_running{server="http://b"} 2\n'
     found = look(text)
-    assert not found.vllm
+    assert not found.known
     assert not found.engines
 
 
 def test_no_page():
     found = look_at(TARGET, Scrape(at=START, failure=Failure.STATUS, detail="503"), {})
-    assert (found.failure, found.detail, found.vllm) == (Failure.STATUS, "503", False)
+    assert (found.failure, found.detail, found.known) == (Failure.STATUS, "503", False)
+
+
+def failures(*lines):
+    named = (line.split() for line in lines)
+    text = "".join(f'vllm:{name}{{engine="0"}} {value}\n' for name, value in named)
+    return engine(text).counters.get(Counter.TRANSFER_FAILURES)
+
+
+def test_failed_notices_of_nixl_count_once():
+    """Since vLLM 0.31 failed transfers hold them; on older releases the larger number counts."""
+    found = failures(
+        "nixl_num_failed_transfers_total 7",
+        "nixl_num_failed_notifications_total 4",
+        "nixl_num_kv_expired_reqs_total 1",
+    )
+    assert found == Count(8)
+    assert failures("nixl_num_failed_notifications_total 4") == Count(4)
+
+
+def test_failures_of_other_connectors_count():
+    """Mooncake sends from prefill and loads on decode; 3FS and UMBP are stores."""
+    found = failures(
+        "mooncake_num_failed_transfers_total 1",
+        "mooncake_num_failed_recvs_total 2",
+        "mooncake_num_kv_expired_reqs_total 4",
+        "hf3fs_num_failed_save_total 8",
+        "hf3fs_num_failed_load_total 16",
+        "umbp_transfer_failed_total 32",
+    )
+    assert found == Count(63)
+    assert failures("kv_offload_allocation_failure_total 9", "num_requests_running 1") is None
+
+
+def test_first_failure_of_a_shared_store_is_an_increase():
+    """Its series begins with it; before, there was none, which is 0 where operations are counted."""
+    operation = 'vllm:mooncake_store_operation_total{engine="0",operation="get",status="%s"} %d\n'
+    before, failed = operation % ("ok", 5), operation % ("partial_failure", 2)
+    assert engine(before).counters[Counter.TRANSFER_FAILURES] == Count(0)
+    again = engine(before + failed + operation % ("error", 1))
+    assert again.counters[Counter.TRANSFER_FAILURES] == Count(3)
+
+
+def test_stages_of_requests_whose_kv_cache_comes_from_elsewhere():
+    """Only a decode engine tells them, from vLLM 0.32 on."""
+    stage = 'vllm:num_requests_kv_fetch_by_stage{engine="0",stage="%s"} %d\n'
+    found = engine(ENGINE + stage % ("in_progress", 3) + stage % ("waiting_to_start", 2))
+    assert (found.fetching, found.unfetched) == (3, 2)
+    assert (engine(ENGINE).fetching, engine(ENGINE).unfetched) == (None, None)

@@ -10,6 +10,7 @@ from reporter.metrics.pages.reading import read_page
 
 PAGES = Path(__file__).parents[3] / "data" / "pages"
 VLLM = (PAGES / "vllm-v1-metrics.txt").read_bytes()
+SGLANG = (PAGES / "sglang-metrics.txt").read_bytes()
 RUST = (PAGES / "vllm-rust-frontend-metrics.txt").read_bytes()
 DOWNLOAD = (PAGES / "kaito-download-metrics.txt").read_bytes()
 

@@ -17,7 +17,7 @@ def stack_pod(row, *patches, port_name="metrics"):
     ports = [{"name": "grpc", "containerPort": 9000}, {"name": port_name, "containerPort": 8123}]
     container = {
         "name": row.container,
-        "image": f"example/{row.image or 'engine'}:1",
+        "image": f"example/{row.images[0] if row.images else 'engine'}:1",
         "ports": ports,
     }
     state = {"ready": True, "restartCount": 1, "state": {"running": {"startedAt": SINCE}}}
@@ -43,7 +43,11 @@ def found_with(stacks, *documents):
 
 def container(row, **changes):
     """The same with another container in its place, under its own name or not."""
-    own = {"name": row.container, "image": f"example/{row.image or 'engine'}:1", **changes}
+    own = {
+        "name": row.container,
+        "image": f"example/{row.images[0] if row.images else 'engine'}:1",
+        **changes,
+    }
     return {"spec": {"containers": [own]}}
 
 
@@ -77,7 +81,7 @@ def test_pods_of_other_stacks_that_serve_no_metrics_of_vllm(row):
         {"metadata": {"labels": {row.label: None}}},
         *({"metadata": {"labels": {key: None}}} for key in row.labels),
         *({"metadata": {"labels": {key: "other"}}} for key in row.labels),
-        *([container(row, image="example/engine:1")] if row.image else []),
+        *([container(row, image="example/engine:1")] if row.images else []),
         {"status": {"phase": "Pending"}},
         {"status": {"containerStatuses": None}},
         DELETING,

@@ -71,7 +71,7 @@ def engine(at: float, rates=None, *, created=None, latencies=None, **gauges) -> 
 def serving(at: float, rates=None, *, pod=None, engines=None, started=1.0, **fields) -> dict:
     """The page of a pod that serves."""
     return {
-        "vllm": True,
+        "known": True,
         "process_started": started,
         "engines": engines or {"0": engine(at, rates, **fields)},
         "pod": EngineLook(counters=counted(OF_POD | (pod or {}), at)),

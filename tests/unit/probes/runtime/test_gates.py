@@ -14,9 +14,11 @@ from tests.unit.probes.runtime.scraped import (
     FROZEN,
     LOADING,
     NOON,
+    OF_POD,
     PER_SECOND,
     TARGET,
     Scraped,
+    counted,
     engine,
     seconds,
     serving,
@@ -238,15 +240,26 @@ def recovered(fault, at):
             name: replace(each, value=each.value + PER_SECOND[name] * (at - fault.window))
             for name, each in before.counters.items()
         }
+        latencies = {
+            name: replace(each, counts=tuple(n + at - fault.window for n in each.counts))
+            for name, each in before.latencies.items()
+        }
         fields["engines"] = {
-            "0": replace(engine(at, healthy=True), counters=counters, latencies=before.latencies)
+            "0": replace(engine(at, healthy=True), counters=counters, latencies=latencies)
         }
     if was.get("pod"):
-        fields["pod"] = was["pod"]
+        more = counted(OF_POD, at - fault.window)
+        goes_on = {
+            name: replace(each, value=each.value + more[name].value)
+            for name, each in was["pod"].counters.items()
+        }
+        fields["pod"] = replace(was["pod"], counters=goes_on)
     return fields
 
 
-GRADUAL = {t.OUTPUT_CORRUPTED, t.KV_TRANSFER, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY}
+GRADUAL = {
+    t.OUTPUT_CORRUPTED, t.KV_TRANSFER, t.KV_CACHE, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY,
+}  # fmt: skip
 """They count over their window; the others look at how it is."""
 
 

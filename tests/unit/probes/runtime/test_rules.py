@@ -101,8 +101,19 @@ KV_CACHE = [
     ("the cause of waiting is not told", lambda at: full(at, waiting=2, capacity=None), 300),
     ("nearly full", lambda at: full(at, kv_usage=0.94, capacity=2), NEVER),
     ("exactly", lambda at: full(at, kv_usage=0.95, capacity=2), 300),
-    ("with room once", lambda at: full(at, kv_usage=0.5 if at == 150 else 0.97, capacity=2), 465),
-    ("nothing waits once", lambda at: full(at, capacity=0 if at == 150 else 2), 465),
+    ("with room once", lambda at: full(at, kv_usage=0.5 if at == 150 else 0.97, capacity=2), 300),
+    ("nothing waits once", lambda at: full(at, capacity=0 if at == 150 else 2), 300),
+    ("nothing waits half of the time", lambda at: full(at, capacity=at % 30), NEVER),
+    (
+        "each preemption frees blocks",
+        lambda at: full(at, {Counter.PREEMPTIONS: 1}, kv_usage=0.6 + at % 45 / 100, capacity=20),
+        300,
+    ),
+    (
+        "waits, with room and without preemption",
+        lambda at: full(at, kv_usage=0.6, capacity=9),
+        NEVER,
+    ),
 ]
 
 
@@ -310,3 +321,19 @@ def test_engines_are_judged_one_by_one():
     text = pod.verdict.faults[t.KV_CACHE].text
     assert text.startswith("engine 1 KV cache")
     assert text.endswith("(and 1 more)")
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [
+        ({}, "there is room"),
+        ({"fetching": 2, "unfetched": 0}, "from a peer that does not deliver them"),
+        ({"fetching": 0, "unfetched": 2}, "has not begun to fetch their KV caches"),
+        ({"fetching": lambda at: at % 30, "unfetched": 2}, "there is room"),
+    ],
+)
+def test_who_keeps_deferred_requests_waiting(stages, told):
+    """Where the engine tells the stages of what it fetches, the message does."""
+    pod = Scraped()
+    pod.watch(lambda at: stuck(at, **stages), 300)
+    assert pod.verdict.faults[t.SCHEDULER_STUCK].text.endswith(told)

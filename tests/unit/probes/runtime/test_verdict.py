@@ -86,7 +86,7 @@ def test_another_engine_than_the_named_one_is_named():
         })  # fmt: skip
 
     pod = Scraped()
-    pod.watch(page, 315)
+    pod.watch(page, 390)
     assert pod.verdict.faults[t.KV_CACHE].engine == "1"
     assert pod.verdict.faults[t.KV_CACHE].since == NOON
 
@@ -130,7 +130,7 @@ targets = st.builds(
     containers=st.sampled_from([(), (ContainerRun("main", 1, None),), TARGET.containers]),
 )
 pages = st.fixed_dictionaries({
-    "target": targets, "vllm": st.booleans(), "process_started": maybe_number,
+    "target": targets, "known": st.booleans(), "process_started": maybe_number,
     "speed": maybe_number, "remaining": maybe_number,
     "engines": st.dictionaries(st.sampled_from("01"), engine_looks), "pod": engine_looks,
 })  # fmt: skip
