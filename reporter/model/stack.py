@@ -91,9 +91,11 @@ class ScrapedPods:
         label: its value names the subject, in the pod's namespace; empty where a setting has it.
         label_setting: the setting that has the label.
         labels: what else they carry.
-        container: the one that serves; only pods that have it are scraped. Where it is empty, the
-            first container serves that is no mesh proxy, on the port of the settings.
-        image: a part of the container's image name, where other engines serve under that name too.
+        container: the one that serves; only pods that have it are scraped.
+        image: a part of the container's image name, where other engines serve under that name too,
+            or where users choose the name: then the first container of such an image that has a
+            port serves, and no router. Where neither is given, the first container serves that is
+            no mesh proxy, on the port of the settings.
         port: name of the container's port; its first port where there is none of that name.
         not_ready: the reason that tells of pods that are not Ready: their pages say nothing more.
 
@@ -107,6 +109,11 @@ class ScrapedPods:
     image: str = ""
     port: str = ""
     not_ready: str
+
+    @property
+    def picks_container(self) -> bool:
+        """Whether only pods with a certain container are scraped."""
+        return bool(self.container or self.image)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Final
 from reporter.model.finding import Evaluation
 from reporter.model.resource import Resource
 from reporter.probes.reuse import Inputs
+from reporter.probes.runtime.pod_findings import verdicts
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kthena.objects import ModelServing
@@ -16,6 +17,7 @@ from reporter.stacks.kthena.probes.groups import probe_groups
 from reporter.stacks.kthena.probes.invalid_spec import probe_spec
 from reporter.stacks.kthena.probes.ready import probe_ready
 from reporter.stacks.kthena.probes.rollout import probe_rollout
+from reporter.stacks.kthena.probes.runtime import probe_runtime, undecided
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 
@@ -26,12 +28,13 @@ _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     probe_deleting,
     probe_rollout,
     probe_groups,
+    probe_runtime,
 )
 
 
 def modelserving_inputs(scope: ModelServingScope) -> Inputs:
     """Return the objects that the answer about a ModelServing rests on, besides nodes."""
-    return scope.facts.inputs
+    return (*scope.facts.inputs, verdicts(scope.facts.pods, scope.samples))
 
 
 def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
@@ -40,6 +43,7 @@ def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),
         probe_ready(scope),
+        undecided=undecided(scope),
         derived=scope.derived,
     )
 
