@@ -191,8 +191,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             DRIFT,
             "Objects of the ModelService differ from what the operator creates.",
             trigger="An object that only monitoring or the endpoint picker's start needs is "
-            "missing, one that should not exist does, or a selector, a port or a reference "
-            "differs; with --otterscale-operator-flags also an image, tracing or a token "
+            "missing, one that should not exist does, or a selector, a port, a reference or "
+            "anything in a monitor or DestinationRule differs; with --otterscale-operator-flags also an image, tracing or a token "
             "that those flags set. The operator's other settings are inferred from the "
             "objects that it created.",
             silent="Images, tracing and tokens for which no flag is given; other arguments, "

@@ -89,14 +89,14 @@ class RewriteInterval:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WritePace:
     """When an object was written, on the boot clock, within the last minute."""
 
     writes: tuple[timedelta, ...] = ()
 
-    def written(self, now: Instant) -> "Pace":
+    def written(self, now: Instant) -> "WritePace":
         """Return the pace after one more write."""
-        return Pace((*(each for each in self.writes if now.boot - each < _MINUTE), now.boot))
+        return WritePace((*(each for each in self.writes if now.boot - each < _MINUTE), now.boot))
 
     def pause(self, now: Instant) -> timedelta | None:
         """Return how long the next write has to wait; None if it is free."""
@@ -164,7 +164,7 @@ class Ownership:
     pruned: tuple[str, ...] = ()
     pruning: RewriteInterval = RewriteInterval()
     manager: str = ""
-    pace: Pace = Pace()
+    pace: WritePace = WritePace()
     compared: Compared | None = field(default=None, repr=False, compare=False)
 
     def troubles(self, *, whole: bool) -> tuple[Trouble, ...]:
