@@ -22,6 +22,7 @@ from reporter.stacks.otterscale.probes.fleet import (
     with_same_picker,
 )
 from reporter.stacks.otterscale.probes.invalid import probe_invalid
+from reporter.stacks.otterscale.probes.leaving import evaluate_leaving
 from reporter.stacks.otterscale.probes.misconfigured import probe_misconfigured
 from reporter.stacks.otterscale.probes.missing import probe_missing
 from reporter.stacks.otterscale.probes.operator_told import (
@@ -117,5 +118,6 @@ PROBES: Final = StackProbes(
         scope=modelservice_scope,
         inputs=modelservice_inputs,
         evaluate=evaluate_modelservice,
+        leaving=evaluate_leaving,
     )
 )
