@@ -18,7 +18,7 @@ def evaluate_leaving(scope: ModelServiceScope) -> Evaluation:
     """Return what is said about a ModelService that is being deleted: what holds it."""
     finalizers = scope.service.metadata.finalizers or ()
     if not finalizers:
-        return evaluated(scope, ())
+        return Evaluation(findings=(), ready=(), subjects=())
     names = ", ".join(finalizers[:_MOST])
     who = "the operator has not removed" if OPERATORS_FINALIZER in finalizers else "nobody removes"
     found = scope.finding(
