@@ -22,7 +22,7 @@ SCRAPED_KINDS = tuple(each.scraped.kind for each in STACKS if each.scraped)
 SCRAPED = tuple(
     SimpleNamespace(stack=Stack(each.name), **asdict(each.scraped))
     for each in STACKS
-    if each.scraped and each.scraped.container
+    if each.scraped and each.scraped.picks_container
 )
 """The stacks that say which container of their pods serves metrics."""
 

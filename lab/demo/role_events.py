@@ -14,7 +14,7 @@ from reporter.model.objects import Event
 _PACE: Final = 10
 _PACE_SECONDS: Final = 60.0
 _MESSAGE: Final = re.compile(
-    r"Role [^/ ]+/(?P<id>\S+) in ServingGroup (?P<group>\S+) is now (?P<state>\w+)"
+    r"Role [^/ ]+/(?P<id>\S+) in ServingGroup (?P<group>\S+) (?:is now|became) (?P<state>\w+)"
     r"(?: \((?P<untold>\d+) earlier role changes? not told one by one\))?"
 )
 

@@ -91,10 +91,11 @@ class ScrapedPods:
         label: its value names the subject, in the pod's namespace; empty where a setting has it.
         label_setting: the setting that has the label.
         labels: what else they carry.
-        container: the one that serves; only pods that have it are scraped. Where it is empty, the
-            first container serves that is no mesh proxy, on the port of the settings.
+        container: the one that serves; only pods that have it are scraped.
         images: parts of the container's image name, of which it has one, where servers that are not
-            judged serve under that name too.
+            judged serve under that name too, or where users choose the name: then the first container
+            of such an image that has a port serves, and no router. Where neither is given, the first
+            container serves that is no mesh proxy, on the port of the settings.
         port: name of the container's port; its first port where there is none of that name.
         not_ready: the reason that tells of pods that are not Ready: their pages say nothing more.
 
@@ -112,6 +113,11 @@ class ScrapedPods:
     def serves(self, image: str) -> bool:
         """Tell whether the container's image may be that of an engine."""
         return not self.images or any(part in image for part in self.images)
+
+    @property
+    def picks_container(self) -> bool:
+        """Whether only pods with a certain container are scraped."""
+        return bool(self.container or self.images)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

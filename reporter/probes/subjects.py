@@ -64,20 +64,24 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
         resources: where its subjects are; of two with the same name that of the first counts.
         scope: makes what the probes of a subject are given.
         evaluate: what is said about a subject.
+        leaving: what is said about one that is being deleted, where a deletion may hang; nothing
+            is if it is None, nor of one whose namespace goes with it.
 
     """
 
     resources: tuple[Resource[ObjectT], ...]
     scope: Callable[[Resource[ObjectT], ObjectT, Scope], SubjectScopeT]
     evaluate: Callable[[SubjectScopeT], Evaluation]
+    leaving: Callable[[SubjectScopeT], Evaluation] | None = None
 
     def questions(self, scope: Scope) -> Iterator[Question]:
-        """Yield what is asked about each subject; one that is being deleted is none."""
+        """Yield what is asked about each subject; one that is being deleted may be none."""
         asked: set[Subject] = set()
         for resource in self.resources:
             for obj in scope.snapshot[resource]:
                 subject = subject_of(resource, obj)
-                if obj.deleting or subject in asked or _goes(obj.namespace, scope.snapshot):
+                skipped = obj.deleting and self.leaving is None
+                if skipped or subject in asked or _goes(obj.namespace, scope.snapshot):
                     continue
                 asked.add(subject)
                 yield Question(
@@ -87,7 +91,8 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
                 )
 
     def _answer(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Evaluation:
-        return self.evaluate(self.scope(resource, obj, scope))
+        evaluate = self.leaving if obj.deleting and self.leaving else self.evaluate
+        return evaluate(self.scope(resource, obj, scope))
 
 
 def all_asked(asks: Asks, scope: Scope) -> Iterable[Evaluation]:

@@ -22,6 +22,9 @@ POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 _ORDINAL: Final = re.compile(r"-(?P<index>[0-9]{1,4})\Z")
 """End of a StatefulSet pod's name; the random end of a Deployment's pods has five characters."""
 
+_ROUTER: Final = "router"
+"""In the name of the image of what stands before engines, as in `vllm-router`."""
+
 _MESH_PROXIES: Final = frozenset({"istio-proxy", "linkerd-proxy"})
 """Sidecars that may stand before the main container, so that it starts behind them."""
 
@@ -64,7 +67,7 @@ def _sought(settings: EvaluationSettings) -> Iterator[tuple[str, ScrapedPods]]:
         for stack in settings.known_stacks
         if stack.scraped and settings.stack(stack.name) is not StackMode.OFF
     ]
-    for each in sorted(scraped, key=lambda each: not each.container):
+    for each in sorted(scraped, key=lambda each: not each.picks_container):
         yield each.label or settings.text_of(each.label_setting), each
 
 
@@ -74,7 +77,7 @@ def _serving(pod: Pod, sought: Sequence[tuple[str, ScrapedPods]]) -> _Serving | 
         if name is None:
             continue
         subject = Subject(each.kind, pod.namespace, name)
-        if not each.container:
+        if not each.picks_container:
             return _Serving(subject, _main(pod))
         container = _container(pod, each)
         if container is not None:
@@ -87,9 +90,19 @@ def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
     if any(labels.get(key) != value for key, value in scraped.labels.items()):
         return None
     for container in pod.spec.containers or ():
-        if container.name == scraped.container and scraped.serves(container.image):
+        if not scraped.serves(container.image):
+            continue
+        if container.name == scraped.container or (not scraped.container and _serves(container)):
             return container
     return None
+
+
+def _serves(container: Container) -> bool:
+    """Tell whether a container whose name says nothing may serve a page, and where.
+
+    Without a port in the pod's spec only its arguments would say where, and they are not read.
+    """
+    return bool(container.ports) and _ROUTER not in container.image
 
 
 def _port(container: Container, name: str) -> int | None:

@@ -2,10 +2,17 @@
 
 from typing import TYPE_CHECKING, Final
 
-from reporter.model.stack import Controller, RequiredKind, StackWords
+from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
 from reporter.stacks.kthena import needs as n
-from reporter.stacks.kthena.reasons import CLUSTER_KTHENA, CLUSTER_REASONS, REASONS
-from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER, RESOURCES, STACK
+from reporter.stacks.kthena.objects import ENTRY_LABEL, NAME_LABEL
+from reporter.stacks.kthena.reasons import CLUSTER_KTHENA, CLUSTER_REASONS, REASONS, ROLE_CREATING
+from reporter.stacks.kthena.resources import (
+    MODELSERVING_KIND,
+    MODELSERVINGS,
+    MODELSERVINGS_FORMER,
+    RESOURCES,
+    STACK,
+)
 from reporter.stacks.kthena.suppression import SUPPRESSION
 from reporter.stacks.stack import Stack
 
@@ -58,6 +65,14 @@ KTHENA: Final = Stack(
             needs=(n.PODS_OF_MODELSERVINGS,),
             of=(STACK,),
         ),
+    ),
+    scraped=ScrapedPods(
+        kind=MODELSERVING_KIND,
+        label=NAME_LABEL,
+        labels={ENTRY_LABEL: "true"},
+        images=("vllm",),
+        port="metrics",
+        not_ready=ROLE_CREATING,
     ),
     words=StackWords(
         derived="the whole status, with `roleStatuses`; written if `--modelserving-status` says so",

@@ -9,12 +9,14 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.rows import controller_row, ready_row, row
+from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import Reason
 from reporter.model.subject import Layer
 from reporter.stacks.kthena.resources import (
     CONTROLLERREVISIONS,
     MODELSERVING_KIND,
     MODELSERVINGS,
+    MODELSERVINGS_FORMER,
     PODGROUPS,
 )
 
@@ -132,6 +134,7 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
 
 REASONS: Final[tuple[Reason, ...]] = (
     *_WARNINGS,
+    *rows_of(MODELSERVING_KIND, reads=(MODELSERVINGS, MODELSERVINGS_FORMER, r.PODS)),
     ready_row(
         READY,
         "A ModelServing serves: all wanted ServingGroups are Running.",

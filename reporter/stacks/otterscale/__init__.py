@@ -7,7 +7,14 @@ from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
 from reporter.stacks.otterscale import needs as n
 from reporter.stacks.otterscale.reasons import CLUSTER_OTTERSCALE, CLUSTER_REASONS, PODS, REASONS
-from reporter.stacks.otterscale.resources import MODELSERVICE_KIND, MODELSERVICES, RESOURCES, STACK
+from reporter.stacks.otterscale.resources import (
+    MODELSERVICE_KIND,
+    MODELSERVICES,
+    PODMONITORS,
+    RESOURCES,
+    SERVICEMONITORS,
+    STACK,
+)
 from reporter.stacks.otterscale.suppression import SUPPRESSION
 from reporter.stacks.stack import Command, Stack
 
@@ -79,6 +86,20 @@ OTTERSCALE: Final = Stack(
             owner="Gateway API Inference Extension",
             settings=_CONFIGURED,
             needs=n.OF_OTTERSCALE,
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=PODMONITORS.crd_name,
+            owner="the Prometheus operator",
+            settings=_CONFIGURED,
+            needs=(n.MONITORED_MODELSERVICES,),
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=SERVICEMONITORS.crd_name,
+            owner="the Prometheus operator",
+            settings=_CONFIGURED,
+            needs=(n.MODELSERVICES_WITH_MONITORED_PICKERS,),
             only_needed=True,
         ),
     ),

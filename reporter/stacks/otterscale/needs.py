@@ -23,6 +23,20 @@ ROUTED_MODELSERVICES: Final = need(
     "(otterscale/model-operator)",
     shows=lambda service, _: service.spec.http_route is not None,
 )
+MONITORED_MODELSERVICES: Final = need(
+    MODELSERVICES,
+    "ModelServices whose spec.monitoring.podMonitor is not off",
+    evidence="the model operator makes PodMonitors, by default too, and ends in an error where it "
+    "cannot (otterscale/model-operator)",
+    shows=lambda service, _: service.has_pod_monitors,
+)
+MODELSERVICES_WITH_MONITORED_PICKERS: Final = need(
+    MODELSERVICES,
+    "ModelServices with spec.inferencePool and spec.monitoring.podMonitor.enabled",
+    evidence="the model operator makes a ServiceMonitor for the endpoint picker "
+    "(otterscale/model-operator)",
+    shows=lambda service, _: service.has_service_monitor,
+)
 DEPLOYMENTS_OF_MODELSERVICES: Final = need(
     r.DEPLOYMENTS,
     f"Deployments with {_MANAGED_BY}: model-operator",

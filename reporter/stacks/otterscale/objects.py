@@ -249,6 +249,9 @@ class DestinationRuleSpec(Part, frozen=True):
     """`spec` of a DestinationRule."""
 
     host: str = ""
+    traffic_policy: Json | None = None
+    subsets: tuple[Json, ...] | None = None
+    export_to: tuple[str, ...] | None = None
 
 
 class DestinationRule(KubeObject, frozen=True):
@@ -274,7 +277,11 @@ class MetricsEndpoint(Part, frozen=True):
     """An endpoint of a monitor."""
 
     port: str = ""
+    path: str = ""
+    interval: str = ""
+    scheme: str = ""
     authorization: Authorization | None = None
+    relabelings: tuple[Json, ...] | None = None
 
 
 class PodMonitorSpec(Part, frozen=True):

@@ -21,6 +21,7 @@ from reporter.stacks.otterscale.resources import (
 
 CLUSTER_OTTERSCALE: Final = "clusterOtterScaleOperatorNotReady"
 INVALID: Final = "modelserviceInvalid"
+DELETION_STUCK: Final = "modelserviceDeletionStuck"
 NOT_OBSERVED: Final = "modelserviceNotObserved"
 RECONCILE_FAILED: Final = "modelserviceReconcileFailed"
 OBJECT_MISSING: Final = "modelserviceObjectMissing"
@@ -56,6 +57,18 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action="Create the ModelService again under another name.",
         reads=_ITSELF,
         grace_note="Fires at once: it stays wrong until somebody corrects it.",
+    ),
+    _row(
+        DELETION_STUCK,
+        "The ModelService is being deleted, and the deletion does not finish.",
+        trigger="It has a deletionTimestamp, and finalizers are left.",
+        silent="A namespace that is being deleted; an operator that is down, which "
+        "clusterOtterScaleOperatorNotReady reports.",
+        action=f"Look at {_OPERATOR_LOG}: its finalizer model.otterscale.io/epp-cluster-rbac is "
+        "removed once the ClusterRole and ClusterRoleBinding <namespace>-<name>-epp are deleted. "
+        "If the operator is gone for good, delete these two, then remove the finalizer.",
+        reads=_ITSELF,
+        grace_seconds=APPEARS_SECONDS,
     ),
     _row(
         NOT_OBSERVED,
@@ -191,8 +204,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             DRIFT,
             "Objects of the ModelService differ from what the operator creates.",
             trigger="An object that only monitoring or the endpoint picker's start needs is "
-            "missing, one that should not exist does, or a selector, a port or a reference "
-            "differs; with --otterscale-operator-flags also an image, tracing or a token "
+            "missing, one that should not exist does, or a selector, a port, a reference or "
+            "anything in a monitor or DestinationRule differs; with --otterscale-operator-flags also an image, tracing or a token "
             "that those flags set. The operator's other settings are inferred from the "
             "objects that it created.",
             silent="Images, tracing and tokens for which no flag is given; other arguments, "
@@ -234,7 +247,14 @@ REASONS: Final[tuple[Reason, ...]] = (
 )
 """In the order of the priority chain."""
 
-NEEDS_OPERATOR: Final = (NOT_OBSERVED, RECONCILE_FAILED, OBJECT_MISSING, STATUS_STALE, DRIFT)
+NEEDS_OPERATOR: Final = (
+    DELETION_STUCK,
+    NOT_OBSERVED,
+    RECONCILE_FAILED,
+    OBJECT_MISSING,
+    STATUS_STALE,
+    DRIFT,
+)
 """What only the operator can mend: it writes the status, and makes and mends the objects.
 
 Faults of pods, of the endpoint picker and of the route are none of it: others run those.

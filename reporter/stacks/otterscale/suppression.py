@@ -5,8 +5,14 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.suppression import missing_kind, seen_on_objects
 from reporter.model.suppression import SuppressionRow
-from reporter.stacks.otterscale.reasons import CLUSTER_OTTERSCALE, NEEDS_OPERATOR, REASONS, ROUTE
-from reporter.stacks.otterscale.resources import MODELSERVICES
+from reporter.stacks.otterscale.reasons import (
+    CLUSTER_OTTERSCALE,
+    NEEDS_OPERATOR,
+    REASONS,
+    RECONCILE_FAILED,
+    ROUTE,
+)
+from reporter.stacks.otterscale.resources import MODELSERVICES, PODMONITORS, SERVICEMONITORS
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     SuppressionRow(
@@ -18,4 +24,8 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     missing_kind(r.GATEWAYS, ROUTE, why="no route can have a parent while no Gateway can exist"),
     missing_kind(r.HTTPROUTES, ROUTE),
     missing_kind(r.INFERENCEPOOLS, ROUTE),
+    *(
+        missing_kind(each, RECONCILE_FAILED, why=f"the operator cannot make {each.kind}s")
+        for each in (PODMONITORS, SERVICEMONITORS)
+    ),
 )

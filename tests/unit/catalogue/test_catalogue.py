@@ -157,7 +157,7 @@ def suppressed(kind: SubjectKind) -> set[tuple[str, str]]:
     }
 
 
-PODS = {"ModelPodsNotReady", "PodsNotReady"}
+PODS = {"ModelPodsNotReady", "PodsNotReady", "RoleStuckCreating"}
 """What is told of pods that are not Ready: of an InferenceSet, and of the others."""
 
 

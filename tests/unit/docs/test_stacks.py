@@ -85,7 +85,7 @@ def test_pods_that_are_scraped():
     (settings,) = (row for row in rows if row[0] == "InferenceSets")
     assert code(settings[1]) == ["--scrape-selector"]
     for each in SCRAPED:
-        (resource,) = subjects_of(each.stack)
+        resource, *_ = subjects_of(each.stack)
         marks = {each.label, *(f"{key}={value}" for key, value in each.labels.items())}
         marks |= {each.container, *each.images} - {""}
         assert told[f"{resource.kind}s"] == (marks, [each.port] if each.port else [])

@@ -59,6 +59,36 @@ def fault(stack: Stack, reason: str, pod: str = "p-0"):
     return finding(reason, pod, subject=SUBJECTS[stack], exempt=True)
 
 
+FAULTS = [
+    (stack, name)
+    for stack, subject in SUBJECTS.items()
+    for name in reasons_of(subject, says_ready=False, window_seconds=None)
+]
+"""What is told of objects, of every stack; what pages tell has a window of its own."""
+
+
+@pytest.mark.parametrize(("stack", "name"), FAULTS)
+def test_a_fault_is_no_older_than_it_was_seen_although_its_subject_is_young(stack, name):
+    """A healthy rollout begins when the subject is nearly as old as the budget: its time is its own."""
+    created, budget = NOON - seconds(2400), seconds(2700)
+    resolver = resolver_of(SUBJECTS[stack], created)
+    begun = finding(name, subject=SUBJECTS[stack], created=created, budget=budget)
+    assert resolver.look(0) == {}
+    for second in (31, 300, 331, 2700):
+        assert resolver.look(second, begun) == {name: "pending"}, second
+    assert resolver.look(31 + 2700, begun) == {name: "firing"}
+
+
+@pytest.mark.parametrize(("stack", "name"), FAULTS)
+def test_a_fault_of_a_subject_that_was_never_seen_without_it_is_as_old(stack, name):
+    """So that a process that is started anew does not wait once more."""
+    created = NOON - seconds(2400)
+    resolver = resolver_of(SUBJECTS[stack], created)
+    begun = finding(name, subject=SUBJECTS[stack], created=created, budget=seconds(2700))
+    assert resolver.look(0, begun) == {name: "pending"}
+    assert resolver.look(300, begun) == {name: "firing"}
+
+
 def over(event):
     labels = event["metadata"]["labels"] | {"status-reporter.io/state": "over"}
     return event | {"metadata": event["metadata"] | {"labels": labels}}

@@ -76,6 +76,7 @@ TABLE = {
         "modelserving"
     ),
     ("clusterOtterScaleOperatorNotReady", ""): {
+        "modelserviceDeletionStuck",
         "modelserviceNotObserved",
         "modelserviceReconcileFailed",
         "modelserviceObjectMissing",
@@ -83,6 +84,8 @@ TABLE = {
         "modelserviceDrift",
     },
     ("clusterCRDMissing", "modelservices.model.otterscale.io"): seen_on_objects("modelservice"),
+    ("clusterCRDMissing", "podmonitors.monitoring.coreos.com"): {"modelserviceReconcileFailed"},
+    ("clusterCRDMissing", "servicemonitors.monitoring.coreos.com"): {"modelserviceReconcileFailed"},
     ("clusterKServeControllerNotReady", ""): {
         "inferenceserviceInvalidSpec",
         "inferenceserviceRuntimeMissing",

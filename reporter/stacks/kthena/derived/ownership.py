@@ -17,6 +17,11 @@ else's change. Two of them within a resync are a fight: we stand back for a resy
 long after each further change, up to ten minutes. A field that was dropped is left out of writes
 and tried again with the same back-off.
 
+Beside a controller that writes the rest, the loss of our fields is no fight: whoever does not know
+them removes them with each write, and the next one waits for another reason to write. They are
+written again at once. Every write is paced: ten at once, then one in 6 seconds, so that a crash
+loop does not fill the API server's history.
+
 What fails, and why the memory has the fields that it has:
 
 * To judge a snapshot that is older than our own write. It looks like a foreign change, so a pass
@@ -24,6 +29,8 @@ What fails, and why the memory has the fields that it has:
 * To expect the answer to a write before the watch. The watch may be quicker, so digests of planned
   writes are kept until they are answered.
 * To order resource versions. They are opaque, so they are compared for equality only.
+* To believe a watch that was opened before a field was added to the CRD: it may go on without that
+  field. At the version that our own write left, what the API server answered is what is there.
 * To write until the stored status equals the wanted one. The API server may complete what it
   stores; the same wish is not written again.
 
@@ -56,6 +63,7 @@ BEHIND: Final = timedelta(minutes=2)
 """How long the watch may take to bring our own write back."""
 
 _PLANNED: Final = 4
+_NO_SHARE: Final = digest({})
 
 
 class Act(StrEnum):
@@ -64,6 +72,9 @@ class Act(StrEnum):
     AGREES = "agrees"
     WRITE = "write"
     STAND_BACK = "stand back"
+    PACED = "paced"
+    """It was written several times within a minute; the next write is due a little later."""
+
     WAIT = "wait"
     """Our own write has not come back yet."""
 
@@ -165,16 +176,21 @@ def judge(
         return known, Verdict(Act.WAIT, known.wrote + BEHIND - now.boot)
     left_out = known.pruned if now.boot < known.pruning.until else ()
     compared = _compared(known.compared, claim, left_out, whole=whole)
-    found, wanted = compared.found, compared.wanted
-    agrees = compared.kept == wanted or _settled(known, found, wanted, left_out=left_out)
+    found, kept, wanted = compared.found, compared.kept, compared.wanted
+    if answered := _answered(known, claim, left_out):
+        found = kept = answered
+    agrees = kept == wanted or _settled(known, found, wanted, left_out=left_out)
     if compared is not known.compared:
         known = replace(known, compared=compared)
-    known = _looked_at(known, claim, found, now=now, resync=resync, agrees=agrees)
+    is_loss = not whole and found == _NO_SHARE
+    known = _looked_at(known, claim, found, now=now, resync=resync, tolerated=agrees or is_loss)
     if agrees:
         retry = known.pruning.until - now.boot if left_out else None
         return _quiet(known, now, resync), Verdict(Act.AGREES, retry)
     if now.boot < known.contest.until:
         return known, Verdict(Act.STAND_BACK, known.contest.until - now.boot)
+    if (pause := known.pace.pause(now)) is not None:
+        return known, Verdict(Act.PACED, pause)
     if known.planned[-1:] != (wanted,):
         known = replace(known, planned=(*known.planned, wanted)[-_PLANNED:])
     return known, Verdict(Act.WRITE, left_out=left_out)
@@ -212,11 +228,27 @@ def _heard(
     if answer.stored is None:
         return known
     known = replace(
-        known, ours=answer.stored, asked=answer.asked, seen=answer.stored, wrote=now.boot
+        known,
+        ours=answer.stored,
+        asked=answer.asked,
+        seen=answer.stored,
+        wrote=now.boot,
+        pace=known.pace.written(now),
     )
+    if answer.before == answer.version == known.counted and answer.stored == answer.asked:
+        # What we asked for was there: the watch showed less, and nobody had changed anything.
+        known = replace(known, changes=known.changes[:-1])
     # A first try after standing back proves nothing yet; our later writes say nothing of others.
     is_retry = known.contest.level and known.stirred < known.contest.until
     return replace(known, stirred=now.boot) if is_retry else known
+
+
+def _answered(known: Ownership, claim: Claim, left_out: tuple[str, ...]) -> str | None:
+    """Return the digest of what our last write left there, if nothing was written since."""
+    answer = known.answer
+    if answer is None or answer.version != claim.version or answer.pruned or left_out:
+        return None
+    return answer.stored
 
 
 def _after(planned: tuple[str, ...], asked: str) -> tuple[str, ...]:
@@ -245,7 +277,7 @@ def _settled(known: Ownership, found: str, wanted: str, *, left_out: tuple[str, 
 
 
 def _looked_at(
-    known: Ownership, claim: Claim, found: str, *, now: Instant, resync: timedelta, agrees: bool
+    known: Ownership, claim: Claim, found: str, *, now: Instant, resync: timedelta, tolerated: bool
 ) -> Ownership:
     """Note what is there, and count it where somebody else changed what was ours."""
     if found in known.planned:
@@ -254,7 +286,7 @@ def _looked_at(
     is_foreign = known.ours and found not in {known.seen, known.ours}
     if found != known.seen:
         known = replace(known, seen=found)
-    if not is_foreign or agrees or claim.version == known.counted:
+    if not is_foreign or tolerated or claim.version == known.counted:
         return known
     manager = claim.manager or known.manager
     known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)

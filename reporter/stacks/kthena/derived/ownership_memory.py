@@ -15,6 +15,15 @@ NEVER: Final = timedelta(days=-36_500)
 """A time on the boot clock before all others."""
 
 
+AT_ONCE: Final = 10
+"""Writes of one object that are made without a pause within a minute."""
+
+PAUSE: Final = timedelta(seconds=6)
+"""The shortest time between further ones, so that 10 go on to be made in a minute."""
+
+_MINUTE: Final = timedelta(minutes=1)
+
+
 class TroubleKind(StrEnum):
     """Why we do not own a status."""
 
@@ -80,6 +89,24 @@ class RewriteInterval:
 
 
 @dataclass(frozen=True, slots=True)
+class WritePace:
+    """When an object was written, on the boot clock, within the last minute."""
+
+    writes: tuple[timedelta, ...] = ()
+
+    def written(self, now: Instant) -> "WritePace":
+        """Return the pace after one more write."""
+        return WritePace((*(each for each in self.writes if now.boot - each < _MINUTE), now.boot))
+
+    def pause(self, now: Instant) -> timedelta | None:
+        """Return how long the next write has to wait; None if it is free."""
+        recent = [each for each in self.writes if now.boot - each < _MINUTE]
+        if len(recent) < AT_ONCE or now.boot - recent[-1] >= PAUSE:
+            return None
+        return recent[-1] + PAUSE - now.boot
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """What is stored and what is wanted, as digests of our share.
 
@@ -119,6 +146,7 @@ class Ownership:
         pruned: fields that the API server drops.
         pruning: when to try them again.
         manager: who else writes this status.
+        pace: when it was written.
         compared: what was compared last; a matter of speed only.
 
     """
@@ -136,6 +164,7 @@ class Ownership:
     pruned: tuple[str, ...] = ()
     pruning: RewriteInterval = RewriteInterval()
     manager: str = ""
+    pace: WritePace = WritePace()
     compared: Compared | None = field(default=None, repr=False, compare=False)
 
     def troubles(self, *, whole: bool) -> tuple[Trouble, ...]:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from reporter.catalogue.resources import COMPONENT
 from reporter.model.objects import KubeObject, Pod
 from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.derived.parts import owned
@@ -108,6 +109,7 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
         _described(modelserving, kept)
         or _newest_unkept(modelserving, pods, kept)
         or _of_no_record(modelserving, pods, facts.revisions)
+        or _told(modelserving, kept)
     )
     roles = {role.name: role for role in reversed(modelserving.roles)}
     hashes = _hashes(pods, update) if modelserving.rolls_roles else {}
@@ -178,6 +180,21 @@ def _of_no_record(
         return ""
     changed = modelserving.metadata.generation > 1
     return modelserving.status.update_revision if changed else found.pop()
+
+
+def _told(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:
+    """Return the revision that Kthena itself recorded for this spec, where none describes it.
+
+    Where the CRD stores fields of pod templates that Kthena does not know, as that of our chart
+    does, the spec has them and the ControllerRevision, which is made of what Kthena read, has not.
+    A status that is ours tells nothing new.
+    """
+    status = modelserving.status
+    managers = {each.manager for each in modelserving.metadata.managed_fields or ()}
+    is_current = status.observed_generation == modelserving.metadata.generation
+    if COMPONENT in managers or not is_current or status.update_revision not in kept:
+        return ""
+    return status.update_revision
 
 
 def _hashes(pods: Sequence[Pod], update: str) -> dict[str, frozenset[str]]:

@@ -15,6 +15,7 @@ from reporter.stacks.kthena.probes.groups import probe_groups
 from reporter.stacks.kthena.probes.invalid_spec import probe_spec
 from reporter.stacks.kthena.probes.ready import probe_ready
 from reporter.stacks.kthena.probes.rollout import probe_rollout
+from reporter.stacks.kthena.probes.runtime import probe_runtime, undecided
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 
@@ -25,6 +26,7 @@ _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     probe_deleting,
     probe_rollout,
     probe_groups,
+    probe_runtime,
 )
 
 
@@ -34,6 +36,7 @@ def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),
         probe_ready(scope),
+        undecided=undecided(scope),
         derived=scope.derived,
     )
 

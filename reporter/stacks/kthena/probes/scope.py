@@ -92,13 +92,18 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return tuple(each for each in self.groups if not each.deleting or each.ordinal in back)
 
     @cached_property
+    def pods(self) -> tuple[Pod, ...]:
+        """Its own pods."""
+        return tuple(owned(self.modelserving, self.facts.pods))
+
+    @cached_property
     def in_the_way(self) -> Mapping[str, str]:
         """The pods that carry its labels and are another owner's, with their groups, by name.
 
         A deleted ModelServing of the same name may have left them. While they are there, pods of
         that name cannot be made.
         """
-        own = set(map(id, owned(self.modelserving, self.facts.pods)))
+        own = set(map(id, self.pods))
         others = (pod for pod in self.facts.pods if id(pod) not in own)
         return {pod.name: pod.metadata.label(GROUP_LABEL) or "" for pod in others}
 

@@ -1,8 +1,8 @@
 """At most so many Events for one ModelServing in a minute; what is over is counted."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.model.instant import Instant
@@ -16,10 +16,18 @@ WITHIN: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """A change to be told, and how many before it are not told one by one."""
+    """A change to be told.
+
+    Attributes:
+        change: what is told.
+        untold: how many before it are not told one by one.
+        at: when it was seen, where it had to wait; it may be the past by now.
+
+    """
 
     change: RoleChange
     untold: int = 0
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ def paced(paces: Mapping[str, ObjectPace], changes: Iterable[RoleChange], now: I
     kept: dict[str, ObjectPace] = {}
     waits = []
     for uid in dict.fromkeys((*paces, *waiting)):
-        told, pace = _one(paces.get(uid, ObjectPace()), waiting.get(uid, ()), now.boot)
+        told, pace = _one(paces.get(uid, ObjectPace()), waiting.get(uid, ()), now)
         tellings += told
         if pace.told:
             kept[uid] = pace
@@ -74,24 +82,25 @@ def paced(paces: Mapping[str, ObjectPace], changes: Iterable[RoleChange], now: I
 
 
 def _one(
-    pace: ObjectPace, changes: Iterable[RoleChange], now: timedelta
+    pace: ObjectPace, changes: Iterable[RoleChange], now: Instant
 ) -> tuple[list[Telling], ObjectPace]:
-    recent = tuple(each for each in pace.told if now - each < WITHIN)
+    recent = tuple(each for each in pace.told if now.boot - each < WITHIN)
     pending = [Telling(each) for each in changes]
     if pace.waiting is not None:
         pending.insert(0, pace.waiting)
     free = MOST - len(recent)
     if not free and pending:
-        return [], ObjectPace(recent, _merged(pending))
+        latest = _merged(pending)
+        return [], ObjectPace(recent, replace(latest, at=latest.at or now.wall))
     if len(pending) > free:
         pending = [*pending[: free - 1], _merged(pending[free - 1 :])]
-    return pending, ObjectPace(recent + (now,) * len(pending))
+    return pending, ObjectPace(recent + (now.boot,) * len(pending))
 
 
 def _merged(tellings: Sequence[Telling]) -> Telling:
     """Return the newest of some tellings, which counts the others."""
     untold = sum(each.untold for each in tellings) + len(tellings) - 1
-    return Telling(tellings[-1].change, untold)
+    return replace(tellings[-1], untold=untold)
 
 
 def _free_at(told: tuple[timedelta, ...]) -> timedelta:

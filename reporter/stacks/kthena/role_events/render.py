@@ -27,9 +27,15 @@ def reason_of(change: RoleChange) -> str:
 
 
 def message_of(telling: Telling) -> str:
-    """Return what Kthena's controller says, and how many changes are not told one by one."""
+    """Return what Kthena's controller says, and how many changes are not told one by one.
+
+    What had to wait is told as the past, with its time: the instance may be gone since.
+    """
     change, each = telling.change, telling.change.instance
-    text = f"Role {each.role}/{each.role_id} in ServingGroup {each.group} is now {change.state}"
+    state = f"is now {change.state}"
+    if telling.at is not None:
+        state = f"became {change.state} at {rfc3339(telling.at)}"
+    text = f"Role {each.role}/{each.role_id} in ServingGroup {each.group} {state}"
     if not telling.untold:
         return with_suffix(clean(text), "")
     plural = "s" if telling.untold > 1 else ""

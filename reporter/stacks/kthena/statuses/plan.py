@@ -31,7 +31,10 @@ class Method(StrEnum):
     """The roles are ours: server-side apply under our field manager."""
 
     RELEASE = "release"
-    """The roles are removed for all of their managers, so that the next apply owns them alone."""
+    """The roles are replaced by a merge patch, which removes the others for all of their managers.
+
+    What it does not change stays with who owns it, and the roles are never away.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +147,9 @@ def _applied(part: Document, left_out: Collection[str]) -> Document:
 
 
 def release_of(write: StatusWrite) -> StatusWrite:
-    """Return what removes the roles for all of their managers."""
-    nothing: Document = dict.fromkeys(sorted(ROLES_FIELDS))
-    return replace(write, method=Method.RELEASE, status=nothing, asked="")
+    """Return what leaves the roles of a write alone there, whoever owns others."""
+    only: Document = {name: write.status.get(name) or None for name in sorted(ROLES_FIELDS)}
+    return replace(write, method=Method.RELEASE, status=only)
 
 
 def leaves_more(write: StatusWrite, stored: ModelServingStatus) -> bool:

@@ -64,11 +64,12 @@ class StatusWriter(Outbox[StatusWrite]):
         self._api = api
         self._observe = observe
         self._changed = changed
+        self._outdated = outdated
         self._answers: dict[str, tuple[Answer, float]] = {}
         self._number = 0
         self._refused: Refused[str] = Refused()
         self._denied = Denied(outdated)
-        self._released: dict[str, float] = {}
+        self._released: dict[tuple[str, str], float] = {}
         self._shared: set[str] = set()
 
     def answers(self) -> Mapping[str, Answer]:
@@ -79,7 +80,7 @@ class StatusWriter(Outbox[StatusWrite]):
         """Replace the writes that wait by those of a new plan, and forget objects that are gone."""
         now = loop_time()
         self._answers = {uid: each for uid, each in self._answers.items() if uid in plan.objects}
-        self._released = {uid: until for uid, until in self._released.items() if until > now}
+        self._released = {key: until for key, until in self._released.items() if until > now}
         self._shared &= plan.objects
         self._refused.tidy()
         self._denied.keep(plan.objects)
@@ -109,9 +110,9 @@ class StatusWriter(Outbox[StatusWrite]):
             self._observe(request.method, "pruned")
             self._changed()
         except Invalid as error:
-            if request.method is Method.APPLY and uid not in self._released:
+            if request.method is Method.APPLY and not self._is_released(request):
                 # Others own parts of entries that we do not apply any more, and what is left of
-                # such an entry is none. Once nobody owns anything of them, an apply succeeds.
+                # such an entry is none.
                 self._queue.insert(0, Entry(uid, release_of(request)))
                 self._observe(request.method, "refused")
             else:
@@ -130,7 +131,7 @@ class StatusWriter(Outbox[StatusWrite]):
 
     async def _request(self, write: StatusWrite) -> StoredStatus:
         if write.method is Method.RELEASE:
-            self._released[write.object.uid] = loop_time() + REFUSED_SECONDS
+            self._released[write.object.uid, write.asked] = loop_time() + REFUSED_SECONDS
         send = {
             Method.REPLACE: self._api.replace_status,
             Method.APPLY: self._api.apply_status,
@@ -140,15 +141,17 @@ class StatusWriter(Outbox[StatusWrite]):
             write.resource, write.object, write.status, resource_version=write.version
         )
 
+    def _is_released(self, write: StatusWrite) -> bool:
+        """Tell whether others were removed for this wish; who writes them again may have them."""
+        return (write.object.uid, write.asked) in self._released
+
     def _stored(self, write: StatusWrite, stored: StoredStatus) -> str:
         """Note an answer and return the outcome."""
         pruned = tuple(sorted(name for name, value in write.status.items() if value))
         pruned = tuple(name for name in pruned if name not in stored.fields)
-        is_shared = write.object.uid not in self._released and leaves_more(
-            write, stored.object.status
-        )
+        is_shared = not self._is_released(write) and leaves_more(write, stored.object.status)
         if is_shared:
-            # The next write removes what others own of the roles; this one settled nothing.
+            # The next write removes the roles that others own; this one settled nothing.
             self._shared.add(write.object.uid)
             write = replace(write, asked="")
         self._note(write, stored, pruned)
@@ -157,6 +160,8 @@ class StatusWriter(Outbox[StatusWrite]):
             self._changed()
         if pruned:
             return "pruned"
+        if not is_changed and self._answers[write.object.uid][0].stored == write.asked:
+            self._outdated(write.resource)  # All of it was there, and the watch showed less.
         return "written" if is_changed else "unchanged"
 
     def _note(

@@ -14,6 +14,7 @@ from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.probes.drift import probe_drift
 from reporter.stacks.otterscale.probes.epp import probe_epp
 from reporter.stacks.otterscale.probes.invalid import probe_invalid
+from reporter.stacks.otterscale.probes.leaving import evaluate_leaving
 from reporter.stacks.otterscale.probes.misconfigured import probe_misconfigured
 from reporter.stacks.otterscale.probes.missing import probe_missing
 from reporter.stacks.otterscale.probes.operator_told import (
@@ -94,5 +95,6 @@ PROBES: Final = StackProbes(
         resources=(MODELSERVICES,),
         scope=modelservice_scope,
         evaluate=evaluate_modelservice,
+        leaving=evaluate_leaving,
     )
 )

@@ -1,6 +1,6 @@
 """What is compared of the objects of a ModelService: selectors, ports and references."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
@@ -31,6 +31,11 @@ from reporter.stacks.otterscale.resources import (
 
 Entries: TypeAlias = Mapping[str, str]
 """A part of an object: what its entries are called, and what they hold."""
+
+_METRICS_PATH: Final = "/metrics"
+_SCHEME: Final = "http"
+_ACTION: Final = "replace"
+"""What the Prometheus operator takes where a monitor does not say: its API reference, v1."""
 
 
 def entries_of(resource: Resource[KubeObject], obj: KubeObject) -> dict[str, Entries]:
@@ -124,8 +129,53 @@ def _ports(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
     return {str(n): each.port for n, each in enumerate(endpoints or ())}
 
 
-def _host(obj: DestinationRule) -> Entries:
-    return {"host": obj.spec.host}
+def _pod_scraping(obj: PodMonitor) -> Entries:
+    return _scraping(obj.spec.pod_metrics_endpoints)
+
+
+def _service_scraping(obj: ServiceMonitor) -> Entries:
+    return _scraping(obj.spec.endpoints)
+
+
+def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
+    """Return where and how often endpoints are asked, and the labels that they get."""
+    asked = {
+        str(n): {
+            "path": each.path or _METRICS_PATH,
+            "interval": each.interval,
+            "scheme": (each.scheme or _SCHEME).lower(),
+            "relabelings": [{"action": _ACTION, **rule} for rule in each.relabelings or ()],
+        }
+        for n, each in enumerate(endpoints or ())
+    }
+    return dict(_leaves(asked))
+
+
+def _rule(obj: DestinationRule) -> Entries:
+    spec = obj.spec
+    rest = {
+        "trafficPolicy": spec.traffic_policy,
+        "subsets": spec.subsets,
+        "exportTo": spec.export_to,
+    }
+    return {"host": spec.host, **dict(_leaves(rest))}
+
+
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield what stands at the ends of a document, by its path; nothing is no end."""
+    match value:
+        case Mapping():
+            for key, each in value.items():
+                yield from _leaves(each, f"{path}.{key}" if path else str(key))
+        case list() | tuple():
+            for number, each in enumerate(value):
+                yield from _leaves(each, f"{path}[{number}]")
+        case None | "":
+            return
+        case bool():
+            yield path, str(value).lower()
+        case _:
+            yield path, str(value)
 
 
 _Read: TypeAlias = Callable[..., Entries]
@@ -143,14 +193,16 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
         "spec.endpointPickerRef": _picker,
     },
     r.HTTPROUTES: {"spec.parentRefs": _parents, "backendRefs": _backends},
-    DESTINATIONRULES: {"spec": _host},
+    DESTINATIONRULES: {"spec": _rule},
     PODMONITORS: {
         "spec.selector": _monitored_pods,
         "spec.podMetricsEndpoints": _pod_endpoints,
+        "scraping": _pod_scraping,
     },
     SERVICEMONITORS: {
         "spec.selector": _monitored_services,
         "spec.endpoints": _service_endpoints,
+        "scraping": _service_scraping,
     },
     SERVICEACCOUNTS: {},
     PLUGINS_CONFIGMAPS: {},

@@ -4,7 +4,7 @@ Secrets and RBAC objects are never read, replicas not compared; images, tracing 
 settings for them (`given`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,17 +22,37 @@ from reporter.stacks.otterscale.probes.given import given_entries
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import DRIFT
-from reporter.stacks.otterscale.resources import DESTINATIONRULES, PLUGINS_CONFIGMAPS
+from reporter.stacks.otterscale.resources import (
+    DESTINATIONRULES,
+    PLUGINS_CONFIGMAPS,
+    PODMONITORS,
+    SERVICEMONITORS,
+)
 
 _VALUE_BYTES: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), DESTINATIONRULES})
 """Kinds whose being missing keeps requests away: other reasons tell it."""
 
 
+_EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
+    DESTINATIONRULES: "the gateway may not reach the endpoint picker, as for failureMode",
+    PODMONITORS: "metrics of the pods are not collected as asked for",
+    SERVICEMONITORS: "metrics of the endpoint picker are not collected",
+}
+"""What follows for kinds that the operator does not watch: it lasts until it looks by chance."""
+
+_UNWATCHED_KINDS: Final = frozenset(each.kind for each in _EFFECTS)
+_UNWATCHED: Final = (
+    "; the operator does not watch %s: only a change of the spec, or its restart, makes it correct "
+    "them"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Drifted:
     """An object with what is wrong, in a few words and as text."""
 
+    kind: str
     name: str
     cause: str
     text: str
@@ -49,6 +69,9 @@ def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
     if not drifted:
         return
     shown = "; ".join(f"{each.name} {each.text}" for each in drifted)
+    unwatched = sorted({f"{each.kind}s" for each in drifted if each.kind in _UNWATCHED_KINDS})
+    if unwatched:
+        shown += _UNWATCHED % " and ".join(unwatched)
     more = f" and {len(drifted) - 1} more" if len(drifted) > 1 else ""
     yield scope.finding(
         reason=DRIFT,
@@ -68,7 +91,7 @@ def _drifted(scope: ModelServiceScope) -> Iterator[_Drifted]:
         resource = COMPARED.get(each.ref.kind)
         if resource is not None and _is_left_over(scope, each, resource):
             name = f"{resource.kind} {each.ref.name}"
-            yield _Drifted(name, "left over", f"should not exist: {each.why}")
+            yield _Drifted(resource.kind, name, "left over", f"should not exist: {each.why}")
 
 
 def _of_wanted(
@@ -78,7 +101,7 @@ def _of_wanted(
     name = f"{resource.kind} {manifest.ref.name}"
     if there is None:
         if resource not in _TOLD_ELSEWHERE and is_missing(scope, resource, manifest.ref.name):
-            yield _Drifted(name, "missing", "is missing")
+            yield _Drifted(resource.kind, name, "missing", "is missing")
         return
     if there.deleting:
         return
@@ -86,7 +109,9 @@ def _of_wanted(
     if differences:
         fields = ", ".join(path for path, _ in differences)
         text = "differs: " + ", ".join(text for _, text in differences)
-        yield _Drifted(name, f"{fields} differs", text)
+        if resource in _EFFECTS:
+            text += f" ({_EFFECTS[resource]})"
+        yield _Drifted(resource.kind, name, f"{fields} differs", text)
 
 
 def _is_left_over(scope: ModelServiceScope, each: Unwanted, resource: Resource[KubeObject]) -> bool:

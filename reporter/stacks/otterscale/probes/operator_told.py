@@ -5,8 +5,10 @@ from typing import Final
 
 from reporter.model.finding import Finding
 from reporter.model.text import clean, cut
+from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import NOT_OBSERVED, RECONCILE_FAILED
+from reporter.stacks.otterscale.resources import PODMONITORS, SERVICEMONITORS
 
 _ERROR_BYTES: Final = 600
 _CAUSE_BYTES: Final = 100
@@ -47,4 +49,15 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
         cause=cut(error, _CAUSE_BYTES),
         text=f"the operator cannot reconcile it: {error}{old}",
         created=scope.service.created,
+        independent=_is_other_than_missing_monitors(scope, condition.message or ""),
     )
+
+
+def _is_other_than_missing_monitors(scope: ModelServiceScope, message: str) -> bool:
+    """Tell whether an error is not that of the kinds of monitors that are not installed."""
+    absent = [
+        each.kind
+        for each in (PODMONITORS, SERVICEMONITORS)
+        if scope.snapshot.state(each).served is Served.ABSENT
+    ]
+    return bool(absent) and not any(each in message for each in absent)

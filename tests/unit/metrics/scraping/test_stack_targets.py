@@ -11,12 +11,15 @@ from tests.tables import SCRAPED, Stack
 from tests.unit.metrics.scraping.test_targets import found, model_pod
 from tests.unit.probes.building import DELETING, SINCE, SINCE_AT, pod, snapshot_of
 
+CHOSEN = "decode"
+"""The name of a container where its users choose it."""
+
 
 def stack_pod(row, *patches, port_name="metrics"):
     """A running pod of a stack other than KAITO, with a sidecar before the container that serves."""
     ports = [{"name": "grpc", "containerPort": 9000}, {"name": port_name, "containerPort": 8123}]
     container = {
-        "name": row.container,
+        "name": row.container or CHOSEN,
         "image": f"example/{row.images[0] if row.images else 'engine'}:1",
         "ports": ports,
     }
@@ -29,7 +32,7 @@ def stack_pod(row, *patches, port_name="metrics"):
             "status": {
                 "podIP": "10.0.0.8",
                 "containerStatuses": [
-                    {"name": "sidecar", **state, "restartCount": 5}, {"name": row.container, **state}
+                    {"name": "sidecar", **state, "restartCount": 5}, {"name": row.container or CHOSEN, **state}
                 ],
             },
         },
@@ -44,7 +47,7 @@ def found_with(stacks, *documents):
 def container(row, **changes):
     """The same with another container in its place, under its own name or not."""
     own = {
-        "name": row.container,
+        "name": row.container or CHOSEN,
         "image": f"example/{row.images[0] if row.images else 'engine'}:1",
         **changes,
     }
@@ -60,24 +63,27 @@ def test_pods_of_other_stacks(row):
     (target,) = found(stack_pod(row, port_name=row.port or "metrics"))
     assert target.subject == Subject(row.kind, "models", "m")
     assert target.port == (8123 if row.port else 9000)
-    assert target.containers == (ContainerRun(row.container, 1, SINCE_AT),)
+    assert target.containers == (ContainerRun(row.container or CHOSEN, 1, SINCE_AT),)
     assert (target.address, target.ready) == ("10.0.0.8", True)
 
 
 @every_row
 def test_a_port_of_another_name(row):
-    """The first one is taken; without any, the one that settings name."""
+    """The first one is taken; without any, the one that settings name, or none is scraped.
+
+    Where users choose the container's name nothing else says that it serves a page.
+    """
     (target,) = found(stack_pod(row, port_name="other"))
     assert target.port == 9000
-    (target,) = found(stack_pod(row, container(row)))
-    assert target.port is None
+    without = found(stack_pod(row, container(row)))
+    assert [each.port for each in without] == ([None] if row.container else [])
 
 
 @every_row
 def test_pods_of_other_stacks_that_serve_no_metrics_of_vllm(row):
     """Routers, transformers and other engines carry the same label."""
     others = [
-        container(row, name="other"),
+        *([container(row, name="other")] if row.container else []),
         {"metadata": {"labels": {row.label: None}}},
         *({"metadata": {"labels": {key: None}}} for key in row.labels),
         *({"metadata": {"labels": {key: "other"}}} for key in row.labels),

@@ -1,6 +1,7 @@
 """Who owns a status: an object, an opponent, and our writes, played through on a table's time."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -26,6 +27,8 @@ def roles(*states: str):
 
 
 LOST = {"replicas": 1}
+OTHER = roles("NotFound")
+"""A value of somebody else in our own field."""
 
 
 def typed(status) -> ModelServingStatus:
@@ -132,7 +135,7 @@ def test_two_changes_of_others_within_a_resync_end_our_writing_for_ever_longer()
     for second in range(4000):
         act = play.pass_(second, roles("Running"))
         if act is Act.WRITE:
-            play.foreign(LOST)
+            play.foreign(OTHER)
     assert play.writes == [0, 1, 62, 183, 424, 905, 1506, 2107, 2708, 3309, 3910]
     (trouble,) = play.troubles
     assert trouble.kind is TroubleKind.CONTESTED
@@ -147,7 +150,7 @@ def test_changes_of_others_that_are_further_apart_are_put_right():
         second = round_ * 61
         assert play.pass_(second, roles("Running")) is Act.WRITE
         assert play.pass_(second + 1, roles("Running")) is Act.AGREES
-        play.foreign(LOST)
+        play.foreign(OTHER)
     assert not play.troubles
 
 
@@ -157,7 +160,7 @@ def fought() -> Play:
     for second in range(3):
         play.pass_(second, roles("Running"))
         if second < 2:
-            play.foreign(LOST)
+            play.foreign(OTHER)
     assert play.troubles
     return play
 
@@ -171,7 +174,7 @@ def test_fight_is_over_when_our_status_has_stood_for_a_resync():
     assert play.troubles
     assert play.pass_(123, roles("Running")) is Act.AGREES
     assert not play.troubles
-    play.foreign(LOST)
+    play.foreign(OTHER)
     assert play.pass_(200, roles("Running")) is Act.WRITE
 
 
@@ -191,13 +194,13 @@ def test_others_that_begin_again_soon_are_fought_no_more():
     play = Play()
     for second in range(600):
         if play.pass_(second, roles("Running")) is Act.WRITE:
-            play.foreign(LOST)
+            play.foreign(OTHER)
     assert play.writes[-1] == 424
     assert play.pass_(905, roles("Running")) is Act.WRITE
     assert play.pass_(906, roles("Running")) is Act.AGREES
     assert play.pass_(966, roles("Running")) is Act.AGREES
     assert not play.troubles
-    play.foreign(LOST)
+    play.foreign(OTHER)
     assert play.judge(971, roles("Running")).wait == timedelta(minutes=10)
 
 
@@ -212,6 +215,57 @@ def test_others_that_write_what_we_want_are_no_opponents():
     for second, state in enumerate(["Creating", "Running"] * 10):
         assert play.pass_(second, roles(state)) is (Act.AGREES if second else Act.WRITE)
         play.foreign(roles("Running" if state == "Creating" else "Creating"))
+    assert not play.troubles
+
+
+def test_loss_beside_a_controller_that_does_not_know_the_field_is_put_right_at_once():
+    """Kthena writes the whole status at each step of a start: no fight, and no Warning."""
+    play = Play()
+    for second in range(0, 400, 8):
+        assert play.pass_(second, roles("Running")) is Act.WRITE
+        assert play.pass_(second + 1, roles("Running")) is Act.AGREES
+        play.foreign({"replicas": second})
+    assert not play.troubles
+    assert len(play.writes) == 50
+
+
+def test_loss_of_a_whole_status_is_a_fight():
+    """Whoever owns all of it shares it with nobody."""
+    play = Play(whole=True)
+    for second in range(3):
+        act = play.pass_(second, roles("Running"))
+        play.foreign({})
+    assert act is Act.STAND_BACK
+    assert play.troubles
+
+
+def test_writes_are_paced():
+    """A crash loop changes the status at every pass; none waits longer than 7 s."""
+    play = Play()
+    states = ("Running", "Creating")
+    for second in range(300):
+        verdict = play.pass_(second, roles(states[second % 2]))
+        assert verdict in {Act.WRITE, Act.AGREES, Act.PACED}
+    assert play.writes[:10] == list(range(10))
+    assert len([each for each in play.writes if 60 <= each < 120]) <= 10
+    assert all(later - earlier <= 8 for earlier, later in pairwise(play.writes))
+    for second in range(400, 410):
+        play.pass_(second, roles(states[second % 2]))
+    assert play.judge(410, roles("Deleting")).wait == timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_watch_of_an_older_definition_that_lacks_a_field_is_not_believed(whole):
+    """The field was added to the CRD while the watch was open: what we were answered is there."""
+    play = Play(whole=whole)
+    play.pass_(0, roles("Running"))
+    for round_ in range(5):
+        second = 1 + round_ * 20
+        play.seen = LOST, play.version
+        assert play.pass_(second, roles("Running")) is Act.AGREES
+        play.version += 1  # somebody changes a label
+        play.seen = LOST, play.version
+        assert play.pass_(second + 1, roles("Running"), frame=False) is Act.WRITE
     assert not play.troubles
 
 
@@ -241,7 +295,7 @@ def test_change_that_the_watch_brings_together_with_our_write_is_seen():
     play = Play()
     for second in range(2):
         assert play.pass_(second, roles("Running"), frame=False) is Act.WRITE
-        play.foreign(LOST)
+        play.foreign(OTHER)
     assert play.pass_(2, roles("Running")) is Act.STAND_BACK
 
 
@@ -250,7 +304,7 @@ def test_change_is_counted_once_although_our_answer_comes_after_it():
     play = Play()
     play.pass_(0, roles("Creating"))
     play.pass_(100, roles("Running"), frame=False, answer=False)
-    play.foreign(LOST)
+    play.foreign(OTHER)
     assert play.judge(101, roles("Running")).act is Act.WRITE
     play.answer = play.late
     assert play.judge(102, roles("Running")).act is Act.WRITE
@@ -271,9 +325,9 @@ def test_field_that_is_dropped_is_tried_ever_more_seldom(whole):
 def test_rest_of_the_status_is_written_although_a_field_is_dropped():
     """An older CRD lacks one field; the others are kept up to date."""
     play = Play(whole=True, drops=("roleStatuses",))
-    for second in range(10):
-        play.pass_(second, {**roles("Running"), "replicas": second + 1})
-        assert play.stored["replicas"] == second + 1
+    for number in range(10):
+        play.pass_(number, {**roles("Running"), "replicas": number + 1})
+        assert play.stored["replicas"] == number + 1
     assert len(play.writes) == 10
     assert play.troubles
 

@@ -165,6 +165,29 @@ def test_the_roles_may_stand_without_a_wrapper():
     assert revisions(derived(modelserving(DECODE), *group(0, DECODE), revision).status) == "A/A"
 
 
+UNKNOWN_TO_KTHENA = role("decode", image="v1") | {
+    "entryTemplate": template("v1", fieldOfTomorrow="on")
+}
+
+
+@pytest.mark.parametrize(
+    ("observed", "managers", "true"),
+    [
+        (2, [], "Available"),
+        (2, [{"manager": "kthena", "subresource": "status"}], "Available"),
+        (2, [{"manager": "productionstack-status-reporter", "subresource": "status"}], "UpdateInProgress"),
+        (1, [], "UpdateInProgress"),
+    ],
+)  # fmt: skip
+def test_a_field_that_kthena_does_not_know_is_no_change(observed, managers, true):
+    """The CRD of our chart stores it; what Kthena recorded for the same spec says that it is done."""
+    status = {**RECORDED, "observedGeneration": observed}
+    serving = modelserving(UNKNOWN_TO_KTHENA, generation=2, status=status)
+    serving = merged(serving, {"metadata": {"managedFields": managers}})
+    found = derived(serving, *kept(DECODE, revisions=[A]), *group(0, DECODE, revision=A))
+    assert any(each.awaits_update for each in found.groups) is (true != "Available")
+
+
 def test_of_equal_revisions_the_newest_counts():
     """A newer controller may give the same roles another hash."""
     objects = [

@@ -40,6 +40,18 @@ def test_message(state, untold, message):
     assert message_of(Telling(change(state), untold)) == message
 
 
+def test_change_that_had_to_wait_is_told_as_the_past():
+    """The instance may be gone for most of a minute by then."""
+    burst = [change("Running", f"decode-{number}") for number in range(10)]
+    paces, _, _ = tell({}, burst, at(0), instance="replica-0")
+    paces, late, _ = tell(paces, [change("Deleting")], at(16), instance="replica-0")
+    assert not late
+    _, (event,), _ = tell(paces, [], at(60), instance="replica-0")
+    assert event["message"] == (
+        "Role decode/decode-0 in ServingGroup m-0 became Deleting at 2026-11-20T12:00:16Z"
+    )
+
+
 def events(*changes: RoleChange, second: float = 0):
     return tell({}, changes, at(second), instance="replica-0")[1]
 

@@ -64,9 +64,10 @@ def test_object_that_is_being_deleted_is_not_claimed():
     assert not plan_statuses(targets[1:], {}, NOW, whole=True).writes
 
 
-def test_release_names_no_value():
-    """Whoever owns the roles loses them, over the same version."""
+def test_release_leaves_what_is_wanted():
+    """Whoever owns other roles loses them, over the same version."""
     (write,) = planned(Verdict(Act.WRITE), whole=False).writes
     release = release_of(write)
     assert (release.version, release.object) == (write.version, write.object)
-    assert release.status == {"roleStatuses": None, "roleStatusesOmitted": None}
+    assert release.status == {**write.status, "roleStatusesOmitted": None}
+    assert release.asked == write.asked

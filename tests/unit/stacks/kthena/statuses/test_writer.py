@@ -42,7 +42,7 @@ class Api:
         return await self.answer("apply", ref, {**self.shared, **status}, resource_version)
 
     async def release_status(self, resource, ref, status, *, resource_version):
-        return await self.answer("release", ref, {}, resource_version)
+        return await self.answer("release", ref, status, resource_version)
 
     async def answer(self, verb, ref, status, version):
         now = round(asyncio.get_running_loop().time(), 1)
@@ -51,7 +51,7 @@ class Api:
         fault = self.faults.pop(0) if self.faults else None
         if fault is not None:
             raise fault
-        kept = {name: each for name, each in status.items() if name not in self.drops}
+        kept = {name: each for name, each in status.items() if each and name not in self.drops}
         stored = modelserving(ref.name, f"{version}+", kept)
         return StoredStatus(stored, frozenset(kept))
 
@@ -242,7 +242,8 @@ async def test_entries_that_others_own_too_are_released_once():
         await asyncio.sleep(1)
         assert at.api.made == ["apply a@1", "release a@1"]
         (answer,) = at.writer.answers().values()
-        assert (answer.before, answer.version, answer.asked) == ("1", "1+", "")
+        assert (answer.before, answer.version) == ("1", "1+")
+        assert answer.stored == answer.asked
         at.api.faults = [Invalid("still", status=422)]
         for _ in range(5):
             at.writer.offer(plan(("a", "1+")))

@@ -75,11 +75,13 @@ def test_all_that_differs_is_named():
     finding = one(docs, "Drift")
     assert finding.message == (
         "ModelService models/qwen3: PodMonitor qwen3-decode is missing; ServiceMonitor qwen3-epp "
-        "is missing"
+        "is missing; the operator does not watch PodMonitors and ServiceMonitors: only a change of "
+        "the spec, or its restart, makes it correct them"
     )
     assert finding.cause == "PodMonitor qwen3-decode: missing and 1 more"
 
 
+RELABELLED = [{"sourceLabels": ["__meta_kubernetes_pod_label_app_kubernetes_io_name"], "targetLabel": "model_service"}]  # fmt: skip
 LABEL = "app.kubernetes.io/name"
 CHANGED = [
     ("Deployment", DECODE, {"spec": {"selector": {"matchLabels": {LABEL: "x"}}}}, f"spec.selector has {LABEL}=x and should have {LABEL}=qwen3"),
@@ -91,6 +93,11 @@ CHANGED = [
     ("InferencePool", NAME, {"spec": {"targetPorts": [{"number": 8001}]}}, "spec.targetPorts has 8001 and should have 8000"),
     ("InferencePool", NAME, {"spec": {"endpointPickerRef": {"name": "x"}}}, "spec.endpointPickerRef has name=x and should have name=qwen3-epp"),
     ("HTTPRoute", NAME, {"spec": {"rules": [{"backendRefs": [{"kind": "Service", "name": "x"}]}]}}, "backendRefs has Service x and should have InferencePool qwen3"),
+    ("DestinationRule", EPP, {"spec": {"trafficPolicy": {"tls": {"mode": "DISABLE"}}}}, "spec has trafficPolicy.tls.mode=DISABLE and should have trafficPolicy.tls.mode=SIMPLE (the gateway may not reach the endpoint picker"),
+    ("DestinationRule", EPP, {"spec": {"subsets": [{"name": "v1"}]}}, "spec has subsets[0].name=v1 and should have nothing"),
+    ("PodMonitor", DECODE, {"spec": {"podMetricsEndpoints": [{"port": "http", "path": "/other", "interval": "30s", "relabelings": RELABELLED}]}}, "scraping has 0.path=/other and should have 0.path=/metrics (metrics of the pods"),
+    ("PodMonitor", DECODE, {"spec": {"podMetricsEndpoints": [{"port": "http", "path": "/metrics", "interval": "30s"}]}}, "scraping has nothing and should have 0.relabelings[0].action=replace, 0.relabelings[0].sourceLabels[0]=__meta_kubernetes_pod_label_app_kubernetes_io_name, 0.relabelings[0].targetLabel=model_service"),
+    ("ServiceMonitor", EPP, {"spec": {"endpoints": [{"port": "http-metrics", "interval": "5m"}]}}, "scraping has 0.interval=5m and should have 0.interval=30s"),
     ("DestinationRule", EPP, {"spec": {"host": "x"}}, "spec has host=x and should have host=qwen3-epp.models.svc.cluster.local"),
     ("PodMonitor", DECODE, {"spec": {"selector": {"matchLabels": {"llm-d.ai/role": "x"}}}}, "spec.selector has llm-d.ai/role=x and should have llm-d.ai/role=decode"),
     ("PodMonitor", PREFILL, {"spec": {"podMetricsEndpoints": [{"port": "x"}]}}, "spec.podMetricsEndpoints has x and should have http"),
@@ -107,7 +114,10 @@ def test_changed(kind, name, patch, text):
     docs = [each for each in changed(docs, kind, name, patch) if each["kind"] != "Pod"]
     told = [each for each in found(docs) if each[0] != "EPPNotReady"]
     assert told == [("Drift", ITSELF)]
-    assert one(docs, "Drift").message == f"ModelService models/qwen3: {kind} {name} differs: {text}"
+    message = one(docs, "Drift").message
+    assert message.startswith(f"ModelService models/qwen3: {kind} {name} differs: {text}")
+    is_watched = kind not in {"DestinationRule", "PodMonitor", "ServiceMonitor"}
+    assert ("does not watch" not in message) is is_watched
 
 
 @pytest.mark.parametrize(
