@@ -97,6 +97,8 @@ class ScrapedPods:
             of such an image that has a port serves, and no router. Where neither is given, the first
             container serves that is no mesh proxy, on the port of the settings.
         port: name of the container's port; its first port where there is none of that name.
+        index_label: its value is a pod's place in its group, and the first one serves the page; where
+            it is empty, the ordinal of a StatefulSet's pod tells.
         not_ready: the reason that tells of pods that are not Ready: their pages say nothing more.
 
     """
@@ -108,6 +110,7 @@ class ScrapedPods:
     container: str = ""
     images: tuple[str, ...] = ()
     port: str = ""
+    index_label: str = ""
     not_ready: str
 
     def serves(self, image: str) -> bool:

@@ -70,14 +70,22 @@ def metric_faults(
 
 
 def metric_finding(
-    scope: SubjectScope[KubeObject], pod: Pod, fault: MetricFault, *, lingers: bool = False
+    scope: SubjectScope[KubeObject],
+    pod: Pod,
+    fault: MetricFault,
+    *,
+    lingers: bool = False,
+    role: str = "",
 ) -> Finding:
-    """Return the finding about a fault that was found in the metrics of a pod."""
+    """Return the finding about a fault that was found in the metrics of a pod.
+
+    `role` is what the message puts before the pod, with a space, where pods differ in what they do.
+    """
     return scope.finding(
         reason=of_kind(fault.reason, scope.subject.kind),
         related=PODS.ref(pod),
         cause=fault.cause,
-        text=f"pod {pod.name}: {fault.text}",
+        text=f"{role}pod {pod.name}: {fault.text}",
         severity=fault.severity,
         transition=fault.since,
         created=pod.created,

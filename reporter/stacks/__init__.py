@@ -10,10 +10,11 @@ from reporter.catalogue.built_in import built_in
 from reporter.stacks.kaito import KAITO
 from reporter.stacks.kserve import KSERVE
 from reporter.stacks.kthena import KTHENA
+from reporter.stacks.llmisvc import LLMISVC
 from reporter.stacks.otterscale import OTTERSCALE
 from reporter.stacks.stack import Stack
 
-STACKS: Final[tuple[Stack, ...]] = (KAITO, KTHENA, OTTERSCALE, KSERVE)
+STACKS: Final[tuple[Stack, ...]] = (KAITO, KTHENA, OTTERSCALE, KSERVE, LLMISVC)
 """In the order of the documentation."""
 
 BUILT_IN: Final = built_in(STACKS)

@@ -61,7 +61,7 @@ The node provisioner is not looked at: controlPlane.nodeProvisioner.name is empt
 {{- define "status-reporter.someModel" -}}
 {{- $modes := include "status-reporter.stacks" . | fromYaml -}}
 {{- $kinds := list -}}
-{{- range $stack, $kind := dict "kaito" "inferenceset" "kthena" "modelserving" "otterscale" "modelservice" "kserve" "inferenceservice" -}}
+{{- range $stack, $kind := dict "kaito" "inferenceset" "kthena" "modelserving" "otterscale" "modelservice" "kserve" "inferenceservice" "llmisvc" "llminferenceservice" -}}
 {{- if ne (get $modes $stack) "off" -}}
 {{- $kinds = append $kinds $kind -}}
 {{- end -}}

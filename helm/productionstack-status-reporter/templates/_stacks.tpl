@@ -3,7 +3,7 @@
 {{- /* YAML takes `on` and `off` for these. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $given := .Values.stacks | default dict -}}
-{{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" }}
+{{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" "llmisvc" "auto" }}
 {{- $mode := get $given $stack }}
 {{ $stack }}: {{ get $switched (toString $mode) | default $mode | default $default | quote }}
 {{- end }}

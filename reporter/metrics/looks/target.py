@@ -27,6 +27,7 @@ class Target:
         address: its IP, of either family, without brackets.
         subject: whose pod it is.
         port: where it serves its metrics; None is the port that settings name.
+        scheme: by which it does; empty is the scheme that settings name.
         node: where it runs.
         created: its `metadata.creationTimestamp`.
         ready: whether its Ready condition is True.
@@ -41,6 +42,7 @@ class Target:
     address: str
     subject: Subject
     port: int | None = None
+    scheme: str = ""
     node: str = ""
     created: datetime | None = None
     ready: bool = False

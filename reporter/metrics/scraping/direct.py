@@ -28,7 +28,8 @@ class Endpoint:
     def url(self, target: Target) -> yarl.URL:
         """Return the page of a pod with an IP of either family; yarl puts IPv6 in brackets."""
         port = target.port or self.port
-        return yarl.URL.build(scheme=self.scheme, host=target.address, port=port, path=self.path)
+        scheme = target.scheme or self.scheme
+        return yarl.URL.build(scheme=scheme, host=target.address, port=port, path=self.path)
 
 
 class DirectFetch:

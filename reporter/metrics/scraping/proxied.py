@@ -49,7 +49,7 @@ class ProxiedFetch:
 
 def proxy_path(target: Target, endpoint: Endpoint) -> str:
     """Return the path of a pod's page below the API server, quoted."""
-    scheme = "https:" if endpoint.scheme == "https" else ""
+    scheme = "https:" if (target.scheme or endpoint.scheme) == "https" else ""
     pod = f"{scheme}{target.name}:{target.port or endpoint.port}"
     place = api_path("", "v1", "namespaces", target.namespace, "pods")
     return f"{place}/{quote(pod, safe=':')}/proxy{quote(endpoint.path)}"

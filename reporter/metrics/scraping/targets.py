@@ -44,7 +44,7 @@ def _targets(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Targe
     sought = tuple(_sought(settings))
     for pod in snapshot[PODS]:
         serving = _serving(pod, sought)
-        if serving is None or not _is_scraped(pod, serving.container):
+        if serving is None or not _is_scraped(pod, serving):
             continue
         address = _usable(pod.status.pod_ip)
         if address is not None:
@@ -58,6 +58,8 @@ class _Serving:
     subject: Subject
     container: ContainerStatus | None
     port: int | None = None
+    scheme: str = ""
+    leads: bool = True
 
 
 def _sought(settings: EvaluationSettings) -> Iterator[tuple[str, ScrapedPods]]:
@@ -78,10 +80,16 @@ def _serving(pod: Pod, sought: Sequence[tuple[str, ScrapedPods]]) -> _Serving | 
             continue
         subject = Subject(each.kind, pod.namespace, name)
         if not each.picks_container:
-            return _Serving(subject, _main(pod))
+            return _Serving(subject, _main(pod), leads=_index(pod, each) == 0)
         container = _container(pod, each)
         if container is not None:
-            return _Serving(subject, _status(pod, container.name), _port(container, each.port))
+            return _Serving(
+                subject,
+                _status(pod, container.name),
+                _port(container, each.port),
+                "https" if container.serves_tls else "",
+                _index(pod, each) == 0,
+            )
     return None
 
 
@@ -111,20 +119,22 @@ def _port(container: Container, name: str) -> int | None:
     return next(named, ports[0].container_port if ports else None)
 
 
-def _is_scraped(pod: Pod, container: ContainerStatus | None) -> bool:
+def _is_scraped(pod: Pod, serving: _Serving) -> bool:
     """Tell whether there may be a page: the container that serves it runs, in a leading pod."""
     return (
         counts(pod)
         and pod.status.phase == "Running"
-        and _index(pod) == 0
-        and _started_at(container) is not None
+        and serving.leads
+        and _started_at(serving.container) is not None
     )
 
 
-def _index(pod: Pod) -> int:
-    label = pod.metadata.label(POD_INDEX)
+def _index(pod: Pod, scraped: ScrapedPods) -> int:
+    label = pod.metadata.label(scraped.index_label or POD_INDEX)
     if label is not None:
         return int(label) if label.isascii() and label.isdigit() else 0
+    if scraped.index_label:
+        return 0
     match = _ORDINAL.search(pod.name)
     return int(match["index"]) if match else 0
 
@@ -170,6 +180,7 @@ def _target(pod: Pod, serving: _Serving, address: str) -> Target:
         address=address,
         subject=serving.subject,
         port=serving.port,
+        scheme=serving.scheme,
         node=pod.spec.node_name or "",
         created=pod.created,
         ready=ready,

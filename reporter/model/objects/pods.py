@@ -1,6 +1,7 @@
 """Pods."""
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from reporter.model.objects.base import Conditioned, KubeObject, Metadata, Part, Timestamp
 
@@ -19,6 +20,18 @@ class Probe(Part, frozen=True):
         return (self.initial_delay_seconds or 0) + tries
 
 
+class HttpGet(Part, frozen=True):
+    """`httpGet` of a probe."""
+
+    scheme: str = ""
+
+
+class ReadinessProbe(Part, frozen=True):
+    """`readinessProbe` of a container; only the scheme is read."""
+
+    http_get: HttpGet | None = None
+
+
 class ContainerPort(Part, frozen=True):
     """An entry of `ports` of a container."""
 
@@ -32,7 +45,19 @@ class Container(Part, frozen=True):
     name: str
     image: str = ""
     startup_probe: Probe | None = None
+    readiness_probe: ReadinessProbe | None = None
     ports: tuple[ContainerPort, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Forget a readiness probe unless it tells of TLS: thousands of pods have one."""
+        if self.readiness_probe is not None and not self.serves_tls:
+            force_setattr(self, "readiness_probe", None)
+
+    @property
+    def serves_tls(self) -> bool:
+        """Whether the kubelet asks it by HTTPS, and so whoever reads its metrics."""
+        probe = self.readiness_probe
+        return bool(probe and probe.http_get and probe.http_get.scheme == "HTTPS")
 
 
 class PodSpec(Part, frozen=True):

@@ -9,6 +9,7 @@ from reporter.probes.subjects import all_asked
 from reporter.stacks.kaito.probes import PROBES as KAITO
 from reporter.stacks.kserve.probes import PROBES as KSERVE
 from reporter.stacks.kthena.probes import PROBES as KTHENA
+from reporter.stacks.llmisvc.probes import PROBES as LLMISVC
 from reporter.stacks.otterscale.probes import PROBES as OTTERSCALE
 
 
@@ -50,3 +51,8 @@ def evaluate_modelservices(snapshot, settings, samples=NONE):
 def evaluate_inferenceservices(snapshot, settings, samples=NONE):
     """All that is said of InferenceServices."""
     return joined(all_asked(KSERVE.subjects, scope(snapshot, settings, samples)))
+
+
+def evaluate_llminferenceservices(snapshot, settings, samples=NONE):
+    """All that is said of LLMInferenceServices."""
+    return joined(all_asked(LLMISVC.subjects, scope(snapshot, settings, samples)))

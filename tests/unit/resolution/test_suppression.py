@@ -38,6 +38,9 @@ TABLE = {
     ("clusterIstioControlPlaneNotReady", ""): {
         "modelharnessGatewayClassMissing",
         "modelharnessGatewayProgrammingFailed",
+        "llminferenceserviceGatewayNotReady",
+        "llminferenceserviceRouteNotReady",
+        "llminferenceservicePoolNotReady",
     },
     ("clusterGatewayAuthNotReady", ""): {
         "modelharnessAPIKeyReconcileFailed",
@@ -104,6 +107,21 @@ TABLE = {
     },
     ("clusterCRDMissing", "inferenceservices.serving.kserve.io"): seen_on_objects(
         "inferenceservice"
+    ),
+    ("clusterLLMInferenceServiceControllerNotReady", ""): {
+        "llminferenceserviceInvalid",
+        "llminferenceserviceReconcileFailed",
+        "llminferenceserviceObjectMissing",
+        "llminferenceserviceNotReady",
+        "llminferenceserviceStatusStale",
+        "llminferenceserviceGroupDegraded",
+    },
+    ("clusterLWSControllerNotReady", ""): {
+        "llminferenceservicePodsNotCreated",
+        "llminferenceserviceRolloutStuck",
+    },
+    ("clusterCRDMissing", "llminferenceservices.serving.kserve.io"): seen_on_objects(
+        "llminferenceservice"
     ),
 }
 

@@ -1,0 +1,1 @@
+"""What LLMInferenceServices should be, by KServe's rules; pure."""

@@ -1,0 +1,110 @@
+"""The spec in effect: that of an LLMInferenceService over those of the configs it names.
+
+The last one wins, and the spec wins over all (github.com/kserve/kserve,
+pkg/controller/v1alpha2/llmisvc/config_merge.go). KServe's own presets add nothing that is asked here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+from reporter.stacks.llmisvc.objects import (
+    LLMInferenceService,
+    LLMInferenceServiceConfig,
+    LlmSpec,
+    Model,
+    NamedPart,
+    Route,
+    Router,
+    Scaling,
+    Scheduler,
+    Workload,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an LLMInferenceService asks for.
+
+    Attributes:
+        main: the workload that serves, or decodes.
+        prefill: the one that prefills; None where the main one does both.
+        router: None stands for none.
+        names: the model's name and those of its adapters.
+
+    """
+
+    main: Workload
+    prefill: Workload | None
+    router: Router
+    names: frozenset[str]
+
+    @property
+    def route(self) -> Route | None:
+        """The route; None where requests go to the Service only."""
+        return self.router.route
+
+    @property
+    def own_routes(self) -> tuple[NamedPart, ...]:
+        """The routes of one's own that it refers to; KServe makes none then."""
+        return (self.route.http.refs or ()) if self.route and self.route.http else ()
+
+    @property
+    def gateways(self) -> tuple[NamedPart, ...]:
+        """The Gateways that it refers to; none is the default Gateway."""
+        return (self.router.gateway.refs or ()) if self.router.gateway else ()
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The scheduler; None where requests go to any pod."""
+        return self.router.scheduler
+
+    @property
+    def own_pool(self) -> str:
+        """The name of somebody else's pool; empty where KServe makes one."""
+        pool = self.scheduler.pool if self.scheduler else None
+        return pool.ref.name if pool and pool.ref else ""
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """The main one, and the one that prefills."""
+        return (self.main,) if self.prefill is None else (self.main, self.prefill)
+
+    @property
+    def scaling(self) -> tuple[Scaling, ...]:
+        """How its workloads are scaled, where they are."""
+        return tuple(each.scaling for each in self.workloads if each.scaling)
+
+
+def wanted(service: LLMInferenceService, configs: Iterable[LLMInferenceServiceConfig]) -> Wanted:
+    """Return what a service asks for, over the configs that it names, in their order."""
+    spec = reduce(_over, (*(each.spec for each in configs), service.spec))
+    model = spec.model or Model()
+    adapters = (model.lora.adapters or ()) if model.lora else ()
+    names = (model.name or service.name, *(each.name for each in adapters))
+    return Wanted(
+        main=Workload(replicas=spec.replicas, scaling=spec.scaling, worker=spec.worker),
+        prefill=spec.prefill,
+        router=spec.router or Router(),
+        names=frozenset(names),
+    )
+
+
+def _over(below: LlmSpec, spec: LlmSpec) -> LlmSpec:
+    return LlmSpec(
+        replicas=below.replicas if spec.replicas is None else spec.replicas,
+        scaling=spec.scaling or below.scaling,
+        worker=spec.worker or below.worker,
+        model=spec.model or below.model,
+        prefill=spec.prefill or below.prefill,
+        router=_router_over(below.router or Router(), spec.router or Router()),
+        base_refs=spec.base_refs,
+    )
+
+
+def _router_over(below: Router, router: Router) -> Router:
+    return Router(
+        route=router.route or below.route,
+        gateway=router.gateway or below.gateway,
+        scheduler=router.scheduler or below.scheduler,
+    )

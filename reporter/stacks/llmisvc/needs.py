@@ -1,0 +1,35 @@
+"""What shows that a cluster needs the controllers of LLMInferenceServices."""
+
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.model.need import Need, need
+from reporter.stacks.llmisvc.resources import LEADERWORKERSETS, LLMS
+
+PART_OF: Final = "app.kubernetes.io/part-of"
+LLM_PART: Final = "llminferenceservice"
+
+OF_LLMISVC: Final[tuple[Need, ...]] = (
+    need(
+        LLMS,
+        "LLMInferenceServices",
+        evidence="llmisvc-controller-manager makes what each runs on, and writes its status "
+        "(kserve/kserve, pkg/controller/v1alpha2/llmisvc)",
+    ),
+)
+LEFT_OF_LLMISVC: Final[tuple[Need, ...]] = (
+    need(
+        r.PODS,
+        f"Pods with the label {PART_OF}={LLM_PART}",
+        evidence="they serve an LLMInferenceService (kserve/kserve, pkg/constants)",
+        shows=lambda pod, _: pod.metadata.label(PART_OF) == LLM_PART,
+    ),
+)
+OF_LWS: Final[tuple[Need, ...]] = (
+    need(
+        LEADERWORKERSETS,
+        "LeaderWorkerSets of LLMInferenceServices",
+        evidence="the LeaderWorkerSet controller makes the StatefulSets of each "
+        "(kubernetes-sigs/lws, pkg/controllers)",
+    ),
+)

@@ -1,0 +1,213 @@
+"""The objects of KServe's LLMInferenceServices that are read.
+
+Their types are in github.com/kserve/kserve, pkg/apis/serving/v1alpha2, and in
+github.com/kubernetes-sigs/lws, api/leaderworkerset/v1.
+"""
+
+from msgspec import field
+
+from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadata, Part
+
+LONGEST_NAME = 63
+"""Names of children that would be longer are cut, with a hash put in (knative/pkg, kmeta.ChildName)."""
+
+
+class NamedPart(Part, frozen=True):
+    """A reference by name: to a config, a route, a Gateway, a pool or an adapter."""
+
+    name: str = ""
+    namespace: str | None = None
+
+
+class Lora(Part, frozen=True):
+    """`spec.model.lora`."""
+
+    adapters: tuple[NamedPart, ...] | None = None
+
+
+class Model(Part, frozen=True):
+    """`spec.model`."""
+
+    name: str = ""
+    uri: str = ""
+    lora: Lora | None = None
+
+
+class Presence(Part, frozen=True):
+    """A part of a spec of which only matters that it is there."""
+
+
+class VariantScaling(Part, frozen=True):
+    """`scaling.wva`: the autoscaler by variants, through an HPA or a ScaledObject."""
+
+    hpa: Presence | None = None
+    keda: Presence | None = None
+
+
+class Scaling(Part, frozen=True):
+    """`scaling` of a workload."""
+
+    wva: VariantScaling | None = None
+    keda: Presence | None = None
+
+    @property
+    def by_keda(self) -> bool:
+        """Whether a ScaledObject is made."""
+        return self.keda is not None or (self.wva is not None and self.wva.keda is not None)
+
+
+class Workload(Part, frozen=True):
+    """`spec.prefill`, and what the spec itself says of the main workload.
+
+    Attributes:
+        worker: makes each replica a group of pods, by a LeaderWorkerSet.
+
+    """
+
+    replicas: int | None = None
+    scaling: Scaling | None = None
+    worker: Presence | None = None
+
+
+class HttpSpec(Part, frozen=True):
+    """`router.route.http`."""
+
+    refs: tuple[NamedPart, ...] | None = None
+
+
+class Route(Part, frozen=True):
+    """`router.route`."""
+
+    http: HttpSpec | None = None
+    group: str = ""
+    weight: int | None = None
+
+
+class GatewaySpec(Part, frozen=True):
+    """`router.gateway`."""
+
+    refs: tuple[NamedPart, ...] | None = None
+
+
+class PoolSpec(Part, frozen=True):
+    """`router.scheduler.pool`."""
+
+    ref: NamedPart | None = None
+
+
+class Scheduler(Part, frozen=True):
+    """`router.scheduler`."""
+
+    pool: PoolSpec | None = None
+    tokenizer: Presence | None = None
+
+
+class Router(Part, frozen=True):
+    """`spec.router`."""
+
+    route: Route | None = None
+    gateway: GatewaySpec | None = None
+    scheduler: Scheduler | None = None
+
+
+class LlmSpec(Workload, frozen=True):
+    """`spec` of an LLMInferenceService, and of a config."""
+
+    model: Model | None = None
+    prefill: Workload | None = None
+    router: Router | None = None
+    base_refs: tuple[NamedPart, ...] | None = None
+
+
+class WorkloadStatus(Part, frozen=True):
+    """An entry of `status.workloads`; `ready_replicas` is what a Deployment calls available."""
+
+    name: str = ""
+    ready_replicas: int | None = None
+
+
+class WorkloadsStatus(Part, frozen=True):
+    """`status.workloads`, since v0.19."""
+
+    primary: WorkloadStatus | None = None
+    prefill: WorkloadStatus | None = None
+
+
+class LlmStatus(Conditioned, frozen=True):
+    """`status` of an LLMInferenceService."""
+
+    observed_generation: int | None = None
+    url: str = ""
+    workloads: WorkloadsStatus | None = None
+    applied_configs: tuple[NamedPart, ...] | None = None
+
+
+class StopAnnotations(Annotations, frozen=True):
+    """The annotations of an LLMInferenceService that are read."""
+
+    stop: str | None = field(name="serving.kserve.io/stop", default=None)
+
+
+class LlmMetadata(Metadata, frozen=True):
+    """`metadata` of an LLMInferenceService."""
+
+    annotations: StopAnnotations | None = None
+
+
+class LLMInferenceService(KubeObject, frozen=True):
+    """serving.kserve.io/v1alpha2 LLMInferenceService."""
+
+    metadata: LlmMetadata
+    spec: LlmSpec = LlmSpec()
+    status: LlmStatus = LlmStatus()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it is switched off; KServe takes `true` in any case."""
+        stop = self.metadata.annotations.stop if self.metadata.annotations else None
+        return (stop or "").lower() == "true"
+
+
+class LLMInferenceServiceConfig(KubeObject, frozen=True):
+    """serving.kserve.io/v1alpha2 LLMInferenceServiceConfig."""
+
+    spec: LlmSpec = LlmSpec()
+
+
+class GroupTemplate(Part, frozen=True):
+    """`spec.leaderWorkerTemplate` of a LeaderWorkerSet."""
+
+    size: int | None = None
+
+
+class LeaderWorkerSetSpec(Part, frozen=True):
+    """`spec` of a LeaderWorkerSet."""
+
+    replicas: int | None = None
+    leader_worker_template: GroupTemplate = GroupTemplate()
+
+
+class LeaderWorkerSetStatus(Conditioned, frozen=True):
+    """`status` of a LeaderWorkerSet; replicas are groups."""
+
+    replicas: int = 0
+    ready_replicas: int = 0
+    updated_replicas: int = 0
+
+
+class LeaderWorkerSet(KubeObject, frozen=True):
+    """leaderworkerset.x-k8s.io/v1 LeaderWorkerSet."""
+
+    spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()
+    status: LeaderWorkerSetStatus = LeaderWorkerSetStatus()
+
+    @property
+    def wanted(self) -> int:
+        """Groups asked for; the API's default is 1."""
+        return 1 if self.spec.replicas is None else self.spec.replicas
+
+    @property
+    def size(self) -> int:
+        """Pods of a group, the leader included; the API's default is 1."""
+        size = self.spec.leader_worker_template.size
+        return 1 if size is None else size

@@ -1,0 +1,134 @@
+"""What is asked about LLMInferenceServices: a module for each thing that can fail."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    HTTPROUTES,
+    PODS,
+    SCALEDOBJECTS,
+)
+from reporter.model.finding import Evaluation, Finding
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
+from reporter.probes.reuse import Inputs
+from reporter.probes.runtime.pod_findings import verdicts
+from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.stacks.llmisvc.objects import LLMInferenceService
+from reporter.stacks.llmisvc.probes.beside import (
+    probe_group,
+    probe_names,
+    probe_scaling,
+    siblings,
+)
+from reporter.stacks.llmisvc.probes.epp import probe_epp
+from reporter.stacks.llmisvc.probes.gateways import probe_gateways
+from reporter.stacks.llmisvc.probes.missing import probe_missing
+from reporter.stacks.llmisvc.probes.pods import probe_pods
+from reporter.stacks.llmisvc.probes.pool import probe_pool
+from reporter.stacks.llmisvc.probes.ready import probe_ready
+from reporter.stacks.llmisvc.probes.rollout import probe_rollout
+from reporter.stacks.llmisvc.probes.route import probe_route
+from reporter.stacks.llmisvc.probes.scope import LlmScope
+from reporter.stacks.llmisvc.probes.spec import probe_spec
+from reporter.stacks.llmisvc.probes.stale import derived, probe_stale
+from reporter.stacks.llmisvc.probes.whole import probe_whole
+from reporter.stacks.llmisvc.reasons import STOPPED
+from reporter.stacks.llmisvc.resources import LEADERWORKERSETS, LLMS
+
+
+def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each fault that the rules found in the metrics of a pod."""
+    for role in scope.roles:
+        for pod, fault in metric_faults(scope, role.pods):
+            yield metric_finding(scope, pod, fault, role=role.title)
+
+
+_MADE: Final[tuple[Resource[KubeObject], ...]] = (
+    DEPLOYMENTS,
+    LEADERWORKERSETS,
+    HTTPROUTES,
+    SCALEDOBJECTS,
+)
+_PROBES: Final[tuple[Probe[LlmScope], ...]] = (
+    probe_spec,
+    probe_missing,
+    probe_pods,
+    probe_rollout,
+    probe_epp,
+    probe_gateways,
+    probe_route,
+    probe_pool,
+    probe_whole,
+    probe_stale,
+    probe_scaling,
+    probe_group,
+    probe_names,
+    probe_runtime,
+)
+
+
+def llm_inputs(scope: LlmScope) -> Inputs:
+    """Return the objects that the answer about an LLMInferenceService rests on.
+
+    The Service of an endpoint picker may select any pod of the namespace.
+    """
+    in_place = scope.snapshot[PODS].in_namespace(scope.place)
+    return (
+        scope.configs,
+        *(scope.made(each) for each in _MADE),
+        scope.routes,
+        tuple(each for each in (scope.pool, scope.former_pool) if each is not None),
+        siblings(scope),
+        in_place if scope.wanted.scheduler else scope.all_pods,
+        verdicts(scope.pods, scope.samples),
+    )
+
+
+def evaluate_llm(scope: LlmScope) -> Evaluation:
+    """Return all that is said about one LLMInferenceService, and what of its status follows.
+
+    Of one that is stopped only that is said: its URL and its conditions are of before.
+    """
+    if scope.llm.stopped:
+        return evaluated(scope, (_stopped(scope),))
+    return evaluated(
+        scope,
+        chain.from_iterable(probe(scope) for probe in _PROBES),
+        probe_ready(scope),
+        undecided=undecided_pods(scope, scope.pods),
+        derived=derived(scope),
+    )
+
+
+def llm_scope(
+    resource: Resource[LLMInferenceService], llm: LLMInferenceService, scope: Scope
+) -> LlmScope:
+    """Return what the probes of an LLMInferenceService are given."""
+    return LlmScope(
+        snapshot=scope.snapshot,
+        settings=scope.settings,
+        samples=scope.samples,
+        resource=resource,
+        object=llm,
+    )
+
+
+def _stopped(scope: LlmScope) -> Finding:
+    return scope.finding(
+        reason=STOPPED,
+        related=scope.ref,
+        cause="stopped",
+        text="is stopped, by the annotation serving.kserve.io/stop",
+    )
+
+
+PROBES: Final = StackProbes(
+    subjects=SubjectProbes(
+        resources=(LLMS,), scope=llm_scope, inputs=llm_inputs, evaluate=evaluate_llm
+    )
+)

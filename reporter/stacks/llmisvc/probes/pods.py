@@ -1,0 +1,144 @@
+"""Pods that do not work, each told once, by what they fail at.
+
+llminferenceserviceStorageFailed, llminferenceserviceModelLoadFailed and llminferenceservicePodsNotReady.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from reporter.catalogue.resources import PODS
+from reporter.model.finding import Finding
+from reporter.model.objects import ContainerStatus, Pod, Terminated
+from reporter.model.text import clean, cut
+from reporter.probes.pods import fault_of_pod, pod_finding
+from reporter.stacks.llmisvc.probes.roles import Role
+from reporter.stacks.llmisvc.probes.scope import LlmScope, component
+from reporter.stacks.llmisvc.reasons import MODEL_LOAD_FAILED, PODS_NOT_READY, STORAGE_FAILED
+from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time
+
+_STORAGE: Final = "storage-initializer"
+_SERVING: Final = frozenset({"main", "modelcar", "modelcar-init", "llm-d-routing-sidecar"})
+_MESSAGE_BYTES: Final = 300
+_NONE_SERVES: Final = 100
+"""What is added to the severity where no pod of the role is ready: nothing is answered."""
+
+_OFTEN: Final = 2
+"""So many restarts before the first Ready are no accident."""
+
+
+def probe_pods(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers."""
+    for role in scope.roles:
+        for pod in role.pods:
+            fault = fault_of_pod(scope, pod)
+            if fault is not None:
+                yield _told(scope, role, pod, fault=fault)
+
+
+def _told(scope: LlmScope, role: Role, pod: Pod, *, fault: PodFault) -> Finding:
+    where = f"{role.title}{_place(pod)}pod {pod.name}"
+    worse = 0 if role.has_ready_pod else _NONE_SERVES
+    although = "" if role.has_ready_pod else f"; no {role.title}pod is ready"
+    ended = _fails_at(pod)
+    if ended is None:
+        return pod_finding(
+            scope,
+            pod,
+            fault,
+            reason=PODS_NOT_READY,
+            related=PODS.ref(pod),
+            cause=f"{role.title}{fault.cause}",
+            text=f"{where}: {fault.detail}{although}",
+            severity=fault.severity + worse,
+        )
+    reason, what, status = ended
+    looping = _loops(status)
+    return scope.finding(
+        reason=reason,
+        related=PODS.ref(pod),
+        cause=f"{role.title}{status.name} failed{_code(status)}",
+        text=f"{where}: {what}{_end(status)}{although}",
+        severity=int(looping) + worse,
+        created=pod.created,
+        exempt=looping,
+        sustains=not looping and reason == STORAGE_FAILED,
+        lingers=True,
+    )
+
+
+def _place(pod: Pod) -> str:
+    part = component(pod)
+    if part.startswith("workload-leader"):
+        return "leader "
+    return "worker " if part.startswith("workload-worker") else ""
+
+
+def _fails_at(pod: Pod) -> tuple[str, str, ContainerStatus] | None:
+    """Return the reason, words and container where a pod fails to fetch or to load the model."""
+    if not counts(pod):
+        return None
+    for status in pod.status.init_container_statuses or ():
+        if status.name == _STORAGE and _fetch_failed(status):
+            return STORAGE_FAILED, "the model cannot be fetched", status
+    if had_been_ready(pod):
+        return None
+    every = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
+    for status in every:
+        if status.name in _SERVING and _load_failed(status):
+            return MODEL_LOAD_FAILED, _how(pod, status), status
+    return None
+
+
+def _fetch_failed(status: ContainerStatus) -> bool:
+    """Tell whether a download failed, also while it is tried again."""
+    ended = _ended(status)
+    now = status.state.terminated if status.state else None
+    done = now is not None and not _is_bad(now)
+    return not done and (_loops(status) or (ended is not None and _is_bad(ended)))
+
+
+def _load_failed(status: ContainerStatus) -> bool:
+    """Tell whether a container that was never ready fails by itself; out of memory is told as such."""
+    ended = _ended(status)
+    if status.ready or ended is None or ended.reason == "OOMKilled" or not _is_bad(ended):
+        return False
+    stopped = status.state is not None and status.state.terminated is not None
+    return _loops(status) or stopped or status.restart_count >= _OFTEN
+
+
+def _how(pod: Pod, status: ContainerStatus) -> str:
+    if _loops(status) or status.state is None or status.state.running is None:
+        return f"container {status.name} ends before it is ready"
+    seconds = int(startup_time(pod, timedelta(0)).total_seconds())
+    allowed = f"; its start-up probe allows {seconds} s" if seconds else ""
+    return f"container {status.name} is restarted again and again before it is ready{allowed}"
+
+
+def _loops(status: ContainerStatus) -> bool:
+    waiting = status.state.waiting if status.state else None
+    return waiting is not None and waiting.reason == "CrashLoopBackOff"
+
+
+def _is_bad(end: Terminated) -> bool:
+    return end.exit_code != 0 or end.reason in {"Error", "OOMKilled"}
+
+
+def _ended(status: ContainerStatus) -> Terminated | None:
+    now = status.state.terminated if status.state else None
+    return now or (status.last_state.terminated if status.last_state else None)
+
+
+def _code(status: ContainerStatus) -> str:
+    ended = _ended(status)
+    return f", exit code {ended.exit_code}" if ended else ""
+
+
+def _end(status: ContainerStatus) -> str:
+    ended = _ended(status)
+    if ended is None:
+        return ""
+    reason = clean(ended.reason or "")
+    unusual = f", {reason}" if reason not in {"", "Error"} else ""
+    message = f": {cut(clean(ended.message), _MESSAGE_BYTES)}" if ended.message else ""
+    return f"{unusual} (exit code {ended.exit_code}){message}"

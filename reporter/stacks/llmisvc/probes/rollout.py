@@ -1,0 +1,118 @@
+"""Pods that are not there, and rollouts that stall: neither shows in KServe's status.
+
+llminferenceservicePodsNotCreated and llminferenceserviceRolloutStuck.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from reporter.catalogue.resources import DEPLOYMENTS, PODS
+from reporter.model.finding import Finding
+from reporter.model.objects import Deployment
+from reporter.probes.pods import startup_budget
+from reporter.stacks.llmisvc.objects import LeaderWorkerSet
+from reporter.stacks.llmisvc.probes.roles import Role
+from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
+from reporter.stacks.llmisvc.reasons import PODS_NOT_CREATED, ROLLOUT_STUCK
+from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
+from reporter.workload.pod import counts
+
+_ROLLOUT: Final = timedelta(seconds=600)
+_EXCEEDED: Final = "ProgressDeadlineExceeded"
+
+
+def probe_rollout(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each workload that lacks pods, or whose rollout stalls."""
+    for role in scope.roles:
+        if role.deployment is not None:
+            yield from _refused(scope, role, role.deployment)
+            yield from _stalled(scope, role, role.deployment)
+        elif role.group_set is not None:
+            yield from _incomplete(scope, role, role.group_set)
+            yield from _updating(scope, role, role.group_set)
+
+
+def _refused(scope: LlmScope, role: Role, deployment: Deployment) -> Iterator[Finding]:
+    failure = deployment.status.condition("ReplicaFailure")
+    refused = is_true(failure)
+    if not refused and not _lacks_pods(deployment):
+        return
+    why = words(failure) if refused else "and its Deployment does not say why"
+    yield scope.finding(
+        reason=PODS_NOT_CREATED,
+        related=DEPLOYMENTS.ref(deployment),
+        cause=f"{role.title}{(failure.reason if failure and refused else '') or 'pods are missing'}",
+        text=f"{role.title}pods of Deployment {deployment.name} are not created, {why}{_serves(role)}",
+        severity=0 if role.serves else 1,
+        transition=failure.last_transition_time if failure and refused else None,
+        created=deployment.created,
+        independent=True,
+    )
+
+
+def _lacks_pods(deployment: Deployment) -> bool:
+    current = deployment.status.observed_generation >= deployment.metadata.generation
+    return current and not deployment.spec.paused and deployment.status.replicas < deployment.wanted
+
+
+def _incomplete(scope: LlmScope, role: Role, groups: LeaderWorkerSet) -> Iterator[Finding]:
+    """Yield a finding if groups have fewer pods than they need; one that is replaced is not judged."""
+    if not scope.known(PODS) or any(each.deleting for each in role.pods):
+        return
+    there = sum(map(counts, role.pods))
+    if there >= groups.wanted * groups.size:
+        return
+    yield scope.finding(
+        reason=PODS_NOT_CREATED,
+        related=LEADERWORKERSETS.ref(groups),
+        cause=f"{role.title}pods are missing",
+        text=f"LeaderWorkerSet {groups.name} has fewer {role.title}pods than its groups of "
+        f"{groups.size} need{_serves(role)}",
+        severity=0 if role.serves else 1,
+        created=groups.created,
+    )
+
+
+def _stalled(scope: LlmScope, role: Role, deployment: Deployment) -> Iterator[Finding]:
+    if (
+        deployment.status.observed_generation < deployment.metadata.generation
+        or not deployment.wanted
+    ):
+        return
+    progressing = deployment.status.condition("Progressing")
+    if progressing and is_false(progressing) and progressing.reason == _EXCEEDED:
+        cause, what, since = _EXCEEDED, "exceeded its deadline", progressing.last_transition_time
+    elif deployment.spec.paused or deployment.status.updated_replicas >= deployment.wanted:
+        return
+    else:
+        cause, what, since = "old pods", "does not replace the older pods", None
+    yield scope.finding(
+        reason=ROLLOUT_STUCK,
+        related=DEPLOYMENTS.ref(deployment),
+        cause=f"{role.title}{cause}",
+        text=f"the rollout of {role.title}Deployment {deployment.name} {what}{_serves(role)}",
+        severity=0 if role.serves else 1,
+        transition=since,
+        budget=None if since else _ROLLOUT,
+        independent=True,
+    )
+
+
+def _updating(scope: LlmScope, role: Role, groups: LeaderWorkerSet) -> Iterator[Finding]:
+    updating = groups.status.condition("UpdateInProgress")
+    if not is_true(updating):
+        return
+    yield scope.finding(
+        reason=ROLLOUT_STUCK,
+        related=LEADERWORKERSETS.ref(groups),
+        cause=f"{role.title}UpdateInProgress",
+        text=f"the rollout of {role.title}LeaderWorkerSet {groups.name} does not end{_serves(role)}",
+        severity=0 if role.serves else 1,
+        transition=updating.last_transition_time if updating else None,
+        budget=startup_budget(scope) + _ROLLOUT,
+    )
+
+
+def _serves(role: Role) -> str:
+    return "; the pods that are ready go on serving" if role.serves else ""

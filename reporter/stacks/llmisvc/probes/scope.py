@@ -1,0 +1,241 @@
+"""What is seen of an LLMInferenceService."""
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeVar
+
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    GATEWAYS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    PODS,
+    SERVICES,
+)
+from reporter.model.objects import (
+    Condition,
+    Deployment,
+    HttpRoute,
+    InferencePool,
+    KubeObject,
+    Pod,
+    Service,
+)
+from reporter.model.resource import Resource
+from reporter.model.subject import ObjectRef
+from reporter.model.text import detail
+from reporter.probes.scope import SubjectScope
+from reporter.snapshot.malformed import Sought, belongs_to
+from reporter.stacks.llmisvc.derived.spec import Wanted, wanted
+from reporter.stacks.llmisvc.needs import LLM_PART, PART_OF
+from reporter.stacks.llmisvc.objects import (
+    LLMInferenceService,
+    LLMInferenceServiceConfig,
+    Workload,
+)
+from reporter.stacks.llmisvc.probes.roles import Role
+from reporter.stacks.llmisvc.resources import (
+    CONFIGS,
+    FORMER_POOLS,
+    LEADERWORKERSETS,
+)
+from reporter.workload.parents import Parent, parent_of
+
+NAME: Final = "app.kubernetes.io/name"
+COMPONENT: Final = "app.kubernetes.io/component"
+ROUTER: Final = "router"
+SCHEDULER: Final = "router-scheduler"
+TOKENIZER: Final = "tokenizer"
+_OF_LLMS: Final = "llminferenceservice-"
+_TEXT_BYTES: Final = 400
+
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlmScope(SubjectScope[LLMInferenceService]):
+    """One LLMInferenceService, and what KServe made for it, found by labels: long names are cut."""
+
+    @property
+    def llm(self) -> LLMInferenceService:
+        """The LLMInferenceService."""
+        return self.object
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """What it asks for, its configs included."""
+        return wanted(self.llm, self.configs)
+
+    @cached_property
+    def configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
+        """The configs that it names, as far as they are there."""
+        found = (self.config(each.name) for each in self.llm.spec.base_refs or ())
+        return tuple(each for each in found if each is not None)
+
+    @property
+    def config_places(self) -> tuple[str, ...]:
+        """Where a config may be: its own namespace, then that of the controller."""
+        return tuple(dict.fromkeys((self.place, *self.settings.names_of("llmisvc_namespace"))))
+
+    def config(self, name: str) -> LLMInferenceServiceConfig | None:
+        """Return a config by name; that of its own namespace counts first."""
+        found = (self.snapshot[CONFIGS].get(place, name) for place in self.config_places)
+        return next((each for each in found if each is not None), None)
+
+    @property
+    def own(self) -> Sought:
+        """What seeks objects that belong to it."""
+        return belongs_to(self.name, NAME)
+
+    def known(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether all of its objects of a resource are seen."""
+        return self.snapshot.absence_known(resource, self.place, sought=self.own)
+
+    def made(self, resource: Resource[ObjectT]) -> tuple[ObjectT, ...]:
+        """Return what was made for it, by name; without what is being deleted."""
+        found = self.snapshot[resource].labelled(self.place, NAME, self.name)
+        return tuple(
+            each
+            for each in found
+            if each.metadata.label(PART_OF) == LLM_PART
+            and not (each.deleting and resource is not PODS)
+        )
+
+    @cached_property
+    def all_pods(self) -> tuple[Pod, ...]:
+        """Its pods, the endpoint picker's included, by name."""
+        return self.made(PODS)
+
+    @cached_property
+    def pods(self) -> tuple[Pod, ...]:
+        """The pods that serve, prefill or decode, with all workers of groups."""
+        return tuple(each for each in self.all_pods if component(each).startswith("workload"))
+
+    @cached_property
+    def roles(self) -> tuple[Role, ...]:
+        """Its roles, each with what it runs on: what serves or decodes, and what prefills."""
+        main, prefill = self.wanted.main, self.wanted.prefill
+        if prefill is None:
+            return (self._role("main", main, suffix=""),)
+        return (
+            self._role("decode", main, suffix=""),
+            self._role("prefill", prefill, suffix="-prefill"),
+        )
+
+    def _role(self, name: str, workload: Workload, *, suffix: str) -> Role:
+        multi = workload.worker is not None
+        parts = {f"workload{suffix}", f"workload-leader{suffix}", f"workload-worker{suffix}"}
+        return Role(
+            name=name,
+            multi=multi,
+            deployment=None if multi else _first(self.made(DEPLOYMENTS), {f"workload{suffix}"}),
+            group_set=_first(self.made(LEADERWORKERSETS), parts) if multi else None,
+            pods=tuple(each for each in self.pods if component(each) in parts),
+        )
+
+    @cached_property
+    def epp(self) -> Deployment | None:
+        """The Deployment of its endpoint picker."""
+        return _first(self.made(DEPLOYMENTS), {SCHEDULER})
+
+    @cached_property
+    def tokenizer(self) -> Deployment | None:
+        """The Deployment of its tokenizer."""
+        return _first(self.made(DEPLOYMENTS), {TOKENIZER})
+
+    @cached_property
+    def managed_route(self) -> HttpRoute | None:
+        """The route that KServe made."""
+        return _first(self.made(HTTPROUTES), {ROUTER})
+
+    @cached_property
+    def routes(self) -> tuple[HttpRoute, ...]:
+        """The routes that lead to it: its own ones, else KServe's."""
+        if self.wanted.route is None:
+            return ()
+        refs = self.wanted.own_routes
+        if not refs:
+            return (self.managed_route,) if self.managed_route else ()
+        table = self.snapshot[HTTPROUTES]
+        found = (table.get(each.namespace or self.place, each.name) for each in refs)
+        return tuple(each for each in found if each is not None)
+
+    @cached_property
+    def gateways(self) -> tuple[Parent, ...]:
+        """The Gateways that it uses: those it refers to, and the parents of its routes."""
+        refs = (
+            Parent("Gateway", each.namespace or self.place, each.name)
+            for each in self.wanted.gateways
+        )
+        return tuple(sorted({*refs, *self.parents}))
+
+    @cached_property
+    def parents(self) -> frozenset[Parent]:
+        """The Gateways that are parents of its routes."""
+        return frozenset(
+            parent
+            for route in self.routes
+            for each in route.spec.parent_refs or ()
+            if (parent := parent_of(each, route.namespace)).is_gateway
+        )
+
+    @cached_property
+    def pool(self) -> InferencePool | None:
+        """Its pool, KServe's or somebody else's, under the group that is read first."""
+        return self._pool_of(INFERENCEPOOLS)
+
+    @cached_property
+    def former_pool(self) -> InferencePool | None:
+        """The same pool under the former group."""
+        return self._pool_of(FORMER_POOLS)
+
+    def _pool_of(self, resource: Resource[InferencePool]) -> InferencePool | None:
+        if self.wanted.own_pool:
+            return self.snapshot[resource].get(self.place, self.wanted.own_pool)
+        return _first(self.made(resource), {SCHEDULER})
+
+    @cached_property
+    def services(self) -> tuple[Service, ...]:
+        """Its Services."""
+        return self.made(SERVICES)
+
+    @property
+    def observed(self) -> bool:
+        """Whether KServe has looked at the present spec."""
+        return self.llm.status.observed_generation == self.llm.metadata.generation
+
+    def condition(self, type_: str) -> Condition | None:
+        """Return a condition of its status."""
+        return self.llm.status.condition(type_)
+
+    def gateway_ref(self, parent: Parent) -> ObjectRef:
+        """Return the reference to a Gateway."""
+        found = self.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+        return GATEWAYS.ref(found) if found else GATEWAYS.ref_named(parent.namespace, parent.name)
+
+
+def component(obj: KubeObject) -> str:
+    """Return which part of an LLMInferenceService an object is, without the prefix of the label."""
+    return (obj.metadata.label(COMPONENT) or "").removeprefix(_OF_LLMS)
+
+
+def _first(objects: Iterable[ObjectT], parts: Container[str]) -> ObjectT | None:
+    return next((each for each in objects if component(each) in parts), None)
+
+
+def is_true(condition: Condition | None) -> bool:
+    """Tell whether a condition is there and True."""
+    return condition is not None and condition.status == "True"
+
+
+def is_false(condition: Condition | None) -> bool:
+    """Tell whether a condition is there and False."""
+    return condition is not None and condition.status == "False"
+
+
+def words(condition: Condition | None) -> str:
+    """Return reason and message of a condition, clean and bounded."""
+    if condition is None:
+        return "no reason given"
+    return detail(condition.reason, condition.message, _TEXT_BYTES) or "no reason given"

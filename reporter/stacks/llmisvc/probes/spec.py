@@ -1,0 +1,139 @@
+"""What keeps KServe from making pods at all.
+
+llminferenceserviceDependencyMissing, llminferenceserviceInvalid and llminferenceserviceReconcileFailed.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, SCALEDOBJECTS
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition, KubeObject
+from reporter.model.resource import Resource
+from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, words
+from reporter.stacks.llmisvc.reasons import DEPENDENCY_MISSING, INVALID, RECONCILE_FAILED
+from reporter.stacks.llmisvc.resources import CONFIGS, LEADERWORKERSETS
+
+_PRESETS: Final = "PresetsCombined"
+_UNFINISHED: Final = "NewObservedGenFailure"
+_NO_SCALING_KIND: Final = "ScalingCRDNotFound"
+_STILL: Final = "; older pods go on serving"
+
+
+def probe_spec(scope: LlmScope) -> Iterator[Finding]:
+    """Yield what KServe cannot do anything with."""
+    missing = tuple(missing_kinds(scope))
+    for resource, why in missing:
+        yield scope.finding(
+            reason=DEPENDENCY_MISSING,
+            related=scope.ref,
+            cause=f"{resource.kind} is not installed",
+            text=f"the cluster does not serve {resource.crd_name}, which {why} needs",
+            created=scope.llm.created,
+        )
+    invalid = tuple(_invalid(scope))
+    yield from invalid
+    if not invalid and not missing:
+        yield from _errors(scope)
+
+
+def missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
+    """Yield each kind that the spec needs and the cluster does not have, with what needs it."""
+    for resource, why in _needed(scope):
+        if scope.snapshot.state(resource).served is Served.ABSENT:
+            yield resource, why
+
+
+def _needed(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
+    wanted = scope.wanted
+    if any(each.worker for each in wanted.workloads):
+        yield LEADERWORKERSETS, "a worker in the spec"
+    if wanted.scheduler is not None:
+        yield INFERENCEPOOLS, "spec.router.scheduler"
+    if wanted.route is not None:
+        yield HTTPROUTES, "spec.router.route"
+    if wanted.route is not None or wanted.gateways:
+        yield GATEWAYS, "spec.router"
+    if any(each.by_keda for each in wanted.scaling):
+        yield SCALEDOBJECTS, "scaling by KEDA"
+
+
+def invalid_presets(scope: LlmScope) -> Condition | None:
+    """Return the condition that says that the configs cannot be used; None where nothing does."""
+    presets = scope.condition(_PRESETS)
+    return presets if is_false(presets) else None
+
+
+def _invalid(scope: LlmScope) -> Iterator[Finding]:
+    serves = _STILL if any(each.serves for each in scope.roles) else ""
+    presets = invalid_presets(scope)
+    if presets is not None:
+        yield scope.finding(
+            reason=INVALID,
+            related=scope.ref,
+            cause=presets.reason or "PresetsCombined is False",
+            text=f"its configs cannot be combined, {words(presets)}{serves}",
+            severity=1,
+            transition=presets.last_transition_time,
+            created=scope.llm.created,
+        )
+        return
+    for name in _missing_configs(scope):
+        yield scope.finding(
+            reason=INVALID,
+            related=CONFIGS.ref_named(scope.place, name),
+            cause=f"config {name} is missing",
+            text=f"LLMInferenceServiceConfig {name} does not exist in {' nor in '.join(_places(scope))}"
+            f"{serves}",
+        )
+
+
+def _places(scope: LlmScope) -> tuple[str, ...]:
+    """Return where a config may be that exist; a setting names more than one installation has."""
+    return scope.config_places[:2]
+
+
+def _missing_configs(scope: LlmScope) -> Iterator[str]:
+    """Yield each config that it names, or was made with, and that is in none of the places."""
+    applied = (scope.llm.status.applied_configs or ()) if scope.observed else ()
+    named = (*(scope.llm.spec.base_refs or ()), *applied)
+    for name in dict.fromkeys(each.name for each in named if each.name):
+        places = {*scope.config_places, *(each.namespace for each in applied if each.namespace)}
+        there = any(scope.snapshot[CONFIGS].get(place, name) for place in places)
+        known = all(scope.snapshot.absence_known(CONFIGS, place, name) for place in places)
+        if known and not there:
+            yield name
+
+
+def errors(scope: LlmScope) -> Iterator[Condition]:
+    """Yield each condition that quotes an error of KServe's last pass."""
+    for each in scope.llm.status.conditions or ():
+        if is_false(each) and _is_error(each.reason or "") and each.type != "Ready":
+            yield each
+    ready = scope.condition("Ready")
+    if ready is not None and ready.reason == _UNFINISHED and scope.observed:
+        yield ready
+
+
+def _is_error(reason: str) -> bool:
+    """Tell whether a reason is one of those that KServe gives to errors of a pass."""
+    of_pass = reason.endswith("ReconcileError") or (
+        reason.startswith("Reconcile") and reason.endswith("Error")
+    )
+    return of_pass or reason == _NO_SCALING_KIND
+
+
+_AGGREGATES: Final = frozenset({"WorkloadsReady", "RouterReady"})
+
+
+def _errors(scope: LlmScope) -> Iterator[Finding]:
+    found = [each for each in errors(scope) if each.type not in _AGGREGATES]
+    for each in found or errors(scope):
+        yield scope.finding(
+            reason=RECONCILE_FAILED,
+            related=scope.ref,
+            cause=f"{each.type} {each.reason}",
+            text=f"KServe fails, {each.type}: {words(each)}",
+            transition=each.last_transition_time,
+        )

@@ -1,0 +1,32 @@
+"""What hides reasons of LLMInferenceServices, and why that is no mere correlation.
+
+Probes mark as independent what an upstream does not explain: a Deployment needs no LeaderWorkerSet
+controller, and a Gateway of another class no Istio.
+"""
+
+from typing import Final
+
+from reporter.catalogue import reasons as c
+from reporter.catalogue.suppression import missing_kind, seen_on_objects
+from reporter.model.suppression import SuppressionRow
+from reporter.stacks.llmisvc import reasons as i
+from reporter.stacks.llmisvc.resources import LLMS
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    SuppressionRow(
+        i.CLUSTER_LLMISVC,
+        i.NEEDS_CONTROLLER,
+        "llmisvc-controller-manager writes the status of LLMInferenceServices and makes their objects",
+    ),
+    SuppressionRow(
+        i.CLUSTER_LWS,
+        (i.PODS_NOT_CREATED, i.ROLLOUT_STUCK),
+        "the LeaderWorkerSet controller makes the StatefulSets of each group",
+    ),
+    SuppressionRow(
+        c.CLUSTER_ISTIO,
+        (i.GATEWAY_NOT_READY, i.ROUTE_NOT_READY, i.POOL_NOT_READY),
+        "istiod writes the status of Gateways of its classes, of their routes and their pools",
+    ),
+    missing_kind(LLMS, *seen_on_objects(i.REASONS)),
+)
