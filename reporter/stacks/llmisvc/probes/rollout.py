@@ -83,7 +83,7 @@ def _stalled(scope: LlmScope, role: Role, deployment: Deployment) -> Iterator[Fi
     progressing = deployment.status.condition("Progressing")
     if progressing and is_false(progressing) and progressing.reason == _EXCEEDED:
         cause, what, since = _EXCEEDED, "exceeded its deadline", progressing.last_transition_time
-    elif deployment.spec.paused or deployment.status.updated_replicas >= deployment.wanted:
+    elif deployment.spec.paused or not _has_old_pods(deployment):
         return
     else:
         cause, what, since = "old pods", "does not replace the older pods", None
@@ -97,6 +97,12 @@ def _stalled(scope: LlmScope, role: Role, deployment: Deployment) -> Iterator[Fi
         budget=None if since else _ROLLOUT,
         independent=True,
     )
+
+
+def _has_old_pods(deployment: Deployment) -> bool:
+    """Tell whether pods of an older revision are left, and too few of the newest are there."""
+    status = deployment.status
+    return status.updated_replicas < min(deployment.wanted, status.replicas)
 
 
 def _updating(scope: LlmScope, role: Role, groups: LeaderWorkerSet) -> Iterator[Finding]:
