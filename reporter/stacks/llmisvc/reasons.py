@@ -69,7 +69,6 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             r.INFERENCEPOOLS,
             r.HTTPROUTES,
             r.GATEWAYS,
-            r.SCALEDOBJECTS,
         ),
     ),
     _row(
