@@ -25,7 +25,7 @@ class Lora(Part, frozen=True):
     adapters: tuple[NamedPart, ...] | None = None
 
 
-class Model(Part, frozen=True):
+class LlmModel(Part, frozen=True):
     """`spec.model`."""
 
     name: str = ""
@@ -69,53 +69,53 @@ class Workload(Part, frozen=True):
     worker: Presence | None = None
 
 
-class HttpSpec(Part, frozen=True):
+class RouteHttp(Part, frozen=True):
     """`router.route.http`."""
 
     refs: tuple[NamedPart, ...] | None = None
 
 
-class Route(Part, frozen=True):
+class RouterRoute(Part, frozen=True):
     """`router.route`."""
 
-    http: HttpSpec | None = None
+    http: RouteHttp | None = None
     group: str = ""
     weight: int | None = None
 
 
-class GatewaySpec(Part, frozen=True):
+class RouterGateway(Part, frozen=True):
     """`router.gateway`."""
 
     refs: tuple[NamedPart, ...] | None = None
 
 
-class PoolSpec(Part, frozen=True):
+class SchedulerPool(Part, frozen=True):
     """`router.scheduler.pool`."""
 
     ref: NamedPart | None = None
 
 
-class Scheduler(Part, frozen=True):
+class RouterScheduler(Part, frozen=True):
     """`router.scheduler`."""
 
-    pool: PoolSpec | None = None
+    pool: SchedulerPool | None = None
     tokenizer: Presence | None = None
 
 
-class Router(Part, frozen=True):
+class LlmRouter(Part, frozen=True):
     """`spec.router`."""
 
-    route: Route | None = None
-    gateway: GatewaySpec | None = None
-    scheduler: Scheduler | None = None
+    route: RouterRoute | None = None
+    gateway: RouterGateway | None = None
+    scheduler: RouterScheduler | None = None
 
 
 class LlmSpec(Workload, frozen=True):
     """`spec` of an LLMInferenceService, and of a config."""
 
-    model: Model | None = None
+    model: LlmModel | None = None
     prefill: Workload | None = None
-    router: Router | None = None
+    router: LlmRouter | None = None
     base_refs: tuple[NamedPart, ...] | None = None
 
 

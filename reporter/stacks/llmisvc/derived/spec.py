@@ -11,19 +11,19 @@ from functools import reduce
 from reporter.stacks.llmisvc.objects import (
     LLMInferenceService,
     LLMInferenceServiceConfig,
+    LlmModel,
+    LlmRouter,
     LlmSpec,
-    Model,
     NamedPart,
-    Route,
-    Router,
+    RouterRoute,
+    RouterScheduler,
     Scaling,
-    Scheduler,
     Workload,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AskedFor:
     """What an LLMInferenceService asks for.
 
     Attributes:
@@ -36,11 +36,11 @@ class Wanted:
 
     main: Workload
     prefill: Workload | None
-    router: Router
+    router: LlmRouter
     names: frozenset[str]
 
     @property
-    def route(self) -> Route | None:
+    def route(self) -> RouterRoute | None:
         """The route; None where requests go to the Service only."""
         return self.router.route
 
@@ -55,7 +55,7 @@ class Wanted:
         return (self.router.gateway.refs or ()) if self.router.gateway else ()
 
     @property
-    def scheduler(self) -> Scheduler | None:
+    def scheduler(self) -> RouterScheduler | None:
         """The scheduler; None where requests go to any pod."""
         return self.router.scheduler
 
@@ -76,16 +76,16 @@ class Wanted:
         return tuple(each.scaling for each in self.workloads if each.scaling)
 
 
-def wanted(service: LLMInferenceService, configs: Iterable[LLMInferenceServiceConfig]) -> Wanted:
+def wanted(service: LLMInferenceService, configs: Iterable[LLMInferenceServiceConfig]) -> AskedFor:
     """Return what a service asks for, over the configs that it names, in their order."""
     spec = reduce(_over, (*(each.spec for each in configs), service.spec))
-    model = spec.model or Model()
+    model = spec.model or LlmModel()
     adapters = (model.lora.adapters or ()) if model.lora else ()
     names = (model.name or service.name, *(each.name for each in adapters))
-    return Wanted(
+    return AskedFor(
         main=Workload(replicas=spec.replicas, scaling=spec.scaling, worker=spec.worker),
         prefill=spec.prefill,
-        router=spec.router or Router(),
+        router=spec.router or LlmRouter(),
         names=frozenset(names),
     )
 
@@ -97,13 +97,13 @@ def _over(below: LlmSpec, spec: LlmSpec) -> LlmSpec:
         worker=spec.worker or below.worker,
         model=spec.model or below.model,
         prefill=spec.prefill or below.prefill,
-        router=_router_over(below.router or Router(), spec.router or Router()),
+        router=_router_over(below.router or LlmRouter(), spec.router or LlmRouter()),
         base_refs=spec.base_refs,
     )
 
 
-def _router_over(below: Router, router: Router) -> Router:
-    return Router(
+def _router_over(below: LlmRouter, router: LlmRouter) -> LlmRouter:
+    return LlmRouter(
         route=router.route or below.route,
         gateway=router.gateway or below.gateway,
         scheduler=router.scheduler or below.scheduler,

@@ -12,7 +12,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
 from reporter.model.text import clean, cut
 from reporter.probes.pods import fault_of_pod, pod_finding
-from reporter.stacks.llmisvc.probes.roles import Role
+from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope, component
 from reporter.stacks.llmisvc.reasons import MODEL_LOAD_FAILED, PODS_NOT_READY, STORAGE_FAILED
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time
@@ -36,7 +36,7 @@ def probe_pods(scope: LlmScope) -> Iterator[Finding]:
                 yield _told(scope, role, pod, fault=fault)
 
 
-def _told(scope: LlmScope, role: Role, pod: Pod, *, fault: PodFault) -> Finding:
+def _told(scope: LlmScope, role: LlmRole, pod: Pod, *, fault: PodFault) -> Finding:
     where = f"{role.title}{_place(pod)}pod {pod.name}"
     worse = 0 if role.has_ready_pod else _NONE_SERVES
     although = "" if role.has_ready_pod else f"; no {role.title}pod is ready"

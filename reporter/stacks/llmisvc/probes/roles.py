@@ -12,7 +12,7 @@ from reporter.workload.pod import is_ready
 
 
 @dataclass(frozen=True, kw_only=True)
-class Role:
+class LlmRole:
     """What one role runs on.
 
     Attributes:

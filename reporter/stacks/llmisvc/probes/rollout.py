@@ -12,7 +12,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.probes.pods import startup_budget
 from reporter.stacks.llmisvc.objects import LeaderWorkerSet
-from reporter.stacks.llmisvc.probes.roles import Role
+from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
 from reporter.stacks.llmisvc.reasons import PODS_NOT_CREATED, ROLLOUT_STUCK
 from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
@@ -33,7 +33,7 @@ def probe_rollout(scope: LlmScope) -> Iterator[Finding]:
             yield from _updating(scope, role, role.group_set)
 
 
-def _refused(scope: LlmScope, role: Role, deployment: Deployment) -> Iterator[Finding]:
+def _refused(scope: LlmScope, role: LlmRole, deployment: Deployment) -> Iterator[Finding]:
     failure = deployment.status.condition("ReplicaFailure")
     refused = is_true(failure)
     if not refused and not _lacks_pods(deployment):
@@ -56,7 +56,7 @@ def _lacks_pods(deployment: Deployment) -> bool:
     return current and not deployment.spec.paused and deployment.status.replicas < deployment.wanted
 
 
-def _incomplete(scope: LlmScope, role: Role, groups: LeaderWorkerSet) -> Iterator[Finding]:
+def _incomplete(scope: LlmScope, role: LlmRole, groups: LeaderWorkerSet) -> Iterator[Finding]:
     """Yield a finding if groups have fewer pods than they need; one that is replaced is not judged."""
     if not scope.known(PODS) or any(each.deleting for each in role.pods):
         return
@@ -74,7 +74,7 @@ def _incomplete(scope: LlmScope, role: Role, groups: LeaderWorkerSet) -> Iterato
     )
 
 
-def _stalled(scope: LlmScope, role: Role, deployment: Deployment) -> Iterator[Finding]:
+def _stalled(scope: LlmScope, role: LlmRole, deployment: Deployment) -> Iterator[Finding]:
     if (
         deployment.status.observed_generation < deployment.metadata.generation
         or not deployment.wanted
@@ -105,7 +105,7 @@ def _has_old_pods(deployment: Deployment) -> bool:
     return status.updated_replicas < min(deployment.wanted, status.replicas)
 
 
-def _updating(scope: LlmScope, role: Role, groups: LeaderWorkerSet) -> Iterator[Finding]:
+def _updating(scope: LlmScope, role: LlmRole, groups: LeaderWorkerSet) -> Iterator[Finding]:
     updating = groups.status.condition("UpdateInProgress")
     if not is_true(updating):
         return
@@ -120,5 +120,5 @@ def _updating(scope: LlmScope, role: Role, groups: LeaderWorkerSet) -> Iterator[
     )
 
 
-def _serves(role: Role) -> str:
+def _serves(role: LlmRole) -> str:
     return "; the pods that are ready go on serving" if role.serves else ""

@@ -27,14 +27,14 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import detail
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
-from reporter.stacks.llmisvc.derived.spec import Wanted, wanted
+from reporter.stacks.llmisvc.derived.spec import AskedFor, wanted
 from reporter.stacks.llmisvc.needs import LLM_PART, PART_OF
 from reporter.stacks.llmisvc.objects import (
     LLMInferenceService,
     LLMInferenceServiceConfig,
     Workload,
 )
-from reporter.stacks.llmisvc.probes.roles import Role
+from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.resources import (
     CONFIGS,
     FORMER_POOLS,
@@ -63,7 +63,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return self.object
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> AskedFor:
         """What it asks for, its configs included."""
         return wanted(self.llm, self.configs)
 
@@ -113,7 +113,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return tuple(each for each in self.all_pods if component(each).startswith("workload"))
 
     @cached_property
-    def roles(self) -> tuple[Role, ...]:
+    def roles(self) -> tuple[LlmRole, ...]:
         """Its roles, each with what it runs on: what serves or decodes, and what prefills."""
         main, prefill = self.wanted.main, self.wanted.prefill
         if prefill is None:
@@ -123,10 +123,10 @@ class LlmScope(SubjectScope[LLMInferenceService]):
             self._role("prefill", prefill, suffix="-prefill"),
         )
 
-    def _role(self, name: str, workload: Workload, *, suffix: str) -> Role:
+    def _role(self, name: str, workload: Workload, *, suffix: str) -> LlmRole:
         multi = workload.worker is not None
         parts = {f"workload{suffix}", f"workload-leader{suffix}", f"workload-worker{suffix}"}
-        return Role(
+        return LlmRole(
             name=name,
             multi=multi,
             deployment=None if multi else _first(self.made(DEPLOYMENTS), {f"workload{suffix}"}),

@@ -7,7 +7,7 @@ from reporter.model.derived import Derived
 from reporter.model.finding import Finding
 from reporter.stacks.llmisvc.derived.status import Worked, derived_status
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
-from reporter.stacks.llmisvc.probes.roles import Role
+from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope, is_true
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
 from reporter.stacks.llmisvc.reasons import STATUS_STALE
@@ -88,7 +88,7 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
         )
 
 
-def _is_available(role: Role) -> bool:
+def _is_available(role: LlmRole) -> bool:
     """Tell what KServe reads: the condition Available, which is True of a workload at zero too."""
     owner = role.deployment or role.group_set
     return owner is not None and is_true(owner.status.condition("Available"))
