@@ -93,7 +93,7 @@ def test_stacks_are_switched_below_the_umbrella(umbrella):
     """A parent that knows which stacks there are says so for its reporter."""
     values = {"stacks": {"kaito": True, "kserve": False}, "modelServing": {"status": "roles"}}
     below = render({SUBCHART: values}, chart=umbrella)
-    assert "--stacks=kaito=on,kserve=off,kthena=auto,otterscale=auto" in below.flags
+    assert "--stacks=kaito=on,kserve=off,kthena=auto,llmisvc=auto,otterscale=auto" in below.flags
     assert below.one("ClusterRole")["rules"] == render(values).one("ClusterRole")["rules"]
 
 

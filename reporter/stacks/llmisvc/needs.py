@@ -4,7 +4,8 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.need import Need, need
-from reporter.stacks.llmisvc.resources import LEADERWORKERSETS, LLMS
+from reporter.stacks.llmisvc.objects import LLMInferenceService
+from reporter.stacks.llmisvc.resources import LLMS
 
 PART_OF: Final = "app.kubernetes.io/part-of"
 LLM_PART: Final = "llminferenceservice"
@@ -27,9 +28,16 @@ LEFT_OF_LLMISVC: Final[tuple[Need, ...]] = (
 )
 OF_LWS: Final[tuple[Need, ...]] = (
     need(
-        LEADERWORKERSETS,
-        "LeaderWorkerSets of LLMInferenceServices",
-        evidence="the LeaderWorkerSet controller makes the StatefulSets of each "
-        "(kubernetes-sigs/lws, pkg/controllers)",
+        LLMS,
+        "LLMInferenceServices with a worker in the spec",
+        evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes the "
+        "StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
+        shows=lambda llm, _: _has_worker(llm),
+        detail=lambda _: ", which has workers",
     ),
 )
+
+
+def _has_worker(llm: LLMInferenceService) -> bool:
+    prefill = llm.spec.prefill
+    return llm.spec.worker is not None or (prefill is not None and prefill.worker is not None)

@@ -3,6 +3,8 @@
 import pytest
 
 from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.scraping.direct import Endpoint
+from reporter.metrics.scraping.proxied import proxy_path
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
@@ -116,3 +118,30 @@ def test_a_selector_that_all_pods_carry_takes_none_from_another_stack(row):
     """`--scrape-selector app` names a label that nearly all pods have."""
     (target,) = found(stack_pod(row), selector="app")
     assert target.subject.kind is row.kind
+
+
+LLM = next(row for row in SCRAPED if row.stack == "llmisvc")
+PLACE = "leaderworkerset.sigs.k8s.io/worker-index"
+
+
+def grouped(name, index):
+    """A pod of a group of LLMInferenceServices."""
+    return stack_pod(LLM, {"metadata": {"name": name, "labels": {PLACE: index}}})
+
+
+def test_the_leader_of_each_group_is_scraped():
+    """The number in its name is that of its group, and a worker has no page."""
+    pods = [grouped("m-kserve-mn-1", "0"), grouped("m-kserve-mn-1-2", "2")]
+    assert [each.name for each in found(*pods)] == ["m-kserve-mn-1"]
+
+
+@pytest.mark.parametrize(("scheme", "told"), [("HTTPS", "https"), ("HTTP", ""), (None, "")])
+def test_the_scheme_is_that_of_the_readiness_probe(scheme, told):
+    """One setting of KServe makes all pods speak TLS, and nothing else says so of a pod."""
+    probe = {"httpGet": {"scheme": scheme}} if scheme else {"exec": {}}
+    (target,) = found(stack_pod(LLM, container(LLM, readinessProbe=probe)))
+    assert target.scheme == told
+    assert Endpoint("http").url(target).scheme == (told or "http")
+    assert proxy_path(target, Endpoint("http")).startswith(
+        f"/api/v1/namespaces/models/pods/{'https:' if told else ''}m-"
+    )
