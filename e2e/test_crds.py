@@ -51,7 +51,12 @@ async def test_server_serves_every_version_with_a_structural_schema(stage):
 
 @pytest.mark.parametrize(
     ("example", "fewest"),
-    [("healthy-stack", 21), ("broken-stack", 21), ("inferenceservice/failing-load", 12)],
+    [
+        ("healthy-stack", 21),
+        ("broken-stack", 21),
+        ("inferenceservice/failing-load", 12),
+        ("llminferenceservice/broken", 12),
+    ],
 )
 async def test_server_keeps_all_that_an_example_says(stage, workload, example, fewest):
     """Spec and status come back as they were written: nothing is refused, nothing pruned."""

@@ -13,6 +13,7 @@ from lab.demo.control_plane import CONTROL_PLANE
 from lab.demo.daemon import LISTENERS, daemon
 from lab.demo.event_stream import EventStream, SeenEvent
 from lab.demo.inferenceservice import INFERENCESERVICE
+from lab.demo.llmisvc import LLMINFERENCESERVICE
 from lab.demo.models import ModelPods
 from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
@@ -41,6 +42,7 @@ STORIES: Final[Mapping[str, Story]] = {
     "modelserving": MODELSERVING,
     "modelservice": MODELSERVICE,
     "inferenceservice": INFERENCESERVICE,
+    "llminferenceservice": LLMINFERENCESERVICE,
 }
 
 NORMAL: Final = StoryPace(grace=4, window=15, quiet=2.0, late=65.0)

@@ -1,0 +1,244 @@
+"""The story of an LLMInferenceService: what its Ready hides, and what only looks wrong."""
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Final, Self
+
+from lab.demo.controller_deployments import controller
+from lab.demo.sample_stack import namespace
+from lab.demo.story import CHAT, HEALTHY, Expected, Scene, Step, Story, StoryPace, present
+from lab.sandbox.objects import JSON, Object, dig
+from lab.sandbox.sandbox import Sandbox
+from reporter.stacks.llmisvc import reasons as k
+
+NAMESPACE: Final = "llm-models"
+NAME: Final = "qwen3"
+CONFIG: Final = "house-defaults"
+LLMS: Final = "llminferenceservices.serving.kserve.io"
+CONFIGS: Final = "llminferenceserviceconfigs.serving.kserve.io"
+_EPP: Final = f"{NAME}-kserve-router-scheduler"
+_POOLS: Final = "inferencepools.inference.networking.k8s.io"
+_POOL: Final = f"{NAME}-inference-pool"
+_TRUE: Final = ("PresetsCombined", "MainWorkloadReady", "PrefillWorkloadReady", "WorkloadsReady")
+_WAITING: Final = ("InferencePoolReady", "RouterReady", "Ready")
+
+
+def _labels(part: str) -> dict[str, JSON]:
+    return {
+        "app.kubernetes.io/name": NAME,
+        "app.kubernetes.io/part-of": "llminferenceservice",
+        "app.kubernetes.io/component": f"llminferenceservice-{part}",
+    }
+
+
+def _deployment(name: str, part: str) -> Object:
+    labels = _labels(part)
+    container: JSON = {"name": "main", "image": "ghcr.io/llm-d/llm-d-cuda:v0.4.0"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def _service(name: str, part: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": _labels(part)},
+        "spec": {"selector": _labels(part), "ports": [{"name": "http", "port": 8000}]},
+    }
+
+
+def _pool() -> Object:
+    reference: JSON = {"name": f"{NAME}-epp-service", "port": {"number": 9002}}
+    return {
+        "apiVersion": "inference.networking.k8s.io/v1",
+        "kind": "InferencePool",
+        "metadata": {"name": _POOL, "namespace": NAMESPACE, "labels": _labels("router-scheduler")},
+        "spec": {
+            "selector": {"matchLabels": {"app.kubernetes.io/name": NAME}},
+            "targetPorts": [{"number": 8000}],
+            "endpointPickerRef": reference,
+        },
+    }
+
+
+def _config() -> Object:
+    return {
+        "apiVersion": "serving.kserve.io/v1alpha2",
+        "kind": "LLMInferenceServiceConfig",
+        "metadata": {"name": CONFIG, "namespace": NAMESPACE},
+        "spec": {"prefill": {"replicas": 1}},
+    }
+
+
+def _llm() -> Object:
+    return {
+        "apiVersion": "serving.kserve.io/v1alpha2",
+        "kind": "LLMInferenceService",
+        "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "spec": {
+            "model": {"uri": "hf://Qwen/Qwen3-0.6B", "name": NAME},
+            "baseRefs": [{"name": CONFIG}],
+            "router": {"gateway": {"refs": [_gateway()]}, "scheduler": {}},
+        },
+    }
+
+
+def _gateway() -> dict[str, JSON]:
+    return {"name": f"{CHAT}-gw", "namespace": CHAT}
+
+
+def _condition(kind: str, status: str, reason: str = "") -> JSON:
+    return {"type": kind, "status": status, "reason": reason, "lastTransitionTime": present()}
+
+
+class LlmCluster:
+    """A cluster with KServe's controller of LLMInferenceServices while entered."""
+
+    at_rest = True
+
+    def __init__(self, sandbox: Sandbox, _say: Callable[[str], None]) -> None:
+        names: JSON = [
+            {"name": f"{plural}{part}", "kind": kind, "namespaced": True}
+            for plural, kind in (
+                ("llminferenceservices", "LLMInferenceService"),
+                ("llminferenceserviceconfigs", "LLMInferenceServiceConfig"),
+            )
+            for part in ("", "/status")
+        ]
+        listed: Object = {
+            "apiVersion": "v1",
+            "kind": "APIResourceList",
+            "groupVersion": "serving.kserve.io/v1alpha2",
+            "resources": names,
+        }
+        sandbox.load([listed, namespace(NAMESPACE), namespace("kserve")])
+        name = "llmisvc-controller-manager"
+        image = "kserve/llmisvc-controller:v0.20.0"
+        sandbox.create(controller("kserve", name, image=image, labels={"app": name}))
+        self.sandbox = sandbox
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave the sandbox as it is."""
+
+    def make(self) -> None:
+        """Make an LLMInferenceService with all that its controller makes for it."""
+        self.sandbox.create(_config())
+        for each in (
+            _deployment(f"{NAME}-kserve", "workload"),
+            _deployment(f"{NAME}-kserve-prefill", "workload-prefill"),
+            _deployment(_EPP, "router-scheduler"),
+            _service(f"{NAME}-kserve-workload-svc", "workload"),
+            _service(f"{NAME}-epp-service", "router-scheduler"),
+            _pool(),
+            _llm(),
+        ):
+            self.sandbox.create(each)
+        accepted: JSON = [_condition("Accepted", "True"), _condition("ResolvedRefs", "True")]
+        parents: JSON = [
+            {"parentRef": _gateway(), "controllerName": "istio.io/c", "conditions": accepted}
+        ]
+        self._tell(_POOLS, _POOL, {"parents": parents})
+        waiting = [_condition(each, "False", "WaitingForGateway") for each in _WAITING]
+        conditions: JSON = [*(_condition(each, "True") for each in _TRUE), *waiting]
+        self._tell(LLMS, NAME, {"observedGeneration": 1, "conditions": conditions})
+
+    def _tell(self, resource: str, name: str, status: JSON) -> None:
+        patch: JSON = {"status": status}
+        self.sandbox.patch(resource, name, patch, namespace=NAMESPACE, subresource="status")
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for the LLMInferenceService."""
+        for each in self.sandbox.list(LLMS):
+            told = {one["type"]: one for one in dig(each, "status", "conditions") or ()}
+            ready = told.get("Ready") or {"status": "Unknown", "reason": ""}
+            yield f"# kubectl get llmisvc: {NAME} {ready['status']} {ready['reason']}"
+
+    async def finish(self, seconds: float) -> None:
+        """Nothing comes late."""
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing: what goes on here does not fail by itself."""
+        yield from ()
+
+    def verdict(self) -> str:
+        """Return nothing: there is nothing more to say."""
+        return ""
+
+
+def _cluster(scene: Scene) -> LlmCluster:
+    if not isinstance(scene.background, LlmCluster):
+        raise TypeError("this story needs a cluster with LLMInferenceServices")
+    return scene.background
+
+
+def _create(scene: Scene) -> None:
+    _cluster(scene).make()
+
+
+def _picker(replicas: int) -> Callable[[Scene], None]:
+    return lambda scene: scene.cluster.scale(NAMESPACE, _EPP, replicas)
+
+
+def _no_config(scene: Scene) -> None:
+    _cluster(scene).sandbox.delete(CONFIGS, CONFIG, namespace=NAMESPACE)
+
+
+def _config_again(scene: Scene) -> None:
+    _cluster(scene).sandbox.create(_config())
+
+
+def _stop(scene: Scene) -> None:
+    patch: JSON = {"metadata": {"annotations": {"serving.kserve.io/stop": "true"}}}
+    _cluster(scene).sandbox.patch(LLMS, NAME, patch, namespace=NAMESPACE)
+
+
+def _flags(pace: StoryPace) -> tuple[str, ...]:
+    return (f"--grace={k.EPP_NOT_READY}={pace.grace}", "--scrape-via=off")
+
+
+_SUBJECT: Final = f"llminferenceservice/{NAMESPACE}/{NAME}"
+_READY: Final = Expected(k.READY, _SUBJECT, "decode Deployment and prefill Deployment available")
+_PICKER: Final = Expected(k.EPP_NOT_READY, _SUBJECT, f"Deployment {_EPP} is down")
+_CONFIG: Final = Expected(k.INVALID, _SUBJECT, f"LLMInferenceServiceConfig {CONFIG} does not exist")
+
+_STEPS: Final = (
+    HEALTHY,
+    Step(
+        f"kubectl apply of LLMInferenceService {NAME}, with a Gateway and no route: KServe waits "
+        "for ever, and requests are answered.",
+        _create,
+        (_READY,),
+    ),
+    Step(f"Its endpoint picker {_EPP} is scaled to zero.", _picker(0), (_PICKER,)),
+    Step("It is scaled back.", _picker(1), (_READY,), over=(_PICKER,)),
+    Step(
+        f"Somebody deletes the config {CONFIG}: the pods go on, and so does the status.",
+        _no_config,
+        (_CONFIG,),
+    ),
+    Step("The config is applied again.", _config_again, (_READY,), over=(_CONFIG,)),
+    Step(
+        f"{NAME} is stopped by its annotation: worth knowing, and no fault.",
+        _stop,
+        (Expected(k.STOPPED, _SUBJECT, "is stopped"),),
+    ),
+)
+
+LLMINFERENCESERVICE: Final = Story(_flags, _STEPS, background=LlmCluster)
+"""An LLMInferenceService with prefill and decode apart, and an endpoint picker."""
