@@ -20,13 +20,21 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--scenario",
-        choices=("control-plane", "runtime", "modelserving", "modelservice", "inferenceservice"),
+        choices=(
+            "control-plane",
+            "runtime",
+            "modelserving",
+            "modelservice",
+            "inferenceservice",
+            "llminferenceservice",
+        ),
         default="control-plane",
         help="control-plane: components, Gateways, nodes and pods; "
         "runtime: what simulated vLLM pods suffer from; "
         "modelserving: roles of a ModelServing that come and go; "
         "modelservice: what the phase of a ModelService hides; "
-        "inferenceservice: revisions of InferenceServices, and which of them serves "
+        "inferenceservice: revisions of InferenceServices, and which of them serves; "
+        "llminferenceservice: what Ready of one hides, and what only looks wrong "
         "(control-plane)",
     )
     parser.add_argument("--fast", action="store_true", help="shorten all waiting")

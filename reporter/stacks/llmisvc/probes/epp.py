@@ -55,9 +55,9 @@ def _down(scope: LlmScope, deployment: Deployment, what: str) -> Finding:
 
 def _effect(scope: LlmScope) -> str:
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
-    if reference is not None and reference.failure_mode == "FailClose":
-        return "requests fail without it, by failureMode FailClose"
-    return "a Gateway that honours failureMode FailOpen sends requests to any pod"
+    if reference is not None and reference.failure_mode == "FailOpen":
+        return "a Gateway that honours failureMode FailOpen sends requests to any pod"
+    return "requests fail without it, by failureMode FailClose"
 
 
 def picker_service(scope: LlmScope) -> Service | None:
