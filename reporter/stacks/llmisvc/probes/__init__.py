@@ -79,7 +79,7 @@ def llm_inputs(scope: LlmScope) -> Inputs:
     """
     in_place = scope.snapshot[PODS].in_namespace(scope.place)
     return (
-        scope.configs,
+        scope.known_configs,
         *(scope.made(each) for each in _MADE),
         scope.routes,
         tuple(each for each in (scope.pool, scope.former_pool) if each is not None),

@@ -1,6 +1,6 @@
 """What is seen of an LLMInferenceService."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeVar
@@ -82,6 +82,24 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         """Return a config by name; that of its own namespace counts first."""
         found = (self.snapshot[CONFIGS].get(place, name) for place in self.config_places)
         return next((each for each in found if each is not None), None)
+
+    @cached_property
+    def named_configs(self) -> Mapping[str, frozenset[str]]:
+        """The configs that it names, or was made with, each with the namespaces where it may be."""
+        applied = (self.llm.status.applied_configs or ()) if self.observed else ()
+        named = (*(self.llm.spec.base_refs or ()), *applied)
+        places = frozenset((*self.config_places, *(each.namespace or "" for each in applied)))
+        return {each.name: places - {""} for each in named if each.name}
+
+    @property
+    def known_configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
+        """Those of them that are there."""
+        found = (
+            self.snapshot[CONFIGS].get(place, name)
+            for name, places in self.named_configs.items()
+            for place in sorted(places)
+        )
+        return tuple(each for each in found if each is not None)
 
     @property
     def own(self) -> Sought:

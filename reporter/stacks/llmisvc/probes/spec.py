@@ -96,10 +96,7 @@ def _places(scope: LlmScope) -> tuple[str, ...]:
 
 def _missing_configs(scope: LlmScope) -> Iterator[str]:
     """Yield each config that it names, or was made with, and that is in none of the places."""
-    applied = (scope.llm.status.applied_configs or ()) if scope.observed else ()
-    named = (*(scope.llm.spec.base_refs or ()), *applied)
-    for name in dict.fromkeys(each.name for each in named if each.name):
-        places = {*scope.config_places, *(each.namespace for each in applied if each.namespace)}
+    for name, places in scope.named_configs.items():
         there = any(scope.snapshot[CONFIGS].get(place, name) for place in places)
         known = all(scope.snapshot.absence_known(CONFIGS, place, name) for place in places)
         if known and not there:
