@@ -175,7 +175,7 @@ def test_the_notes_name_what_is_there(notes):
         (
             {},
             "switched off (stacks)",
-            "looks at: kaito (auto), kserve (auto), kthena (auto), otterscale (auto).",
+            "looks at: kaito (auto), kserve (auto), kthena (auto), llmisvc (auto), otterscale (auto).",
         ),
         ({"stacks.kserve": False}, "kserve (", "switched off (stacks): kserve."),
         ({f"stacks.{each}": "off" for each in Stack}, "", "looks at: none."),
