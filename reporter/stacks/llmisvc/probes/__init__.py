@@ -4,18 +4,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    HTTPROUTES,
-    PODS,
-    SCALEDOBJECTS,
-)
 from reporter.model.finding import Evaluation, Finding
-from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
-from reporter.probes.reuse import Inputs
-from reporter.probes.runtime.pod_findings import verdicts
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.llmisvc.objects import LLMInferenceService
@@ -23,7 +14,6 @@ from reporter.stacks.llmisvc.probes.beside import (
     probe_group,
     probe_names,
     probe_scaling,
-    siblings,
 )
 from reporter.stacks.llmisvc.probes.epp import probe_epp
 from reporter.stacks.llmisvc.probes.gateways import probe_gateways
@@ -38,7 +28,7 @@ from reporter.stacks.llmisvc.probes.spec import probe_spec
 from reporter.stacks.llmisvc.probes.stale import derived, probe_stale
 from reporter.stacks.llmisvc.probes.whole import probe_whole
 from reporter.stacks.llmisvc.reasons import STOPPED
-from reporter.stacks.llmisvc.resources import LEADERWORKERSETS, LLMS
+from reporter.stacks.llmisvc.resources import LLMS
 
 
 def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
@@ -48,12 +38,6 @@ def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
             yield metric_finding(scope, pod, fault, role=role.title)
 
 
-_MADE: Final[tuple[Resource[KubeObject], ...]] = (
-    DEPLOYMENTS,
-    LEADERWORKERSETS,
-    HTTPROUTES,
-    SCALEDOBJECTS,
-)
 _PROBES: Final[tuple[Probe[LlmScope], ...]] = (
     probe_spec,
     probe_missing,
@@ -70,23 +54,6 @@ _PROBES: Final[tuple[Probe[LlmScope], ...]] = (
     probe_names,
     probe_runtime,
 )
-
-
-def llm_inputs(scope: LlmScope) -> Inputs:
-    """Return the objects that the answer about an LLMInferenceService rests on.
-
-    The Service of an endpoint picker may select any pod of the namespace.
-    """
-    in_place = scope.snapshot[PODS].in_namespace(scope.place)
-    return (
-        scope.known_configs,
-        *(scope.made(each) for each in _MADE),
-        scope.routes,
-        tuple(each for each in (scope.pool, scope.former_pool) if each is not None),
-        siblings(scope),
-        in_place if scope.wanted.scheduler else scope.all_pods,
-        verdicts(scope.pods, scope.samples),
-    )
 
 
 def evaluate_llm(scope: LlmScope) -> Evaluation:
@@ -128,7 +95,5 @@ def _stopped(scope: LlmScope) -> Finding:
 
 
 PROBES: Final = StackProbes(
-    subjects=SubjectProbes(
-        resources=(LLMS,), scope=llm_scope, inputs=llm_inputs, evaluate=evaluate_llm
-    )
+    subjects=SubjectProbes(resources=(LLMS,), scope=llm_scope, evaluate=evaluate_llm)
 )

@@ -92,16 +92,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return {each.name: places - {""} for each in named if each.name}
 
     @property
-    def known_configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
-        """Those of them that are there."""
-        found = (
-            self.snapshot[CONFIGS].get(place, name)
-            for name, places in self.named_configs.items()
-            for place in sorted(places)
-        )
-        return tuple(each for each in found if each is not None)
-
-    @property
     def own(self) -> Sought:
         """What seeks objects that belong to it."""
         return belongs_to(self.name, NAME)
