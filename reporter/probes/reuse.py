@@ -21,7 +21,7 @@ from reporter.probes.evaluation_parts import contained
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
-from reporter.snapshot.trace import Cell, Found, How, TracedSnapshot, cells_of
+from reporter.snapshot.trace import Cell, How, TracedSnapshot, WorkedOut, cells_of
 
 _SMALL: Final = 10_000
 
@@ -43,7 +43,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KeptAnswer:
     """What the probes said, and what they looked up for it."""
 
     said: Evaluation
@@ -57,7 +57,7 @@ class Readers:
     asked for once too often, which is no fault. So a pass that is dropped need not be taken back.
     """
 
-    def __init__(self, answers: Mapping[Subject, Answer] = MappingProxyType({})) -> None:
+    def __init__(self, answers: Mapping[Subject, KeptAnswer] = MappingProxyType({})) -> None:
         self._of: dict[Cell, set[Subject]] = {}
         self._added = 0
         self.add(answers)
@@ -67,7 +67,7 @@ class Readers:
         """Return the answers that may rest on a cell."""
         return self._of.get(cell, ())
 
-    def add(self, answers: Mapping[Subject, Answer]) -> None:
+    def add(self, answers: Mapping[Subject, KeptAnswer]) -> None:
         """Note what new answers rest on."""
         for key, each in answers.items():
             self._added += len(each.cells)
@@ -98,9 +98,9 @@ class Answered:
     shared: tuple[object, ...] = ()
     tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
     samples: Samples = NONE
-    answers: Mapping[Subject, Answer] = field(default_factory=dict)
+    answers: Mapping[Subject, KeptAnswer] = field(default_factory=dict)
     readers: Readers = field(default_factory=Readers)
-    found: Mapping[Hashable, Found] = field(default_factory=dict)
+    found: Mapping[Hashable, WorkedOut] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
 
 
@@ -123,14 +123,14 @@ def answer(
     same = now.shared == before.shared
     stale = _stale(now, before, snapshot) if same else frozenset()
     kept = before.answers if same else {}
-    answers: dict[Subject, Answer] = {}
-    news: dict[Subject, Answer] = {}
+    answers: dict[Subject, KeptAnswer] = {}
+    news: dict[Subject, KeptAnswer] = {}
     for question in questions:
         known = kept.get(question.about)
         is_other = known is not None and not known.cells.issuperset(question.rests_on)
         if known is None or is_other or question.about in stale:
             said, cells = snapshot.trace.of(partial(contained, question.ask, question.about))
-            known = news[question.about] = Answer(said, cells.union(question.rests_on))
+            known = news[question.about] = KeptAnswer(said, cells.union(question.rests_on))
         answers[question.about] = known
     if not same or before.readers.is_crowded:
         readers = Readers(answers)
@@ -160,7 +160,7 @@ def _stale(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozens
 
 
 def _found_again(
-    before: Mapping[Hashable, Found], changed: Collection[Cell], snapshot: TracedSnapshot
+    before: Mapping[Hashable, WorkedOut], changed: Collection[Cell], snapshot: TracedSnapshot
 ) -> Iterator[Cell]:
     """Work out again what is made of cells that changed; yield what is another than before.
 

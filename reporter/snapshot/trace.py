@@ -58,7 +58,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WorkedOut:
     """What was worked out of many objects, what was looked up for it, and how it is done again."""
 
     value: object
@@ -137,7 +137,7 @@ class TracedSnapshot(Snapshot):
     """A snapshot that notes what is looked up in its tables."""
 
     trace: Trace
-    found: dict[Hashable, Found] = field(default_factory=dict, init=False, repr=False)
+    found: dict[Hashable, WorkedOut] = field(default_factory=dict, init=False, repr=False)
     _traced: dict[object, Table[KubeObject]] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
@@ -153,7 +153,7 @@ class TracedSnapshot(Snapshot):
         known = self.found.get(question)
         if known is None:
             value, cells = self.trace.of(partial(find, self))
-            known = self.found[question] = Found(value, cells, find)
+            known = self.found[question] = WorkedOut(value, cells, find)
         self.trace.note(Cell(None, How.FOUND, question))
         return cast("ValueT", known.value)
 

@@ -19,7 +19,7 @@ SUBJECT = f"inferenceservice/{NAMESPACE}/chat"
 POD = "chat-predictor-00001-deployment-0"
 FULL = (of_kind(KV_CACHE, INFERENCESERVICE_KIND), SUBJECT)
 ADDRESS = "127.246.0.1"
-SGLANG = "lmsysorg/sglang:v0.5.0"
+OTHER_ENGINE = "text-generation-inference:3.3"
 
 
 @pytest.fixture(name="port")
@@ -72,7 +72,7 @@ async def test_full_kv_cache_of_a_kserve_pod_is_told_of_its_inferenceservice(
 
 async def test_pod_of_another_engine_is_not_scraped(stage, kserve, inside, *, settings, port):
     """Its container has the same name; its pages would be read wrongly."""
-    create(stage, kserve, port, image=SGLANG)
+    create(stage, kserve, port, image=OTHER_ENGINE)
     async with ModelPod(host=ADDRESS, port=port) as pod:
         pod.become(Phase.SATURATED)
         replica = await inside(**settings).start()

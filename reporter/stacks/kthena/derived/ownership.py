@@ -19,7 +19,7 @@ and tried again with the same back-off.
 
 Beside a controller that writes the rest, the loss of our fields is no fight: whoever does not know
 them removes them with each write, and the next one waits for another reason to write. They are
-written again at once. Every write is paced: ten at once, then one in 6 seconds, so that a crash
+written again at once. Every write is paced: forty at once, then one in 6 seconds, so that a crash
 loop does not fill the API server's history.
 
 What fails, and why the memory has the fields that it has:

@@ -15,7 +15,7 @@ NEVER: Final = timedelta(days=-36_500)
 """A time on the boot clock before all others."""
 
 
-AT_ONCE: Final = 10
+AT_ONCE: Final = 40
 """Writes of one object that are made without a pause within a minute."""
 
 PAUSE: Final = timedelta(seconds=6)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.stacks.kthena.derived.ownership import Act, Claim, judge, judge_all
-from reporter.stacks.kthena.derived.ownership_memory import Answer, TroubleKind
+from reporter.stacks.kthena.derived.ownership_memory import AT_ONCE, Answer, TroubleKind
 from reporter.stacks.kthena.derived.share import digest, our_share
 from reporter.stacks.kthena.objects import ModelServingStatus
 from tests.unit.probes.building import at
@@ -246,10 +246,10 @@ def test_writes_are_paced():
     for second in range(300):
         verdict = play.pass_(second, roles(states[second % 2]))
         assert verdict in {Act.WRITE, Act.AGREES, Act.PACED}
-    assert play.writes[:10] == list(range(10))
-    assert len([each for each in play.writes if 60 <= each < 120]) <= 10
+    assert play.writes[:AT_ONCE] == list(range(AT_ONCE))
+    assert len([each for each in play.writes if 120 <= each < 180]) <= AT_ONCE
     assert all(later - earlier <= 8 for earlier, later in pairwise(play.writes))
-    for second in range(400, 410):
+    for second in range(500, 510):
         play.pass_(second, roles(states[second % 2]))
     assert play.judge(410, roles("Deleting")).wait == timedelta(seconds=5)
 

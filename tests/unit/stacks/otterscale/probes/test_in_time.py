@@ -216,7 +216,9 @@ def scraped(*, answered, silent=False, started=300):
     """What is known of the decode pod's page; `silent`: so long that a rule tells it."""
     engines = {"0": EngineLook(running=0)} if answered else {}
     failure = None if answered else Failure.REFUSED
-    look = Look(target=TARGET, at=at(started + 10), failure=failure, engines=engines, vllm=answered)
+    look = Look(
+        target=TARGET, at=at(started + 10), failure=failure, engines=engines, known=answered
+    )
     reason = "MetricsScrapeFailing"
     fault = MetricFault(
         reason=reason, cause="refused", text="does not answer", severity=0, since=at(started).wall

@@ -101,7 +101,7 @@ def test_an_answer_of_the_engine_asks_again():
         reason="MetricsScrapeFailing", cause="c", text="t", severity=0, since=SINCE_AT
     )
     verdict = PodVerdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
-    look = Look(target=TARGET, at=at(0), engines={"0": EngineLook()}, vllm=True)
+    look = Look(target=TARGET, at=at(0), engines={"0": EngineLook()}, known=True)
     snapshot = snapshot_of(*healthy())
     place = (NS, "qwen3-decode-0")
     silent, answered_once = (
