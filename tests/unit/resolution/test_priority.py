@@ -62,6 +62,8 @@ def test_the_chains_are_those_of_the_design():
             "clusterOtterScaleOperatorNotReady",
             "clusterKServeControllerNotReady",
             "clusterKnativeNotReady",
+            "clusterLLMInferenceServiceControllerNotReady",
+            "clusterLWSControllerNotReady",
         ],
         Layer.HARNESS: [
             "modelharnessGatewayClassMissing",
