@@ -13,8 +13,6 @@ from typing import Final
 
 _CLUSTER: Final = "cluster-scoped-resources"
 _NAMESPACES: Final = "namespaces"
-_POD: Final = 4
-"""`<namespace>/pods/<pod>/<pod>`."""
 
 
 def is_gathered(path: PurePosixPath) -> bool:
@@ -32,7 +30,9 @@ def _is_of_pod(rest: tuple[str, ...]) -> bool:
 
 
 def _is_named_twice(rest: tuple[str, ...]) -> bool:
-    """Tell whether it is `<namespace>/<namespace>` or `<namespace>/pods/<pod>/<pod>`."""
-    if len(rest) == _POD:
-        return _is_of_pod(rest) and rest[2] == rest[3]
-    return len(rest) == 2 and rest[0] == rest[1]  # noqa: PLR2004  # two names
+    match rest:
+        case (namespace, again):
+            return namespace == again
+        case (_, "pods", pod, again):
+            return pod == again
+    return False

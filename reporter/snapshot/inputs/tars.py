@@ -2,7 +2,7 @@
 
 import tarfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, ClassVar, Final, Self, TypeAlias, cast
@@ -174,18 +174,20 @@ def _members(stream: CountedStream, name: str, budget: Budget) -> Iterator[_Memb
     class OwnHeader(_Header):
         """The headers of this archive alone."""
 
-    with _errors(name):
-        tar = tarfile.open(  # noqa: SIM115
-            fileobj=cast("IO[bytes]", stream), mode="r|", bufsize=_BUFFER, tarinfo=OwnHeader
-        )
-    while (header := _next(tar, name)) is not None:
-        budget.enter(name)
-        yield _Member(header, partial(tar.extractfile, header))
-        # Extended attributes may name another size, and Python would skip it block by block.
-        if not 0 <= header.size <= budget.limits.unpacked:
-            raise DumpError(_too_large(name))
-        # Python keeps every header, of which there may be very many.
-        tar.members.clear()  # type: ignore[attr-defined]  # typeshed has only the method
+    with ExitStack() as opened:
+        with _errors(name):
+            source = cast("IO[bytes]", stream)
+            tar = opened.enter_context(
+                tarfile.open(fileobj=source, mode="r|", bufsize=_BUFFER, tarinfo=OwnHeader)
+            )
+        while (header := _next(tar, name)) is not None:
+            budget.enter(name)
+            yield _Member(header, partial(tar.extractfile, header))
+            # Extended attributes may name another size, and Python would skip it block by block.
+            if not 0 <= header.size <= budget.limits.unpacked:
+                raise DumpError(_too_large(name))
+            # Python keeps every header, of which there may be very many.
+            tar.members.clear()  # type: ignore[attr-defined]  # typeshed has only the method
     if not OwnHeader.ended:
         raise BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
 

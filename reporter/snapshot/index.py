@@ -1,0 +1,127 @@
+"""The order of a table's objects, and its indexes: made from nothing, or mended after a few changes."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+from reporter.model.objects import KubeObject
+
+ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
+
+Place: TypeAlias = tuple[str, str]
+"""Namespace and name, or namespace and the value of a label."""
+
+Change: TypeAlias = tuple[KubeObject | None, KubeObject | None]
+"""An object as it was and as it is; None is none."""
+
+Labelled: TypeAlias = dict[Place, tuple[ObjectT_co, ...]]
+"""The objects of each namespace with each value of one label."""
+
+
+class Index(Generic[ObjectT_co]):
+    """Objects in the order of namespace and name, and by the labels that were asked for.
+
+    Args:
+        keys: namespaces and names of the objects, sorted.
+        ordered: the objects in the order of the keys.
+        by_label: what is indexed already.
+        muting: the objects with an annotation about muting, where they are known.
+
+    """
+
+    __slots__ = ("_by_label", "_muting", "keys", "ordered")
+
+    def __init__(
+        self,
+        keys: list[Place],
+        ordered: tuple[ObjectT_co, ...],
+        *,
+        by_label: dict[str, Labelled[ObjectT_co]],
+        muting: tuple[ObjectT_co, ...] | None = None,
+    ) -> None:
+        self.keys = keys
+        self.ordered = ordered
+        self._by_label = by_label
+        self._muting = muting
+
+    def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
+        """Return the objects of a namespace."""
+        first = bisect_left(self.keys, (namespace, ""))
+        return self.ordered[first : bisect_left(self.keys, (f"{namespace}\0", ""), first)]
+
+    def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
+        """Return the objects of a namespace that carry a label with a value."""
+        index = self._by_label.get(key)
+        if index is None:
+            groups: dict[Place, list[ObjectT_co]] = {}
+            for obj in self.ordered:
+                found = obj.metadata.label(key)
+                if found is not None:
+                    groups.setdefault((obj.namespace, found), []).append(obj)
+            index = {place: tuple(group) for place, group in groups.items()}
+            self._by_label[key] = index
+        return index.get((namespace, value), ())
+
+    def muting(self) -> tuple[ObjectT_co, ...]:
+        """Return the objects with an annotation about muting, which are few."""
+        if self._muting is None:
+            self._muting = tuple(filter(_mutes, self.ordered))
+        return self._muting
+
+    def after(
+        self, changes: Sequence[Change], objects: Mapping[Place, ObjectT_co]
+    ) -> "Index[ObjectT_co]":
+        """Return the index of `objects`, which are these after some changes. These stay as they are."""
+        keys, ordered = list(self.keys), list(self.ordered)
+        for old, new in changes:
+            changed = new if new is not None else old
+            if changed is None:
+                continue
+            key = (changed.namespace, changed.name)
+            at = bisect_left(keys, key)
+            if new is None:
+                del keys[at], ordered[at]
+            elif old is None:
+                keys.insert(at, key)
+                ordered.insert(at, objects[key])
+            else:
+                ordered[at] = objects[key]
+        by_label = {
+            key: _mended(index, key, changes, objects=objects)
+            for key, index in self._by_label.items()
+        }
+        mutes = any(each is not None and _mutes(each) for change in changes for each in change)
+        muting = None if mutes else self._muting
+        return Index(keys, tuple(ordered), by_label=by_label, muting=muting)
+
+
+def index_of(objects: Mapping[Place, ObjectT_co]) -> Index[ObjectT_co]:
+    """Return an index made from nothing."""
+    keys = sorted(objects)
+    return Index(keys, tuple(objects[key] for key in keys), by_label={})
+
+
+def _mended(
+    index: Labelled[ObjectT_co],
+    label: str,
+    changes: Sequence[Change],
+    *,
+    objects: Mapping[Place, ObjectT_co],
+) -> Labelled[ObjectT_co]:
+    mended = dict(index)
+    for old, new in changes:
+        for each in (old, new):
+            value = each.metadata.label(label) if each is not None else None
+            if each is None or value is None:
+                continue
+            place = (each.namespace, value)
+            others = {other.name: other for other in mended.get(place, ())}
+            others.pop(each.name, None)
+            if each is new:
+                others[each.name] = objects[each.namespace, each.name]
+            mended[place] = tuple(others[name] for name in sorted(others))
+    return mended
+
+
+def _mutes(obj: KubeObject) -> bool:
+    return obj.metadata.annotations is not None and obj.metadata.annotations.mutes
