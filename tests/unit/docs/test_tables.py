@@ -171,3 +171,12 @@ def test_budgets_are_the_defaults():
         for flag in code(row[0])
     ]
     assert f"({', '.join(defaults)})" in row[1]
+
+
+def test_the_dump_with_kubectl_has_every_kind():
+    """A kind that the recipe forgets is unknown to whoever reads the dump."""
+    recipe = section(page("check.md"), "### With kubectl")
+    short = {"customresourcedefinitions": "crd", "namespaces": "ns", "services": "ksvc"}
+    named = set(re.findall(r"[a-z]+", recipe))
+    plurals = {each.plural for each in ALL} - {"leases"}
+    assert {each for each in plurals if not {each, short.get(each, each)} & named} == set()
