@@ -221,6 +221,8 @@ async def _load(source: CredentialSource) -> "Configuration":
         raise ConfigurationError(
             f"the credential plugin of the kubeconfig did not finish within {_LOAD_SECONDS:.0f} s"
         ) from None
+    except ConfigurationError:
+        raise
     except Exception as error:  # noqa: BLE001 - ConfigException, YAML, OSError, TypeError, ...
         raise ConfigurationError(
             f"the cluster's configuration cannot be used: {_said(error)}; "
@@ -232,6 +234,11 @@ def _said(error: BaseException) -> str:
     if isinstance(error, (AssertionError, AttributeError, LookupError, TypeError)):
         # What the library raises then has no message.
         return "it is not well-formed; a context must name a cluster and a user of the file"
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        name = clean(str(error.filename))
+        # Of all that is named here only a credential plugin is looked for on PATH.
+        hint = "" if os.sep in name else "; install this credential plugin, or put it on PATH"
+        return f"{cut(name, 200)}: {error.strerror}{hint}"
     return cut(clean(str(error)), 300) or type(error).__name__
 
 

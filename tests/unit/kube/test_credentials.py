@@ -121,6 +121,25 @@ async def test_a_failing_plugin_tells_no_secret(tmp_path: Path, caplog):
     assert "abcdefgh1234" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            "no-such-plugin",
+            "no-such-plugin: No such file or directory; install this credential plugin",
+        ),
+        ("/no/such/plugin", "/no/such/plugin: No such file or directory; check --kubeconfig"),
+    ],
+    ids=["on PATH", "by its path"],
+)
+async def test_a_plugin_that_is_not_installed(tmp_path: Path, command, told):
+    """A laptop without the plugin is told its name, and what to do."""
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": command}}
+    path = kubeconfig(tmp_path / "config", "http://127.0.0.1", user)
+    with pytest.raises(ConfigurationError, match=told):
+        await connect(kubeconfig=path)
+
+
 async def test_a_plugin_that_hangs_is_given_up(monkeypatch):
     """A plugin that waits for somebody to type does not hang us."""
 
