@@ -67,8 +67,8 @@ workflow-lint: setup ## actionlint of .github: ACTIONLINT, or one built once per
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
 	@$(BIN)/python -m e2e.envtest.binaries
 
-e2e: envtest ## End-to-end tests, a real control plane for each of JOBS workers (a quarter to half an hour on 2 cores)
-	@echo "end-to-end tests: a quarter to half an hour on two cores"
+e2e: envtest ## End-to-end tests, a real control plane for each of JOBS workers (about 20 minutes on 2 cores)
+	@echo "end-to-end tests: about 20 minutes on two cores"
 	$(BIN)/python -m pytest e2e -n $(JOBS) --dist loadgroup $(ARGS)
 
 chaos: envtest ## Faults on a real control plane, and the table of docs/reliability.md (about 20 min)
