@@ -1,22 +1,11 @@
-"""Where the program starts: Ctrl-C ends it quietly at any moment, also while it is still being imported.
+"""Where the program starts."""
 
-Python's own handler raises KeyboardInterrupt at whatever line runs: in an import, in a callback of the
-garbage collector, or while threads are joined at the end, where nobody can catch it and a traceback is
-printed. What only looks has nothing to put in order. It dies of the signal, as a shell expects, once the
-files with credentials are removed that the Kubernetes library may have made.
-"""
-
-import atexit
-import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from reporter.interrupts import end_quietly
 
 
 def main() -> int:
     """Run `status-reporter` with the arguments of the process; return its exit status."""
-    _end_quietly()
+    end_quietly()
     from reporter.cli.main import main as program
 
     return program()
@@ -24,35 +13,7 @@ def main() -> int:
 
 def plugin() -> int:
     """Run `kubectl status-reporter` with the arguments of the process; return its exit status."""
-    _end_quietly()
+    end_quietly()
     from reporter.cli.kubectl import program
 
     return program()
-
-
-@contextmanager
-def own_interrupts() -> Iterator[None]:
-    """Leave Ctrl-C to what runs meanwhile and has something to put in order.
-
-    It raises KeyboardInterrupt, unless an event loop handles the signal.
-    """
-    ours = signal.getsignal(signal.SIGINT) is _end
-    if ours:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, _end)
-
-
-def _end_quietly() -> None:
-    # Whoever runs us in the background may have interrupts ignored; that stays.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    signal.signal(number, signal.SIG_DFL)
-    atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way to run them and to die of a signal
-    os.kill(os.getpid(), number)

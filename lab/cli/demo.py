@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from reporter.arguments import Parser
-from reporter.entry import own_interrupts
+from reporter.interrupts import own_interrupts
 
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 

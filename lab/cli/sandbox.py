@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from reporter.arguments import Parser
-from reporter.entry import own_interrupts
 from reporter.errors import UsageError
+from reporter.interrupts import own_interrupts
 from reporter.snapshot.documents import (
     BrokenDocument,
     Document,

@@ -25,8 +25,8 @@ from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.main import exit_status
 from reporter.cli.narrow import in_namespace, not_looked_at, require_namespace
 from reporter.cli.redraw import Screen
-from reporter.entry import own_interrupts
 from reporter.errors import UsageError
+from reporter.interrupts import own_interrupts
 from reporter.model.report import Report
 from reporter.sinks.event_table import event_table
 from reporter.sinks.events.render import events_of

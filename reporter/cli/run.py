@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
-from reporter.entry import own_interrupts
 from reporter.errors import UsageError
+from reporter.interrupts import own_interrupts
 
 
 def main(argv: Sequence[str]) -> int:
