@@ -12,6 +12,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
+from reporter.model.credentials import CREDENTIAL_FLAG, is_credential_flag, names_credential
 from reporter.model.text import redact
 from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import read_yaml
@@ -27,10 +28,8 @@ COMPARED: Final = frozenset(
 
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9_.,:/$()=-]{0,200}")
 _USER_INFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
-_FLAG: Final = r"--?[\w-]*(?:key|token|secret|password|passwd|pwd|credentials?|auth)"
-_SECRET_FLAG: Final = re.compile(rf"^{_FLAG}$", re.IGNORECASE)
 _SECRET_VALUE: Final = re.compile(
-    rf"(?<!\S)({_FLAG})(=|\s+)(\"[^\"]*\"|'[^']*'|\S+)", re.IGNORECASE
+    rf"(?<!\S)({CREDENTIAL_FLAG})(=|\s+)(\"[^\"]*\"|'[^']*'|\S+)", re.IGNORECASE
 )
 _ARGUMENTS: Final = frozenset({"args", "command"})
 _MESH: Final = "mesh"
@@ -52,9 +51,12 @@ class Masking:
             if key in _ARGUMENTS:
                 return self._arguments(value)
             return [self.masked(each) for each in value]
-        if isinstance(value, str):
-            return _mesh(value) if key == _MESH else _text(value)
-        return value
+        return self._masked_text(value, key) if isinstance(value, str) else value
+
+    def _masked_text(self, value: str, key: str) -> str:
+        if key == _MESH:
+            return _mesh(value)
+        return self._mask(value) if value and names_credential(key) else _text(value)
 
     def _mask(self, value: str) -> str:
         digest = hashlib.blake2b(value.encode("utf-8", "replace"), key=self._key, digest_size=4)
@@ -78,7 +80,7 @@ class Masking:
                 found.append(self.masked(value))
                 continue
             found.append(self._mask(value) if is_secret else self._argument(value))
-            is_secret = bool(_SECRET_FLAG.match(value))
+            is_secret = is_credential_flag(value)
         return found
 
     def _argument(self, value: str) -> str:

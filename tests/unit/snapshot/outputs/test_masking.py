@@ -59,6 +59,7 @@ def test_arguments_stay(arguments, kept):
         ["--api-key", "word"],
         ["--api-key=word"],
         ["--hf-token=word"],
+        ["--db-passphrase=word"],
         ["sh", "-c", "serve --api-key word --port 80"],
         ["-password", "word"],
         ["--header", "Bearer wordwordword"],
@@ -74,6 +75,15 @@ def test_credentials_in_arguments(arguments):
         masked
         != masking.masked({"args": [each.replace("word", "other") for each in arguments]})["args"]
     )
+
+
+def test_values_under_the_key_of_a_credential():
+    """Annotations are chosen by users; names of Secrets stay, for rules look for them."""
+    masked = Masking().masked(
+        {"annotations": {"example/api-token": "word"}, "secretName": "s", "imagePullSecrets": ["p"]}
+    )
+    assert masked["annotations"]["example/api-token"].startswith("masked-")
+    assert (masked["secretName"], masked["imagePullSecrets"]) == ("s", ["p"])
 
 
 @pytest.mark.parametrize(

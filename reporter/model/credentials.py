@@ -1,0 +1,131 @@
+"""What a credential looks like: by the key before it, by its own shape, or by where it stands.
+
+Messages, logs, reports, the page and dumps share these rules. The shapes are those that the issuers
+document; gitleaks (config/gitleaks.toml, v8) collects them, and is where the tests' forms come from.
+Names of objects stay: `secret "hf-token" not found` is what an operator has to look for.
+"""
+
+import re
+from typing import Final
+
+REDACTED: Final = "<redacted>"
+
+_KEY_ENDS: Final = (
+    r"pass[-_]?words?|passwd|pwd|pass[-_]?phrase|(?<![a-z])pass|secrets?|(?<![a-z])pat"
+    r"|(?<![beups]os[-_])(?<!pad[-_])(?<!unk[-_])(?<!sep[-_])(?<!cls[-_])(?<!mask[-_])(?<!per[-_])token"
+    r"|api[-_]?key|acc(?:ess|ount)[-_]?key|(?:private|secret|signing|encryption|master|session|auth|service|shared"
+    r"|subscription|license|ssh|storage|[^\W_]hub|openai)[-_]?key|credentials?"
+    r"|(?<![a-z])auth(?:orization)?|(?<![a-z])sig|signature|(?<![a-z])cookie|jwt|bearer"
+)
+"""Ends of keys whose values are credentials. Tokenizers have tokens of their own, such as `eos_token`."""
+
+_QUOTE: Final = r"(?:\\*[\"']|%2[27])"
+_NO_VALUE: Final = (
+    r"(?!masked-[0-9a-f]{8}|[=>]*<redacted>|(?:a|an|and|are|at|authenti\w+|cannot|could|denied|does|empty|error|expired"
+    r"|failed|for|from|forbidden|has|in|incorrect|invalid|is|malformed|mismatch|missing|must|no|none|not|null|of|on"
+    r"|or|rejected|required|revoked|should|the|to|true|false|unable|unauthorized|unknown|was|with|wrong)(?=[.,;:)\]]{0,3}(?:\s|\Z)))"
+)
+"""Words that follow `token:` in the sentences of errors."""
+
+_VALUE: Final = (
+    rf"{_NO_VALUE}(?:(?:bearer|basic|token|negotiate|digest|apikey)\s{{1,9}})?"
+    r"(?:\"(?:\\.|[^\"\\])+\"?|'(?:\\.|[^'\\])+'?|\\+\"(?:(?!\\+\").)+|\\+'(?:(?!\\+').)+|[^\s\"',;\\]{3,})"
+)
+_TO_VALUE: Final = (
+    rf"(?:{_QUOTE})?\]?\s{{0,9}}(?:"
+    rf"(?:={{1,3}}>?|:{{1,3}}=?|>|%3[ad])\s{{0,9}}(?:(?:{_QUOTE})?(?:invalid|unsupported)\s{{1,9}}value:\s{{0,9}})?"
+    rf"|,?\s{{0,9}}(?:{_QUOTE})?value(?:{_QUOTE})?\s{{0,9}}[:=]\s{{0,9}})"
+)
+CREDENTIAL_FLAG: Final = (
+    r"--?[\w-]*(?:key|token|secret|password|passwd|passphrase|pwd|credentials?|auth)"
+)
+
+BY_KEY: Final = re.compile(
+    rf"((?:{_KEY_ENDS})(?:[-_]?(?:[0-9]{{1,2}}|prod|dev|test|value|base64|b64))?{_TO_VALUE}){_VALUE}",
+    re.IGNORECASE | re.ASCII,
+)
+"""A key that ends like one of a credential, and its value: `DB_PASSWORD=x`, `"password": "x"`."""
+
+BY_FLAG: Final = re.compile(
+    rf"((?<![\w-]){CREDENTIAL_FLAG}(?:\s{{1,9}}|{_QUOTE}\s{{0,9}},\s{{0,9}}(?={_QUOTE}))|(?:pass(?:word|phrase)|sharedaccesssignature)\s{{1,9}}(?=[\"']|sr=)|\blogin\s{{1,9}}\S+\s{{1,9}}password\s{{1,9}}"
+    rf"|(?<!\S)(?:-u|--user)[\s=]+[^\s:]+:)(?!-){_VALUE}",
+    re.IGNORECASE | re.ASCII,
+)
+"""A flag and its value, which is the next word: `--password x`, `curl -u user:x`."""
+
+_BEFORE_HOST: Final = re.compile(r"(?<![^\s@\"'<>])([^\s@\"'<>]+)@(?!sha\d+:)(?=[\w\[])", re.ASCII)
+_PORT_AND_PATH: Final = re.compile(r"[^:]*:[0-9]{1,5}/")
+
+BY_SHAPE: Final = re.compile(
+    r"""(?x)
+      (?i:\b(?:bearer|basic)\s{1,9}(?!auth|credential|token)[^\s"',;]{8,})
+    | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+){1,4}
+    | (?i:\b(?:sk[-_]|hf_|api_org_|gh[oprsu]_|github_pat_|glpat-|gl(?:dt|rt|ptt|ft|soat|cbt|agent)-|xox[abeoprs]-|xapp-)
+          [a-z0-9_.-]{12,})
+    | \b(?:A3T[A-Z0-9]|A[KSB]IA|ACCA|AROA|AIDA)[0-9A-Z]{12,}
+    | \bLTAI[A-Za-z0-9]{12,}
+    | \bAIza[\w-]{20,}
+    | \bya29\.[\w-]{16,} | \bGOCSPX-[\w-]{16,}
+    | \bnpm_[A-Za-z0-9]{20,} | \bpypi-[\w-]{20,} | \brubygems_[a-f0-9]{20,}
+    | \bdckr_[po]at_[\w-]{12,} | \bnvapi-[\w-]{12,} | \bgsk_[A-Za-z0-9]{20,} | \br8_[A-Za-z0-9]{20,}
+    | \bpplx-[A-Za-z0-9]{20,} | \bdapi[a-f0-9]{32}(?:-\d)? | \bfw_[A-Za-z0-9]{20,} | \bxai-[A-Za-z0-9]{20,}
+    | \bgl(?:sa|c)_[A-Za-z0-9+/=_]{20,} | \bhv[sbr]\.[\w-]{20,} | \bAKCp[A-Za-z0-9]{20,}
+    | \bdo[opr]_v1_[a-f0-9]{20,} | \b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,} | \bwhsec_[A-Za-z0-9+/=]{16,}
+    | \bSG\.[\w-]{16,}\.[\w-]{16,} | \bATATT3[\w=-]{20,} | \bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.]{20,}
+    | \blin_api_[A-Za-z0-9]{20,} | \bsh(?:pat|pca|ppa|pss)_[a-fA-F0-9]{20,} | \btskey-[\w-]{16,} | \bsntry[su]_[\w+/=]{20,}
+    | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \bops_eyJ[\w+/=-]{20,} | \bpul-[a-f0-9]{40} | \bPMAK-[a-f0-9-]{20,}
+    | \b\w{3}\dQ~[\w.~-]{31,}
+    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----(?s:.*?)(?:-----END[ ][A-Z ]*-----|\Z)
+    """,
+    re.ASCII,
+)  # fmt: skip
+"""What its issuer writes into a credential so that it is found; a private key to its end."""
+
+_KEY_HINTS: Final = (
+    "pass", "pwd", "secret", "token", "key", "credential", "auth", "sig", "cookie", "jwt", "bearer", "pat", "-u",
+)  # fmt: skip
+_SHAPE_HINTS: Final = (
+    "bearer", "basic", "eyj", "sk-", "sk_", "hf_", "api_org_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat",
+    "glpat", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glagent-", "xox", "xapp-", "a3t", "akia",
+    "asia", "abia", "acca", "aroa", "aida", "ltai", "aiza", "ya29", "gocspx", "npm_", "pypi-", "rubygems_", "dckr_",
+    "nvapi-", "gsk_", "r8_", "pplx-", "dapi", "fw_", "xai-", "glsa_", "glc_", "hvs.", "hvb.", "hvr.", "akcp", "doo_",
+    "dop_", "dor_", "rk_", "whsec_", "sg.", "atatt3", "dp.", "lin_api_", "shpat_", "shpca_", "shppa_", "shpss_",
+    "tskey-", "sntry", "age-secret", "ops_", "pul-", "pmak-", "q~", "-----begin",
+)  # fmt: skip
+"""Each rule needs one of these words in lower case; to look for them first is several times faster."""
+
+_NAMES_CREDENTIAL: Final = re.compile(rf"(?:.*[^a-z0-9])?(?:{_KEY_ENDS})", re.IGNORECASE)
+_IS_FLAG: Final = re.compile(CREDENTIAL_FLAG, re.IGNORECASE)
+
+
+def names_credential(key: str) -> bool:
+    """Tell whether a key of a map is one whose values are credentials."""
+    return bool(_NAMES_CREDENTIAL.fullmatch(key))
+
+
+def is_credential_flag(argument: str) -> bool:
+    """Tell whether an argument is a flag whose value is a credential, which follows it."""
+    return bool(_IS_FLAG.fullmatch(argument))
+
+
+def without_credentials(text: str) -> str:
+    """Return a text in which credentials are replaced; the keys before them stay."""
+    lowered = text.lower()
+    if "@" in text:
+        text = _BEFORE_HOST.sub(_without_user_info, text)
+    if any(hint in lowered for hint in _KEY_HINTS):
+        text = BY_FLAG.sub(rf"\1{REDACTED}", BY_KEY.sub(rf"\1{REDACTED}", text))
+    if any(hint in lowered for hint in _SHAPE_HINTS):
+        text = BY_SHAPE.sub(REDACTED, text)
+    return text
+
+
+def _without_user_info(match: re.Match[str]) -> str:
+    """Return what stands before a host without credentials: `https://token`, `user:password`."""
+    scheme, separator, rest = match[1].rpartition("://")
+    user, colon, _ = rest.partition(":")
+    if _PORT_AND_PATH.match(rest) or user == "mailto":
+        return match[0]
+    if colon:
+        return f"{scheme}{separator}{user}:{REDACTED}@"
+    return f"{scheme}{separator}{REDACTED}@" if separator and "/" not in rest else match[0]

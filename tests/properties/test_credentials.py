@@ -1,0 +1,84 @@
+"""No credential survives in what leaves the program, in whatever form it came."""
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reporter.model.text import clean, redact
+from reporter.snapshot.outputs.masking import Masking
+from tests.credential_forms import BY_KEY, BY_SHAPE, PRIVATE_KEYS
+
+INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202e\u2060\u2066\ufe0f\ufeff\U000e0001\U000e0041"
+ALPHABET = string.ascii_letters + string.digits
+passwords = st.text(ALPHABET + "+/=_-.!$%^*~", min_size=8, max_size=60).filter(
+    lambda text: any(map(str.isalnum, text))
+)
+tokens = st.text(string.ascii_uppercase + string.digits, min_size=20, max_size=60)
+keys = st.text(ALPHABET + "+/", min_size=40, max_size=200)
+places = st.sampled_from(
+    ["{}", "refused: {}", "({} failed", "error: 'x' {}\nagain", "a=b {} (401)", "see\n{}"]
+)
+_USER_INFO = ("user:{}@", "me:{}@", "https://{}@")
+
+
+@st.composite
+def leaks(draw):
+    """Credentials, each with a text that has it: one for each form."""
+    place, secrets = draw(places), (draw(passwords), draw(tokens), draw(keys))
+    return [
+        (secret, place.replace("{}", form.format(secret)))
+        for forms, secret in zip((BY_KEY, BY_SHAPE, PRIVATE_KEYS), secrets, strict=True)
+        for form in forms
+        for secret in [_as_user_info(secret) if any(map(form.count, _USER_INFO)) else secret]
+    ]
+
+
+def _as_user_info(secret):
+    return secret.replace("/", "_")  # in an address it has to be quoted
+
+
+def kept(secret, text):
+    """A piece of a credential that is there still, of six characters."""
+    pieces = (secret[n : n + 6] for n in range(len(secret) - 5))
+    return next((piece for piece in pieces if piece in text), None)
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("correcthorse", "user:correcthorse@registry"),
+        ("expiredpassword", "token: expiredpassword"),
+        ("pa/ss/word1", "AWS:pa/ss/word1@registry.example/x"),
+        ("hunter2hunter2", "pass\u200bword=hunter2\u2060hunter2"),
+    ],
+)
+def test_a_known_leak(secret, text):
+    """Each of these was told in clear once."""
+    assert kept(secret, clean(text)) is None
+
+
+@given(leaks())
+def test_no_credential_survives(found):
+    """Neither in a message, nor in a log line, nor in a dump; a second time changes nothing."""
+    for secret, text in found:
+        message = clean(text)
+        assert kept(secret, message) is None
+        assert clean(message) == message
+        assert kept(secret, redact(text)) is None
+        masked = Masking().masked({"status": {"message": text}, "args": [text]})
+        assert kept(secret, str(masked)) is None
+
+
+@given(leaks(), st.lists(st.tuples(st.integers(0, 60), st.sampled_from(INVISIBLE)), max_size=30))
+def test_what_nobody_sees_hides_nothing(found, inserted):
+    """Characters without a glyph are taken out before anything is looked for."""
+    for secret, plain in found:
+        text = plain
+        for place, character in inserted:
+            text = text[:place] + character + text[place:]
+        message = clean(text)
+        assert kept(secret, message) is None
+        assert kept(secret, redact(text)) is None
+        assert not set(INVISIBLE) & set(message)
