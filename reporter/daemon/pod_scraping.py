@@ -1,29 +1,36 @@
 """How the daemon scrapes: the settings, the cluster and the scraper put together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from operator import is_
 from typing import Final
 
-from reporter.catalogue.resources import PODS
+import yarl
+
+from reporter.catalogue.resources import NODES, PODS
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
 from reporter.metrics.looks.scrape import Scrape
 from reporter.metrics.looks.target import Target
 from reporter.metrics.pages.limits import PageLimits
 from reporter.metrics.pages.reading import read_page
+from reporter.metrics.scraping.addresses import pod_addresses
 from reporter.metrics.scraping.answer import FetchLimits
 from reporter.metrics.scraping.attempt import Attempts, Fetch
 from reporter.metrics.scraping.direct import DirectFetch, Endpoint
 from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
 from reporter.metrics.scraping.scraper import Observer, Scraper
 from reporter.metrics.scraping.targets import find_targets
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings, EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
 
-Tell = Callable[[Target, Scrape], None]
-_NOT_SOUGHT: Final = object()
+Tell = Callable[[Target, Scrape], Awaitable[None]]
 
 
 def way_to_pods(settings: DaemonSettings, *, in_cluster: bool) -> tuple[ScrapeVia, str]:
@@ -72,7 +79,7 @@ async def run_scraper(
         with Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts,
-                Finder(cluster, settings).find,
+                Finder(cluster, settings, await _addresses(client.server)).find,
                 tell,
                 period=settings.scrape_period,
                 concurrency=_concurrency(settings),
@@ -81,6 +88,17 @@ async def run_scraper(
                 pauses=pauses,
             )
             await scraper.run()
+
+
+async def _addresses(server: str) -> frozenset[str]:
+    """Return the addresses of the API server: that of its Service, and those that its name stands for."""
+    url = yarl.URL(server)
+    host = url.host or ""
+    found = {host, os.environ.get("KUBERNETES_SERVICE_HOST", "")}
+    with suppress(OSError, UnicodeError):
+        loop = asyncio.get_running_loop()
+        found.update(str(each[4][0]) for each in await loop.getaddrinfo(host, url.port))
+    return frozenset(found)
 
 
 @asynccontextmanager
@@ -101,21 +119,41 @@ def _concurrency(settings: DaemonSettings) -> int:
 
 
 class Finder:
-    """Finds targets among the pods of a cluster, if these have changed."""
+    """Finds targets among the pods of a cluster, if these or their subjects have changed.
 
-    def __init__(self, cluster: LiveCluster, settings: EvaluationSettings) -> None:
+    Args:
+        cluster: where they are.
+        settings: which of them are scraped.
+        servers: addresses of the API server, which no pod has.
+
+    """
+
+    def __init__(
+        self, cluster: LiveCluster, settings: EvaluationSettings, servers: Iterable[str] = ()
+    ) -> None:
         self._cluster = cluster
         self._settings = settings
-        self._sought: object = _NOT_SOUGHT
+        self._servers = tuple(servers)
+        self._sought: Sequence[object] = ()
 
     async def find(self) -> tuple[Target, ...] | None:
         """Return the targets; None if they are the same as the last time, or unknown."""
         snapshot = self._cluster.snapshot()
-        pods = snapshot.tables.get(PODS)
-        if pods is self._sought:
+        tables = [snapshot.tables.get(each) for each in self._read()]
+        if len(tables) == len(self._sought) and all(map(is_, tables, self._sought)):
             return None
         # In a thread, as a pass does: to order the pods of a large cluster takes a while.
-        targets = await asyncio.to_thread(find_targets, snapshot, self._settings)
+        targets = await asyncio.to_thread(self._found, snapshot)
         if targets is not None:
-            self._sought = pods
+            self._sought = tables
         return targets
+
+    def _found(self, snapshot: Snapshot) -> tuple[Target, ...] | None:
+        return find_targets(snapshot, self._settings, pod_addresses(snapshot, self._servers))
+
+    def _read(self) -> Iterator[Resource[KubeObject]]:
+        """Yield what the targets follow from."""
+        yield PODS
+        yield NODES
+        for stack in self._settings.known_stacks:
+            yield from stack.subjects

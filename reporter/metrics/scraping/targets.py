@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Final
 
 from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.target import ContainerRun, Target
+from reporter.metrics.scraping.addresses import PodAddresses
 from reporter.model.objects import Container, ContainerStatus, Pod
 from reporter.model.stack import ScrapedPods
 from reporter.model.subject import Subject
@@ -29,25 +29,30 @@ _MESH_PROXIES: Final = frozenset({"istio-proxy", "linkerd-proxy"})
 """Sidecars that may stand before the main container, so that it starts behind them."""
 
 
-def find_targets(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[Target, ...] | None:
+def find_targets(
+    snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses | None = None
+) -> tuple[Target, ...] | None:
     """Return the pods to scrape, by namespace and name; None while pods cannot be read.
 
+    Only pods of subjects that exist are scraped: whoever may create a pod may give it any label.
     A stack says which of its pods are scraped. One that names no container takes what those that do
     leave: its label may be one that all pods have.
     """
     if not snapshot.known(PODS):
         return None
-    return tuple(_targets(snapshot, settings))
+    return tuple(_targets(snapshot, settings, addresses or PodAddresses()))
 
 
-def _targets(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Target]:
+def _targets(
+    snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses
+) -> Iterator[Target]:
     sought = tuple(_sought(settings))
     for pod in snapshot[PODS]:
         serving = _serving(pod, sought)
         if serving is None or not _is_scraped(pod, serving):
             continue
-        address = _usable(pod.status.pod_ip)
-        if address is not None:
+        address = addresses.usable(pod.status.pod_ip)
+        if address is not None and _is_known(serving.subject, snapshot, settings):
             yield _target(pod, serving, address)
 
 
@@ -155,19 +160,11 @@ def _started_at(status: ContainerStatus | None) -> object | None:
     return status.state.running if status and status.state else None
 
 
-def _usable(address: str | None) -> str | None:
-    """Return the address if a pod can have it.
-
-    Whoever may write a pod's status must not make us ask the metadata service of the cloud, which
-    is link-local.
-    """
-    try:
-        ip = ip_address(address or "")
-    except ValueError:
-        return None
-    if ip.is_link_local or ip.is_multicast or ip.is_unspecified:
-        return None
-    return str(ip)
+def _is_known(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
+    return any(
+        snapshot[resource].get(subject.namespace, subject.name) is not None
+        for resource in settings.catalogue.of_subject(subject.kind)
+    )
 
 
 def _target(pod: Pod, serving: _Serving, address: str) -> Target:

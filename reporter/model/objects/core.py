@@ -41,9 +41,16 @@ class NodeStatus(Conditioned, frozen=True):
     """`status` of a Node."""
 
 
+class NodeSpec(Part, frozen=True):
+    """`spec` of a Node; the ranges that its pods may have addresses of, one for each family."""
+
+    pod_cidrs: tuple[str, ...] | None = field(name="podCIDRs", default=None)
+
+
 class Node(KubeObject, frozen=True):
     """v1 Node."""
 
+    spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 

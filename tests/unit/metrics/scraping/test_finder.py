@@ -3,8 +3,9 @@
 from reporter.catalogue.resources import PODS
 from reporter.daemon.pod_scraping import Finder
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.metrics.scraping.test_targets import model_pod
+from tests.unit.metrics.scraping.test_targets import model_pod, subject
 from tests.unit.probes.building import snapshot_of
 
 
@@ -12,7 +13,7 @@ class Cluster:
     """Gives the snapshot it was told to."""
 
     def __init__(self, *documents) -> None:
-        self.now = snapshot_of(*documents)
+        self.now = snapshot_of(*documents, subject(INFERENCESET_KIND))
 
     def snapshot(self):
         return self.now
@@ -38,3 +39,14 @@ async def test_unknown_pods_are_sought_again():
     assert await finder.find() is None
     cluster.now = known
     assert len(await finder.find()) == 1
+
+
+async def test_a_subject_that_comes_makes_its_pods_targets():
+    """Its pods may be older than itself."""
+    cluster = Cluster(model_pod())
+    with_subject = cluster.now
+    cluster.now = Snapshot(tables={PODS: with_subject.tables[PODS]}, states=with_subject.states)
+    finder = Finder(cluster, FullEvaluationSettings())
+    assert await finder.find() == ()
+    cluster.now = with_subject
+    assert [target.name for target in await finder.find()] == ["qwen-0"]

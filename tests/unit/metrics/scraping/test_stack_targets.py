@@ -8,9 +8,10 @@ from reporter.metrics.scraping.proxied import proxy_path
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import SCRAPED, Stack
-from tests.unit.metrics.scraping.test_targets import found, model_pod
+from tests.unit.metrics.scraping.test_targets import found, model_pod, subject
 from tests.unit.probes.building import DELETING, SINCE, SINCE_AT, pod, snapshot_of
 
 CHOSEN = "decode"
@@ -43,7 +44,8 @@ def stack_pod(row, *patches, port_name="metrics"):
 
 
 def found_with(stacks, *documents):
-    return find_targets(snapshot_of(*documents), FullEvaluationSettings(stacks=stacks))
+    subjects = [subject(INFERENCESET_KIND), *(subject(row.kind, "m") for row in SCRAPED)]
+    return find_targets(snapshot_of(*documents, *subjects), FullEvaluationSettings(stacks=stacks))
 
 
 def container(row, **changes):
@@ -62,7 +64,7 @@ every_row = pytest.mark.parametrize("row", SCRAPED, ids=lambda row: row.stack)
 @every_row
 def test_pods_of_other_stacks(row):
     """Whose they are is in a label; of the container that serves come the port and the restarts."""
-    (target,) = found(stack_pod(row, port_name=row.port or "metrics"))
+    (target,) = found(subject(row.kind, "m"), stack_pod(row, port_name=row.port or "metrics"))
     assert target.subject == Subject(row.kind, "models", "m")
     assert target.port == (8123 if row.port else 9000)
     assert target.containers == (ContainerRun(row.container or CHOSEN, 1, SINCE_AT),)
@@ -75,9 +77,9 @@ def test_a_port_of_another_name(row):
 
     Where users choose the container's name nothing else says that it serves a page.
     """
-    (target,) = found(stack_pod(row, port_name="other"))
+    (target,) = found(subject(row.kind, "m"), stack_pod(row, port_name="other"))
     assert target.port == 9000
-    without = found(stack_pod(row, container(row)))
+    without = found(subject(row.kind, "m"), stack_pod(row, container(row)))
     assert [each.port for each in without] == ([None] if row.container else [])
 
 
@@ -95,7 +97,7 @@ def test_pods_of_other_stacks_that_serve_no_metrics_of_vllm(row):
         DELETING,
     ]
     for patch in others:
-        assert found(stack_pod(row, patch)) == (), patch
+        assert found(subject(row.kind, "m"), stack_pod(row, patch)) == (), patch
 
 
 @every_row
@@ -116,7 +118,7 @@ def test_pods_of_inferencesets_are_not_scraped_while_kaito_is_off():
 @every_row
 def test_a_selector_that_all_pods_carry_takes_none_from_another_stack(row):
     """`--scrape-selector app` names a label that nearly all pods have."""
-    (target,) = found(stack_pod(row), selector="app")
+    (target,) = found(subject(row.kind, "m"), stack_pod(row), selector="app")
     assert target.subject.kind is row.kind
 
 

@@ -6,13 +6,24 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.target import ContainerRun, Target
+from reporter.metrics.scraping.addresses import pod_addresses
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.subject import Subject
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.probes.building import CREATED_AT, DELETING, SINCE, SINCE_AT, pod, snapshot_of
+from tests.unit.probes.building import (
+    CREATED_AT,
+    DELETING,
+    SINCE,
+    SINCE_AT,
+    document,
+    pod,
+    snapshot_of,
+)
+from tests.unit.stacks.otterscale.probes.otterscale import modelservice
 
+CATALOGUE = FullEvaluationSettings().catalogue
 KEY = "inferenceset.kaito.sh/created-by"
 
 
@@ -28,8 +39,17 @@ def model_pod(*patches, name="qwen-0", ready=True):
     )  # fmt: skip
 
 
+def subject(kind, name="qwen", namespace="models"):
+    """The object whose pods are scraped."""
+    (resource, *_) = CATALOGUE.of_subject(kind)
+    group_version = f"{resource.group}/{resource.versions[0]}"
+    made = modelservice(name=name, ns=namespace) if resource.kind == "ModelService" else {}
+    return document(resource.kind, name, namespace, {"apiVersion": group_version}, made)
+
+
 def found(*documents, selector=KEY):
-    return find_targets(snapshot_of(*documents), FullEvaluationSettings(scrape_selector=selector))
+    snapshot = snapshot_of(*documents, subject(INFERENCESET_KIND))
+    return find_targets(snapshot, FullEvaluationSettings(scrape_selector=selector))
 
 
 def labels(**more):
@@ -98,6 +118,23 @@ NOT_SCRAPED = {
     "address of the metadata service": [{"status": {"podIP": "169.254.169.254"}}],
     "the same of IPv6": [{"status": {"podIP": "fe80::a9fe:a9fe"}}],
     "any address": [{"status": {"podIP": "0.0.0.0"}}],
+    "loopback": [{"status": {"podIP": "127.0.0.1"}}],
+    "loopback of IPv6": [{"status": {"podIP": "::1"}}],
+    "the metadata service, mapped": [{"status": {"podIP": "::ffff:169.254.169.254"}}],
+    "loopback, mapped": [{"status": {"podIP": "::ffff:7f00:1"}}],
+    "the metadata service, by NAT64": [{"status": {"podIP": "64:ff9b::a9fe:a9fe"}}],
+    "the metadata service, by local NAT64": [{"status": {"podIP": "64:ff9b:1::a9fe:a9fe"}}],
+    "the metadata service, by 6to4": [{"status": {"podIP": "2002:a9fe:a9fe::1"}}],
+    "metadata of AWS, IPv6": [{"status": {"podIP": "fd00:ec2::254"}}],
+    "pod identity of EKS": [{"status": {"podIP": "169.254.170.23"}}],
+    "metadata of Google, IPv6": [{"status": {"podIP": "fd20:ce::254"}}],
+    "metadata of Alibaba": [{"status": {"podIP": "100.100.100.200"}}],
+    "Azure's platform": [{"status": {"podIP": "168.63.129.16"}}],
+    "metadata of Oracle, IPv6": [{"status": {"podIP": "fd00:c1::a9fe:a9fe"}}],
+    "broadcast": [{"status": {"podIP": "255.255.255.255"}}],
+    "a zone": [{"status": {"podIP": "fd00::1%eth0"}}],
+    "subject that does not exist": [{"metadata": {"labels": {KEY: "other"}}}],
+    "subject in another namespace": [{"metadata": {"namespace": "elsewhere"}}],
     "index 1": [{"metadata": {"labels": {"apps.kubernetes.io/pod-index": "1"}}}],
     "index by name": [{"metadata": {"name": "qwen-1"}}],
     "no container yet": [{"status": {"containerStatuses": None}}],
@@ -136,3 +173,44 @@ def test_unknown_pods_are_not_no_pods():
     """While the API server is away, what was followed is followed on."""
     unknown = Snapshot(states={PODS: ResourceState(Served.UNKNOWN)})
     assert find_targets(unknown, FullEvaluationSettings()) is None
+
+
+def node(*ranges):
+    """A node that tells the ranges of its pods."""
+    return document("Node", "gpu-1", "", {"spec": {"podCIDRs": list(ranges)}})
+
+
+def addresses(*documents, servers=()):
+    """The pods that are scraped where the nodes tell the ranges of pods."""
+    snapshot = snapshot_of(*documents, subject(INFERENCESET_KIND))
+    targets = find_targets(snapshot, FullEvaluationSettings(), pod_addresses(snapshot, servers))
+    return [each.address for each in targets]
+
+
+def at_address(address, name):
+    return model_pod({"status": {"podIP": address}}, name=name)
+
+
+def test_only_addresses_in_the_ranges_that_nodes_tell():
+    """What claims another one, such as a node's or a Service's, is not asked."""
+    pods = [at_address("10.0.0.7", "a-0"), at_address("10.0.0.8", "b-0")]
+    other = at_address("10.96.0.10", "c-0")
+    assert addresses(*pods, other, node("10.0.0.0/24", "fd00::/64")) == ["10.0.0.7", "10.0.0.8"]
+    assert len(addresses(*pods, other)) == 3
+
+
+def test_ranges_that_no_pod_uses_are_not_believed():
+    """Calico gives addresses from pools of its own, whatever the nodes say."""
+    pods = [at_address("192.168.9.7", "a-0"), at_address("192.168.9.8", "b-0")]
+    assert len(addresses(*pods, node("10.0.0.0/24"), node("nonsense"))) == 2
+
+
+def test_the_api_server_is_no_pod():
+    """Neither by its Service's address nor by its own; one on the loopback address is the laboratory's."""
+    pods = [
+        at_address("10.0.0.7", "a-0"),
+        at_address("10.0.0.1", "b-0"),
+        at_address("127.0.0.9", "c-0"),
+    ]
+    assert addresses(*pods, servers=["10.0.0.1", "api.example"]) == ["10.0.0.7"]
+    assert addresses(*pods[::2], servers=["127.0.0.1"]) == ["10.0.0.7", "127.0.0.9"]
