@@ -7,7 +7,7 @@ old.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -93,7 +93,12 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         may_write=gate.may_write,
         changed=due.set,
     )
-    store = SampleStore(settings, timedelta(seconds=settings.scrape_period), due.set)
+    store = SampleStore(
+        settings,
+        timedelta(seconds=settings.scrape_period),
+        due.set,
+        gave_up=metrics.scrapes.gave_up,
+    )
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
     page = LivePage(leading, state.lost_watches)
     publisher = Publisher(state=state, page=page, metrics=metrics, gate=gate, writers=writers)
@@ -153,9 +158,9 @@ def _always() -> bool:
 def _scraping(
     connection: Connection, settings: DaemonSettings, watching: Watching, *, store: SampleStore
 ) -> Work:
-    def scraped(target: Target, scrape: Scrape) -> None:
+    def scraped(target: Target, scrape: Scrape) -> Awaitable[None]:
         logs.note_scrape(target, scrape)
-        store.scraped(target, scrape)
+        return store.scraped_aside(target, scrape)
 
     return partial(
         run_scraper,

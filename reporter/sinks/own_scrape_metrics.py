@@ -42,6 +42,11 @@ class ScrapeMetrics:
             "Lines of pages that were dropped.",
             registry=registry,
         )
+        self._given_up = Counter(
+            "status_reporter_scrape_looks_given_up_total",
+            "Looks at pods that were given up because they took too much memory.",
+            registry=registry,
+        )
         for outcome in (OK, *map(_outcome, Failure)):
             self._scrapes.labels(outcome)
         for cause in _SKIPPED:
@@ -57,6 +62,10 @@ class ScrapeMetrics:
         self._seconds.observe(scrape.seconds)
         if scrape.page is not None:
             self._bad_lines.inc(scrape.page.reading.bad + scrape.page.reading.oversized)
+
+    def gave_up(self, looks: int) -> None:
+        """Count looks that were given up because they took too much memory."""
+        self._given_up.inc(looks)
 
     def skipped(self, cause: str) -> None:
         """Count a turn left out."""

@@ -66,6 +66,11 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
             f" {view['outcome']}; {view['scrapes']} scrapes over {view['spanSeconds']} s"
         ),
         _service(judged),
+        *(
+            [f"{judged.history.given_up} looks were given up: they took too much memory."]
+            if judged.history.given_up
+            else []
+        ),
         "",
     ]
     values = list(_values(look))

@@ -27,12 +27,21 @@ class History:
         period: the longest time between two scrapes that is in order.
         looks: all of them.
         answered: when the newest page with engines was seen among those no longer kept.
+        sizes: about how many bytes each look takes, where that is kept in bounds.
+        given_up: how many looks were given up because they took too much memory.
 
     """
 
     period: timedelta
     looks: tuple[Look, ...] = ()
     answered: Instant | None = None
+    sizes: tuple[int, ...] = ()
+    given_up: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory the looks take."""
+        return sum(self.sizes)
 
     def seen(self, look: Look, keep: timedelta) -> "History":
         """Return the history with one more look, and without those that no window reaches.
@@ -50,7 +59,9 @@ class History:
         looks = (*looks, look)
         kept = looks[-MOST_LOOKS - 1 :]
         kept = kept[_left(kept, keep) :]
-        return History(self.period, kept, _answered(looks[: -len(kept)]) or answered)
+        answered = _answered(looks[: -len(kept)]) or answered
+        sizes = self.sizes[1 - len(kept) :] if len(kept) > 1 else ()
+        return History(self.period, kept, answered, sizes, self.given_up)
 
     @property
     def last_answer(self) -> Instant | None:

@@ -14,7 +14,8 @@ class PageLimits:
     Attributes:
         lines: of the page.
         series: of wanted families.
-        engines: in a pod.
+        engines: in a pod; vLLM runs one for each data-parallel rank, of which nodes have at most 16.
+        seconds: of processor time, to read it; a page of real size takes some milliseconds.
         line_bytes: of one line.
         labels: of one series.
         value_bytes: of one label's value.
@@ -23,7 +24,8 @@ class PageLimits:
 
     lines: int = 200_000
     series: int = 20_000
-    engines: int = 1_024
+    engines: int = 64
+    seconds: float = 2.0
     line_bytes: int = 64 * 1024
     labels: int = 64
     value_bytes: int = 4 * 1024

@@ -7,11 +7,12 @@ Of a line passed by, only the name is checked; a page without a wanted sample is
 """
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
 from reporter.metrics.pages.line import VALUE, BadLine, OversizedLine, scan, scan_labels
@@ -19,12 +20,16 @@ from reporter.metrics.pages.page import UnreadablePage
 from reporter.metrics.pages.pattern import any_of
 
 Wanted = TypeVar("Wanted")
+_Line: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes]
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_BAD: Final = 20
 _LARGEST_BAD_SHARE: Final = 0.01
 _SEPARATOR: Final = b"\0"
 """Between the parts of an identity; no page that is read has this byte."""
+
+_LINES_BETWEEN_LOOKS: Final = 1_000
+"""At the clock, while a page is read."""
 
 _REMEMBERED: Final = 8_192
 _LONGEST_REMEMBERED: Final = 512
@@ -111,7 +116,7 @@ class PageReader(Generic[Wanted]):
         page = self._checked(body, found)
         samples, most = found.samples, self._limits.series
         wanted, remembered = self._wanted, self._remembered
-        for name, labels_text, value, rest, line in self._cut(page):
+        for name, labels_text, value, rest, line in self._in_time(self._cut(page)):
             if value and len(labels_text) <= _LONGEST_REMEMBERED:
                 labels = remembered(labels_text)
                 if labels is not None:
@@ -148,11 +153,18 @@ class PageReader(Generic[Wanted]):
         found.oversized = body.count(b"\n") + 1 - len(short)
         return b"\n".join(short)
 
-    def _cut(self, page: bytes) -> Iterator[tuple[bytes, bytes, bytes, bytes, bytes]]:
+    def _cut(self, page: bytes) -> Iterator[_Line]:
         """Cut wanted and odd lines; the first is cut alone, as the expression needs a newline."""
         end = page.find(b"\n")
         first = page if end < 0 else page[:end]
         return chain(self._expression(b"\n" + first), self._expression(page))
+
+    def _in_time(self, lines: Iterable[_Line]) -> Iterator[_Line]:
+        until = time.thread_time() + self._limits.seconds
+        for number, line in enumerate(lines):
+            if not number % _LINES_BETWEEN_LOOKS and time.thread_time() > until:
+                raise UnreadablePage(f"takes longer than {self._limits.seconds:g} s to read")
+            yield line
 
     def _labels(self, text: bytes) -> SeriesLabels | None:
         """Return the labels that a text consists of, None where the scanner of lines must say."""

@@ -1,7 +1,7 @@
 """Scrapes every target once in a period, on a clock of its own."""
 
 import asyncio
-from asyncio import Semaphore, Task, TaskGroup
+from asyncio import Task, TaskGroup
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -12,6 +12,7 @@ from reporter.kube.clock import Now, real_now
 from reporter.metrics.looks.scrape import Failure, Scrape
 from reporter.metrics.looks.target import Target
 from reporter.metrics.scraping.schedule import Schedule, Turn
+from reporter.metrics.scraping.slots import FairSlots
 
 LATE_SECONDS: Final = 1.0
 """A turn that comes later than this is left out: after a pause of the process all would come at
@@ -63,7 +64,7 @@ class Scraper:
     under way, or waits for a slot, the turn is left out. So a pod that refuses is asked as
     often as one that answers.
 
-    Slots bound how many are scraped at once. A pod that hangs would hold one for the whole timeout.
+    Slots bound how many are scraped at once; namespaces that wait share them fairly. A pod that hangs would hold one for the whole timeout.
     So after a second it loses it to a pod that waits, and is asked again, with all its time, in a
     few slots that are kept for such pods; there it stays until it answers. With 1,000 pods, 32 slots and
     15 s, of which 50 hang for 5 s: they share 8 slots, a scrape of each about every 30 s, and the
@@ -74,7 +75,7 @@ class Scraper:
         self,
         scrape: Callable[[Target], Awaitable[Scrape]],
         find: Callable[[], Awaitable[Iterable[Target] | None]],
-        tell: Callable[[Target, Scrape], None],
+        tell: Callable[[Target, Scrape], Awaitable[None] | None],
         *,
         period: float,
         concurrency: int,
@@ -88,7 +89,8 @@ class Scraper:
         Args:
             scrape: scrapes one pod, and ends within a time limit of its own.
             find: finds the targets; None leaves them as they are.
-            tell: is given each result, with the target as it was when the scrape began.
+            tell: is given each result, with the target as it was when the scrape began; what it returns
+                is waited for in the pod's slot.
             period: seconds from one scrape of a pod to the next.
             concurrency: how many pods are scraped at once, at least 2.
             targets_due: set when the targets may have changed.
@@ -104,8 +106,8 @@ class Scraper:
         self._pauses = pauses
         self._now = now
         suspects = max(1, concurrency // SUSPECT_SHARE)
-        self._suspects = Semaphore(suspects)
-        self._others = Semaphore(max(1, concurrency - suspects))
+        self._suspects = FairSlots(suspects)
+        self._others = FairSlots(max(1, concurrency - suspects))
         self._followed: dict[tuple[str, str, str], _Followed] = {}
         self._schedule = Schedule[_Followed](period)
         self._targets_due = targets_due
@@ -176,7 +178,7 @@ class Scraper:
             if not followed.suspect and await self._scraped_soon(followed):
                 return
             followed.suspect = True
-            async with self._suspects:
+            async with self._suspects.of(followed.target.namespace):
                 await self._finish(followed, self._scrape(followed.target))
         except Exception:  # noqa: BLE001  # logged; costs the other pods nothing
             target = followed.target
@@ -184,7 +186,7 @@ class Scraper:
 
     async def _scraped_soon(self, followed: _Followed) -> bool:
         """Scrape; give up, and return False, once it takes long and somebody else waits."""
-        async with self._others:
+        async with self._others.of(followed.target.namespace):
             scraping = asyncio.ensure_future(self._finish(followed, self._scrape(followed.target)))
             try:
                 while not scraping.done():
@@ -207,7 +209,9 @@ class Scraper:
             return
         followed.suspect = scrape.failure is Failure.TIMEOUT
         self._observer.scraped(scrape)
-        self._tell(target, scrape)
+        told = self._tell(target, scrape)
+        if told is not None:
+            await told
 
     def _seconds(self) -> float:
         return self._now().boot.total_seconds()

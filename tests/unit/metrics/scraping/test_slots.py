@@ -1,0 +1,50 @@
+"""Slots are shared fairly among namespaces."""
+
+import asyncio
+
+import pytest
+
+from reporter.metrics.scraping.slots import FairSlots
+
+
+async def hold(slots, namespace, order):
+    """Wait for a slot, note who got it, and give it back a moment later."""
+    async with slots.of(namespace):
+        order.append(namespace)
+        await asyncio.sleep(0.01)
+
+
+async def test_a_namespace_with_many_pods_waits_for_itself():
+    """Ten pods of one wait already; the one of the other comes next but one, not last."""
+    slots, order = FairSlots(2), []
+    async with asyncio.TaskGroup() as tasks:
+        for namespace in ("many",) * 10 + ("few",):
+            tasks.create_task(hold(slots, namespace, order))
+    assert order.index("few") <= 3
+    assert len(order) == 11
+    assert not slots.locked()
+
+
+async def test_nobody_who_waits_means_all_slots():
+    """What others do not need is not kept from anybody."""
+    slots = FairSlots(3)
+    async with slots.of("a"), slots.of("a"):
+        assert not slots.locked()
+        async with slots.of("a"):
+            assert slots.locked()
+
+
+@pytest.mark.parametrize("granted", [False, True])
+async def test_who_gives_up_waiting_leaves_the_slot_to_others(granted):
+    """Whether or not the slot had just become theirs."""
+    slots = FairSlots(1)
+    async with slots.of("a"):
+        waiting = asyncio.create_task(hold(slots, "b", []))
+        await asyncio.sleep(0)
+        if not granted:
+            waiting.cancel()
+            await asyncio.wait([waiting])
+    if granted:
+        waiting.cancel()
+        await asyncio.wait([waiting])
+    assert not slots.locked()
