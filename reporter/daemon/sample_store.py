@@ -16,6 +16,7 @@ from reporter.metrics.looks.look_of_page import look_at
 from reporter.metrics.looks.samples import Judged, PodVerdict, Samples
 from reporter.metrics.looks.scrape import PodName, Scrape
 from reporter.metrics.looks.target import Target
+from reporter.metrics.scraping.slots import FairSlots
 from reporter.probes.runtime.judge import judge, longest_window, objectives
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -55,6 +56,7 @@ class SampleStore:
         self._bytes = 0
         # One thread, as Python runs one at a time anyhow.
         self._judging = ThreadPoolExecutor(1, thread_name_prefix="looks")
+        self._turns = FairSlots(1)
 
     def scraped(self, target: Target, scrape: Scrape) -> None:
         """Take in the result of a scrape."""
@@ -63,9 +65,9 @@ class SampleStore:
     async def scraped_aside(self, target: Target, scrape: Scrape) -> None:
         """Take in the result of a scrape, and judge it off the event loop, which renews the Lease."""
         loop = asyncio.get_running_loop()
-        self._take(
-            target.pod, await loop.run_in_executor(self._judging, self._judge, target, scrape)
-        )
+        async with self._turns.of(target.namespace):
+            judged = await loop.run_in_executor(self._judging, self._judge, target, scrape)
+        self._take(target.pod, judged)
 
     def close(self) -> None:
         """Judge nothing more."""

@@ -1,17 +1,21 @@
 """The daemon's listeners: metrics, health, and the report."""
 
+import asyncio
 import ipaddress
+import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
 
+import structlog
 from aiohttp import web
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
+from reporter.daemon.connections import Connections, Guarded, paced
 from reporter.errors import UsageError
 from reporter.metrics.looks.scrape import PodName
 from reporter.setting_types import bind_address
@@ -20,6 +24,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _SHUTDOWN_SECONDS: Final = 1.0
+_BACKLOG: Final = 128
 _LOCKED_DOWN: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -104,23 +109,53 @@ class Servers:
         """
         if address is None:
             return None
-        app = web.Application()
+        connections = Connections()
+        app = web.Application(middlewares=[connections.middleware])
         app.on_response_prepare.append(_lock_down)
         for path, handler in routes.items():
             app.router.add_get(path, handler)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
+        runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, logger=_quiet()
+        )
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, address.host or None, address.port)
+        serve = runner.server
+        if serve is None:
+            raise RuntimeError("the listener was not set up")
         try:
-            await site.start()
+            server = await asyncio.get_running_loop().create_server(
+                lambda: Guarded(connections, serve),
+                address.host or None,
+                address.port,
+                backlog=_BACKLOG,
+            )
         except OSError as error:
             raise UsageError(
                 f"--{address.setting}: cannot listen on {address}: {_cause(error)}; "
                 "choose another address, or 0 to turn the listener off"
             ) from None
-        port = runner.addresses[0][1]
-        return int(port)
+        self._stack.callback(server.close)
+        return int(server.sockets[0].getsockname()[1])
+
+
+def _quiet() -> logging.Logger:
+    """Return a logger for what clients do wrong: one line, not aiohttp's stack."""
+    logger = logging.getLogger("reporter.listeners")
+    logger.propagate = False
+    if not logger.handlers:
+        logger.addHandler(_OneLine())
+    return logger
+
+
+class _OneLine(logging.Handler):
+    """Logs what went wrong with a request, without what the client wrote."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log one line."""
+        error = record.exc_info[1] if record.exc_info else None
+        cause = type(error).__name__ if error is not None else record.levelname.lower()
+        if record.levelno >= logging.WARNING:
+            structlog.get_logger("daemon").warning("request_failed", cause=cause)
 
 
 async def _lock_down(_request: web.Request, response: web.StreamResponse) -> None:
@@ -196,12 +231,14 @@ def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Hand
             return web.Response(status=404, text=f"{_NOT_SCRAPED}\n")
         return web.Response(text=text)
 
-    return {
+    lock = asyncio.Lock()
+    routes = {
         "/api/v1/report": as_json,
         "/": as_text,
         "/api/v1/pods/{namespace}/{name}": pod_as_json,
         "/pods/{namespace}/{name}": pod_as_text,
     }
+    return {path: paced(handler, lock) for path, handler in routes.items()}
 
 
 def _pod_of(request: web.Request) -> PodName:

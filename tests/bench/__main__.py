@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import modelservings, pages, scraping
+from tests.bench import hostile, modelservings, pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
@@ -33,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tell("scraping")
         scraped = asyncio.run(scraping.measure())
         sys.stdout.write(f"{scraping.render(scraped)}\n")
+        tell("pods that mean harm")
+        attack = asyncio.run(hostile.measure())
+        sys.stdout.write(f"{hostile.render(attack)}\n")
         owning = asyncio.run(modelservings.measure(tell))
         sys.stdout.write(f"{modelservings.render(owning)}\n")
         for sets in options.sizes:
@@ -50,7 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.json.write_bytes(
             msgspec.json.format(
                 msgspec.json.encode(
-                    {"sizes": found, "page": reading, "scraping": scraped, "modelservings": owning}
+                    {
+                        "sizes": found,
+                        "page": reading,
+                        "scraping": scraped,
+                        "attack": attack,
+                        "modelservings": owning,
+                    }
                 )
             )
         )

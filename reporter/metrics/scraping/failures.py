@@ -15,7 +15,7 @@ from typing import Final
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 
-from reporter.kube.errors import KubeError, Unauthorized
+from reporter.kube.errors import Forbidden, KubeError, Unauthorized
 from reporter.metrics.looks.scrape import Failure
 
 
@@ -63,6 +63,7 @@ _KINDS: Final[tuple[tuple[tuple[type[Exception], ...], Failure, str], ...]] = (
     ((aiohttp.TooManyRedirects,), Failure.STATUS, "redirects are not followed"),
     ((aiohttp.ClientResponseError, HttpProcessingError), Failure.UNREADABLE, "not HTTP"),
     ((aiohttp.InvalidURL,), Failure.UNREACHABLE, "not an address"),
+    ((Forbidden,), Failure.FORBIDDEN, "no permission to get pods/proxy"),
     ((Unauthorized,), Failure.FORBIDDEN, "the API server refused the credentials"),
     ((KubeError,), Failure.UNREACHABLE, "no answer from the API server"),
 )

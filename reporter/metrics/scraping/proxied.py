@@ -1,14 +1,16 @@
 """Scraping a pod through the API server's pod proxy, where the network allows no other way."""
 
 import asyncio
+from dataclasses import replace
 from http import HTTPStatus
+from secrets import token_hex
 from typing import Final
 from urllib.parse import quote
 
 import aiohttp
 
 from reporter.kube.client import KubeClient, api_path
-from reporter.kube.errors import ApiStatusError, Forbidden, NotFound, status_error
+from reporter.kube.errors import ApiStatusError, Forbidden, NotFound, Unauthorized, status_error
 from reporter.metrics.looks.scrape import Failure
 from reporter.metrics.looks.target import Target
 from reporter.metrics.scraping.answer import HEADERS, AnswerReader, FetchLimits
@@ -38,13 +40,35 @@ class ProxiedFetch:
 
         """
         with mapped():
-            async with (
-                asyncio.timeout(self._limits.seconds),
-                self._client.pod_proxy(proxy_path(target, self._endpoint), HEADERS) as answer,
-            ):
-                if answer.status != HTTPStatus.OK:
-                    await _require_answer_of_pod(answer)
-                return await self._reader.read(answer)
+            async with asyncio.timeout(self._limits.seconds):
+                try:
+                    return await self._fetched(target)
+                except (Forbidden, Unauthorized) as refusal:
+                    if await self._refuses(target):
+                        raise
+                    raise ScrapeFailed(Failure.STATUS, str(refusal.status)) from None
+
+    async def _fetched(self, target: Target) -> bytes:
+        path = proxy_path(target, self._endpoint)
+        async with self._client.pod_proxy(path, HEADERS) as answer:
+            if answer.status != HTTPStatus.OK:
+                await _require_answer_of_pod(answer)
+            return await self._reader.read(answer)
+
+    async def _refuses(self, target: Target) -> bool:
+        """Tell whether it is the API server that refuses: a pod may answer with the same words.
+
+        The API server asks for permission before it looks for the pod (Kubernetes, Controlling Access
+        to the Kubernetes API), so it refuses one that does not exist too, and no pod can answer for that.
+        """
+        nobody = replace(target, name=f"status-reporter-{token_hex(8)}")
+        try:
+            async with self._client.pod_proxy(
+                proxy_path(nobody, self._endpoint), HEADERS
+            ) as answer:
+                return answer.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}
+        except Unauthorized:
+            return True
 
 
 def proxy_path(target: Target, endpoint: Endpoint) -> str:
@@ -64,13 +88,13 @@ async def _require_answer_of_pod(answer: aiohttp.ClientResponse) -> None:
             return
     refusal = status_error(answer.status, bytes(body))
     if refusal.is_status_object:
+        if isinstance(refusal, Forbidden):
+            raise refusal
         raise _failure(refusal)
 
 
 def _failure(refusal: ApiStatusError) -> ScrapeFailed:
     match refusal:
-        case Forbidden():
-            return ScrapeFailed(Failure.FORBIDDEN, "no permission to get pods/proxy")
         case NotFound():
             return ScrapeFailed(Failure.UNREACHABLE, "no such pod")
         case _:

@@ -63,7 +63,9 @@ class FairSlots:
                 granted.set_result(None)
 
     def _forget(self, namespace: str, granted: "asyncio.Future[None]") -> None:
-        waiting = self._waiting[namespace]
+        waiting = self._waiting.get(namespace, deque())
+        if granted not in waiting:
+            return
         waiting.remove(granted)
         del self._waiting[namespace]
         if waiting:

@@ -34,25 +34,27 @@ def find_targets(
 ) -> tuple[Target, ...] | None:
     """Return the pods to scrape, by namespace and name; None while pods cannot be read.
 
-    Only pods of subjects that exist are scraped: whoever may create a pod may give it any label.
+    Of a live cluster, for which `addresses` says which ones pods may have, only pods of subjects that
+    exist are scraped: whoever may create a pod may give it any label. What a dump has needs no asking.
     A stack says which of its pods are scraped. One that names no container takes what those that do
     leave: its label may be one that all pods have.
     """
     if not snapshot.known(PODS):
         return None
-    return tuple(_targets(snapshot, settings, addresses or PodAddresses()))
+    return tuple(_targets(snapshot, settings, addresses))
 
 
 def _targets(
-    snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses
+    snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses | None
 ) -> Iterator[Target]:
     sought = tuple(_sought(settings))
     for pod in snapshot[PODS]:
         serving = _serving(pod, sought)
         if serving is None or not _is_scraped(pod, serving):
             continue
-        address = addresses.usable(pod.status.pod_ip)
-        if address is not None and _is_known(serving.subject, snapshot, settings):
+        address = (addresses or PodAddresses(loopback=True)).usable(pod.status.pod_ip)
+        known = addresses is None or _is_known(serving.subject, snapshot, settings)
+        if address is not None and known:
             yield _target(pod, serving, address)
 
 

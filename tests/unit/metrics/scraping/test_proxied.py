@@ -202,3 +202,17 @@ async def test_requests_are_counted(client_for):
     async with client_for(handler, lambda *request: counted.append(request)) as client:
         await fetched(client)
     assert counted == [("get", "pods/proxy", "200")]
+
+
+@pytest.mark.parametrize(("code", "reason"), [(401, "Unauthorized"), (403, "Forbidden")])
+async def test_a_refusal_that_the_pod_wrote(client_for, code, reason):
+    """It says nothing of our permissions: for a pod that does not exist the API server answers otherwise."""
+
+    async def handler(request: web.Request) -> web.Response:
+        if "/pod-0:" in request.path:
+            return status(code, reason, 'cannot get resource "pods/proxy"')
+        return status(404, "NotFound")
+
+    async with client_for(handler) as client:
+        failure = await failed(client)
+    assert (failure.failure, failure.detail) == (Failure.STATUS, str(code))

@@ -48,3 +48,17 @@ async def test_who_gives_up_waiting_leaves_the_slot_to_others(granted):
         waiting.cancel()
         await asyncio.wait([waiting])
     assert not slots.locked()
+
+
+async def test_who_gives_up_while_a_slot_becomes_free_harms_nobody():
+    """The slot passes those who have just been cancelled by."""
+    slots, order = FairSlots(1), []
+    async with slots.of("a"):
+        gone = asyncio.create_task(hold(slots, "b", []))
+        waits = asyncio.create_task(hold(slots, "b", order))
+        await asyncio.sleep(0)
+        gone.cancel()
+    await asyncio.wait([gone, waits])
+    assert gone.cancelled()
+    assert order == ["b"]
+    assert not slots.locked()

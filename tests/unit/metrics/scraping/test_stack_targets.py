@@ -3,6 +3,7 @@
 import pytest
 
 from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.scraping.addresses import PodAddresses
 from reporter.metrics.scraping.direct import Endpoint
 from reporter.metrics.scraping.proxied import proxy_path
 from reporter.metrics.scraping.targets import find_targets
@@ -45,7 +46,9 @@ def stack_pod(row, *patches, port_name="metrics"):
 
 def found_with(stacks, *documents):
     subjects = [subject(INFERENCESET_KIND), *(subject(row.kind, "m") for row in SCRAPED)]
-    return find_targets(snapshot_of(*documents, *subjects), FullEvaluationSettings(stacks=stacks))
+    return find_targets(
+        snapshot_of(*documents, *subjects), FullEvaluationSettings(stacks=stacks), PodAddresses()
+    )
 
 
 def container(row, **changes):
@@ -134,14 +137,14 @@ def grouped(name, index):
 def test_the_leader_of_each_group_is_scraped():
     """The number in its name is that of its group, and a worker has no page."""
     pods = [grouped("m-kserve-mn-1", "0"), grouped("m-kserve-mn-1-2", "2")]
-    assert [each.name for each in found(*pods)] == ["m-kserve-mn-1"]
+    assert [each.name for each in found(subject(LLM.kind, "m"), *pods)] == ["m-kserve-mn-1"]
 
 
 @pytest.mark.parametrize(("scheme", "told"), [("HTTPS", "https"), ("HTTP", ""), (None, "")])
 def test_the_scheme_is_that_of_the_readiness_probe(scheme, told):
     """One setting of KServe makes all pods speak TLS, and nothing else says so of a pod."""
     probe = {"httpGet": {"scheme": scheme}} if scheme else {"exec": {}}
-    (target,) = found(stack_pod(LLM, container(LLM, readinessProbe=probe)))
+    (target,) = found(subject(LLM.kind, "m"), stack_pod(LLM, container(LLM, readinessProbe=probe)))
     assert target.scheme == told
     assert Endpoint("http").url(target).scheme == (told or "http")
     assert proxy_path(target, Endpoint("http")).startswith(

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.target import ContainerRun, Target
-from reporter.metrics.scraping.addresses import pod_addresses
+from reporter.metrics.scraping.addresses import PodAddresses, pod_addresses
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.subject import Subject
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
@@ -49,7 +49,7 @@ def subject(kind, name="qwen", namespace="models"):
 
 def found(*documents, selector=KEY):
     snapshot = snapshot_of(*documents, subject(INFERENCESET_KIND))
-    return find_targets(snapshot, FullEvaluationSettings(scrape_selector=selector))
+    return find_targets(snapshot, FullEvaluationSettings(scrape_selector=selector), PodAddresses())
 
 
 def labels(**more):

@@ -1,0 +1,131 @@
+"""How many connections a listener has, and for how long one may ask for nothing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+
+MOST: Final = 128
+"""Connections of one listener: a browser has six, and scrapers, probes and tunnels one each."""
+
+IDLE_SECONDS: Final = 30.0
+"""A connection that has asked for nothing for so long is closed; one that is being answered stays."""
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Connections:
+    """Counts the connections of one listener and closes what is too much."""
+
+    def __init__(self, most: int = MOST, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._most = most
+        self._idle_seconds = idle_seconds
+        self._idle: dict[asyncio.BaseTransport, asyncio.TimerHandle] = {}
+        self._open: set[asyncio.BaseTransport] = set()
+
+    def opened(self, transport: asyncio.BaseTransport) -> bool:
+        """Note a new connection; False, and it is closed, if there are too many."""
+        self._open = {each for each in self._open if not each.is_closing()}
+        if len(self._open) >= self._most:
+            _close(transport)
+            return False
+        self._open.add(transport)
+        self._wait_for_request(transport)
+        return True
+
+    def closed(self, transport: asyncio.BaseTransport) -> None:
+        """Forget a connection."""
+        self._open.discard(transport)
+        self._stop_waiting(transport)
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer, however long that takes, and then wait for the next request."""
+        transport = request.transport
+        if transport is None:
+            return await handler(request)
+        self._stop_waiting(transport)
+        try:
+            return await handler(request)
+        finally:
+            if transport in self._open:
+                self._wait_for_request(transport)
+
+    def _wait_for_request(self, transport: asyncio.BaseTransport) -> None:
+        self._stop_waiting(transport)
+        loop = asyncio.get_running_loop()
+        self._idle[transport] = loop.call_later(self._idle_seconds, _close, transport)
+
+    def _stop_waiting(self, transport: asyncio.BaseTransport) -> None:
+        timer = self._idle.pop(transport, None)
+        if timer is not None:
+            timer.cancel()
+
+
+class Guarded(asyncio.Protocol):
+    """Passes a connection on to aiohttp, unless there are too many."""
+
+    def __init__(self, connections: Connections, protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._connections = connections
+        self._make = protocol
+        self._protocol: asyncio.Protocol | None = None
+        self._transport: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take it over, or close it."""
+        if self._connections.opened(transport):
+            self._transport = transport
+            self._protocol = self._make()
+            self._protocol.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        if self._transport is not None:
+            self._connections.closed(self._transport)
+        if self._protocol is not None:
+            self._protocol.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Pass it on."""
+        if self._protocol is not None:
+            self._protocol.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Pass it on."""
+        return self._protocol.eof_received() if self._protocol is not None else None
+
+    def pause_writing(self) -> None:
+        """Pass it on."""
+        if self._protocol is not None:
+            self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass it on."""
+        if self._protocol is not None:
+            self._protocol.resume_writing()
+
+
+def _close(transport: asyncio.BaseTransport) -> None:
+    if isinstance(transport, asyncio.Transport):
+        transport.abort()
+    else:
+        transport.close()
+
+
+def paced(handler: Handler, lock: asyncio.Lock) -> Handler:
+    """Return a handler that renders one answer at a time and then leaves the loop for as long to others.
+
+    However many ask for the report, health and the Lease have at least every second moment.
+    """
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        async with lock:
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            try:
+                return await handler(request)
+            finally:
+                await asyncio.sleep(loop.time() - began)
+
+    return serve
