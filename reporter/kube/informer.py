@@ -79,6 +79,9 @@ _PAGE_BYTES: Final = 64 * 2**20
 _AGAIN_SECONDS: Final = 60.0
 """How often an object that is got alone is got again."""
 
+_FRESH_SECONDS: Final = 1.0
+"""What is read sooner after a pause may have waited in the connection since before it."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -177,8 +180,8 @@ class Informer(Generic[ObjectT]):
     """Keeps a copy of one place; `run` never returns and never raises a `KubeError`.
 
     **When the copy counts as confirmed.** A complete list confirms, and each frame keeps it so. A
-    connection that was lost, or a pause of the process, takes that away, and then only a new list
-    gives it back: a watch that is taken up again where it ended sends nothing for a quiet kind,
+    connection that was lost takes that away, and then only a new list gives it back; a pause of the
+    process does too, and a watch that goes on delivering gives it back as well. After a loss, a watch that is taken up again where it ended sends nothing for a quiet kind,
     its HTTP 200 may come from a proxy, and before what was missed has arrived the copy is old
     although frames come in. A consistent list costs little for quiet kinds, and losses are rare
     for busy ones. A watch that the server ends properly is no loss: the next one continues it.
@@ -220,6 +223,7 @@ class Informer(Generic[ObjectT]):
         self._pauses = 0
         self._listed = False
         self._unconfirmed: Instant | None = now()
+        self._doubted: float | None = None
         self._refused: _Refused | None = None
         self._failure = ""
         self._was_away = False
@@ -269,12 +273,35 @@ class Informer(Generic[ObjectT]):
         return ResourceState(Served.SERVED, confirmed=False)
 
     def unconfirm(self) -> None:
-        """Trust nothing until it is listed again, at once: the process has paused."""
+        """Trust nothing until it is listed again, at once."""
         self._pauses += 1
         self._relist = True
         self._lose()
+        self._restart_in(0.0)
+
+    def doubt(self, seconds: float) -> None:
+        """Trust nothing until the watch delivers or it is listed again: the process has paused.
+
+        A watch whose connection survived delivers what was missed, in order, and needs no list. One that
+        brings nothing for so many seconds is listed again.
+        """
+        self._pauses += 1
+        self._lose()
+        self._doubted = self._seconds()
+        self._restart_in(seconds)
+
+    def _restart_in(self, seconds: float | None) -> None:
         if self._scope is not None and not self._scope.expired():
-            self._scope.reschedule(asyncio.get_running_loop().time())
+            now = asyncio.get_running_loop().time()
+            self._scope.reschedule(None if seconds is None else now + seconds)
+
+    def _confirm(self) -> None:
+        """Trust a watch that delivers again, later than what may have waited in its connection."""
+        if self._doubted is not None and self._seconds() - self._doubted >= _FRESH_SECONDS:
+            self._doubted = None
+            self._unconfirmed = None
+            self._restart_in(None)
+            self._on_change()
 
     async def run(self) -> NoReturn:
         """List and watch until cancelled."""
@@ -285,7 +312,8 @@ class Informer(Generic[ObjectT]):
                         wait = await self._round()
                         await asyncio.sleep(wait)
             except TimeoutError:
-                # Asked for by `unconfirm`; time limits of requests never come as TimeoutError.
+                # Asked for by `unconfirm` or `doubt`; time limits of requests never come as TimeoutError.
+                self._relist = True
                 log.info("informer_restarted", resource=str(self.place.resource))
             finally:
                 self._scope = None
@@ -348,6 +376,8 @@ class Informer(Generic[ObjectT]):
         if pauses == self._pauses:
             self._relist = False
             self._unconfirmed = None
+            self._doubted = None
+            self._restart_in(None)
         if before != (self._store.changes, self._listed, self._unconfirmed):
             self._on_change()
 
@@ -440,6 +470,7 @@ class Informer(Generic[ObjectT]):
         if frame.resource_version:
             self._version = frame.resource_version
         self.last_frame = self._now()
+        self._confirm()
         if frame.content is None:
             return
         before = self._store.changes
@@ -483,6 +514,7 @@ class Informer(Generic[ObjectT]):
             case _:
                 self._was_away = True
                 self._relist = True
+                self._doubted = None
                 self._lose()
                 if isinstance(error, NotFound):
                     # Only discovery can say whether the resource is gone.

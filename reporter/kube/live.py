@@ -27,6 +27,7 @@ absent where it should be unknown.
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -43,6 +44,7 @@ from reporter.catalogue.resources import (
     ISTIO_CONFIGMAP,
     NAMESPACES,
 )
+from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import real_now
 from reporter.kube.discovery import Discoverer
@@ -66,6 +68,12 @@ from reporter.snapshot.table import Table
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
 """A kind that is not listed by then counts as declared unknown for `/readyz`."""
+
+_DELIVER_SECONDS: Final = 1.5
+"""For so long a watch may show after a pause that it lives."""
+
+_SPREAD_SECONDS: Final = 2.0
+_MOST_SPREAD_SECONDS: Final = 60.0
 
 _PLACES_FOLLOW: Final = (NAMESPACES, DEPLOYMENTS)
 """Changes of these may change where ConfigMaps are read."""
@@ -131,6 +139,13 @@ class LiveCluster:
         self._timing = timing or Timing()
         self._namespace = namespace
         self._started = real_now()
+        self._chance = random.Random()  # noqa: S311 - jitter is no secret
+        self._pauses = Backoff(
+            self._seconds_since_start,
+            self._chance,
+            first=_SPREAD_SECONDS,
+            most=_MOST_SPREAD_SECONDS,
+        )
         self._on_change = on_change
         self._places_due = asyncio.Event()
         self._unserved: frozenset[Unserved] = frozenset()
@@ -284,10 +299,15 @@ class LiveCluster:
         return ()
 
     def unconfirm_all(self) -> None:
-        """Trust nothing until it is read again: the process has paused."""
+        """Trust nothing until it is heard of again: the process has paused.
+
+        What does not deliver is listed again, spread over some seconds, and over more of them the
+        more pauses there are: with little processor time, to list everything at once is the next pause.
+        """
         self._discoverer.unconfirm()
+        spread = self._pauses.next()
         for informer in self._informers:
-            informer.unconfirm()
+            informer.doubt(_DELIVER_SECONDS + self._chance.uniform(0.0, spread))
         self._notify()
 
     def relist(self, resource: Resource[KubeObject]) -> None:

@@ -324,6 +324,39 @@ async def test_a_pause_is_followed_by_a_list_at_once():
     assert len(api.lists) == 2
 
 
+async def test_a_watch_that_delivers_after_a_pause_needs_no_list():
+    """What is read at once may be older than the pause; what comes later has all before it."""
+    api = Collection()
+    async with informing(api) as informer:
+        await asyncio.sleep(30)
+        informer.doubt(5.0)
+        api.put("waits")
+        await asyncio.sleep(0.5)
+        assert not informer.state.confirmed
+        await asyncio.sleep(1.0)
+        api.put("later")
+        await asyncio.sleep(0.01)
+        assert informer.state.confirmed
+        assert names(informer) == ["later", "waits"]
+        await asyncio.sleep(20)
+    assert len(api.lists) == 1
+
+
+async def test_a_watch_that_brings_nothing_after_a_pause_is_listed_again():
+    """When its time is over, which is another one for each kind; once, not for each pause."""
+    api = Collection()
+    async with informing(api) as informer:
+        await asyncio.sleep(30)
+        informer.doubt(3.0)
+        await asyncio.sleep(1)
+        informer.doubt(3.0)
+        await asyncio.sleep(2.5)
+        assert not informer.state.confirmed
+        await asyncio.sleep(0.6)
+        assert informer.state.confirmed
+    assert len(api.lists) == 2
+
+
 async def test_a_pause_during_back_off_tries_at_once():
     """A pause ends a wait: what the server asked for has most likely passed."""
     api = Collection()
