@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -75,7 +76,9 @@ async def run_scraper(
     if settings.scrape_via is ScrapeVia.OFF:
         await asyncio.Event().wait()
     async with _fetching(client, settings) as fetch:
-        read = partial(read_page, limits=PageLimits(series=settings.scrape_max_series))
+        read = partial(
+            read_page, limits=PageLimits(series=settings.scrape_max_series, clock=time.thread_time)
+        )
         with Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts,

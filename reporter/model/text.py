@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from reporter.model.credentials import without_credentials
+from reporter.model.credential_rules import without_credentials
 
 MESSAGE_BYTES = 1024
 """Limit of an Event's message once `eventTime` is set; the server counts UTF-8 bytes."""

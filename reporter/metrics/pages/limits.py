@@ -1,5 +1,6 @@
 """How much of a page is read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,7 @@ class PageLimits:
         series: of wanted families.
         engines: in a pod; vLLM runs one for each data-parallel rank, of which nodes have at most 16.
         seconds: of processor time, to read it; a page of real size takes some milliseconds.
+        clock: tells the processor time, in seconds; by default it stands still, and there is no limit.
         line_bytes: of one line.
         labels: of one series.
         value_bytes: of one label's value.
@@ -26,6 +28,7 @@ class PageLimits:
     series: int = 20_000
     engines: int = 64
     seconds: float = 2.0
+    clock: Callable[[], float] = float
     line_bytes: int = 64 * 1024
     labels: int = 64
     value_bytes: int = 4 * 1024

@@ -7,7 +7,6 @@ Of a line passed by, only the name is checked; a page without a wanted sample is
 """
 
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -160,9 +159,10 @@ class PageReader(Generic[Wanted]):
         return chain(self._expression(b"\n" + first), self._expression(page))
 
     def _in_time(self, lines: Iterable[_Line]) -> Iterator[_Line]:
-        until = time.thread_time() + self._limits.seconds
+        clock = self._limits.clock
+        until = clock() + self._limits.seconds
         for number, line in enumerate(lines):
-            if not number % _LINES_BETWEEN_LOOKS and time.thread_time() > until:
+            if not number % _LINES_BETWEEN_LOOKS and clock() > until:
                 raise UnreadablePage(f"takes longer than {self._limits.seconds:g} s to read")
             yield line
 

@@ -129,7 +129,7 @@ def test_upstream_text_is_cleaned():
         finding(EPP, exempt=True, cause="token=abcdefgh\tleft"),
     )
     message = resolver[PODS].message
-    assert message == f"see <link removed> now (also: {EPP}: <redacted> left)"
+    assert message == f"see <link removed> now (also: {EPP}: token=<redacted> left)"
 
 
 @pytest.mark.parametrize("text", ["\u5730\u5740https://a.example", "x_http://a", "see http://"])
