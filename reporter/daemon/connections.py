@@ -1,4 +1,4 @@
-"""How many connections a listener has, and for how long one may ask for nothing."""
+"""How many connections a listener has, for how long one may ask for nothing, and who makes room."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Connections:
-    """Counts the connections of one listener and closes what is too much."""
+    """Counts the connections of one listener and closes what is too much.
+
+    A new one at the limit takes the place of the one that has asked for nothing for longest: to ask
+    again and again keeps no place for ever. One that is being answered stays.
+    """
 
     def __init__(self, most: int = MOST, idle_seconds: float = IDLE_SECONDS) -> None:
         self._most = most
@@ -25,9 +29,9 @@ class Connections:
         self._open: set[asyncio.BaseTransport] = set()
 
     def opened(self, transport: asyncio.BaseTransport) -> bool:
-        """Note a new connection; False, and it is closed, if there are too many."""
+        """Note a new connection; False, and it is closed, if all others are being answered."""
         self._open = {each for each in self._open if not each.is_closing()}
-        if len(self._open) >= self._most:
+        if len(self._open) >= self._most and not self._made_room():
             _close(transport)
             return False
         self._open.add(transport)
@@ -51,6 +55,14 @@ class Connections:
         finally:
             if transport in self._open:
                 self._wait_for_request(transport)
+
+    def _made_room(self) -> bool:
+        oldest = next(iter(self._idle), None)
+        if oldest is None:
+            return False
+        self.closed(oldest)
+        _close(oldest)
+        return True
 
     def _wait_for_request(self, transport: asyncio.BaseTransport) -> None:
         self._stop_waiting(transport)
@@ -111,21 +123,3 @@ def _close(transport: asyncio.BaseTransport) -> None:
         transport.abort()
     else:
         transport.close()
-
-
-def paced(handler: Handler, lock: asyncio.Lock) -> Handler:
-    """Return a handler that renders one answer at a time and then leaves the loop for as long to others.
-
-    However many ask for the report, health and the Lease have at least every second moment.
-    """
-
-    async def serve(request: web.Request) -> web.StreamResponse:
-        async with lock:
-            loop = asyncio.get_running_loop()
-            began = loop.time()
-            try:
-                return await handler(request)
-            finally:
-                await asyncio.sleep(loop.time() - began)
-
-    return serve

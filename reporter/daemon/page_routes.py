@@ -9,6 +9,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from reporter.daemon.live_page import LivePage
+from reporter.daemon.pace import Pace
 from reporter.daemon.server import Handler, ListenAddress, check_host
 from reporter.sinks.page.assets import POLICY, TYPES, asset
 
@@ -39,9 +40,13 @@ _STREAM_HEADERS: Final = {
 
 
 def with_page(
-    routes: Mapping[str, Handler], page: LivePage, address: ListenAddress | None
+    routes: Mapping[str, Handler],
+    page: LivePage,
+    address: ListenAddress | None,
+    *,
+    pace: Pace | None = None,
 ) -> dict[str, Handler]:
-    """Return the routes of the report listener with the page.
+    """Return the routes of the report listener with the page, which keep one pace.
 
     `/` stays text for clients that do not ask for HTML, such as curl and `status-reporter status`.
     """
@@ -78,8 +83,10 @@ def with_page(
             return web.Response(headers=_STREAM_HEADERS)
         return await streams.serve(request)
 
+    pace = pace or Pace()
+    rendered = {path: pace.paced(each) for path, each in {**routes, "/": root}.items()}
     files = {f"/{name}": partial(file, name=name) for name in TYPES}
-    return {**routes, **files, "/": root, "/live": stream}
+    return {**rendered, **files, "/live": stream}
 
 
 class _Streams:

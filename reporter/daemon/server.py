@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
-from reporter.daemon.connections import Connections, Guarded, paced
+from reporter.daemon.connections import Connections, Guarded
 from reporter.errors import UsageError
 from reporter.metrics.looks.scrape import PodName
 from reporter.setting_types import bind_address
@@ -25,6 +26,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _SHUTDOWN_SECONDS: Final = 1.0
 _BACKLOG: Final = 128
+
+LOG_SECONDS: Final = 60.0
+"""Between two lines of the log about requests that failed; the next line says how many had none."""
+
 _LOCKED_DOWN: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -86,9 +91,16 @@ class Pages:
 class Servers:
     """Listens until closed."""
 
-    def __init__(self, before_close: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        before_close: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Make one; `before_close` is called before it closes, such as to end streams."""
         self._before_close = before_close
+        # Its own, not the process's: what it counts and when it is due is that of these listeners.
+        self._logger = logging.Logger("reporter.listeners")  # noqa: LOG001
+        self._logger.addHandler(_FewLines(clock))
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -115,7 +127,7 @@ class Servers:
         for path, handler in routes.items():
             app.router.add_get(path, handler)
         runner = web.AppRunner(
-            app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, logger=_quiet()
+            app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, logger=self._logger
         )
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
@@ -138,24 +150,28 @@ class Servers:
         return int(server.sockets[0].getsockname()[1])
 
 
-def _quiet() -> logging.Logger:
-    """Return a logger for what clients do wrong: one line, not aiohttp's stack."""
-    logger = logging.getLogger("reporter.listeners")
-    logger.propagate = False
-    if not logger.handlers:
-        logger.addHandler(_OneLine())
-    return logger
+class _FewLines(logging.Handler):
+    """Logs what went wrong with requests: one line in a while, without what the client wrote."""
 
-
-class _OneLine(logging.Handler):
-    """Logs what went wrong with a request, without what the client wrote."""
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(logging.WARNING)
+        self._clock = clock
+        self._due = clock()
+        self._unlogged = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log one line."""
+        """Log one line in place of aiohttp's stack, or count it."""
+        now = self._clock()
+        if now < self._due:
+            self._unlogged += 1
+            return
         error = record.exc_info[1] if record.exc_info else None
-        cause = type(error).__name__ if error is not None else record.levelname.lower()
-        if record.levelno >= logging.WARNING:
-            structlog.get_logger("daemon").warning("request_failed", cause=cause)
+        structlog.get_logger("daemon").warning(
+            "request_failed",
+            cause=type(error).__name__ if error is not None else record.levelname.lower(),
+            unlogged=self._unlogged,
+        )
+        self._due, self._unlogged = now + LOG_SECONDS, 0
 
 
 async def _lock_down(_request: web.Request, response: web.StreamResponse) -> None:
@@ -231,14 +247,12 @@ def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Hand
             return web.Response(status=404, text=f"{_NOT_SCRAPED}\n")
         return web.Response(text=text)
 
-    lock = asyncio.Lock()
-    routes = {
+    return {
         "/api/v1/report": as_json,
         "/": as_text,
         "/api/v1/pods/{namespace}/{name}": pod_as_json,
         "/pods/{namespace}/{name}": pod_as_text,
     }
-    return {path: paced(handler, lock) for path, handler in routes.items()}
 
 
 def _pod_of(request: web.Request) -> PodName:
