@@ -74,7 +74,6 @@ REFUSALS = {
         lambda: status(403, "Forbidden", 'cannot get resource "pods/proxy"'),
         Failure.FORBIDDEN, "no permission to get pods/proxy",
     ),
-    "no such pod": (lambda: status(404, "NotFound"), Failure.UNREACHABLE, "no such pod"),
     "no address": (
         lambda: status(500, "InternalError"), Failure.UNREACHABLE, "the API server answered 500",
     ),
@@ -90,7 +89,15 @@ REFUSALS = {
     ),
     "no route": (
         lambda: network(f"{DIAL}connect: no route to host"),
+        Failure.UNREACHABLE, "from the API server",
+    ),
+    "out of order": (
+        lambda: status(503, "ServiceUnavailable"),
         Failure.UNREACHABLE, "the API server answered 503",
+    ),
+    "overload in plain text": (
+        lambda: web.Response(status=429, text="Too many requests, please try again later.\n"),
+        Failure.UNREACHABLE, "the API server answered 429",
     ),
     "closed": (lambda: network("EOF"), Failure.RESET, "from the API server"),
     "404 of the pod": (lambda: web.Response(status=404, text="Not Found"), Failure.STATUS, "404"),
@@ -204,15 +211,63 @@ async def test_requests_are_counted(client_for):
     assert counted == [("get", "pods/proxy", "200")]
 
 
-@pytest.mark.parametrize(("code", "reason"), [(401, "Unauthorized"), (403, "Forbidden")])
-async def test_a_refusal_that_the_pod_wrote(client_for, code, reason):
-    """It says nothing of our permissions: for a pod that does not exist the API server answers otherwise."""
+def api_server(of_pod, pods=("pod-0",)):
+    """An API server that is well, with pods one of which answers so through the proxy."""
 
     async def handler(request: web.Request) -> web.Response:
         if "/pod-0:" in request.path:
-            return status(code, reason, 'cannot get resource "pods/proxy"')
+            return of_pod()
+        if request.path == "/api/v1/namespaces/n/pods":
+            named = request.query["fieldSelector"].removeprefix("metadata.name=")
+            items = [{"metadata": {"name": name}} for name in pods if name == named]
+            return web.json_response({"kind": "PodList", "apiVersion": "v1", "items": items})
         return status(404, "NotFound")
+
+    return handler
+
+
+WRITTEN = {
+    "no permission": (403, "Forbidden", 'cannot get resource "pods/proxy"'),
+    "no credentials": (401, "Unauthorized", ""),
+    "no such pod": (404, "NotFound", 'pods "pod-0" not found'),
+    "overload": (429, "TooManyRequests", "please try again later"),
+    "a fault": (500, "InternalError", "etcdserver: leader changed"),
+    "no answer": (503, "ServiceUnavailable", "the server is currently unable"),
+    "no answer in time": (504, "Timeout", "request did not complete"),
+    "a request that is wrong": (400, "BadRequest", "address not allowed"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+async def test_a_refusal_that_the_pod_wrote(client_for, name):
+    """Word for word the API server's own, and yet a status of the pod: the API server is asked what it says."""
+    code, reason, text = WRITTEN[name]
+    async with client_for(api_server(lambda: status(code, reason, text))) as client:
+        failure = await failed(client)
+    assert (failure.failure, failure.detail) == (Failure.STATUS, str(code))
+
+
+async def test_a_plain_429_of_the_pod(client_for):
+    """Engines refuse so what they have no room for."""
+    async with client_for(api_server(lambda: web.Response(status=429))) as client:
+        failure = await failed(client)
+    assert (failure.failure, failure.detail) == (Failure.STATUS, "429")
+
+
+async def test_a_pod_that_is_gone(client_for):
+    """The list of pods says so, which no pod can write."""
+    async with client_for(api_server(lambda: status(404, "NotFound"), pods=())) as client:
+        failure = await failed(client)
+    assert (failure.failure, failure.detail) == (Failure.UNREACHABLE, "no such pod")
+
+
+async def test_a_404_while_pods_cannot_be_listed(client_for):
+    """Nobody says that the pod is gone: only what was answered is told."""
+
+    async def handler(request: web.Request) -> web.Response:
+        listing = "fieldSelector" in request.query
+        return status(403, "Forbidden") if listing else status(404, "NotFound")
 
     async with client_for(handler) as client:
         failure = await failed(client)
-    assert (failure.failure, failure.detail) == (Failure.STATUS, str(code))
+    assert (failure.failure, failure.detail) == (Failure.STATUS, "404")
