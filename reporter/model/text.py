@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 
 from reporter.model.credential_rules import without_credentials
 
@@ -10,6 +11,10 @@ MESSAGE_BYTES = 1024
 """Limit of an Event's message once `eventTime` is set; the server counts UTF-8 bytes."""
 
 _UPSTREAM_CHARACTERS = 4096
+_KEPT_CHARACTERS = 512
+_KEPT = 4096
+"""Texts whose clean form is kept: the same ones come with each pass. At most some MiB."""
+
 _ELLIPSIS = "..."
 _URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}://\S*", re.IGNORECASE)
 _TERMINAL = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
@@ -34,17 +39,27 @@ def _visible(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return `text` from elsewhere as one line without URLs, credentials or control characters."""
+    return _cleaned_before(text) if len(text) <= _KEPT_CHARACTERS else _cleaned(text)
+
+
+def _cleaned(text: str) -> str:
     text = text[:_UPSTREAM_CHARACTERS]
-    if "\x1b" in text:
-        text = _TERMINAL.sub("", text)
-    if not text.isprintable():
-        text = _visible(_BREAKS.sub(" ", text))
-    elif not text.isascii():
-        text = _visible(text)
-    text = text.encode("utf-8", "replace").decode("utf-8")
+    if not (text.isascii() and text.isprintable()):
+        text = _one_line(text)
     if "://" in text:
         text = _URL.sub("<link removed>", text)
-    return without_credentials(" ".join(text.split()))
+    if "  " in text or text[:1] == " " or text[-1:] == " ":
+        text = " ".join(text.split())
+    return without_credentials(text)
+
+
+_cleaned_before = lru_cache(_KEPT)(_cleaned)
+
+
+def _one_line(text: str) -> str:
+    if "\x1b" in text:
+        text = _TERMINAL.sub("", text)
+    return _visible(_BREAKS.sub(" ", text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def cut(text: str, limit: int) -> str:

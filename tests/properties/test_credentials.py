@@ -1,11 +1,13 @@
 """No credential survives in what leaves the program, in whatever form it came."""
 
 import string
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reporter.model import credential_rules
 from reporter.model.text import clean, redact
 from reporter.snapshot.outputs.masking import Masking
 from tests.credential_forms import BY_KEY, BY_SHAPE, PRIVATE_KEYS
@@ -82,3 +84,31 @@ def test_what_nobody_sees_hides_nothing(found, inserted):
         assert kept(secret, message) is None
         assert kept(secret, redact(text)) is None
         assert not set(INVISIBLE) & set(message)
+
+
+def with_all_rules(text):
+    """What is left if each rule is tried at each character, however long that takes."""
+    yes = {
+        name: lambda *_: True for name in ("may_have_user_info", "may_have_flag", "may_have_shape")
+    }
+    everywhere = {"beginnings_of_keys": lambda lowered: range(len(lowered) + 1)}
+    with patch.multiple(credential_rules, **yes, **everywhere):
+        return credential_rules.without_credentials(text)
+
+
+fragments = st.sampled_from(
+    [
+        *sorted({each.replace("{}", "") for each in (*BY_KEY, *BY_SHAPE)}),
+        *("\u212a", "\u0130", "sk-", "ta", "msg.", "key", "=", ":", " ", "-", '\\"', "value: "),
+        "abcdefgh12345678ABCD",
+    ]
+)
+"""Parts of forms, and what stands close to them; the sign for Kelvin is a K in lower case only to some."""
+
+
+@given(leaks(), st.lists(fragments, min_size=1, max_size=8))
+def test_a_quick_look_skips_nothing(found, pieces):
+    """Rules are tried only where they may find something; elsewhere they would find nothing."""
+    texts = [text for _, text in found] + [text.swapcase() for _, text in found]
+    for text in (*texts, "".join(pieces)):
+        assert credential_rules.without_credentials(text) == with_all_rules(text)

@@ -21,6 +21,7 @@ from reporter.model.text import clean
         'pods "x" is forbidden: User "system:serviceaccount:kaito:w" cannot get resource "pods"',
         "spec.token: Required value",
         "secretKeyRef key=token of secret hf in my-models does not exist",
+        "pull access denied, repository does not exist or may require authorization: server message: denied",
         "stat /etc/ssl/private.key: no such file or directory; mailto:team@example.com",
     ],
 )
