@@ -8,6 +8,7 @@ from itertools import chain
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import Evaluation
+from reporter.model.link_hosts import LINK_HOSTS, with_links_to
 from reporter.probes.cluster import evaluate_cluster
 from reporter.probes.cluster.seen import look_again
 from reporter.probes.cluster.unknown import probe_unjudged
@@ -68,7 +69,26 @@ def evaluate_again(
         subjects = {known.subject for part in parts for known in part.subjects}
         parts.append(evaluate_custom(scope, subjects))
     failed = probe_unjudged(scope, (each for part in parts for each in part.unjudged))
-    return joined((*parts, Evaluation(tuple(failed), (), ()))), now_answered
+    said = joined((*parts, Evaluation(tuple(failed), (), ())))
+    return _linked(said, settings), now_answered
+
+
+def _linked(said: Evaluation, settings: EvaluationSettings) -> Evaluation:
+    """Return the same with no links but those that the settings allow; `clean` has left those of all hosts."""
+    hosts = frozenset(settings.link_hosts)
+    if hosts.issuperset(LINK_HOSTS):
+        return said
+    findings = tuple(
+        replace(
+            each,
+            message=with_links_to(each.message, hosts),
+            cause=with_links_to(each.cause, hosts),
+        )
+        if "://" in each.message or "://" in each.cause
+        else each
+        for each in said.findings
+    )
+    return replace(said, findings=findings)
 
 
 def _answers(

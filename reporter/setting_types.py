@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
 
 from reporter.catalogue.runtime import THRESHOLDS
+from reporter.model.link_hosts import LINK_HOSTS
 from reporter.model.names import is_label, is_label_key, is_subdomain
 from reporter.model.text import meant
 
@@ -181,6 +182,12 @@ def _is_namespace(name: str) -> str:
     return name
 
 
+def _is_link_host(name: str) -> str:
+    if name not in LINK_HOSTS:
+        raise ValueError(f"{name!r} is not one of them{meant(name, LINK_HOSTS)}")
+    return name
+
+
 def _is_name(name: str) -> str:
     if name and not is_subdomain(name):
         raise ValueError(f"{name!r} is not the name of an object")
@@ -215,6 +222,12 @@ Namespaces = Annotated[
     NoDecode,
     BeforeValidator(_split),
     Allowed("names of namespaces, comma-separated"),
+]
+LinkHosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_is_link_host)], ...],
+    NoDecode,
+    BeforeValidator(_split),
+    Allowed(f"nothing, or some of {', '.join(LINK_HOSTS)}"),
 ]
 Graces = Annotated[
     dict[str, Seconds],

@@ -30,6 +30,7 @@ from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.history import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent
+from reporter.model.link_hosts import LINK_HOSTS
 from reporter.model.reason import Threshold
 from reporter.model.stack import StackRows
 from reporter.model.text import meant
@@ -41,6 +42,7 @@ from reporter.setting_types import (
     Emit,
     Graces,
     LeaseName,
+    LinkHosts,
     LogFormat,
     Namespace,
     Namespaces,
@@ -137,6 +139,9 @@ class EvaluationSettings(BaseSettings):
 
     disable_reasons: Reasons = ()
     """Reasons that write no Events; the report still shows them."""
+
+    link_hosts: LinkHosts = LINK_HOSTS
+    """Hosts whose links stay in messages, of the ones by default: pages about quotas. Empty: no link stays."""
 
     stacks: Stacks = {}
     """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""

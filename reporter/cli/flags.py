@@ -50,7 +50,10 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "scrape_path",
         ),
     ),
-    ("events", ("emit", "disable_reasons", "release_namespace", "mirror_to_workload")),
+    (
+        "events",
+        ("emit", "disable_reasons", "link_hosts", "release_namespace", "mirror_to_workload"),
+    ),
     (
         "components; an empty name switches one off",
         (

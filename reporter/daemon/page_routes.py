@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.pace import Pace
+from reporter.daemon.rendering_pace import RenderingPace
 from reporter.daemon.server import Handler, ListenAddress, check_host
 from reporter.sinks.page.assets import POLICY, TYPES, asset
 
@@ -44,7 +44,7 @@ def with_page(
     page: LivePage,
     address: ListenAddress | None,
     *,
-    pace: Pace | None = None,
+    pace: RenderingPace | None = None,
 ) -> dict[str, Handler]:
     """Return the routes of the report listener with the page, which keep one pace.
 
@@ -83,7 +83,7 @@ def with_page(
             return web.Response(headers=_STREAM_HEADERS)
         return await streams.serve(request)
 
-    pace = pace or Pace()
+    pace = pace or RenderingPace()
     rendered = {path: pace.paced(each) for path, each in {**routes, "/": root}.items()}
     files = {f"/{name}": partial(file, name=name) for name in TYPES}
     return {**rendered, **files, "/live": stream}

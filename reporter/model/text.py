@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from reporter.model.credential_rules import without_credentials
+from reporter.model.link_hosts import with_links_to
 
 MESSAGE_BYTES = 1024
 """Limit of an Event's message once `eventTime` is set; the server counts UTF-8 bytes."""
@@ -16,7 +17,7 @@ _KEPT = 4096
 """Texts whose clean form is kept: the same ones come with each pass. At most some MiB."""
 
 _ELLIPSIS = "..."
-_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}://\S*", re.IGNORECASE)
+_QUERY = re.compile(r"([a-z][a-z0-9+.-]{1,20}://[^\s?#\"'<>\\]*)[?#][^\s\"'<>\\]*", re.IGNORECASE)
 _TERMINAL = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 _BREAKS = re.compile(r"[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
@@ -28,8 +29,9 @@ _INVISIBLE = re.compile(
 
 
 def redact(text: str) -> str:
-    """Return `text` without credentials and without what hides them, otherwise unchanged."""
-    return without_credentials(text if text.isascii() else _visible(text))
+    """Return `text` without credentials, what hides them, and queries of URLs, otherwise unchanged."""
+    text = text if text.isascii() else _visible(text)
+    return without_credentials(_QUERY.sub(r"\1", text) if "://" in text else text)
 
 
 def _visible(text: str) -> str:
@@ -38,7 +40,7 @@ def _visible(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return `text` from elsewhere as one line without URLs, credentials or control characters."""
+    """Return `text` from elsewhere as one line without credentials, control characters or URLs, but those of `LINK_HOSTS`."""
     return _cleaned_before(text) if len(text) <= _KEPT_CHARACTERS else _cleaned(text)
 
 
@@ -46,11 +48,9 @@ def _cleaned(text: str) -> str:
     text = text[:_UPSTREAM_CHARACTERS]
     if not (text.isascii() and text.isprintable()):
         text = _one_line(text)
-    if "://" in text:
-        text = _URL.sub("<link removed>", text)
     if "  " in text or text[:1] == " " or text[-1:] == " ":
         text = " ".join(text.split())
-    return without_credentials(text)
+    return with_links_to(without_credentials(text))
 
 
 _cleaned_before = lru_cache(_KEPT)(_cleaned)

@@ -58,7 +58,7 @@ def broken(number, text):
     ]  # fmt: skip
 
 
-def outputs(texts):
+def outputs(texts, settings_=SETTINGS):
     """What each output says of a cluster whose objects say these texts."""
     documents = [
         *healthy_cluster(),
@@ -66,9 +66,9 @@ def outputs(texts):
         *(each for number, text in enumerate(texts) for each in broken(number, text)),
     ]
     look = check.CheckInput(snapshot=snapshot_of(*documents), now=NOW, about="a test")
-    report = check.evaluate_look(look, SETTINGS, observed_for=timedelta(hours=1))
+    report = check.evaluate_look(look, settings_, observed_for=timedelta(hours=1))
     found = {name: _printed(report, look, name) for name in ("text", "json", "events", "html")}
-    events = events_of(report, SETTINGS)
+    events = events_of(report, settings_)
     return {**found, "Events": json.dumps(events, ensure_ascii=False), "log": _logged(report)}
 
 
@@ -109,3 +109,11 @@ def test_no_credential_survives_in_any_output(found):
                 piece = secret[start : start + 6]
                 if piece in said and piece not in harmless()[output]:
                     pytest.fail(f"{output}: {piece!r} of {text!r} (mark{number})")
+
+
+def test_link_hosts_empties_all_outputs():
+    """A page about quotas stays in messages, unless the setting says that none does."""
+    text = "quota exceeded, see https://aka.ms/quota for more"
+    for chosen, stays in ((SETTINGS, True), (FullDaemonSettings(link_hosts=()), False)):
+        for output, said in outputs([text], chosen).items():
+            assert ("https://aka.ms/quota" in said) is stays, output

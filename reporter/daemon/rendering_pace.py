@@ -9,7 +9,7 @@ from aiohttp import web
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Pace:
+class RenderingPace:
     """One answer at a time, and after each one as long a rest as it took.
 
     However many ask for the report and the page, health and the Lease have at least every second moment.

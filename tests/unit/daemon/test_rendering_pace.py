@@ -7,8 +7,8 @@ import pytest
 from aiohttp import web
 
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.pace import Pace
 from reporter.daemon.page_routes import with_page
+from reporter.daemon.rendering_pace import RenderingPace
 from reporter.daemon.server import (
     ListenAddress,
     Pages,
@@ -30,7 +30,7 @@ class Rendering:
         self.rendered = []
         self.now = 0.0
         self.rests = asyncio.Queue()
-        self.pace = Pace(lambda: self.now, self.rest)
+        self.pace = RenderingPace(lambda: self.now, self.rest)
         self.page = LivePage(lambda: True)
         self.page.html = self.html
         self.pages = Pages(self.as_json, lambda: self.render("text").decode())
