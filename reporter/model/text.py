@@ -13,8 +13,8 @@ MESSAGE_BYTES = 1024
 
 _UPSTREAM_CHARACTERS = 4096
 _KEPT_CHARACTERS = 512
-_KEPT = 4096
-"""Texts whose clean form is kept: the same ones come with each pass. At most some MiB."""
+_KEPT = 2048
+"""Texts whose clean form is kept, as the same ones come with each pass: at most 8 MiB."""
 
 _ELLIPSIS = "..."
 _QUERY = re.compile(r"([a-z][a-z0-9+.-]{1,20}://[^\s?#\"'<>\\]*)[?#][^\s\"'<>\\]*", re.IGNORECASE)

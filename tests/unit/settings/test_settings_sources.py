@@ -277,3 +277,8 @@ def test_a_provisioner_needs_its_namespace():
         load_settings({"node_provisioner_name": "karpenter"}, None)
     both = {"node_provisioner_name": "karpenter", "node_provisioner_namespace": "karpenter"}
     assert load_settings(both, None).node_provisioner_namespace == ("karpenter",)
+
+
+def test_the_report_is_served_on_loopback_unless_asked_for():
+    """It names the faults of all tenants."""
+    assert FullDaemonSettings().report_bind_address.startswith("127.0.0.1:")

@@ -75,6 +75,15 @@ def test_pods_of_other_stacks(row):
 
 
 @every_row
+def test_pods_of_subjects_that_do_not_exist(row):
+    """A label alone makes nobody ask a pod, whatever the stack."""
+    assert found(stack_pod(row)) == ()
+    assert (
+        found(subject(row.kind, "other"), subject(row.kind, "m", "elsewhere"), stack_pod(row)) == ()
+    )
+
+
+@every_row
 def test_a_port_of_another_name(row):
     """The first one is taken; without any, the one that settings name, or none is scraped.
 
