@@ -75,6 +75,6 @@ def _unreached(scope: LlmScope) -> Service | None:
     selector = LabelSelector(match_labels=service.spec.selector)
     if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
         return None
-    pods = scope.snapshot[PODS].in_namespace(scope.place)
+    pods = scope.snapshot[PODS].labelled(scope.place, *min(service.spec.selector.items()))
     reached = any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
     return None if reached else service

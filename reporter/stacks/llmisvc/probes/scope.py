@@ -65,12 +65,19 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def wanted(self) -> AskedFor:
         """What it asks for, its configs included."""
-        return wanted(self.llm, self.configs)
+        return self.wanted_of(self.llm)
+
+    def wanted_of(self, llm: LLMInferenceService) -> AskedFor:
+        """Return what an LLMInferenceService of its namespace asks for, its configs included."""
+        return wanted(llm, self._configs_of(llm))
 
     @cached_property
     def configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
         """The configs that it names, as far as they are there."""
-        found = (self.config(each.name) for each in self.llm.spec.base_refs or ())
+        return self._configs_of(self.llm)
+
+    def _configs_of(self, llm: LLMInferenceService) -> tuple[LLMInferenceServiceConfig, ...]:
+        found = (self.config(each.name) for each in llm.spec.base_refs or ())
         return tuple(each for each in found if each is not None)
 
     @property
