@@ -11,13 +11,14 @@ from reporter.catalogue.resources import SCALEDOBJECTS
 from reporter.model.finding import Finding
 from reporter.probes.pods import startup_budget
 from reporter.stacks.llmisvc.objects import LLMInferenceService
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
     GROUP_DEGRADED,
     MODEL_NAME_SHADOWED,
     SCALING_NOT_READY,
 )
 from reporter.stacks.llmisvc.resources import LLMS
+from reporter.workload.conditions import is_false, is_true, words
 
 _SCALING: Final = ("ScalingReady", "PrefillScalingReady")
 _ALTHOUGH: Final = "; its pods serve although Ready is False for it"

@@ -7,8 +7,9 @@ from reporter.catalogue.resources import GATEWAYS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Gateway
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_true, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import GATEWAY_NOT_READY
+from reporter.workload.conditions import is_true, words
 from reporter.workload.parents import Parent
 
 

@@ -8,10 +8,11 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_true
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors
 from reporter.stacks.llmisvc.reasons import OBJECT_MISSING
 from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
+from reporter.workload.conditions import is_true
 
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:

@@ -8,9 +8,10 @@ from reporter.model.objects import InferencePool, ParentStatus
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.probes.epp import picker_service
 from reporter.stacks.llmisvc.probes.gateways import at_fault, is_of_istiod
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import POOL_NOT_READY
 from reporter.stacks.llmisvc.resources import FORMER_POOLS
+from reporter.workload.conditions import is_false, is_true, words
 from reporter.workload.parents import Parent, parent_of
 from reporter.workload.pod import counts
 

@@ -24,7 +24,6 @@ from reporter.model.objects import (
 )
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
-from reporter.model.text import detail
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.llmisvc.derived.spec import AskedFor, wanted
@@ -48,7 +47,6 @@ ROUTER: Final = "router"
 SCHEDULER: Final = "router-scheduler"
 TOKENIZER: Final = "tokenizer"
 _OF_LLMS: Final = "llminferenceservice-"
-_TEXT_BYTES: Final = 400
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
@@ -237,20 +235,3 @@ def component(obj: KubeObject) -> str:
 
 def _first(objects: Iterable[ObjectT], parts: Container[str]) -> ObjectT | None:
     return next((each for each in objects if component(each) in parts), None)
-
-
-def is_true(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and True."""
-    return condition is not None and condition.status == "True"
-
-
-def is_false(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and False."""
-    return condition is not None and condition.status == "False"
-
-
-def words(condition: Condition | None) -> str:
-    """Return reason and message of a condition, clean and bounded."""
-    if condition is None:
-        return "no reason given"
-    return detail(condition.reason, condition.message, _TEXT_BYTES) or "no reason given"

@@ -8,9 +8,10 @@ from reporter.model.finding import Finding
 from reporter.stacks.llmisvc.derived.status import Worked, derived_status
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
 from reporter.stacks.llmisvc.probes.roles import LlmRole
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_true
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
 from reporter.stacks.llmisvc.reasons import STATUS_STALE
+from reporter.workload.conditions import is_true
 
 _SCHEDULER: Final = "SchedulerWorkloadReady"
 _CONDITION: Final = {
