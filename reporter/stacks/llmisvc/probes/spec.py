@@ -19,6 +19,9 @@ from reporter.workload.conditions import is_false, words
 _PRESETS: Final = "PresetsCombined"
 _UNFINISHED: Final = "NewObservedGenFailure"
 _NO_SCALING_KIND: Final = "ScalingCRDNotFound"
+_OF_LLMS_ALONE: Final = (LEADERWORKERSETS, SCALEDOBJECTS)
+"""Kinds whose being missing the cluster layer does not tell in the place of this."""
+
 _STILL: Final = "; older pods go on serving"
 
 
@@ -32,6 +35,7 @@ def probe_spec(scope: LlmScope) -> Iterator[Finding]:
             cause=f"{resource.kind} is not installed",
             text=f"the cluster does not serve {resource.crd_name}, which {why} needs",
             created=scope.llm.created,
+            independent=resource in _OF_LLMS_ALONE,
         )
     invalid = tuple(_invalid(scope))
     yield from invalid
