@@ -15,7 +15,7 @@ from reporter.model.derived import Document
 from reporter.stacks.llmisvc.derived.router import all_of
 
 
-class Stage(Enum):
+class PassStage(Enum):
     """The stages of a pass of KServe's. An error ends it, and leaves what comes later as it was."""
 
     WORKLOADS = "WorkloadsReady"
@@ -34,7 +34,7 @@ class Worked:
     """
 
     type: str
-    stage: Stage
+    stage: PassStage
     ready: bool | None
 
 
@@ -74,7 +74,8 @@ def derived_status(
 def _sums(worked: tuple[Worked, ...]) -> Iterator[tuple[str, bool | None]]:
     """Yield the conditions that sum up; without a router there is nothing that is not ready."""
     sums = {
-        stage.value: all_of(each.ready for each in worked if each.stage is stage) for stage in Stage
+        stage.value: all_of(each.ready for each in worked if each.stage is stage)
+        for stage in PassStage
     }
     yield from sums.items()
     yield "Ready", all_of(sums.values())

@@ -19,8 +19,8 @@ def probe_missing(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each object that KServe should have made in a pass without an error."""
     if not scope.observed or not is_true(scope.condition("PresetsCombined")) or any(errors(scope)):
         return
-    if len(scope.configs) < len(scope.llm.spec.base_refs or ()):
-        return  # what it asks for is not all known
+    if scope.lacks_config:
+        return
     for resource, suffix, what in _missing(scope):
         if scope.snapshot.state(resource).served is Served.ABSENT or not scope.known(resource):
             continue

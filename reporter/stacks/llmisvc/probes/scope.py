@@ -79,6 +79,11 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return tuple(each for each in found if each is not None)
 
     @property
+    def lacks_config(self) -> bool:
+        """Whether a config that it names is not seen, so that what it asks for is not all known."""
+        return len(self.configs) < len(self.llm.spec.base_refs or ())
+
+    @property
     def config_places(self) -> tuple[str, ...]:
         """Where a config may be: its own namespace, then that of the controller."""
         return tuple(dict.fromkeys((self.place, *self.settings.names_of("llmisvc_namespace"))))
@@ -127,8 +132,13 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def roles(self) -> tuple[LlmRole, ...]:
-        """Its roles, each with what it runs on: what serves or decodes, and what prefills."""
+        """Its roles, each with what it runs on: what serves or decodes, and what prefills.
+
+        Those that a config asked for that is gone are known by what was made of it.
+        """
         main, prefill = self.wanted.main, self.wanted.prefill
+        if prefill is None and self.lacks_config and self._was_made("-prefill"):
+            prefill = Workload()
         if prefill is None:
             return (self._role("main", main, suffix=""),)
         return (
@@ -137,15 +147,22 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         )
 
     def _role(self, name: str, workload: Workload, *, suffix: str) -> LlmRole:
-        multi = workload.worker is not None
-        parts = {f"workload{suffix}", f"workload-leader{suffix}", f"workload-worker{suffix}"}
+        parts = _parts_of(suffix)
+        deployment = _first(self.made(DEPLOYMENTS), {f"workload{suffix}"})
+        group_set = _first(self.made(LEADERWORKERSETS), parts)
+        unknown = self.lacks_config and deployment is None and group_set is not None
+        multi = unknown or workload.worker is not None
         return LlmRole(
             name=name,
             multi=multi,
-            deployment=None if multi else _first(self.made(DEPLOYMENTS), {f"workload{suffix}"}),
-            group_set=_first(self.made(LEADERWORKERSETS), parts) if multi else None,
+            deployment=None if multi else deployment,
+            group_set=group_set if multi else None,
             pods=tuple(each for each in self.pods if component(each) in parts),
         )
+
+    def _was_made(self, suffix: str) -> bool:
+        made = (*self.made(DEPLOYMENTS), *self.made(LEADERWORKERSETS))
+        return _first(made, _parts_of(suffix)) is not None
 
     @cached_property
     def epp(self) -> Deployment | None:
@@ -231,6 +248,13 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 def component(obj: KubeObject) -> str:
     """Return which part of an LLMInferenceService an object is, without the prefix of the label."""
     return (obj.metadata.label(COMPONENT) or "").removeprefix(_OF_LLMS)
+
+
+def _parts_of(suffix: str) -> frozenset[str]:
+    """Return what the workload of a role, and its pods, may be called in the label."""
+    return frozenset(
+        f"{part}{suffix}" for part in ("workload", "workload-leader", "workload-worker")
+    )
 
 
 def _first(objects: Iterable[ObjectT], parts: Container[str]) -> ObjectT | None:

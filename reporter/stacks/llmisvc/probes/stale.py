@@ -5,7 +5,7 @@ from typing import Final
 
 from reporter.model.derived import Derived
 from reporter.model.finding import Finding
-from reporter.stacks.llmisvc.derived.status import Stage, derived_status
+from reporter.stacks.llmisvc.derived.status import PassStage, derived_status
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
@@ -52,11 +52,11 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
             continue
         if is_true(condition) is not each.ready:
             yield each.type
-    if Stage.ROUTER in stages:
+    if PassStage.ROUTER in stages:
         yield from _miscounted(scope)
 
 
-def _reached(scope: LlmScope) -> frozenset[Stage]:
+def _reached(scope: LlmScope) -> frozenset[PassStage]:
     """Return the stages that KServe's last pass came through."""
     if not scope.observed or invalid_presets(scope) is not None:
         return frozenset()
@@ -64,8 +64,8 @@ def _reached(scope: LlmScope) -> frozenset[Stage]:
         name for name in _OF_ROUTER if _refers_to_nothing(scope, name)
     }
     if not failed:
-        return frozenset(Stage)
-    return frozenset({Stage.WORKLOADS}) if failed <= _OF_ROUTER else frozenset()
+        return frozenset(PassStage)
+    return frozenset({PassStage.WORKLOADS}) if failed <= _OF_ROUTER else frozenset()
 
 
 def _refers_to_nothing(scope: LlmScope, name: str) -> bool:
@@ -88,7 +88,7 @@ def _miscounted(scope: LlmScope) -> Iterator[str]:
 def derived(scope: LlmScope) -> tuple[Derived, ...]:
     """Return the status that it should have, while KServe could write one."""
     found = tuple(worked(scope))
-    if not any(each.stage is Stage.WORKLOADS for each in found) or invalid_presets(scope):
+    if not any(each.stage is PassStage.WORKLOADS for each in found) or invalid_presets(scope):
         return ()
     status = derived_status(scope.llm.metadata.generation, found, counted(scope))
     return (Derived(scope.ref, status),)

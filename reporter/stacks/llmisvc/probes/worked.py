@@ -7,7 +7,7 @@ from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.objects import Gateway
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.derived.router import gateways_ready, pool_ready, routes_ready
-from reporter.stacks.llmisvc.derived.status import Counted, Stage, Worked
+from reporter.stacks.llmisvc.derived.status import Counted, PassStage, Worked
 from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.resources import FORMER_POOLS
@@ -27,16 +27,16 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
     for role in scope.roles:
         if role.ref is not None:
             kind = _CONDITION[role.name == "prefill", role.multi]
-            yield Worked(kind, Stage.WORKLOADS, _is_available(role))
+            yield Worked(kind, PassStage.WORKLOADS, _is_available(role))
     for kind in _scaled(scope):
-        yield Worked(kind, Stage.WORKLOADS, _as_stored(scope, kind))
+        yield Worked(kind, PassStage.WORKLOADS, _as_stored(scope, kind))
     yield from _of_router(scope)
     for kind, deployment in (
         ("SchedulerWorkloadReady", scope.epp),
         ("TokenizerReady", scope.tokenizer),
     ):
         if deployment is not None:
-            yield Worked(kind, Stage.ROUTER, deployment.status.available_replicas > 0)
+            yield Worked(kind, PassStage.ROUTER, deployment.status.available_replicas > 0)
 
 
 def counted(scope: LlmScope) -> Iterator[Counted]:
@@ -64,11 +64,11 @@ def _as_stored(scope: LlmScope, kind: str) -> bool | None:
 def _of_router(scope: LlmScope) -> Iterator[Worked]:
     wanted = scope.wanted
     if wanted.gateways:
-        yield Worked("GatewaysReady", Stage.ROUTER, _gateways_ready(scope))
+        yield Worked("GatewaysReady", PassStage.ROUTER, _gateways_ready(scope))
     if wanted.route is not None:
-        yield Worked("HTTPRoutesReady", Stage.ROUTER, _routes_ready(scope))
+        yield Worked("HTTPRoutesReady", PassStage.ROUTER, _routes_ready(scope))
     if wanted.scheduler is not None:
-        yield Worked("InferencePoolReady", Stage.ROUTER, _pool_ready(scope))
+        yield Worked("InferencePoolReady", PassStage.ROUTER, _pool_ready(scope))
 
 
 def _gateways_ready(scope: LlmScope) -> bool | None:
