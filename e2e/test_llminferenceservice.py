@@ -79,8 +79,14 @@ async def _llm(stage, request):
     return Llm(stage, f"{name}-llm")
 
 
-async def test_one_that_serves_is_ready_although_kserve_waits_for_ever(stage, llm, replica):
-    """Requests are answered; the status that follows from the objects is in the report."""
+async def test_one_that_serves_is_ready_although_kserve_waits_for_ever(
+    stage, llm, replica, *, plane
+):
+    """Requests are answered; the status that follows from the objects is in the report.
+
+    Of two versions the one that is stored is read: the other one needs the controller's webhook.
+    """
+    start = plane.audit_log.stat().st_size
     daemon = await replica()
     await llm.create()
     event = await stage.told(*llm.about(c.READY), state="over")
@@ -91,6 +97,9 @@ async def test_one_that_serves_is_ready_although_kserve_waits_for_ever(stage, ll
         for each in (await daemon.report())["derived"]
         if each["kind"] == "LLMInferenceService"
     ]
+    asked = requests(plane.audit_log, since=start)
+    uris = {each.uri.partition("?")[0] for each in asked if each.resource == LLMS and each.pod}
+    assert uris == {"/apis/serving.kserve.io/v1alpha2/llminferenceservices"}
     found = {each["type"]: each["status"] for each in status["conditions"]}
     wanted = (
         "MainWorkloadReady",
