@@ -96,7 +96,37 @@ def _gateway() -> dict[str, JSON]:
 
 
 def _condition(kind: str, status: str, reason: str = "") -> JSON:
-    return {"type": kind, "status": status, "reason": reason, "lastTransitionTime": present()}
+    said: dict[str, JSON] = {"type": kind, "status": status, "reason": reason, "message": ""}
+    return {**said, "lastTransitionTime": present()}
+
+
+def made() -> tuple[Object, ...]:
+    """Return an LLMInferenceService, its config, and what KServe makes for it."""
+    return (
+        _config(),
+        _deployment(f"{NAME}-kserve", "workload"),
+        _deployment(f"{NAME}-kserve-prefill", "workload-prefill"),
+        _deployment(_EPP, "router-scheduler"),
+        _service(f"{NAME}-kserve-workload-svc", "workload"),
+        _service(f"{NAME}-epp-service", "router-scheduler"),
+        _pool(),
+        _llm(),
+    )
+
+
+def statuses() -> Iterator[tuple[str, str, JSON]]:
+    """Yield resource, name and status of what controllers write of these."""
+    accepted: JSON = [
+        _condition("Accepted", "True", "Accepted"),
+        _condition("ResolvedRefs", "True", "ResolvedRefs"),
+    ]
+    parents: JSON = [
+        {"parentRef": _gateway(), "controllerName": "istio.io/c", "conditions": accepted}
+    ]
+    yield _POOLS, _POOL, {"parents": parents}
+    waiting = [_condition(each, "False", "WaitingForGateway") for each in _WAITING]
+    conditions: JSON = [*(_condition(each, "True") for each in _TRUE), *waiting]
+    yield LLMS, NAME, {"observedGeneration": 1, "conditions": conditions}
 
 
 class LlmCluster:
@@ -138,29 +168,11 @@ class LlmCluster:
 
     def make(self) -> None:
         """Make an LLMInferenceService with all that its controller makes for it."""
-        self.sandbox.create(_config())
-        for each in (
-            _deployment(f"{NAME}-kserve", "workload"),
-            _deployment(f"{NAME}-kserve-prefill", "workload-prefill"),
-            _deployment(_EPP, "router-scheduler"),
-            _service(f"{NAME}-kserve-workload-svc", "workload"),
-            _service(f"{NAME}-epp-service", "router-scheduler"),
-            _pool(),
-            _llm(),
-        ):
+        for each in made():
             self.sandbox.create(each)
-        accepted: JSON = [_condition("Accepted", "True"), _condition("ResolvedRefs", "True")]
-        parents: JSON = [
-            {"parentRef": _gateway(), "controllerName": "istio.io/c", "conditions": accepted}
-        ]
-        self._tell(_POOLS, _POOL, {"parents": parents})
-        waiting = [_condition(each, "False", "WaitingForGateway") for each in _WAITING]
-        conditions: JSON = [*(_condition(each, "True") for each in _TRUE), *waiting]
-        self._tell(LLMS, NAME, {"observedGeneration": 1, "conditions": conditions})
-
-    def _tell(self, resource: str, name: str, status: JSON) -> None:
-        patch: JSON = {"status": status}
-        self.sandbox.patch(resource, name, patch, namespace=NAMESPACE, subresource="status")
+        for resource, name, status in statuses():
+            patch: JSON = {"status": status}
+            self.sandbox.patch(resource, name, patch, namespace=NAMESPACE, subresource="status")
 
     def lines(self) -> Iterator[str]:
         """Yield a line for the LLMInferenceService."""

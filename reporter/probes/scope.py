@@ -7,7 +7,7 @@ the scope: the snapshot, the settings, what was scraped, and, below the cluster,
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeAlias, TypeVar, Unpack
+from typing import Generic, Self, TypeAlias, TypeVar, Unpack
 
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.derived import Derived
@@ -68,6 +68,23 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
 
     resource: Resource[ObjectT_co]
     object: ObjectT_co
+
+    @classmethod
+    def of(
+        cls,
+        resource: Resource[ObjectT_co],
+        obj: ObjectT_co,  # type: ignore[misc]  # as in __init__: what is made is read only
+        scope: Scope,
+    ) -> Self:
+        """Return what the probes of one deployment are given, of what those of the cluster are."""
+        return cls(
+            snapshot=scope.snapshot,
+            settings=scope.settings,
+            samples=scope.samples,
+            earlier=scope.earlier,
+            resource=resource,
+            object=obj,
+        )
 
     @cached_property
     def subject(self) -> Subject:

@@ -62,7 +62,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
 
     Attributes:
         resources: where its subjects are; of two with the same name that of the first counts.
-        scope: makes what the probes of a subject are given.
+        scope: what the probes of a subject are given.
         evaluate: what is said about a subject.
         leaving: what is said about one that is being deleted, where a deletion may hang; nothing
             is if it is None, nor of one whose namespace goes with it.
@@ -70,7 +70,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     """
 
     resources: tuple[Resource[ObjectT], ...]
-    scope: Callable[[Resource[ObjectT], ObjectT, Scope], SubjectScopeT]
+    scope: type[SubjectScopeT]
     evaluate: Callable[[SubjectScopeT], Evaluation]
     leaving: Callable[[SubjectScopeT], Evaluation] | None = None
 
@@ -92,7 +92,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
 
     def _answer(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Evaluation:
         evaluate = self.leaving if obj.deleting and self.leaving else self.evaluate
-        return evaluate(self.scope(resource, obj, scope))
+        return evaluate(self.scope.of(resource, obj, scope))
 
 
 def all_asked(asks: Asks, scope: Scope) -> Iterable[Evaluation]:

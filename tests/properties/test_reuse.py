@@ -25,7 +25,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = [
     "healthy-stack", "broken-stack", "modelserving/healthy", "modelserving/stuck-role",
     "modelservice/healthy", "modelservice/broken", "inferenceservice/healthy",
-    "inferenceservice/failing-load",
+    "inferenceservice/failing-load", "llminferenceservice/healthy", "llminferenceservice/broken",
+    "llminferenceservice/disaggregated",
 ]  # fmt: skip
 SETTINGS = FullEvaluationSettings()
 SOON = parse_rfc3339("2026-11-20T12:00:00Z")

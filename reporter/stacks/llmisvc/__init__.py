@@ -77,7 +77,7 @@ LLMISVC: Final = Stack(
         not_ready=PODS_NOT_READY,
     ),
     words=StackWords(
-        derived="the conditions of workloads, and how many replicas are ready",
+        derived="the conditions of workloads and of what leads to them, and how many replicas are ready",
         required="Deployment `llmisvc-controller-manager`; for multi-node replicas Deployment "
         "`lws-controller-manager`",
     ),

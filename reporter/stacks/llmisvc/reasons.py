@@ -193,9 +193,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         POOL_NOT_READY,
         "The InferencePool of the LLMInferenceService does not work.",
         trigger="A Gateway that its routes use has not accepted the pool in either API group, the pool "
-        "selects none of the pods that serve, the Service of its endpoint picker does not exist, or "
-        "a pool that spec.router.scheduler.pool.ref names does not.",
-        silent="WaitingForGateway where KServe knows no route: requests come through all the same. "
+        "selects none of the pods that serve, the Service of its endpoint picker does not exist, "
+        "a pool that spec.router.scheduler.pool.ref names does not, or no route leads to it.",
+        silent="WaitingForGateway where KServe knows no route and another leads there: requests come "
+        "through all the same. "
         "A Gateway at fault, which is reported.",
         action="kubectl -n <namespace> get inferencepool <pool> -o yaml, and the log of the Gateway's "
         "controller.",
@@ -217,11 +218,12 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             STATUS_STALE,
             "The status of the LLMInferenceService does not match its objects.",
             trigger="KServe has not looked at the newest spec, or a condition or a count differs from "
-            "what its Deployments and LeaderWorkerSets say.",
-            silent="What comes after an error of KServe's, which freezes it.",
+            "what its Deployments, LeaderWorkerSets, Gateways, routes and pools say.",
+            silent="What comes after an error of KServe's, which freezes it; where the rules of KServe's "
+            "releases differ; a route or Gateway that does not exist, which is reported itself.",
             action="Believe the objects. Restart llmisvc-controller-manager: it does not watch kinds "
             "that were installed after it started.",
-            reads=_WORKLOADS,
+            reads=(*_POOLS, r.DEPLOYMENTS, LEADERWORKERSETS),
             grace_seconds=120,
         )
     ),

@@ -1,12 +1,13 @@
 """What hides reasons of LLMInferenceServices, and why that is no mere correlation.
 
 Probes mark as independent what an upstream does not explain: a Deployment needs no LeaderWorkerSet
-controller, and a Gateway of another class no Istio.
+controller, a Gateway of another class no Istio, and a kind that no other part misses is told here.
 """
 
 from typing import Final
 
 from reporter.catalogue import reasons as c
+from reporter.catalogue import resources as r
 from reporter.catalogue.suppression import missing_kind, seen_on_objects
 from reporter.model.suppression import SuppressionRow
 from reporter.stacks.llmisvc import reasons as i
@@ -29,4 +30,8 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         "istiod writes the status of Gateways of its classes, of their routes and their pools",
     ),
     missing_kind(LLMS, *seen_on_objects(i.REASONS)),
+    *(
+        missing_kind(each, i.DEPENDENCY_MISSING)
+        for each in (r.INFERENCEPOOLS, r.HTTPROUTES, r.GATEWAYS)
+    ),
 )

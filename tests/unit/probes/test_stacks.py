@@ -65,18 +65,12 @@ def _asked(monkeypatch):
         return evaluated(scope, (), derived=(derived,))
 
     def answering(stack):
-        subjects = SubjectProbes(resources=stack.subjects, scope=scope_of, evaluate=ask)
+        subjects = SubjectProbes(resources=stack.subjects, scope=SubjectScope, evaluate=ask)
         return replace(stack, probes=lambda: StackProbes(subjects=subjects))
 
     rows = (answering(KSERVE), answering(KTHENA))
     monkeypatch.setattr(reporter.evaluation, "stacks_of", lambda _: rows)
     return asked
-
-
-def scope_of(resource, obj, scope):
-    return SubjectScope(
-        snapshot=scope.snapshot, settings=scope.settings, resource=resource, object=obj
-    )
 
 
 def subjects(evaluation, kind=INFERENCESERVICE_KIND):

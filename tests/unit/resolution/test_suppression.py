@@ -20,7 +20,11 @@ from tests.unit.resolution.building import (
 
 KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
 INFRA = "inferencesetInfraProvisioningFailed"
-ROUTES = {"inferencesetRouteNotReady", "modelserviceRouteNotReady"}
+WAYS = {
+    "inferencesetRouteNotReady",
+    "modelserviceRouteNotReady",
+    "llminferenceserviceDependencyMissing",
+}
 DOWNSTREAM = [
     each.name for each in REASONS if each.layer is not Layer.CLUSTER and not each.says_ready
 ]
@@ -58,10 +62,10 @@ TABLE = {
         "modelharnessGatewayClassMissing",
         "modelharnessGatewayProgrammingFailed",
         "modelharnessGatewayDataPlaneNotReady",
-        *ROUTES,
+        *WAYS,
     },
-    ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): ROUTES,
-    ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): ROUTES,
+    ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): WAYS,
+    ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): WAYS,
     ("clusterCRDMissing", "workspaces.kaito.sh"): {INFRA, PODS, "inferencesetNodeUnderPressure"},
     ("clusterCRDMissing", "envoyfilters.networking.istio.io"): {
         "modelharnessCatchAllFilterRejected"

@@ -96,16 +96,6 @@ def probe_ready(scope):
         yield scope.evidence(READY, "all pods run")
 
 
-def _scope(resource, obj, scope):
-    return SubjectScope(
-        snapshot=scope.snapshot,
-        settings=scope.settings,
-        samples=scope.samples,
-        resource=resource,
-        object=obj,
-    )
-
-
 def _evaluate(scope):
     findings = chain.from_iterable(probe(scope) for probe in (probe_pods,))
     return evaluated(scope, findings, probe_ready(scope))
@@ -154,7 +144,7 @@ TOY = Stack(
     probes=lambda: StackProbes(
         subjects=SubjectProbes(
             resources=(TOYSERVERS,),
-            scope=_scope,
+            scope=SubjectScope,
             evaluate=_evaluate,
         )
     ),

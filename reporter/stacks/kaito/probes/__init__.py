@@ -55,15 +55,7 @@ class InferenceSets:
 
 
 def _evaluate(inferenceset: InferenceSet, scope: Scope) -> Evaluation:
-    return evaluate_inferenceset(
-        InferenceSetScope(
-            snapshot=scope.snapshot,
-            settings=scope.settings,
-            samples=scope.samples,
-            resource=INFERENCESETS,
-            object=inferenceset,
-        )
-    )
+    return evaluate_inferenceset(InferenceSetScope.of(INFERENCESETS, inferenceset, scope))
 
 
 def evaluate_inferenceset(scope: InferenceSetScope) -> Evaluation:

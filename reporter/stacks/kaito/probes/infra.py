@@ -8,10 +8,11 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition
 from reporter.model.text import cut
 from reporter.stacks.kaito.objects import Workspace
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, latest, moved
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, latest, moved
 from reporter.stacks.kaito.probes.wording import believed, condition_text, without_reconcile_error
 from reporter.stacks.kaito.probes.workspace_faults import WorkspaceFault, about_workspace
 from reporter.stacks.kaito.reasons import MODEL_INFRA
+from reporter.workload.conditions import is_false
 
 _IN_PROGRESS: Final = frozenset(
     {

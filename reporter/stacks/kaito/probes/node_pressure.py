@@ -9,10 +9,11 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Node
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kaito.objects import Workspace
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_true, moved
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, moved
 from reporter.stacks.kaito.probes.wording import SCANNED
 from reporter.stacks.kaito.reasons import MODEL_NODE_PRESSURE
 from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.workload.conditions import is_true
 from reporter.workload.pod import counts
 
 _TYPES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")

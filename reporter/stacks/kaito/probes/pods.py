@@ -8,17 +8,11 @@ from reporter.catalogue.resources import PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import Pod
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
-from reporter.stacks.kaito.probes.scope import (
-    WORKSPACE,
-    InferenceSetScope,
-    is_false,
-    latest,
-    moved,
-    pods_of,
-)
+from reporter.stacks.kaito.probes.scope import WORKSPACE, InferenceSetScope, latest, moved, pods_of
 from reporter.stacks.kaito.probes.workspace_faults import about_workspace, judge_workspace
 from reporter.stacks.kaito.reasons import MODEL_PODS
 from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
+from reporter.workload.conditions import is_false
 from reporter.workload.pod import PodFault, judge_ended
 
 _MISSING_WORKSPACES: Final = 26

@@ -9,10 +9,11 @@ from reporter.model.finding import Finding
 from reporter.model.objects import HttpRoute, InferencePool, Pod
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.malformed import selected_by
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, is_false, pool_names
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, pool_names
 from reporter.stacks.kaito.probes.wording import condition_text
 from reporter.stacks.kaito.reasons import MODEL_ROUTE
 from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.workload.conditions import is_false
 from reporter.workload.parents import ParentFault
 from reporter.workload.pod import counts
 from reporter.workload.routing import pool_faults, route_faults

@@ -20,6 +20,7 @@ from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.resources import MADE_WITH, WORKSPACES
+from reporter.workload.conditions import is_true
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""
@@ -181,16 +182,6 @@ def pool_names(route: HttpRoute) -> tuple[str, ...]:
         and (each.group or INFERENCEPOOLS.group) == INFERENCEPOOLS.group
         and (each.namespace or route.namespace) == route.namespace
     )
-
-
-def is_false(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and False."""
-    return condition is not None and condition.status == "False"
-
-
-def is_true(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and True."""
-    return condition is not None and condition.status == "True"
 
 
 def latest(*times: datetime | None) -> datetime | None:

@@ -8,14 +8,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
 from reporter.stacks.kaito.objects import Workspace
-from reporter.stacks.kaito.probes.scope import (
-    InferenceSetScope,
-    is_false,
-    is_true,
-    latest,
-    moved,
-    wanted_pods,
-)
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, latest, moved, wanted_pods
 from reporter.stacks.kaito.probes.wording import (
     believed,
     condition_text,
@@ -23,6 +16,7 @@ from reporter.stacks.kaito.probes.wording import (
     reconcile_error,
 )
 from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.workload.conditions import is_false, is_true
 from reporter.workload.pod import counts, is_ready
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})

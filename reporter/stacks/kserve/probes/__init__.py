@@ -5,11 +5,9 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation, Finding
-from reporter.model.resource import Resource
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
-from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.kserve.objects import InferenceService
 from reporter.stacks.kserve.probes.conditions import probe_conditions
 from reporter.stacks.kserve.probes.model import probe_model
 from reporter.stacks.kserve.probes.pods import probe_pods
@@ -56,19 +54,6 @@ def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
     )
 
 
-def inferenceservice_scope(
-    resource: Resource[InferenceService], inferenceservice: InferenceService, scope: Scope
-) -> InferenceServiceScope:
-    """Return what the probes of an InferenceService are given."""
-    return InferenceServiceScope(
-        snapshot=scope.snapshot,
-        settings=scope.settings,
-        samples=scope.samples,
-        resource=resource,
-        object=inferenceservice,
-    )
-
-
 def _stopped(scope: InferenceServiceScope) -> Finding:
     return scope.finding(
         reason=STOPPED,
@@ -81,7 +66,7 @@ def _stopped(scope: InferenceServiceScope) -> Finding:
 PROBES: Final = StackProbes(
     subjects=SubjectProbes(
         resources=(INFERENCESERVICES,),
-        scope=inferenceservice_scope,
+        scope=InferenceServiceScope,
         evaluate=evaluate_inferenceservice,
     )
 )

@@ -19,19 +19,14 @@ from reporter.stacks.kserve.derived.components import (
 from reporter.stacks.kserve.derived.conditions import UNKNOWN
 from reporter.stacks.kserve.derived.mode import Mode
 from reporter.stacks.kserve.objects import KnativeCondition
-from reporter.stacks.kserve.probes.scope import (
-    GRADUAL,
-    InferenceServiceScope,
-    is_false,
-    is_true,
-    words,
-)
+from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
 from reporter.stacks.kserve.reasons import (
     CANARY_NOT_READY,
     COMPONENT_NOT_READY,
     INGRESS_NOT_READY,
     NOT_READY,
 )
+from reporter.workload.conditions import is_false, is_true, words
 
 UNWRITTEN: Final = timedelta(seconds=120)
 """How long KServe may take to write a first condition."""

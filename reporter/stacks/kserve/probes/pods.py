@@ -6,8 +6,9 @@ from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.finding import Finding
 from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.kserve.derived.raw import REPLICA_FAILURE
-from reporter.stacks.kserve.probes.scope import InferenceServiceScope, is_true, words
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import PODS_NOT_CREATED, PODS_NOT_READY
+from reporter.workload.conditions import is_true, words
 
 
 def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from reporter.model.finding import ReadyEvidence
 from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.mode import Mode
-from reporter.stacks.kserve.probes.scope import InferenceServiceScope, is_true
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import READY
+from reporter.workload.conditions import is_true
 
 
 def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:

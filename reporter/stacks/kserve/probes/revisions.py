@@ -17,11 +17,9 @@ from reporter.stacks.kserve.derived.reading import Conclusion, latest_entry, rea
 from reporter.stacks.kserve.objects import ComponentStatus
 from reporter.stacks.kserve.probes.scope import (
     InferenceServiceScope,
-    is_false,
     named,
     others_with_traffic,
     with_traffic,
-    words,
 )
 from reporter.stacks.kserve.reasons import (
     CANARY_IN_PROGRESS,
@@ -30,6 +28,7 @@ from reporter.stacks.kserve.reasons import (
     ROLLOUT_SECONDS,
     ROLLOUT_STUCK,
 )
+from reporter.workload.conditions import is_false, words
 
 _ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
 _NONE_SERVES: Final = 20

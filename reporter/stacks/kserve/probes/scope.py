@@ -8,9 +8,8 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.derived import Derived
-from reporter.model.objects import Condition, Pod
+from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
-from reporter.model.text import detail
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
@@ -39,9 +38,9 @@ from reporter.stacks.kserve.resources import (
     KNATIVE_REVISIONS,
     KNATIVE_SERVICES,
 )
+from reporter.workload.conditions import is_true
 from reporter.workload.pod import counts, is_ready, startup_time
 
-_TEXT_BYTES: Final = 400
 GRADUAL: Final = "RolloutInProgress"
 """What Knative says while traffic moves gradually, as the Knative Service was annotated to."""
 
@@ -239,20 +238,3 @@ def named(revisions: tuple[str, ...], verb: str) -> str:
 
 def _starts(pod: Pod) -> bool:
     return counts(pod) and not is_ready(pod)
-
-
-def is_true(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and True."""
-    return condition is not None and condition.status == "True"
-
-
-def is_false(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and False."""
-    return condition is not None and condition.status == "False"
-
-
-def words(condition: Condition | None) -> str:
-    """Return reason and message of a condition, clean and bounded."""
-    if condition is None:
-        return "no reason given"
-    return detail(condition.reason, condition.message, _TEXT_BYTES) or "no reason given"

@@ -10,13 +10,14 @@ from typing import Final
 from reporter.model.finding import Finding
 from reporter.model.text import detail
 from reporter.stacks.kserve.derived.model_status import Transition
-from reporter.stacks.kserve.probes.scope import InferenceServiceScope, is_false, words
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import (
     INVALID_SPEC,
     KNATIVE_MISSING,
     RECONCILE_FAILED,
     RUNTIME_MISSING,
 )
+from reporter.workload.conditions import is_false, words
 
 _OF_RUNTIME: Final = frozenset({"RuntimeNotRecognized", "RuntimeDisabled", "NoSupportingRuntime"})
 _OF_WORKERS: Final = frozenset({"InvalidGPUAllocation", "InvalidWorkerSpecNotSet"})

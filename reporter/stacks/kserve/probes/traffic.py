@@ -17,13 +17,9 @@ from reporter.stacks.kserve.derived.reading import (
 )
 from reporter.stacks.kserve.derived.revisions import WHOLE, total
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
-from reporter.stacks.kserve.probes.scope import (
-    InferenceServiceScope,
-    is_false,
-    with_traffic,
-    words,
-)
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope, with_traffic
 from reporter.stacks.kserve.reasons import ROLLOUT_SECONDS, TRAFFIC
+from reporter.workload.conditions import is_false, words
 
 _MISSING: Final = 40
 _UNASSIGNED: Final = 30

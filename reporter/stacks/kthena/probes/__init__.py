@@ -4,10 +4,8 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation
-from reporter.model.resource import Resource
-from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.probes.creating import probe_creating
 from reporter.stacks.kthena.probes.deleting import probe_deleting
 from reporter.stacks.kthena.probes.gang import probe_gang
@@ -41,23 +39,10 @@ def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
     )
 
 
-def modelserving_scope(
-    resource: Resource[ModelServing], modelserving: ModelServing, scope: Scope
-) -> ModelServingScope:
-    """Return what the probes of a ModelServing are given."""
-    return ModelServingScope(
-        snapshot=scope.snapshot,
-        settings=scope.settings,
-        samples=scope.samples,
-        resource=resource,
-        object=modelserving,
-    )
-
-
 PROBES: Final = StackProbes(
     subjects=SubjectProbes(
         resources=(MODELSERVINGS, MODELSERVINGS_FORMER),
-        scope=modelserving_scope,
+        scope=ModelServingScope,
         evaluate=evaluate_modelserving,
     )
 )

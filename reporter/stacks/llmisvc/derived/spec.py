@@ -1,13 +1,15 @@
 """The spec in effect: that of an LLMInferenceService over those of the configs it names.
 
-The last one wins, and the spec wins over all (github.com/kserve/kserve,
+The last one wins, and the spec wins over all, each field for itself (github.com/kserve/kserve,
 pkg/controller/v1alpha2/llmisvc/config_merge.go). KServe's own presets add nothing that is asked here.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeVar
 
+from reporter.model.objects import Part
 from reporter.stacks.llmisvc.objects import (
     LLMInferenceService,
     LLMInferenceServiceConfig,
@@ -20,6 +22,8 @@ from reporter.stacks.llmisvc.objects import (
     Scaling,
     Workload,
 )
+
+PartT = TypeVar("PartT", bound=Part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class AskedFor:
 
 def wanted(service: LLMInferenceService, configs: Iterable[LLMInferenceServiceConfig]) -> AskedFor:
     """Return what a service asks for, over the configs that it names, in their order."""
-    spec = reduce(_over, (*(each.spec for each in configs), service.spec))
+    spec: LlmSpec = reduce(_over, (*(each.spec for each in configs), service.spec))
     model = spec.model or LlmModel()
     adapters = (model.lora.adapters or ()) if model.lora else ()
     names = (model.name or service.name, *(each.name for each in adapters))
@@ -90,21 +94,16 @@ def wanted(service: LLMInferenceService, configs: Iterable[LLMInferenceServiceCo
     )
 
 
-def _over(below: LlmSpec, spec: LlmSpec) -> LlmSpec:
-    return LlmSpec(
-        replicas=below.replicas if spec.replicas is None else spec.replicas,
-        scaling=spec.scaling or below.scaling,
-        worker=spec.worker or below.worker,
-        model=spec.model or below.model,
-        prefill=spec.prefill or below.prefill,
-        router=_router_over(below.router or LlmRouter(), spec.router or LlmRouter()),
-        base_refs=spec.base_refs,
-    )
+def _over(below: PartT, above: PartT) -> PartT:
+    """Return one part over another: what it says counts, field by field, down to single values."""
+    merged = {
+        name: _value_over(getattr(below, name), getattr(above, name))
+        for name in above.__struct_fields__
+    }
+    return type(above)(**merged)
 
 
-def _router_over(below: LlmRouter, router: LlmRouter) -> LlmRouter:
-    return LlmRouter(
-        route=router.route or below.route,
-        gateway=router.gateway or below.gateway,
-        scheduler=router.scheduler or below.scheduler,
-    )
+def _value_over(below: object, above: object) -> object:
+    if isinstance(above, Part) and isinstance(below, type(above)):
+        return _over(below, above)
+    return below if above is None or above == "" else above

@@ -5,11 +5,9 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation, Finding
-from reporter.model.resource import Resource
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
-from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.llmisvc.objects import LLMInferenceService
 from reporter.stacks.llmisvc.probes.beside import (
     probe_group,
     probe_names,
@@ -72,19 +70,6 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
     )
 
 
-def llm_scope(
-    resource: Resource[LLMInferenceService], llm: LLMInferenceService, scope: Scope
-) -> LlmScope:
-    """Return what the probes of an LLMInferenceService are given."""
-    return LlmScope(
-        snapshot=scope.snapshot,
-        settings=scope.settings,
-        samples=scope.samples,
-        resource=resource,
-        object=llm,
-    )
-
-
 def _stopped(scope: LlmScope) -> Finding:
     return scope.finding(
         reason=STOPPED,
@@ -95,5 +80,5 @@ def _stopped(scope: LlmScope) -> Finding:
 
 
 PROBES: Final = StackProbes(
-    subjects=SubjectProbes(resources=(LLMS,), scope=llm_scope, evaluate=evaluate_llm)
+    subjects=SubjectProbes(resources=(LLMS,), scope=LlmScope, evaluate=evaluate_llm)
 )

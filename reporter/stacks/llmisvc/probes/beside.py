@@ -10,15 +10,15 @@ from typing import Final
 from reporter.catalogue.resources import SCALEDOBJECTS
 from reporter.model.finding import Finding
 from reporter.probes.pods import startup_budget
-from reporter.stacks.llmisvc.derived.spec import wanted
 from reporter.stacks.llmisvc.objects import LLMInferenceService
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
     GROUP_DEGRADED,
     MODEL_NAME_SHADOWED,
     SCALING_NOT_READY,
 )
 from reporter.stacks.llmisvc.resources import LLMS
+from reporter.workload.conditions import is_false, is_true, words
 
 _SCALING: Final = ("ScalingReady", "PrefillScalingReady")
 _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
@@ -76,7 +76,7 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
     if route is None or not route.group:
         return
     said = scope.condition("GroupDegraded")
-    weights = [route.weight, *(_weight(each, route.group) for each in siblings(scope))]
+    weights = [route.weight, *(_weight(scope, each, route.group) for each in siblings(scope))]
     if is_true(said):
         cause, text = (
             (said.reason if said else "") or "GroupDegraded",
@@ -98,10 +98,9 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
     )
 
 
-def _weight(sibling: LLMInferenceService, group: str) -> int | None:
+def _weight(scope: LlmScope, sibling: LLMInferenceService, group: str) -> int | None:
     """Return the weight of a member of a group; 0 of what is none, None where nothing is set."""
-    router = sibling.spec.router
-    route = router.route if router else None
+    route = scope.wanted_of(sibling).route
     return route.weight if route is not None and route.group == group else 0
 
 
@@ -111,7 +110,7 @@ def probe_names(scope: LlmScope) -> Iterator[Finding]:
     if route is None or scope.wanted.own_routes:
         return
     for each in siblings(scope):
-        other = wanted(each, ())
+        other = scope.wanted_of(each)
         if other.route is None or other.own_routes:
             continue
         if route.group and route.group == other.route.group:

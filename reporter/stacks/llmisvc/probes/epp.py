@@ -54,10 +54,14 @@ def _down(scope: LlmScope, deployment: Deployment, what: str) -> Finding:
 
 
 def _effect(scope: LlmScope) -> str:
+    """Say what becomes of requests; FailClose is the default of the pool's API."""
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
-    if reference is not None and reference.failure_mode == "FailOpen":
+    if reference is None:
+        return "what becomes of requests, failureMode of its pool says"
+    if reference.failure_mode == "FailOpen":
         return "a Gateway that honours failureMode FailOpen sends requests to any pod"
-    return "requests fail without it, by failureMode FailClose"
+    default = "" if reference.failure_mode else ", the default"
+    return f"requests fail without it, by failureMode FailClose{default}"
 
 
 def picker_service(scope: LlmScope) -> Service | None:
@@ -75,6 +79,6 @@ def _unreached(scope: LlmScope) -> Service | None:
     selector = LabelSelector(match_labels=service.spec.selector)
     if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
         return None
-    pods = scope.snapshot[PODS].in_namespace(scope.place)
+    pods = scope.snapshot[PODS].labelled(scope.place, *min(service.spec.selector.items()))
     reached = any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
     return None if reached else service

@@ -7,8 +7,10 @@ from reporter.catalogue.resources import GATEWAYS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Gateway
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_true, words
+from reporter.stacks.llmisvc.derived.router import is_of
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import GATEWAY_NOT_READY
+from reporter.workload.conditions import is_true, words
 from reporter.workload.parents import Parent
 
 
@@ -42,7 +44,9 @@ def at_fault(scope: LlmScope, parent: Parent) -> bool:
 
 def is_programmed(gateway: Gateway) -> bool:
     """Tell whether the data plane of a Gateway has its present spec."""
-    return is_true(_programmed(gateway)) and _is_current(_programmed(gateway), gateway)
+    return is_true(_programmed(gateway)) and is_of(
+        _programmed(gateway), gateway.metadata.generation
+    )
 
 
 def is_of_istiod(scope: LlmScope, parent: Parent) -> bool:
@@ -53,11 +57,6 @@ def is_of_istiod(scope: LlmScope, parent: Parent) -> bool:
 
 def _programmed(gateway: Gateway) -> Condition | None:
     return gateway.status.condition("Programmed")
-
-
-def _is_current(condition: Condition | None, gateway: Gateway) -> bool:
-    seen = condition.observed_generation if condition else None
-    return not isinstance(seen, int) or seen >= gateway.metadata.generation
 
 
 def _not_programmed(scope: LlmScope, parent: Parent, gateway: Gateway) -> Finding:

@@ -8,18 +8,19 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_true
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors
 from reporter.stacks.llmisvc.reasons import OBJECT_MISSING
 from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
+from reporter.workload.conditions import is_true
 
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each object that KServe should have made in a pass without an error."""
     if not scope.observed or not is_true(scope.condition("PresetsCombined")) or any(errors(scope)):
         return
-    if len(scope.configs) < len(scope.llm.spec.base_refs or ()):
-        return  # what it asks for is not all known
+    if scope.lacks_config:
+        return
     for resource, suffix, what in _missing(scope):
         if scope.snapshot.state(resource).served is Served.ABSENT or not scope.known(resource):
             continue

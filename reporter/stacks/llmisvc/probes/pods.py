@@ -33,16 +33,16 @@ def probe_pods(scope: LlmScope) -> Iterator[Finding]:
         for pod in role.pods:
             fault = fault_of_pod(scope, pod)
             if fault is not None:
-                yield _told(scope, role, pod, fault=fault)
+                yield from _told(scope, role, pod, fault=fault)
 
 
-def _told(scope: LlmScope, role: LlmRole, pod: Pod, *, fault: PodFault) -> Finding:
+def _told(scope: LlmScope, role: LlmRole, pod: Pod, *, fault: PodFault) -> Iterator[Finding]:
     where = f"{role.title}{_place(pod)}pod {pod.name}"
     worse = 0 if role.has_ready_pod else _NONE_SERVES
     although = "" if role.has_ready_pod else f"; no {role.title}pod is ready"
     ended = _fails_at(pod)
-    if ended is None:
-        return pod_finding(
+    if ended is None or _tries_again(ended[2]):  # which may hang
+        yield pod_finding(
             scope,
             pod,
             fault,
@@ -52,19 +52,20 @@ def _told(scope: LlmScope, role: LlmRole, pod: Pod, *, fault: PodFault) -> Findi
             text=f"{where}: {fault.detail}{although}",
             severity=fault.severity + worse,
         )
-    reason, what, status = ended
-    looping = _loops(status)
-    return scope.finding(
-        reason=reason,
-        related=PODS.ref(pod),
-        cause=f"{role.title}{status.name} failed{_code(status)}",
-        text=f"{where}: {what}{_end(status)}{although}",
-        severity=int(looping) + worse,
-        created=pod.created,
-        exempt=looping,
-        sustains=not looping and reason == STORAGE_FAILED,
-        lingers=True,
-    )
+    if ended is not None:
+        reason, what, status = ended
+        looping = _loops(status)
+        yield scope.finding(
+            reason=reason,
+            related=PODS.ref(pod),
+            cause=f"{role.title}{status.name} failed{_code(status)}",
+            text=f"{where}: {what}{_end(status)}{although}",
+            severity=int(looping) + worse,
+            created=pod.created,
+            exempt=looping,
+            sustains=_tries_again(status),
+            lingers=True,
+        )
 
 
 def _place(pod: Pod) -> str:
@@ -96,6 +97,11 @@ def _fetch_failed(status: ContainerStatus) -> bool:
     now = status.state.terminated if status.state else None
     done = now is not None and not _is_bad(now)
     return not done and (_loops(status) or (ended is not None and _is_bad(ended)))
+
+
+def _tries_again(status: ContainerStatus) -> bool:
+    """Tell whether a download that failed is tried again; that it fails once more is not known."""
+    return status.name == _STORAGE and not _loops(status)
 
 
 def _load_failed(status: ContainerStatus) -> bool:

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
-from reporter.catalogue.resources import INFERENCEPOOLS, PODS, SERVICES
+from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import InferencePool, ParentStatus
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.probes.epp import picker_service
 from reporter.stacks.llmisvc.probes.gateways import at_fault, is_of_istiod
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import POOL_NOT_READY
 from reporter.stacks.llmisvc.resources import FORMER_POOLS
+from reporter.workload.conditions import is_false, is_true, words
 from reporter.workload.parents import Parent, parent_of
 from reporter.workload.pod import counts
 
@@ -28,6 +29,8 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
         yield from _missing(scope)
         return
     yield from _of_spec(scope, scope.pool)
+    if scope.wanted.route is None and not is_accepted(scope) and not _leads_here(scope):
+        yield _unreached(scope, scope.pool)
     for parent in sorted(scope.parents):
         if not at_fault(scope, parent) and not _accepted(scope, parent):
             yield _unaccepted(scope, scope.pool, parent)
@@ -104,6 +107,32 @@ def _accepted(scope: LlmScope, parent: Parent) -> bool:
 def _accepts(entry: ParentStatus) -> bool:
     refs = entry.condition("ResolvedRefs")
     return is_true(entry.condition("Accepted")) and not is_false(refs)
+
+
+def _leads_here(scope: LlmScope) -> bool:
+    """Tell whether a route of the namespace may lead to the pool: some Gateways write no status of pools."""
+    if scope.pool is None or not scope.known(HTTPROUTES):
+        return True
+    return any(
+        backend.kind == INFERENCEPOOLS.kind and backend.name == scope.pool.name
+        for route in scope.snapshot[HTTPROUTES].in_namespace(scope.place)
+        for rule in route.spec.rules or ()
+        for backend in rule.backend_refs or ()
+    )
+
+
+def _unreached(scope: LlmScope, pool: InferencePool) -> Finding:
+    """Return what is told where KServe makes no route, and nobody else has one that leads here."""
+    return scope.finding(
+        reason=POOL_NOT_READY,
+        related=INFERENCEPOOLS.ref(pool),
+        cause="no route",
+        text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway has accepted "
+        "it, and without spec.router.route KServe makes no route",
+        severity=_SILENT,
+        created=pool.created,
+        independent=True,
+    )
 
 
 def _unaccepted(scope: LlmScope, pool: InferencePool, parent: Parent) -> Finding:

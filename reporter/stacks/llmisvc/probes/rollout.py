@@ -13,9 +13,10 @@ from reporter.model.objects import Deployment
 from reporter.probes.pods import startup_budget
 from reporter.stacks.llmisvc.objects import LeaderWorkerSet
 from reporter.stacks.llmisvc.probes.roles import LlmRole
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import PODS_NOT_CREATED, ROLLOUT_STUCK
 from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
+from reporter.workload.conditions import is_false, is_true, words
 from reporter.workload.pod import counts
 
 _ROLLOUT: Final = timedelta(seconds=600)

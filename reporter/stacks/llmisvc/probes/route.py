@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from reporter.catalogue.resources import HTTPROUTES
 from reporter.model.finding import Finding
-from reporter.model.objects import HttpRoute, ParentStatus
+from reporter.model.objects import HttpRoute
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc.derived.router import is_of
 from reporter.stacks.llmisvc.probes.gateways import at_fault, is_of_istiod
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import ROUTE_NOT_READY
@@ -82,13 +83,9 @@ def _of_parent(route: HttpRoute, parent: Parent) -> ParentFault | None:
             "not accepted", f"no controller has accepted it for {parent}", _NO_STATUS
         )
     fault = judge_entries(parent, entries)
-    if fault is None and not any(_is_current(each, route) for each in entries):
+    if fault is None and not any(
+        is_of(each.condition("Accepted"), route.metadata.generation) for each in entries
+    ):
         text = f"{parent} has not looked at its present spec"
         return ParentFault("stale status", text, _STALE)
     return fault
-
-
-def _is_current(entry: ParentStatus, route: HttpRoute) -> bool:
-    accepted = entry.condition("Accepted")
-    seen = accepted.observed_generation if accepted else None
-    return not isinstance(seen, int) or seen >= route.metadata.generation

@@ -24,7 +24,6 @@ from reporter.model.objects import (
 )
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
-from reporter.model.text import detail
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.llmisvc.derived.spec import AskedFor, wanted
@@ -48,7 +47,6 @@ ROUTER: Final = "router"
 SCHEDULER: Final = "router-scheduler"
 TOKENIZER: Final = "tokenizer"
 _OF_LLMS: Final = "llminferenceservice-"
-_TEXT_BYTES: Final = 400
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
@@ -65,13 +63,25 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def wanted(self) -> AskedFor:
         """What it asks for, its configs included."""
-        return wanted(self.llm, self.configs)
+        return self.wanted_of(self.llm)
+
+    def wanted_of(self, llm: LLMInferenceService) -> AskedFor:
+        """Return what an LLMInferenceService of its namespace asks for, its configs included."""
+        return wanted(llm, self._configs_of(llm))
 
     @cached_property
     def configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
         """The configs that it names, as far as they are there."""
-        found = (self.config(each.name) for each in self.llm.spec.base_refs or ())
+        return self._configs_of(self.llm)
+
+    def _configs_of(self, llm: LLMInferenceService) -> tuple[LLMInferenceServiceConfig, ...]:
+        found = (self.config(each.name) for each in llm.spec.base_refs or ())
         return tuple(each for each in found if each is not None)
+
+    @property
+    def lacks_config(self) -> bool:
+        """Whether a config that it names is not seen, so that what it asks for is not all known."""
+        return len(self.configs) < len(self.llm.spec.base_refs or ())
 
     @property
     def config_places(self) -> tuple[str, ...]:
@@ -122,8 +132,13 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def roles(self) -> tuple[LlmRole, ...]:
-        """Its roles, each with what it runs on: what serves or decodes, and what prefills."""
+        """Its roles, each with what it runs on: what serves or decodes, and what prefills.
+
+        Those that a config asked for that is gone are known by what was made of it.
+        """
         main, prefill = self.wanted.main, self.wanted.prefill
+        if prefill is None and self.lacks_config and self._was_made("-prefill"):
+            prefill = Workload()
         if prefill is None:
             return (self._role("main", main, suffix=""),)
         return (
@@ -132,15 +147,22 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         )
 
     def _role(self, name: str, workload: Workload, *, suffix: str) -> LlmRole:
-        multi = workload.worker is not None
-        parts = {f"workload{suffix}", f"workload-leader{suffix}", f"workload-worker{suffix}"}
+        parts = _parts_of(suffix)
+        deployment = _first(self.made(DEPLOYMENTS), {f"workload{suffix}"})
+        group_set = _first(self.made(LEADERWORKERSETS), parts)
+        unknown = self.lacks_config and deployment is None and group_set is not None
+        multi = unknown or workload.worker is not None
         return LlmRole(
             name=name,
             multi=multi,
-            deployment=None if multi else _first(self.made(DEPLOYMENTS), {f"workload{suffix}"}),
-            group_set=_first(self.made(LEADERWORKERSETS), parts) if multi else None,
+            deployment=None if multi else deployment,
+            group_set=group_set if multi else None,
             pods=tuple(each for each in self.pods if component(each) in parts),
         )
+
+    def _was_made(self, suffix: str) -> bool:
+        made = (*self.made(DEPLOYMENTS), *self.made(LEADERWORKERSETS))
+        return _first(made, _parts_of(suffix)) is not None
 
     @cached_property
     def epp(self) -> Deployment | None:
@@ -228,22 +250,12 @@ def component(obj: KubeObject) -> str:
     return (obj.metadata.label(COMPONENT) or "").removeprefix(_OF_LLMS)
 
 
+def _parts_of(suffix: str) -> frozenset[str]:
+    """Return what the workload of a role, and its pods, may be called in the label."""
+    return frozenset(
+        f"{part}{suffix}" for part in ("workload", "workload-leader", "workload-worker")
+    )
+
+
 def _first(objects: Iterable[ObjectT], parts: Container[str]) -> ObjectT | None:
     return next((each for each in objects if component(each) in parts), None)
-
-
-def is_true(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and True."""
-    return condition is not None and condition.status == "True"
-
-
-def is_false(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and False."""
-    return condition is not None and condition.status == "False"
-
-
-def words(condition: Condition | None) -> str:
-    """Return reason and message of a condition, clean and bounded."""
-    if condition is None:
-        return "no reason given"
-    return detail(condition.reason, condition.message, _TEXT_BYTES) or "no reason given"

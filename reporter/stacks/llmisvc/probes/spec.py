@@ -11,31 +11,44 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import DEPENDENCY_MISSING, INVALID, RECONCILE_FAILED
 from reporter.stacks.llmisvc.resources import CONFIGS, LEADERWORKERSETS
+from reporter.workload.conditions import is_false, words
 
 _PRESETS: Final = "PresetsCombined"
 _UNFINISHED: Final = "NewObservedGenFailure"
 _NO_SCALING_KIND: Final = "ScalingCRDNotFound"
+_OF_LLMS_ALONE: Final = (LEADERWORKERSETS, SCALEDOBJECTS)
+"""Kinds whose being missing the cluster layer does not tell in the place of this."""
+
 _STILL: Final = "; older pods go on serving"
 
 
 def probe_spec(scope: LlmScope) -> Iterator[Finding]:
     """Yield what KServe cannot do anything with."""
     missing = tuple(missing_kinds(scope))
-    for resource, why in missing:
-        yield scope.finding(
-            reason=DEPENDENCY_MISSING,
-            related=scope.ref,
-            cause=f"{resource.kind} is not installed",
-            text=f"the cluster does not serve {resource.crd_name}, which {why} needs",
-            created=scope.llm.created,
-        )
+    if missing:
+        yield _missing_kinds(scope, missing)
     invalid = tuple(_invalid(scope))
     yield from invalid
     if not invalid and not missing:
         yield from _errors(scope)
+
+
+def _missing_kinds(
+    scope: LlmScope, missing: tuple[tuple[Resource[KubeObject], str], ...]
+) -> Finding:
+    kinds = " and ".join(resource.kind for resource, _ in missing)
+    needs = ", nor ".join(f"{resource.crd_name}, which {why} needs" for resource, why in missing)
+    return scope.finding(
+        reason=DEPENDENCY_MISSING,
+        related=scope.ref,
+        cause=f"{kinds} not installed",
+        text=f"the cluster does not serve {needs}",
+        created=scope.llm.created,
+        independent=any(resource in _OF_LLMS_ALONE for resource, _ in missing),
+    )
 
 
 def missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:

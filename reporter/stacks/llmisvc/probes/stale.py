@@ -5,20 +5,24 @@ from typing import Final
 
 from reporter.model.derived import Derived
 from reporter.model.finding import Finding
-from reporter.stacks.llmisvc.derived.status import Worked, derived_status
+from reporter.stacks.llmisvc.derived.status import PassStage, derived_status
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
-from reporter.stacks.llmisvc.probes.roles import LlmRole
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_true
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
+from reporter.stacks.llmisvc.probes.worked import counted, worked
 from reporter.stacks.llmisvc.reasons import STATUS_STALE
+from reporter.workload.conditions import is_true
 
-_SCHEDULER: Final = "SchedulerWorkloadReady"
-_CONDITION: Final = {
-    (False, False): "MainWorkloadReady",
-    (False, True): "WorkerWorkloadReady",
-    (True, False): "PrefillWorkloadReady",
-    (True, True): "PrefillWorkerWorkloadReady",
-}
+_OF_ROUTER: Final = frozenset(
+    {
+        "RouterReady",
+        "GatewaysReady",
+        "HTTPRoutesReady",
+        "InferencePoolReady",
+        "SchedulerWorkloadReady",
+        "TokenizerReady",
+    }
+)
 
 
 def probe_stale(scope: LlmScope) -> Iterator[Finding]:
@@ -41,15 +45,40 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
 
     An error ends KServe's pass, and leaves what would have come after it as it was.
     """
-    if not scope.observed or invalid_presets(scope) is not None or any(errors(scope)):
-        return
+    stages = _reached(scope)
+    for each in worked(scope) if stages else ():
+        condition = scope.condition(each.type)
+        if each.stage not in stages or condition is None or each.ready is None:
+            continue
+        if is_true(condition) is not each.ready:
+            yield each.type
+    if PassStage.ROUTER in stages:
+        yield from _miscounted(scope)
+
+
+def _reached(scope: LlmScope) -> frozenset[PassStage]:
+    """Return the stages that KServe's last pass came through."""
+    if not scope.observed or invalid_presets(scope) is not None:
+        return frozenset()
+    failed = {each.type for each in errors(scope)} | {
+        name for name in _OF_ROUTER if _refers_to_nothing(scope, name)
+    }
+    if not failed:
+        return frozenset(PassStage)
+    return frozenset({PassStage.WORKLOADS}) if failed <= _OF_ROUTER else frozenset()
+
+
+def _refers_to_nothing(scope: LlmScope, name: str) -> bool:
+    """Tell whether a route or Gateway is said to be missing: KServe does not look at the rest then."""
+    condition = scope.condition(name)
+    return condition is not None and condition.reason == "RefsInvalid"
+
+
+def _miscounted(scope: LlmScope) -> Iterator[str]:
     stored = scope.llm.status.workloads or WorkloadsStatus()
-    counted = {"primary": stored.primary, "prefill": stored.prefill}
-    for each in worked(scope):
-        condition = scope.condition(each.condition)
-        if condition is not None and is_true(condition) is not each.ready:
-            yield each.condition
-        entry = counted.get(each.entry)
+    told = {"primary": stored.primary, "prefill": stored.prefill}
+    for each in counted(scope):
+        entry = told.get(each.entry)
         if entry is None or entry.ready_replicas is None or entry.name != each.name:
             continue
         if entry.ready_replicas != each.replicas:
@@ -58,37 +87,8 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
 
 def derived(scope: LlmScope) -> tuple[Derived, ...]:
     """Return the status that it should have, while KServe could write one."""
-    workloads = tuple(worked(scope))
-    if not workloads or invalid_presets(scope) is not None:
+    found = tuple(worked(scope))
+    if not any(each.stage is PassStage.WORKLOADS for each in found) or invalid_presets(scope):
         return ()
-    return (Derived(scope.ref, derived_status(scope.llm.metadata.generation, workloads)),)
-
-
-def worked(scope: LlmScope) -> Iterator[Worked]:
-    """Yield what each workload says that is there."""
-    for role in scope.roles:
-        if role.ref is None:
-            continue
-        prefill = role.name == "prefill"
-        yield Worked(
-            condition=_CONDITION[prefill, role.multi],
-            ready=_is_available(role),
-            entry="prefill" if prefill else "primary",
-            name=role.ref.name,
-            replicas=role.available,
-        )
-    if scope.epp is not None:
-        available = scope.epp.status.available_replicas
-        yield Worked(
-            condition=_SCHEDULER,
-            ready=available > 0,
-            entry="",
-            name=scope.epp.name,
-            replicas=available,
-        )
-
-
-def _is_available(role: LlmRole) -> bool:
-    """Tell what KServe reads: the condition Available, which is True of a workload at zero too."""
-    owner = role.deployment or role.group_set
-    return owner is not None and is_true(owner.status.condition("Available"))
+    status = derived_status(scope.llm.metadata.generation, found, counted(scope))
+    return (Derived(scope.ref, status),)

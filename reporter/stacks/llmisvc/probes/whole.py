@@ -8,10 +8,11 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition
 from reporter.probes.pods import startup_budget
 from reporter.stacks.llmisvc.probes.pool import probe_pool
-from reporter.stacks.llmisvc.probes.scope import LlmScope, is_false, is_true, words
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
 from reporter.stacks.llmisvc.probes.stale import contradicted
 from reporter.stacks.llmisvc.reasons import NOT_READY
+from reporter.workload.conditions import is_false, is_true, words
 from reporter.workload.pod import counts, is_ready
 
 UNWRITTEN: Final = timedelta(seconds=120)

@@ -3,14 +3,10 @@
 from itertools import chain
 from typing import Final
 
-from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
-from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
 from reporter.probes.pods import undecided_pods
-from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.probes.drift import probe_drift
 from reporter.stacks.otterscale.probes.epp import probe_epp
 from reporter.stacks.otterscale.probes.invalid import probe_invalid
@@ -28,14 +24,7 @@ from reporter.stacks.otterscale.probes.route import probe_route
 from reporter.stacks.otterscale.probes.runtime import probe_runtime, waits_for_replicas
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.probes.status import derived, probe_status
-from reporter.stacks.otterscale.resources import (
-    DESTINATIONRULES,
-    MODELSERVICES,
-    PLUGINS_CONFIGMAPS,
-    PODMONITORS,
-    SERVICEACCOUNTS,
-    SERVICEMONITORS,
-)
+from reporter.stacks.otterscale.resources import MODELSERVICES
 
 _PROBES: Final[tuple[Probe[ModelServiceScope], ...]] = (
     probe_invalid,
@@ -52,19 +41,6 @@ _PROBES: Final[tuple[Probe[ModelServiceScope], ...]] = (
     probe_runtime,
 )
 
-_OF_NAMESPACE: Final[tuple[Resource[KubeObject], ...]] = (
-    r.DEPLOYMENTS,
-    r.PODS,
-    r.INFERENCEPOOLS,
-    r.HTTPROUTES,
-    DESTINATIONRULES,
-    PODMONITORS,
-    SERVICEMONITORS,
-    SERVICEACCOUNTS,
-    PLUGINS_CONFIGMAPS,
-)
-"""What is read of the namespace, besides what all answers rest on."""
-
 
 def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
     """Return all that is said about one ModelService, and the status that it should have."""
@@ -77,23 +53,10 @@ def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
     )
 
 
-def modelservice_scope(
-    resource: Resource[ModelService], service: ModelService, scope: Scope
-) -> ModelServiceScope:
-    """Return what the probes of a ModelService are given."""
-    return ModelServiceScope(
-        snapshot=scope.snapshot,
-        settings=scope.settings,
-        samples=scope.samples,
-        resource=resource,
-        object=service,
-    )
-
-
 PROBES: Final = StackProbes(
     subjects=SubjectProbes(
         resources=(MODELSERVICES,),
-        scope=modelservice_scope,
+        scope=ModelServiceScope,
         evaluate=evaluate_modelservice,
         leaving=evaluate_leaving,
     )

@@ -6,7 +6,8 @@ import json
 from reporter.metrics.looks.samples import NONE
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
-from reporter.stacks.otterscale.probes import evaluate_modelservice, modelservice_scope
+from reporter.stacks.otterscale.probes import evaluate_modelservice
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.resources import MODELSERVICES
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import ALL
@@ -196,7 +197,7 @@ def evaluation(docs, *, name=NAME, ns=NS, settings=SETTINGS, samples=NONE, **rea
     """What is said about the ModelService."""
     snapshot = snapshot_of(*copy.deepcopy(docs), **reading)
     service = snapshot[MODELSERVICES].get(ns, name)
-    of_service = modelservice_scope(MODELSERVICES, service, scope(snapshot, settings, samples))
+    of_service = ModelServiceScope.of(MODELSERVICES, service, scope(snapshot, settings, samples))
     return evaluate_modelservice(of_service)
 
 

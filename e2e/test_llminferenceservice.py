@@ -1,0 +1,231 @@
+"""LLMInferenceServices on the real API server, with what the chart grants."""
+
+import re
+from copy import deepcopy
+
+import pytest
+
+from e2e.envtest.audit import requests
+from e2e.stack.times import now
+from lab.demo.controller_deployments import controller
+from lab.demo.llmisvc import CONFIG, CONFIGS, LLMS, NAME, made, statuses
+from reporter.stacks.llmisvc import reasons as c
+from reporter.stacks.llmisvc.resources import RESOURCES
+from tests.daemon.replica import until
+
+LWS = "leaderworkersets.leaderworkerset.x-k8s.io"
+GATEWAYS = "gateways.gateway.networking.k8s.io"
+CONTROLLER = ("kserve", "llmisvc-controller-manager")
+CONTROLLER_DOWN = (c.CLUSTER_LLMISVC, "cluster")
+
+
+class Llm:
+    """An LLMInferenceService in a namespace of its own, with what KServe made for it."""
+
+    def __init__(self, stage, namespace):
+        self.stage = stage
+        self.namespace = namespace
+
+    def about(self, reason):
+        return (reason, f"llminferenceservice/{self.namespace}/{NAME}")
+
+    async def create(self, version="v1alpha2"):
+        """All of it, as KServe leaves it where it knows no route."""
+        gateway = {"name": "own", "namespace": self.namespace}
+        await self.stage.api.create(
+            {
+                "apiVersion": "gateway.networking.k8s.io/v1",
+                "kind": "Gateway",
+                "metadata": gateway,
+                "spec": {
+                    "gatewayClassName": "istio",
+                    "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+                },
+            }
+        )
+        said = {"type": "Programmed", "status": "True", "reason": "Programmed", "message": ""}
+        told = {"conditions": [{**said, "lastTransitionTime": now()}]}
+        await self.stage.stack.status(GATEWAYS, self.namespace, "own", status=told)
+        for each in deepcopy(made()):
+            each["metadata"]["namespace"] = self.namespace
+            if each["kind"] == "LLMInferenceService":
+                each["spec"]["router"]["gateway"]["refs"] = [gateway]
+            if each["apiVersion"].startswith("serving.kserve.io"):
+                each["apiVersion"] = f"serving.kserve.io/{version}"
+            await self.stage.api.create(each)
+        for resource, name, status in deepcopy(tuple(statuses())):
+            for parent in status.get("parents", ()):
+                parent["parentRef"] = gateway
+            await self.stage.stack.status(resource, self.namespace, name, status=status)
+        await self.stage.stack.settled(self.namespace)
+
+    async def change(self, patch, resource=LLMS, name=NAME):
+        await self.stage.api.patch(resource, name, patch, namespace=self.namespace)
+
+
+@pytest.fixture(name="llm")
+async def _llm(stage, request):
+    """Its namespace, and the Deployment of its controller."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[:40].strip("-")
+    for namespace in (f"{name}-llm", "kserve"):
+        stage.namespaces.append(namespace)
+        await stage.api.apply(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        )
+    place, deployment = CONTROLLER
+    image = "kserve/llmisvc-controller:v0.20.0"
+    await stage.api.create(controller(place, deployment, image=image, labels={"app": deployment}))
+    await stage.stack.settled(place)
+    return Llm(stage, f"{name}-llm")
+
+
+async def test_one_that_serves_is_ready_although_kserve_waits_for_ever(
+    stage, llm, replica, *, plane
+):
+    """Requests are answered; the status that follows from the objects is in the report.
+
+    Of two versions the one that is stored is read: the other one needs the controller's webhook.
+    """
+    start = plane.audit_log.stat().st_size
+    daemon = await replica()
+    await llm.create()
+    event = await stage.told(*llm.about(c.READY), state="over")
+    assert "decode Deployment and prefill Deployment available" in event["message"]
+    assert await stage.firing() == set()
+    (status,) = [
+        each["status"]
+        for each in (await daemon.report())["derived"]
+        if each["kind"] == "LLMInferenceService"
+    ]
+    asked = requests(plane.audit_log, since=start)
+    uris = {each.uri.partition("?")[0] for each in asked if each.resource == LLMS and each.pod}
+    assert uris == {"/apis/serving.kserve.io/v1alpha2/llminferenceservices"}
+    found = {each["type"]: each["status"] for each in status["conditions"]}
+    wanted = (
+        "MainWorkloadReady",
+        "PrefillWorkloadReady",
+        "WorkloadsReady",
+        "SchedulerWorkloadReady",
+    )
+    assert {found[each] for each in wanted} == {"True"}
+
+
+async def test_what_breaks_is_told_and_over_when_it_is_mended(stage, llm, replica):
+    """A pod without its image, a picker at zero, a config that goes: each by its own reason."""
+    await llm.create()
+    await replica(grace=f"{c.EPP_NOT_READY}=1")
+    await stage.told(*llm.about(c.READY), state="over")
+
+    await stage.stack.image_pull(llm.namespace, f"{NAME}-kserve-prefill", fails=True)
+    event = await stage.told(*llm.about(c.PODS_NOT_READY))
+    assert f"prefill pod {NAME}-kserve-prefill" in event["message"]
+    assert event["related"]["kind"] == "Pod"
+    await stage.stack.image_pull(llm.namespace, f"{NAME}-kserve-prefill", fails=False)
+    await stage.told(*llm.about(c.PODS_NOT_READY), state="over")
+
+    await stage.stack.scale(llm.namespace, f"{NAME}-kserve-router-scheduler", 0)
+    event = await stage.told(*llm.about(c.EPP_NOT_READY))
+    assert "by failureMode FailClose" in event["message"]
+    await stage.stack.scale(llm.namespace, f"{NAME}-kserve-router-scheduler", 1)
+    await stage.told(*llm.about(c.EPP_NOT_READY), state="over")
+
+    config = await stage.api.get(CONFIGS, CONFIG, namespace=llm.namespace)
+    await stage.api.delete(CONFIGS, CONFIG, namespace=llm.namespace)
+    await stage.told(*llm.about(c.INVALID))
+    kept = {key: config[key] for key in ("apiVersion", "kind", "spec")}
+    place = {"name": CONFIG, "namespace": llm.namespace}
+    await stage.api.create({**kept, "metadata": place})
+    await stage.told(*llm.about(c.INVALID), state="over")
+    assert await stage.firing() == set()
+
+
+async def test_one_that_is_stopped_and_deleted_leaves_nothing(stage, llm, replica):
+    """Stopped is worth knowing; deleted, it is forgotten without a Ready."""
+    await llm.create()
+    await replica()
+    await stage.told(*llm.about(c.READY), state="over")
+    await llm.change({"metadata": {"annotations": {"serving.kserve.io/stop": "true"}}})
+    event = await stage.told(*llm.about(c.STOPPED))
+    assert event["type"] == "Normal"
+    await stage.api.delete(LLMS, NAME, namespace=llm.namespace)
+    await stage.told(*llm.about(c.STOPPED), state="over")
+    assert len(await stage.events(llm.about(c.READY))) == 1
+
+
+async def test_a_spec_that_nobody_looks_at(stage, llm, replica):
+    """The API server raises the generation; with the controller down that alone is told."""
+    await llm.create()
+    daemon = await replica(grace=f"{c.STATUS_STALE}=1")
+    await stage.told(*llm.about(c.READY), state="over")
+    await stage.stack.scale(*CONTROLLER, 0)
+    await stage.told(*CONTROLLER_DOWN)
+    await llm.change({"spec": {"replicas": 1}})
+
+    async def suppressed() -> bool:
+        return (await daemon.dispositions()).get(llm.about(c.STATUS_STALE)) == "suppressed"
+
+    await until(suppressed, "the stale status is suppressed")
+    assert await stage.firing() == {CONTROLLER_DOWN}
+    await stage.stack.scale(*CONTROLLER, 1)
+    event = await stage.told(*llm.about(c.STATUS_STALE))
+    assert "KServe has not looked at its newest spec" in event["message"]
+
+
+async def test_a_kind_that_goes_and_comes(stage, llm, replica):
+    """Without LeaderWorkerSets a worker cannot be made; installed again, that is over."""
+    await llm.create()
+    await stage.stack.remove_crd(LWS)
+    await replica(grace=f"{c.STATUS_STALE}=600,{c.OBJECT_MISSING}=600")
+    await llm.change({"spec": {"worker": {"containers": []}}})
+    event = await stage.told(*llm.about(c.DEPENDENCY_MISSING))
+    assert f"the cluster does not serve {LWS}" in event["message"]
+    await stage.stack.install_crds()
+    await stage.told(*llm.about(c.DEPENDENCY_MISSING), state="over")
+
+
+async def test_the_older_version_alone(stage, llm, replica):
+    """KServe v0.16 serves v1alpha1 only, and it is read by that."""
+    crds = "customresourcedefinitions.apiextensions.k8s.io"
+    for name in (LLMS, CONFIGS):
+        crd = await stage.api.get(crds, name)
+        for each in crd["spec"]["versions"]:
+            each["served"] = each["name"] == "v1alpha1"
+        await stage.api.patch(crds, name, {"spec": {"versions": crd["spec"]["versions"]}})
+    await stage.api.resources(fresh=True)
+    try:
+        await llm.create(version="v1alpha1")
+        await replica()
+        await stage.told(*llm.about(c.READY), state="over")
+        assert await stage.firing() == set()
+    finally:
+        await stage.stack.install_crds()
+        await stage.api.resources(fresh=True)
+
+
+async def test_a_cluster_without_the_kind_pays_nothing(stage, plane, replica):
+    """Nothing of the stack is asked for, and nothing of it is held."""
+    await stage.stack.remove_crd(LLMS)
+    try:
+        start = plane.audit_log.stat().st_size
+        daemon = await (await replica("without-llms")).ready()
+        await daemon.passes(3)
+        asked = {
+            each.resource
+            for each in requests(plane.audit_log, since=start)
+            if each.pod == daemon.name
+        }
+        own = {str(each) for each in RESOURCES}
+        assert "pods" in asked
+        assert own & asked == set()
+        _, page = await daemon.get("metrics", "/metrics")
+        held = [
+            line
+            for line in page.splitlines()
+            if line.startswith("status_reporter_objects{")
+            and any(f'"{name}"' in line for name in own)
+            and not line.endswith(" 0.0")
+        ]
+        assert held == []
+        assert await stage.firing() == set()
+    finally:
+        await stage.stack.install_crds()

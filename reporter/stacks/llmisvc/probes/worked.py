@@ -1,0 +1,113 @@
+"""What follows for the status of an LLMInferenceService from the objects that it has."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS
+from reporter.model.objects import Gateway
+from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc.derived.router import gateways_ready, pool_ready, routes_ready
+from reporter.stacks.llmisvc.derived.status import Counted, PassStage, Worked
+from reporter.stacks.llmisvc.probes.roles import LlmRole
+from reporter.stacks.llmisvc.probes.scope import LlmScope
+from reporter.stacks.llmisvc.resources import FORMER_POOLS
+from reporter.workload.conditions import is_true
+from reporter.workload.parents import Parent
+
+_CONDITION: Final = {
+    (False, False): "MainWorkloadReady",
+    (False, True): "WorkerWorkloadReady",
+    (True, False): "PrefillWorkloadReady",
+    (True, True): "PrefillWorkerWorkloadReady",
+}
+
+
+def worked(scope: LlmScope) -> Iterator[Worked]:
+    """Yield the conditions that follow from what is there, in KServe's order."""
+    for role in scope.roles:
+        if role.ref is not None:
+            kind = _CONDITION[role.name == "prefill", role.multi]
+            yield Worked(kind, PassStage.WORKLOADS, _is_available(role))
+    for kind in _scaled(scope):
+        yield Worked(kind, PassStage.WORKLOADS, _as_stored(scope, kind))
+    yield from _of_router(scope)
+    for kind, deployment in (
+        ("SchedulerWorkloadReady", scope.epp),
+        ("TokenizerReady", scope.tokenizer),
+    ):
+        if deployment is not None:
+            yield Worked(kind, PassStage.ROUTER, deployment.status.available_replicas > 0)
+
+
+def counted(scope: LlmScope) -> Iterator[Counted]:
+    """Yield the entries of `status.workloads` with a count."""
+    for role in scope.roles:
+        if role.ref is not None:
+            entry = "prefill" if role.name == "prefill" else "primary"
+            yield Counted(entry, role.ref.name, role.available)
+
+
+def _scaled(scope: LlmScope) -> Iterator[str]:
+    wanted = scope.wanted
+    if wanted.main.scaling is not None:
+        yield "ScalingReady"
+    if wanted.prefill is not None and wanted.prefill.scaling is not None:
+        yield "PrefillScalingReady"
+
+
+def _as_stored(scope: LlmScope, kind: str) -> bool | None:
+    """Return what KServe says itself: HPAs are not read."""
+    condition = scope.condition(kind)
+    return None if condition is None else is_true(condition)
+
+
+def _of_router(scope: LlmScope) -> Iterator[Worked]:
+    wanted = scope.wanted
+    if wanted.gateways:
+        yield Worked("GatewaysReady", PassStage.ROUTER, _gateways_ready(scope))
+    if wanted.route is not None:
+        yield Worked("HTTPRoutesReady", PassStage.ROUTER, _routes_ready(scope))
+    if wanted.scheduler is not None:
+        yield Worked("InferencePoolReady", PassStage.ROUTER, _pool_ready(scope))
+
+
+def _gateways_ready(scope: LlmScope) -> bool | None:
+    refs = tuple(
+        Parent("Gateway", each.namespace or scope.place, each.name)
+        for each in scope.wanted.gateways
+    )
+    if not _can_tell(scope) or any(_gateway(scope, each) is None for each in refs):
+        return None  # of a reference to nothing the probe of Gateways tells
+    found = (_gateway(scope, each) for each in scope.parents)
+    return gateways_ready(each for each in found if each is not None)
+
+
+def _routes_ready(scope: LlmScope) -> bool | None:
+    missing = any(_gateway(scope, each) is None for each in scope.parents)
+    all_there = len(scope.routes) >= len(scope.wanted.own_routes)
+    if missing or not all_there or not _can_tell(scope) or not scope.known(HTTPROUTES):
+        return None  # of what is missing other probes tell
+    return routes_ready(scope.routes)
+
+
+def _pool_ready(scope: LlmScope) -> bool | None:
+    unread = (INFERENCEPOOLS, FORMER_POOLS)
+    if scope.pool is None or not _can_tell(scope) or not all(map(scope.known, unread)):
+        return None
+    return pool_ready(scope.parents, (scope.pool, scope.former_pool))
+
+
+def _can_tell(scope: LlmScope) -> bool:
+    """Tell whether KServe, and we, can read what leads to it."""
+    kinds = (HTTPROUTES, GATEWAYS)
+    return all(scope.snapshot.state(each).served is Served.SERVED for each in kinds)
+
+
+def _gateway(scope: LlmScope, parent: Parent) -> Gateway | None:
+    return scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+
+
+def _is_available(role: LlmRole) -> bool:
+    """Tell what KServe reads: the condition Available, which is True of a workload at zero too."""
+    owner = role.deployment or role.group_set
+    return owner is not None and is_true(owner.status.condition("Available"))

@@ -1,0 +1,131 @@
+"""The status that an LLMInferenceService should have, and where the stored one is not that."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from reporter.model.instant import Instant
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.scenarios.world import World
+from tests.unit.probes.asking import evaluate_llminferenceservices
+
+NOON = Instant(datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(days=1))
+PARENT = {"name": "kserve-ingress-gateway", "namespace": "kserve"}
+GATEWAY = "Gateway kserve/kserve-ingress-gateway"
+ROUTE = "HTTPRoute llms/llm-kserve-route"
+POOL = "InferencePool llms/llm-inference-pool"
+LLM = "LLMInferenceService llms/llm"
+REFS = {LLM: {"spec": {"router": {"gateway": {"refs": [PARENT]}}}}}
+
+
+def says(*conditions, parent=PARENT):
+    """The status of a route or pool, with an entry of each that writes one."""
+    entries = [
+        {"parentRef": parent, "controllerName": f"c{number}", "conditions": each}
+        for number, each in enumerate(conditions)
+    ]
+    return {"status": {"parents": entries}}
+
+
+def lagging(word):
+    return {"status": word, "reason": "X", "observedGeneration": 1}
+
+
+TRUE = {"Accepted": "True X", "ResolvedRefs": "True X"}
+CASES = [
+    # what changes, the condition that follows from it, whether it is True; None where that is not known
+    ("all-is-well", {}, "HTTPRoutesReady", True),
+    ("all-is-well", {}, "InferencePoolReady", True),
+    ("all-is-well", {}, "SchedulerWorkloadReady", True),
+    ("all-is-well", {}, "Ready", True),
+    ("no-refs", {}, "GatewaysReady", None),
+    ("refs", REFS, "GatewaysReady", True),
+    ("not-programmed", {**REFS, GATEWAY: {"status": {"conditions": {"Programmed": "False X"}}}}, "GatewaysReady", False),
+    ("default-gateway", {GATEWAY: {"status": {"conditions": {"Programmed": "False X"}}}}, "RouterReady", True),
+    ("refs-without-a-route", {LLM: {"spec": {"router": {"route": None, "gateway": {"refs": [PARENT]}}}}, GATEWAY: {"status": {"conditions": {"Programmed": "False X"}}}}, "GatewaysReady", True),
+    ("refused", {ROUTE: says({**TRUE, "Accepted": "False X"})}, "HTTPRoutesReady", False),
+    ("unresolved", {ROUTE: says({**TRUE, "ResolvedRefs": "False X"})}, "HTTPRoutesReady", False),
+    ("no-word-of-its-parent", {ROUTE: says(TRUE, parent={"name": "another"})}, "HTTPRoutesReady", False),
+    ("an-old-entry-that-refuses", {ROUTE: says(TRUE, {**TRUE, "Accepted": "False X"})}, "HTTPRoutesReady", False),
+    ("a-policy", {ROUTE: says(TRUE, {"PolicyAffected": "False X"})}, "HTTPRoutesReady", True),
+    ("an-older-generation", {ROUTE: {"metadata": {"generation": 2}, **says({"Accepted": lagging("True"), "ResolvedRefs": "True X"})}}, "HTTPRoutesReady", False),
+    ("half-a-word", {ROUTE: says({"Accepted": "True X"})}, "HTTPRoutesReady", None),
+    ("half-a-word", {ROUTE: says({"Accepted": "True X"})}, "Ready", None),
+    ("pool-refused", {POOL: says({"Accepted": "False X"})}, "InferencePoolReady", False),
+    ("releases-differ", {POOL: says({"Accepted": "True X"}, {"Accepted": "False X"})}, "InferencePoolReady", None),
+    ("no-route", {ROUTE: None, LLM: {"spec": {"router": {"route": None}}}}, "InferencePoolReady", None),
+    ("no-picker", {"Deployment llms/llm-kserve-router-scheduler": {"status": {"availableReplicas": 0}}}, "RouterReady", False),
+    ("no-pods", {"Deployment llms/llm-kserve": {"status": {"conditions": {"Available": "False X"}}}}, "WorkloadsReady", False),
+    ("no-metric", {LLM: {"spec": {"scaling": {"wva": {"hpa": {}}}}, "status": {"conditions": {"ScalingReady": "False X"}}}}, "Ready", False),
+]  # fmt: skip
+
+
+@pytest.fixture
+def world():
+    return World(["healthy", "llminferenceservice"], NOON)
+
+
+def asked(world):
+    return evaluate_llminferenceservices(world.snapshot(NOON), FullEvaluationSettings())
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "wanted"),
+    [each[1:] for each in CASES],
+    ids=[f"{e[0]}-{e[2]}" for e in CASES],
+)
+def test_a_condition_follows_from_objects(world, change, *, kind, wanted):
+    """What is derived is what KServe would write; what its releases see differently is left out."""
+    world.change(change, NOON)
+    (status,) = [each.status for each in asked(world).derived if each.object.name == "llm"]
+    found = {each["type"]: each["status"] for each in status["conditions"]}
+    assert found.get(kind) == {True: "True", False: "False", None: None}[wanted]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "wanted"),
+    [each[1:] for each in CASES],
+    ids=[f"{e[0]}-{e[2]}" for e in CASES],
+)
+def test_a_condition_that_is_stored_and_wrong_is_told(world, change, *, kind, wanted):
+    """Only where KServe would write another one for certain; sums follow of their parts."""
+    world.change(change, NOON)
+    if kind in {"Ready", "RouterReady", "WorkloadsReady"}:
+        return
+    for stored in ("True", "False"):
+        world.change({LLM: {"status": {"conditions": {kind: f"{stored} X"}}}}, NOON)
+        stale = [
+            each.message
+            for each in asked(world).findings
+            if each.reason == "llminferenceserviceStatusStale" and kind in each.message
+        ]
+        assert bool(stale) is (
+            wanted is not None and {"True": True, "False": False}[stored] is not wanted
+        )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        ({"PresetsCombined": "False ConfigNotFound"}, []),
+        ({"MainWorkloadReady": "False ReconcileSingleNodeWorkloadError"}, []),
+        ({"HTTPRoutesReady": "False HTTPRouteReconcileError"}, ["MainWorkloadReady"]),
+        ({"HTTPRoutesReady": "False RefsInvalid"}, ["MainWorkloadReady"]),
+        ({}, ["InferencePoolReady", "MainWorkloadReady", "workloads.primary.readyReplicas"]),
+    ],
+    ids=["config", "workload", "router", "reference", "none"],
+)
+def test_what_comes_after_an_error_is_frozen_and_not_told(world, conditions, told):
+    """An error ends KServe's pass: what it had written before is judged, what comes later is not."""
+    wrong = {"MainWorkloadReady": "False X", "InferencePoolReady": "False X", **conditions}
+    status = {"workloads": {"primary": {"readyReplicas": 0}}, "conditions": wrong}
+    world.change({LLM: {"status": status}}, NOON)
+    stale = [each.message for each in asked(world).findings if each.reason.endswith("StatusStale")]
+    fields = {each.strip() for text in stale for each in text.partition(", in ")[2].split(",")}
+    assert sorted(fields) == told
+
+
+def test_nothing_is_derived_while_the_configs_cannot_be_combined(world):
+    """KServe writes no condition of workloads then."""
+    world.change({LLM: {"status": {"conditions": {"PresetsCombined": "False X"}}}}, NOON)
+    assert {each.object.name for each in asked(world).derived} == {"pd", "big"}
