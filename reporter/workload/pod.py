@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.model.objects import ContainerStatus, Node, Pod, Terminated, Waiting
+from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.table import Table
 
@@ -31,6 +31,12 @@ _DETAIL_BYTES: Final = 300
 _TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 _SAME_SYNC: Final = timedelta(seconds=1)
 
+SET_UP_BUDGET: Final = timedelta(minutes=5)
+"""How long the kubelet may take to mount volumes and to set up the sandbox with its network.
+
+Attaching a volume takes a minute or two; images and models are fetched after it.
+"""
+
 NODE_LOST: Final = 60
 CRASHED: Final = 50
 ENDED: Final = 45
@@ -38,6 +44,7 @@ NOT_STARTED: Final = 40
 NO_LONGER_READY: Final = 30
 UNSCHEDULABLE: Final = 25
 NOT_TERMINATED: Final = 20
+NOT_SET_UP: Final = 15
 STARTING: Final = 10
 """Severities, from the fault that explains most to the one that may be none."""
 
@@ -359,13 +366,34 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
             NO_LONGER_READY,
             transition=_no_longer_ready_since(pod),
         )
+    unprepared = _set_up(pod, "False")
+    if unprepared is not None and pod.spec.node_name:
+        said = detail(unprepared.reason, unprepared.message, _DETAIL_BYTES // 2)
+        return _fault(
+            "not set up",
+            f"volumes, network or sandbox are not set up{_on_node(pod)} "
+            f"({said or 'the Events of the pod say which'}){ends}",
+            NOT_SET_UP,
+            transition=unprepared.last_transition_time,
+            budget=min(SET_UP_BUDGET, startup_budget),
+        )
     return _fault(
         "starting",
-        f"starting: {_not_yet(pod)}{ends}",
+        f"starting: {_not_yet(pod)}{_still_initializing(pod)}{ends}",
         STARTING,
         transition=_start(pod),
         budget=startup_time(pod, startup_budget),
     )
+
+
+def _set_up(pod: Pod, status: str) -> Condition | None:
+    """Return the condition about volumes, network and sandbox if it has that status.
+
+    The kubelet sets it to True once the sandbox has its network, which it makes after all volumes are
+    mounted (Kubernetes, "Pod Lifecycle", Pod network readiness; on by default since 1.29).
+    """
+    condition = pod.status.condition("PodReadyToStartContainers")
+    return condition if condition is not None and condition.status == status else None
 
 
 def _not_yet(pod: Pod) -> str:
@@ -381,12 +409,24 @@ def _not_yet(pod: Pod) -> str:
     return f"not Ready yet{_on_node(pod)}" + (f" ({text})" if text else "")
 
 
+def _still_initializing(pod: Pod) -> str:
+    """Return which init container the others wait for, empty if none runs.
+
+    One that has done its work is ready, and so is a sidecar that has started.
+    """
+    for status in pod.status.init_container_statuses or ():
+        if status.state is not None and status.state.running is not None and not status.ready:
+            return f", init container {_name(status.name)} still runs"
+    return ""
+
+
 def _start(pod: Pod) -> datetime | None:
     """Return when the start that the budget is for began, None if only its creation is known.
 
     It is the start of the main container. A restart gives no new budget, or a container that its
     start-up probe kills again and again would never be told: then it is the time the init containers
-    had done their work. A pod without a running container counts from being scheduled.
+    had done their work. A pod without a running container counts from when its volumes and its
+    sandbox were set up, else from being scheduled.
     """
     waiting = [each for each in pod.status.container_statuses or () if not each.ready]
     starts = [
@@ -397,7 +437,8 @@ def _start(pod: Pod) -> datetime | None:
     restarted = any(each.restart_count > 0 for each in waiting)
     if starts and not restarted:
         return max(starts)
-    anchor = pod.status.condition("Initialized" if restarted else "PodScheduled")
+    begun = _set_up(pod, "True") or pod.status.condition("PodScheduled")
+    anchor = pod.status.condition("Initialized") if restarted else begun
     if anchor is None or anchor.status != "True" or anchor.last_transition_time is None:
         return max(starts, default=None)
     return anchor.last_transition_time

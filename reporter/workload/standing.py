@@ -14,6 +14,7 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.workload.pod import (
     NODE_LOST,
+    NOT_SET_UP,
     STARTING,
     PodFault,
     asked_to_end,
@@ -218,7 +219,7 @@ def _starts(pod: Pod) -> bool:
     fault = judge_pod(pod, nodes=None, startup_budget=STEP_BUDGET)
     statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
     restarted = any(each.restart_count > 0 for each in statuses)
-    return fault is not None and fault.severity == STARTING and not restarted
+    return fault is not None and fault.severity in {STARTING, NOT_SET_UP} and not restarted
 
 
 def fault_of(
