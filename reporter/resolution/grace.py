@@ -121,12 +121,14 @@ def place_in_time(
     settings: EvaluationSettings,
     one_look: OneLook | None,
     judged: datetime | None = None,
+    handed: datetime | None = None,
 ) -> Fault:
     """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
 
     Several findings about one object are one fault; the worst whose time has come speaks for it.
     Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin again.
-    `judged` is when an earlier pass looked at the same reason.
+    `judged` is when an earlier pass looked at the same reason, `handed` when another process saw the
+    fault begin.
     """
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
@@ -137,6 +139,8 @@ def place_in_time(
     else:
         since, first_seen = min(remembered.since, now.wall), remembered.first_seen
         age_known = True
+    if handed is not None and handed < since:
+        since, age_known = handed, True
     age = max(now.wall - since, now.boot - first_seen, ZERO)
     left = [
         (each, _remaining(each, age, remembered, now=now, settings=settings)) for each in findings
@@ -155,7 +159,7 @@ def place_in_time(
         next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
         began_seen={
             began: _began_seen(began, remembered, now)
-            for began in map(_transition, findings)
+            for began in map(believed_transition, findings)
             if began is not None
         },
         age_known=age_known,
@@ -197,7 +201,7 @@ def severity_key(finding: Finding) -> tuple[int, ObjectRef, str]:
     return (-finding.severity, finding.related, finding.message)
 
 
-def _transition(finding: Finding) -> datetime | None:
+def believed_transition(finding: Finding) -> datetime | None:
     """Return when the condition took the status that is the fault, if that can be believed."""
     if finding.transition is None or finding.transition < _NEVER:
         return None
@@ -213,7 +217,7 @@ def _since(
     judged: datetime | None,
 ) -> tuple[datetime, bool]:
     """Return since when a fault that is not remembered lasts, and whether anything tells."""
-    transition = _transition(finding)
+    transition = believed_transition(finding)
     if transition is not None:
         return min(transition, now.wall), True
     grace = grace_of(finding.reason, settings, exempt=finding.exempt)
@@ -247,7 +251,7 @@ def _spent(
     finding: Finding, age: timedelta, remembered: FaultMemory | None, *, now: Instant
 ) -> timedelta:
     """Return how much of its budget is used up: what it is for may have begun again."""
-    began = _transition(finding)
+    began = believed_transition(finding)
     if began is None:
         return age
     return max(now.wall - began, now.boot - _began_seen(began, remembered, now), ZERO)

@@ -13,6 +13,7 @@ from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.report import ReadySubject, Report, ResolvedFinding
 from reporter.resolution.grace import OneLook
+from reporter.resolution.handing_on import NOTHING, Handed
 from reporter.resolution.hold import hold_and_suppress
 from reporter.resolution.listing import changes, list_findings
 from reporter.resolution.memory import Memory
@@ -67,6 +68,7 @@ def resolve(
     settings: EvaluationSettings,
     one_look: OneLook | None = None,
     records: Records | None = None,
+    handed: Handed = NOTHING,
 ) -> Resolution:
     """Decide what becomes of each finding, and who is ready.
 
@@ -78,6 +80,7 @@ def resolve(
         settings: graces, what is written, and the catalogue.
         one_look: set where there are no passes before and after this one.
         records: our Events of the snapshot, where they have been read already.
+        handed: since when faults last by what another process handed on.
 
     """
     records = records_of(snapshot) if records is None else records
@@ -89,6 +92,7 @@ def resolve(
         one_look=one_look,
         memory=take_up(records, memory, evaluation, now=now, catalogue=settings.catalogue),
         records=records,
+        handed=handed,
     )
     for rule in _RULES:
         state = rule(state)
