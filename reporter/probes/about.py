@@ -26,6 +26,8 @@ class FaultFields(TypedDict):
     independent: NotRequired[bool]
     sustains: NotRequired[bool]
     lingers: NotRequired[bool]
+    passing: NotRequired[bool]
+    part: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +62,6 @@ class About:
             independent=fault.get("independent", False),
             sustains=fault.get("sustains", False),
             lingers=fault.get("lingers", False),
+            passing=fault.get("passing", False),
+            about=fault.get("part", ""),
         )

@@ -46,6 +46,8 @@ def pod_finding(
         "budget": fault.budget,
         "independent": had_been_ready(pod) or is_ready(pod),
         "lingers": fault.of_containers,
+        "passing": fault.passing,
+        "part": fault.part,
         **told,
     }
     return scope.finding(**fields)

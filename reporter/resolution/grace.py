@@ -28,8 +28,9 @@ which nobody can set back.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from reporter.model.finding import Finding
 from reporter.model.instant import Instant
@@ -41,6 +42,9 @@ _NEVER = datetime(1971, 1, 1, tzinfo=UTC)
 """Times before this are the zero default of a condition, not a transition."""
 
 ZERO = timedelta(0)
+
+PASSING: Final = timedelta(minutes=10)
+"""How long a recovery may stay at a step. The kubelet waits 5 min at most between two tries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Fault:
         next_in: time until another of its findings is ripe, None where none will be.
         began_seen: when each present start of a budget was first seen, on the boot clock.
         age_known: `since` rests on a time that was seen or stands in the object.
+        passing_since: since when `says` has the words of before a passing state.
 
     """
 
@@ -82,6 +87,7 @@ class Fault:
     next_in: timedelta | None
     began_seen: Mapping[datetime, timedelta]
     age_known: bool = True
+    passing_since: timedelta | None = None
 
 
 def global_grace(settings: EvaluationSettings) -> timedelta:
@@ -130,6 +136,7 @@ def place_in_time(
     `judged` is when an earlier pass looked at the same reason, `handed` when another process saw the
     fault begin.
     """
+    before = remembered
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
@@ -148,10 +155,11 @@ def place_in_time(
     ripe = [each for each, remaining in left if remaining <= ZERO]
     goes_on = remembered is not None and remembered.ripe and findings[0].budget is None
     worst = min(ripe or findings, key=severity_key)
+    says, passing_since = _words(worst, remembered if worst.about else before, now)
     return Fault(
         clock=fault_key(worst),
         finding=worst,
-        says=worst,
+        says=says,
         since=since,
         first_seen=first_seen,
         ripe=bool(ripe) or goes_on,
@@ -163,7 +171,35 @@ def place_in_time(
             if began is not None
         },
         age_known=age_known,
+        passing_since=passing_since,
     )
+
+
+def _words(
+    finding: Finding, remembered: FaultMemory | None, now: Instant
+) -> tuple[Finding, timedelta | None]:
+    """Return what to say of a finding: while it is passing, what was said before.
+
+    A container that crashes alternates between two states, and one that recovers passes some. To
+    tell each would be a write each time, and the last of them would be what a closed Event says of
+    its cause. An object that was missing and is made again recovers too. What does not move on for `PASSING` is told as it is.
+    """
+    before = remembered.finding if remembered is not None else None
+    if not finding.passing or remembered is None or before is None or before.passing:
+        return finding, None
+    since = now.boot if remembered.passing_since is None else remembered.passing_since
+    same = before.about == finding.about if finding.about else before.severity == finding.severity
+    if not same or now.boot - since >= PASSING:
+        return finding, None
+    kept = replace(
+        finding,
+        message=before.message,
+        cause=before.cause,
+        lost_node=before.lost_node,
+        about=before.about,
+        passing=False,
+    )
+    return kept, since
 
 
 def sustained(

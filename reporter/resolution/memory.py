@@ -36,6 +36,7 @@ class FaultMemory:
     `ripe` stays set once its grace has passed; `told` says that it was while its episode fired, so
     that it may go on. `uid` tells an object from a later one of the same
     name. `finding` is what it said last, None where only an Event on record tells of it.
+    `passing_since` is since when it says what it said before a passing state, on the boot clock.
     """
 
     since: datetime
@@ -46,6 +47,7 @@ class FaultMemory:
     uid: str
     finding: Finding | None
     began_seen: Mapping[datetime, timedelta]
+    passing_since: timedelta | None = None
 
     @property
     def exempt(self) -> bool:

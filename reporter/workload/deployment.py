@@ -63,6 +63,7 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFaul
         detail=f"{count}, {rollout}{cause.text}",
         transition=_transition(deployment, pods, exceeded),
         lost_node=cause.lost_node,
+        passing=cause.passing,
     )
 
 

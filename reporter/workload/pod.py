@@ -70,6 +70,11 @@ _WAITING: Final = _EXEMPT_WAITING | {
 }
 """Waiting reasons that are errors; any other, also one unknown to us, is taken for progress."""
 
+_OF_IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
+_PASSING: Final = frozenset({"ImagePullBackOff", "RunContainerError", "PostStartHookError"})
+"""What a container alternates with: the kubelet pulls again after ImagePullBackOff, and what ends or
+cannot be run waits in CrashLoopBackOff until it is tried again. Of these the one that says more is told."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFault:
@@ -85,6 +90,9 @@ class PodFault:
             that is None. A fault without it has the grace of its reason.
         init_container: the init container that it is about, as `detail` names it; empty if it is
             about something else.
+        part: what of the pod alternates between this and other states, such as the image of a
+            container; empty if nothing does.
+        passing: of these states, one that says less than another.
 
     """
 
@@ -95,6 +103,8 @@ class PodFault:
     transition: datetime | None
     budget: timedelta | None
     init_container: str = ""
+    part: str = ""
+    passing: bool = False
 
     @property
     def of_containers(self) -> bool:
@@ -286,11 +296,18 @@ def _container_fault(
     state = status.state
     if state is None or status.ready:
         return
-    place = f"{kind} {_name(status.name)}"
+    place = _place(kind, status)
     if state.waiting is not None and state.waiting.reason in _WAITING:
-        yield _waiting(place, status, state.waiting, reason=state.waiting.reason, began=began)
+        reason = state.waiting.reason
+        fault = _waiting(place, status, state.waiting, reason=reason, began=began)
+        part = f"image of {place}" if reason in _OF_IMAGES else place
+        yield replace(fault, part=part, passing=reason in _PASSING)
     elif state.terminated is not None and _is_error(state.terminated):
-        yield _terminated(place, state.terminated)
+        yield replace(_terminated(place, state.terminated), part=place, passing=True)
+
+
+def _place(kind: str, status: ContainerStatus) -> str:
+    return f"{kind} {_name(status.name)}"
 
 
 def _waiting(
@@ -360,12 +377,17 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
     if had_been_ready(pod):
         ready = pod.status.condition("Ready")
         text = detail(ready.reason, ready.message, 150) if ready else ""
-        return _fault(
+        fault = _fault(
             "no longer Ready",
             "was Ready and is not any more" + (f" ({text})" if text else "") + ends,
             NO_LONGER_READY,
             transition=_no_longer_ready_since(pod),
         )
+        again = next(
+            (each for each in pod.status.container_statuses or () if _last_end(each)), None
+        )
+        part = _place("container", again) if again and not again.ready else ""
+        return replace(fault, part=part, passing=bool(part))
     unprepared = _set_up(pod, "False")
     if unprepared is not None and pod.spec.node_name:
         said = detail(unprepared.reason, unprepared.message, _DETAIL_BYTES // 2)

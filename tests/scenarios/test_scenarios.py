@@ -20,7 +20,7 @@ RESYNC = timedelta(seconds=60)
 _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
-    "muted_on", "mute_faults", "components", "dies",
+    "muted_on", "mute_faults", "components", "dies", "rewrites", "event",
 }  # fmt: skip
 _CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
@@ -156,6 +156,11 @@ def _found(run: Run, step) -> dict[str, object]:
         "ready": sorted(str(each.subject) for each in run.report.ready),
         "events": run.world.told(),
         "creations": {name: run.world.creations.count(name) for name in step.get("creations", {})},
+        "rewrites": {name: run.world.rewrites.count(name) for name in step.get("rewrites", {})},
+        "event": {
+            name: _said(run.world.message(name), wanted)
+            for name, wanted in step.get("event", {}).items()
+        },
         "since": {name: seconds(name, "since") for name in step.get("since", {})},
         "fires": {name: seconds(name, "fires_at") for name in step.get("fires", {})},
     }

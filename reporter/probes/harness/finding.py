@@ -24,6 +24,7 @@ def harness_finding(
     created: datetime | None = None,
     budget: timedelta | None = None,
     independent: bool = False,
+    passing: bool = False,
 ) -> Finding:
     """Return a finding about a workload namespace; the message names the object at fault first.
 
@@ -41,4 +42,5 @@ def harness_finding(
         created=created,
         budget=budget,
         independent=independent,
+        passing=passing,
     )

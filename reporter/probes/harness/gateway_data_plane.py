@@ -31,4 +31,5 @@ def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
                 severity=fault.severity,
                 transition=fault.transition,
                 created=plane.created,
+                passing=fault.passing,
             )

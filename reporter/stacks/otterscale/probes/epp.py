@@ -82,6 +82,7 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
         severity=fault.severity,
         transition=fault.transition,
         created=deployment.created,
+        passing=fault.passing,
     )
 
 
