@@ -28,6 +28,7 @@ class FaultFields(TypedDict):
     lingers: NotRequired[bool]
     passing: NotRequired[bool]
     part: NotRequired[str]
+    lost_node: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +65,5 @@ class About:
             lingers=fault.get("lingers", False),
             passing=fault.get("passing", False),
             about=fault.get("part", ""),
+            lost_node=fault.get("lost_node", ""),
         )

@@ -48,6 +48,7 @@ def pod_finding(
         "lingers": fault.of_containers,
         "passing": fault.passing,
         "part": fault.part,
+        "lost_node": fault.node,
         **told,
     }
     return scope.finding(**fields)

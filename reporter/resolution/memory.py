@@ -10,7 +10,7 @@ from reporter.model.report import Disposition, Mute, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 
 UpstreamKey: TypeAlias = tuple[str, str]
-"""A reason that can suppress others, and the CustomResourceDefinition it is about, if any."""
+"""A reason that can suppress others, and the CustomResourceDefinition or Node it is about, if any."""
 
 Writing: TypeAlias = tuple[str, datetime]
 """An Event of ours by its name, and when it was last written."""

@@ -19,6 +19,7 @@ from reporter.resolution.listing import changes, list_findings
 from reporter.resolution.memory import Memory
 from reporter.resolution.merge import mark_pending, merge_findings
 from reporter.resolution.mute import mute
+from reporter.resolution.node_suppression import suppress_by_nodes
 from reporter.resolution.outside import outside_of
 from reporter.resolution.pod_suppression import suppress_within_pods
 from reporter.resolution.priority import outrank
@@ -36,6 +37,7 @@ _RULES: Final[tuple[Rule, ...]] = (
     look_for_absence,  # 6 Recovery; before rule 3, for what is clearing still suppresses
     mark_pending,  # 2 Grace and budget; also of what comes to light because another fault is over
     hold_and_suppress,  # 3 Hold and suppression
+    suppress_by_nodes,  # 3 Hold and suppression
     suppress_within_pods,  # 3 Hold and suppression
     mute,  # 4 Mutes
     outrank,  # 5 Priority

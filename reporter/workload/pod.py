@@ -12,6 +12,7 @@ from typing import Final
 from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.table import Table
+from reporter.workload.node import waited_for
 
 TERMINATION_SLACK: Final = timedelta(seconds=60)
 """How long after its deletionTimestamp, which includes its grace period, a pod may stay."""
@@ -93,6 +94,7 @@ class PodFault:
         part: what of the pod alternates between this and other states, such as the image of a
             container; empty if nothing does.
         passing: of these states, one that says less than another.
+        node: the node that is the cause: the pod is on it, or waits for it; empty if none is.
 
     """
 
@@ -105,6 +107,7 @@ class PodFault:
     init_container: str = ""
     part: str = ""
     passing: bool = False
+    node: str = ""
 
     @property
     def of_containers(self) -> bool:
@@ -171,7 +174,7 @@ def judge_pod(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta)
     if is_ready(pod):
         return None
     container = max(_container_faults(pod), key=_worst, default=None)
-    return container or _unschedulable(pod) or _not_ready(pod, startup_budget)
+    return container or _unschedulable(pod, nodes) or _not_ready(pod, startup_budget)
 
 
 def asked_to_end(pod: Pod) -> datetime | None:
@@ -268,15 +271,17 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     doing = "terminating on" if pod.deleting else "on"
     name = _name(pod.spec.node_name)
     if ready is None:
-        return _fault("node gone", f"{doing} node {name}, which is gone", NODE_LOST)
+        gone = _fault("node gone", f"{doing} node {name}, which is gone", NODE_LOST)
+        return replace(gone, node=pod.spec.node_name)
     state = "NotReady" if ready.status == "False" else "not answering"
     text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2)
-    return _fault(
+    lost = _fault(
         f"node {state}",
         f"{doing} node {name}, which is {state}" + (f" ({text})" if text else ""),
         NODE_LOST,
         transition=ready.last_transition_time,
     )
+    return replace(lost, node=pod.spec.node_name)
 
 
 def _container_faults(pod: Pod) -> Iterator[PodFault]:
@@ -354,16 +359,17 @@ def _last_end(status: ContainerStatus) -> str:
     return f"; last ended with {reason} (exit code {last.exit_code})"
 
 
-def _unschedulable(pod: Pod) -> PodFault | None:
+def _unschedulable(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     scheduled = pod.status.condition("PodScheduled")
     if scheduled is None or scheduled.status != "False" or scheduled.reason != "Unschedulable":
         return None
-    return _fault(
+    fault = _fault(
         "Unschedulable",
         detail("Unschedulable", scheduled.message, _DETAIL_BYTES),
         UNSCHEDULABLE,
         transition=scheduled.last_transition_time,
     )
+    return replace(fault, node=waited_for(scheduled.message, nodes))
 
 
 def _no_longer_ready_since(pod: Pod) -> datetime | None:

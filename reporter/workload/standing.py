@@ -151,10 +151,9 @@ def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> PodCause:
 
 
 def _cause_in(pod: Pod, fault: PodFault) -> PodCause:
-    lost_node = pod.spec.node_name or "" if fault.severity == NODE_LOST else ""
     text = f"{fault.cause} (pod {pod.name}: {fault.detail})"
     starts = fault.severity in {STARTING, NOT_SET_UP}
-    return PodCause(fault.cause, text, lost_node, passing=starts or fault.passing)
+    return PodCause(fault.cause, text, fault.node, passing=starts or fault.passing)
 
 
 def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:

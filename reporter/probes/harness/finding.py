@@ -25,6 +25,7 @@ def harness_finding(
     budget: timedelta | None = None,
     independent: bool = False,
     passing: bool = False,
+    lost_node: str = "",
 ) -> Finding:
     """Return a finding about a workload namespace; the message names the object at fault first.
 
@@ -43,4 +44,5 @@ def harness_finding(
         budget=budget,
         independent=independent,
         passing=passing,
+        lost_node=lost_node,
     )

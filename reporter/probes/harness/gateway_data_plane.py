@@ -32,4 +32,5 @@ def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
                 transition=fault.transition,
                 created=plane.created,
                 passing=fault.passing,
+                lost_node=fault.lost_node,
             )

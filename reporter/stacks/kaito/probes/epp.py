@@ -31,6 +31,7 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
             transition=fault.transition,
             created=deployment.created if deployment else None,
             passing=fault.passing,
+            lost_node=fault.lost_node,
         )
 
 

@@ -83,6 +83,7 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
         transition=fault.transition,
         created=deployment.created,
         passing=fault.passing,
+        lost_node=fault.lost_node,
     )
 
 
