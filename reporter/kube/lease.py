@@ -49,7 +49,7 @@ import structlog
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
 from reporter.kube.client import KubeClient, Response, api_path, encode
 from reporter.kube.clock import Now, real_now
-from reporter.kube.errors import KubeError, NotFound, NotJson
+from reporter.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, NotJson
 from reporter.kube.lease_watch import LeaseWatch
 from reporter.model.instant import rfc3339_micro
 
@@ -339,7 +339,12 @@ class Elector:
             "kind": "Lease",
             "metadata": {"name": self._name, "namespace": EVENT_NAMESPACE},
         }
-        return await self._write(self._changed(document, spec), "create")
+        try:
+            return await self._write(self._changed(document, spec), "create")
+        except (Invalid, Conflict):
+            # Another one has made it since: a PUT without a version is then refused with 422.
+            log.debug("lease_made_by_another", lease=self._name)
+            return False
 
     async def _put(self, record: _Record) -> bool:
         now = rfc3339_micro(self._now().wall)
@@ -376,6 +381,9 @@ class Elector:
                 await self._request("PUT", "update", encode(self._changed(record.document, spec)))
         except TimeoutError:
             log.warning("lease_release_failed", lease=self._name, cause="no answer in time")
+        except Forbidden as error:
+            # As when the chart is uninstalled: its Role is gone before its pods are.
+            log.info("lease_not_released", lease=self._name, cause=str(error))
         except KubeError as error:
             log.warning("lease_release_failed", lease=self._name, cause=str(error))
         else:

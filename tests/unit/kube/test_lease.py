@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
+from structlog.testing import capture_logs
 
 from reporter.kube.client import Response
 from reporter.kube.errors import (
@@ -35,6 +36,7 @@ class LeaseApi:
         self.requests: list[tuple[float, str]] = []
         self.fault: object = None
         self.may_watch = True
+        self.made_between = False
         self.watches: list[asyncio.Queue[bytes]] = []
 
     @asynccontextmanager
@@ -68,6 +70,9 @@ class LeaseApi:
         return self.answer(method, body)
 
     def answer(self, method: str, body: bytes | None) -> Response:
+        if self.made_between and method == "PUT":
+            self.made_between = False
+            self.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}})
         if method == "GET":
             if self.lease is None:
                 raise NotFound("no lease", status=404)
@@ -248,6 +253,26 @@ async def test_nothing_to_hand_on_leaves_no_annotation():
         text[0] = ""
         await asyncio.sleep(5)
         assert api.lease["metadata"]["annotations"] == {"of": "others"}
+
+
+async def test_creating_the_lease_at_the_same_moment_is_no_failure():
+    """The API server refuses the second PUT with 422, as it names no version."""
+    api = LeaseApi()
+    api.made_between = True
+    with capture_logs() as lines:
+        async with electing(api, "b") as elector:
+            assert not elector.is_leader()
+    assert [line for line in lines if line["log_level"] == "warning"] == []
+
+
+async def test_a_release_without_the_right_is_no_warning():
+    """An uninstall removes the Role before the pods have ended."""
+    api = LeaseApi()
+    with capture_logs() as lines:
+        async with electing(api, "a"):
+            api.fault = Forbidden("no", status=403)
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == []
+    assert "lease_not_released" in [line["event"] for line in lines]
 
 
 async def test_the_duration_in_the_record_counts():
