@@ -42,7 +42,7 @@ def suppress_by_nodes(state: PassState) -> PassState:
 def _with_those_above(
     candidates: tuple[Candidate, ...], catalogue: Catalogue
 ) -> Iterator[Candidate]:
-    """Suppress also what a suppressed candidate would outrank: it is as little told without it."""
+    """Suppress also what a suppressed fault of a model would outrank: it is as little told without it."""
     highest: dict[Subject, Priority] = {}
     for each in candidates:
         if each.by == (CLUSTER_NODE,) and each.disposition is Disposition.SUPPRESSED:
@@ -51,7 +51,7 @@ def _with_those_above(
     for each in candidates:
         above = highest.get(each.key.subject)
         follows = above is not None and catalogue[each.key.reason].chain
-        if follows and each.disposition is None and each.reason.layer is not Layer.CLUSTER:
+        if follows and each.disposition is None and each.reason.layer is Layer.DEPLOYMENT:
             outranked = above is not None and catalogue.priority(each.key.reason) > above
             yield _suppressed(each) if outranked else each
         else:
