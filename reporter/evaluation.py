@@ -5,11 +5,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_STATUS_UNKNOWN
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import Evaluation
 from reporter.model.link_hosts import LINK_HOSTS, with_links_to
 from reporter.probes.cluster import evaluate_cluster
+from reporter.probes.cluster.nodes import probe_nodes
 from reporter.probes.cluster.seen import look_again
 from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
@@ -68,6 +69,9 @@ def evaluate_again(
     if settings.catalogue.declared:
         subjects = {known.subject for part in parts for known in part.subjects}
         parts.append(evaluate_custom(scope, subjects))
+    rest = (each for part in parts for each in part.findings)
+    of_nodes = partial(probe_nodes, snapshot, tuple(rest))
+    parts.append(contained_probe(CLUSTER_NODE, "nodes", of_nodes))
     failed = probe_unjudged(scope, (each for part in parts for each in part.unjudged))
     said = joined((*parts, Evaluation(tuple(failed), (), ())))
     return _linked(said, settings), now_answered

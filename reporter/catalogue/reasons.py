@@ -12,6 +12,7 @@ from reporter.model.reason import EventType, Reason
 from reporter.model.subject import Layer
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
+CLUSTER_NODE: Final = "clusterNodeNotReady"
 CLUSTER_ISTIO: Final = "clusterIstioControlPlaneNotReady"
 CLUSTER_GATEWAY_AUTH: Final = "clusterGatewayAuthNotReady"
 CLUSTER_BBR: Final = "clusterBBRNotReady"
@@ -38,6 +39,19 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         action="Install or repair the chart that owns the CRD, then check that it is Established: "
         "kubectl get crd <name>. Where it is not wanted: --components NAME=off, with the name that "
         "the message says.",
+    ),
+    Reason(
+        name=CLUSTER_NODE,
+        layer=Layer.CLUSTER,
+        summary="A node does not work for the parts and models that are on it or wait for it.",
+        trigger="A node is gone, does not answer or is NotReady, and pods of parts or models are on it; or "
+        "pods of theirs wait for it by the scheduler's words while it is so, is under pressure, is "
+        "cordoned, or has no allocatable devices (GPUs) of a kind that it had; one finding for each node.",
+        silent="A node that nothing of ours is on or waits for, and one that was never Ready.",
+        action="kubectl describe node <node>. Not answering: look at the machine and its kubelet. Under "
+        "pressure: free what it lacks. Cordoned: kubectl uncordon <node>, or wait for who drained it. No "
+        "allocatable devices: look at the pods of the device plugin there.",
+        reads=(r.NODES, r.PODS),
     ),
     Reason(
         name=CLUSTER_ISTIO,

@@ -28,7 +28,7 @@ NAMESPACES: Final = Resource(
 )  # fmt: skip
 NODES: Final = Resource(
     group="", versions=("v1",), plural="nodes", kind="Node", namespaced=False,
-    type=objects.Node, purpose="pods on nodes that are NotReady, gone or under pressure",
+    type=objects.Node, purpose="nodes that are NotReady, gone, cordoned or under pressure",
 )  # fmt: skip
 PODS: Final = Resource(
     group="", versions=("v1",), plural="pods", kind="Pod", namespaced=True,

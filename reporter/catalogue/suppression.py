@@ -27,7 +27,17 @@ def seen_on_objects(reasons: tuple[Reason, ...]) -> tuple[str, ...]:
     )
 
 
+def on_a_node(*downstream: str) -> SuppressionRow:
+    """Return the row of a node at fault: it explains each fault of these reasons that rests on it."""
+    return SuppressionRow(
+        c.CLUSTER_NODE,
+        downstream,
+        "no pod runs on a node that is lost, and one that the scheduler keeps from a node cannot start",
+    )
+
+
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(c.CLUSTER_ISTIO, c.CLUSTER_GATEWAY_AUTH, c.CLUSTER_BBR, c.HARNESS_GATEWAY_DATA_PLANE),
     SuppressionRow(
         c.CLUSTER_ISTIO,
         (c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING),

@@ -15,6 +15,7 @@ from reporter.model.instant import Instant
 from reporter.model.report import Report
 from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
+from reporter.resolution.handing_on import NOTHING, Handed, hand_on
 from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
@@ -77,6 +78,7 @@ class Pass:
         next_in: time until the next pass is due without a change, None for the resync only.
         seconds: how long it took.
         processor_seconds: how much of that its thread had the processor.
+        to_hand_on: what the next process should know of faults that are not told yet.
 
     """
 
@@ -89,6 +91,7 @@ class Pass:
     next_in: timedelta | None
     seconds: float
     processor_seconds: float
+    to_hand_on: str = ""
 
 
 def run_pass(
@@ -101,6 +104,7 @@ def run_pass(
     instance: str,
     samples: Samples = NONE,
     leading: bool = True,
+    handed: Handed = NOTHING,
 ) -> Pass:
     """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out.
 
@@ -113,6 +117,7 @@ def run_pass(
         instance: which replica this is.
         samples: what was scraped.
         leading: whether this replica writes.
+        handed: what the process that led before handed on.
 
     """
     began, spent = time.perf_counter(), time.thread_time()
@@ -133,7 +138,13 @@ def run_pass(
     evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from))
     on_record = records_of(snapshot, before.records)
     resolution = resolve(
-        evaluation, snapshot, before.memory, now=now, settings=settings, records=on_record
+        evaluation,
+        snapshot,
+        before.memory,
+        now=now,
+        settings=settings,
+        records=on_record,
+        handed=handed,
     )
     records = overlay(on_record, lately.events)
     plan = _NOTHING
@@ -168,6 +179,7 @@ def run_pass(
         next_in=min((wait for wait in waits if wait is not None), default=None),
         seconds=time.perf_counter() - began,
         processor_seconds=time.thread_time() - spent,
+        to_hand_on=hand_on(resolution.memory),
     )
 
 

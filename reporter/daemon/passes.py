@@ -33,6 +33,7 @@ import structlog
 from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.instant import Instant
+from reporter.resolution.handing_on import NOTHING, Handed
 from reporter.settings import DaemonSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -59,6 +60,11 @@ class SnapshotSource(Protocol):
 def nothing_scraped(_snapshot: Snapshot) -> Samples:
     """Return the samples of a daemon that scrapes nothing."""
     return NONE
+
+
+def nothing_handed(_now: Instant) -> Handed:
+    """Return what was handed on to a daemon without an election."""
+    return NOTHING
 
 
 class Allowance:
@@ -94,6 +100,7 @@ class Passes:
         lately: Callable[[], Lately],
         samples: Callable[[Snapshot], Samples],
         publish: Callable[[Pass], None],
+        handed: Callable[[Instant], Handed] = nothing_handed,
     ) -> None:
         """Make them.
 
@@ -108,6 +115,7 @@ class Passes:
             lately: what was written lately.
             samples: what was scraped.
             publish: is given each result.
+            handed: what the process that led before handed on.
         """
         self._source = source
         self._settings = settings
@@ -119,6 +127,8 @@ class Passes:
         self._lately = lately
         self._samples = samples
         self._publish = publish
+        self._handed = handed
+        self._passed = False
         self._before = Before()
         self._log = structlog.get_logger("passes")
 
@@ -146,20 +156,23 @@ class Passes:
     async def _pass(self) -> Pass | None:
         pauses = self._pauses()
         snapshot = self._source.snapshot()
+        now, leading = self._now(), self._leading()
         done = await asyncio.to_thread(
             run_pass,
             snapshot,
             self._before,
             self._lately(),
-            now=self._now(),
+            now=now,
             settings=self._settings,
             instance=self._instance,
             samples=self._samples(snapshot),
-            leading=self._leading(),
+            leading=leading,
+            # Who leads knows better than what was handed to it, but for the first pass.
+            handed=NOTHING if leading and self._passed else self._handed(now),
         )
         if self._pauses() != pauses:
             return None
-        self._before = done.after
+        self._before, self._passed = done.after, True
         self._publish(done)
         return done
 

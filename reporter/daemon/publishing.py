@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from reporter.daemon.gate import WriteGate
+from reporter.daemon.hand_over import HandOver
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.logs import ChangeLog
 from reporter.daemon.one_pass import Pass
@@ -20,6 +21,7 @@ class Publisher:
     metrics: Metrics
     gate: WriteGate
     writers: Writers
+    hand_over: HandOver
     changes: ChangeLog = field(default_factory=ChangeLog)
 
     def publish(self, done: Pass) -> None:
@@ -28,6 +30,7 @@ class Publisher:
         self.page.passed(done.report, done.records)
         self.metrics.passed(done.seconds, done.report.now.timestamp())
         self.changes.note(done.report)
+        self.hand_over.passed(done)
         if self.gate.outdated:
             # A plan replaces only what it speaks of; nothing else from before a pause may stay.
             self.writers.drop()

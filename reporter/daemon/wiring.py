@@ -7,6 +7,7 @@ old.
 """
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,9 +16,10 @@ from functools import partial
 from reporter.daemon import logs
 from reporter.daemon.connection import Connection
 from reporter.daemon.gate import WriteGate
+from reporter.daemon.hand_over import HandOver, handed_by
 from reporter.daemon.heartbeat import Heartbeat
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.passes import Passes, nothing_scraped
+from reporter.daemon.passes import Passes, nothing_handed, nothing_scraped
 from reporter.daemon.pod_scraping import run_scraper
 from reporter.daemon.publishing import Publisher
 from reporter.daemon.sample_store import SampleStore
@@ -82,7 +84,10 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     client, metrics = connection.client, connection.metrics
     watching = _watching(client, settings)
     due, cluster, pauses = watching.due, watching.cluster, watching.heartbeat.pauses
-    elector = _elector(client, settings, instance) if settings.leader_elect else None
+    hand_over = HandOver()
+    elector = None
+    if settings.leader_elect:
+        elector = _elector(client, settings, instance=instance, hand_over=hand_over)
     leading = elector.is_leader if elector is not None else _always
     gate = WriteGate(leading, pauses)
     writers = Writers(
@@ -101,7 +106,9 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     )
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
     page = LivePage(leading, state.lost_watches)
-    publisher = Publisher(state=state, page=page, metrics=metrics, gate=gate, writers=writers)
+    publisher = Publisher(
+        state=state, page=page, metrics=metrics, gate=gate, writers=writers, hand_over=hand_over
+    )
     passes = Passes(
         cluster,
         settings=settings,
@@ -113,6 +120,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         lately=writers.lately,
         samples=nothing_scraped if settings.scrape_via is ScrapeVia.OFF else store.samples,
         publish=publisher.publish,
+        handed=nothing_handed if elector is None else partial(handed_by, elector),
     )
     return Parts(
         watching=watching,
@@ -141,13 +149,23 @@ def _watching(client: KubeClient, settings: DaemonSettings) -> Watching:
     return Watching(due=due, targets_due=targets_due, cluster=cluster, heartbeat=Heartbeat(paused))
 
 
-def _elector(client: KubeClient, settings: DaemonSettings, instance: str) -> Elector:
+def _elector(
+    client: KubeClient, settings: DaemonSettings, *, instance: str, hand_over: HandOver
+) -> Elector:
     times = LeaseTimes(
         duration=settings.lease_duration_seconds,
         renew_deadline=settings.renew_deadline_seconds,
         retry=settings.retry_period_seconds,
     )
-    return Elector(client, name=settings.leader_election_id, identity=instance, times=times)
+    # As client-go's examples do: the pod's name alone is the same after a restart of its container.
+    identity = f"{instance}_{secrets.token_hex(4)}"
+    return Elector(
+        client,
+        name=settings.leader_election_id,
+        identity=identity,
+        times=times,
+        hand_on=hand_over.outgoing,
+    )
 
 
 def _always() -> bool:

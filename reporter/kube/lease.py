@@ -12,6 +12,10 @@ follow an algorithm, that of client-go (tools/leaderelection/leaderelection.go):
 - A candidate that has just started waits for the whole duration, unless the holder released the
   Lease when it ended. The wait between two tries has jitter, so that candidates are not in step. It
   ends early when a watch says that the Lease is free (`lease_watch.py`), which client-go does not do.
+- Identities are those of processes. Under the name of its pod a container that restarts would take
+  its own Lease back at once, and begin all graces again, from a standby that knows them. For the
+  same end a candidate that never saw the record change waits for as long as another one may take to
+  look: who has been here for longer leads first.
 
 **The fence.** client-go says of itself that it does not guarantee a single leader: a process that
 stood still wakes up and writes before it notices that its lease is over. Kubernetes has no token
@@ -42,15 +46,18 @@ from urllib.parse import quote
 import msgspec
 import structlog
 
-from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
 from reporter.kube.client import KubeClient, Response, api_path, encode
 from reporter.kube.clock import Now, real_now
-from reporter.kube.errors import KubeError, NotFound, NotJson
+from reporter.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, NotJson
 from reporter.kube.lease_watch import LeaseWatch
 from reporter.model.instant import rfc3339_micro
 
 _JITTER: Final = 1.2
 _GROUP: Final = "coordination.k8s.io"
+
+HANDED_ON_ANNOTATION: Final = f"{LABEL_PREFIX}pending-since"
+"""What a leader leaves on its Lease for the next one."""
 
 log = structlog.get_logger(__name__)
 
@@ -85,16 +92,32 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     acquire_time: str | None = None
+    renew_time: str | None = None
     lease_transitions: int | None = None
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str
+    annotations: dict[str, str] | None = None
 
 
 class _Lease(msgspec.Struct, frozen=True):
     metadata: _Metadata
     spec: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What another process left on the Lease for whoever comes next.
+
+    Attributes:
+        text: as `hand_on` of that process returned it; empty if it left nothing.
+        renewed: when it was there last, as it wrote it.
+
+    """
+
+    text: str
+    renewed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +130,7 @@ class _Record:
         spec: the part that is understood.
         version: its resourceVersion.
         changed_at: when a change of `raw` was seen here, seconds on our clock.
+        seen_to_change: it was not like this when it was read for the first time.
 
     """
 
@@ -115,6 +139,7 @@ class _Record:
     spec: _Spec
     version: str
     changed_at: float
+    seen_to_change: bool
 
     @property
     def holder(self) -> str:
@@ -137,7 +162,20 @@ class Elector:
         times: LeaseTimes | None = None,
         now: Now = real_now,
         chance: random.Random | None = None,
+        hand_on: Callable[[], str | None] = lambda: None,
     ) -> None:
+        """Make it.
+
+        Args:
+            client: makes the requests.
+            identity: of this process; no other may ever have had it.
+            name: of the Lease.
+            times: its periods.
+            now: the time.
+            chance: draws the jitter.
+            hand_on: what to leave on the Lease for the next leader; None leaves what stands there.
+
+        """
         self._client = client
         self._identity = identity
         self._name = name
@@ -149,11 +187,18 @@ class Elector:
         self._record: _Record | None = None
         self._renewed_at: float | None = None
         self._failure = ""
+        self._hand_on = hand_on
+        self._left: Left | None = None
 
     @property
     def holder(self) -> str:
         """Who held the Lease when it was last seen; empty if nobody did."""
         return self._record.holder if self._record else ""
+
+    @property
+    def left_by_another(self) -> Left | None:
+        """What the last other process that held the Lease left there; None if none was seen."""
+        return self._left
 
     def fence_left(self) -> float:
         """Return for how many seconds requests may still be started; 0 if not leading.
@@ -205,9 +250,10 @@ class Elector:
             held = False
             while not held:
                 # Jitter keeps candidates out of step.
-                factor = 1 + _JITTER * self._chance.random()
+                pause = self._times.retry * (1 + _JITTER * self._chance.random())
+                left = self._held_for()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._times.retry * factor):
+                    async with asyncio.timeout(min(pause, left) if left > 0 else pause):
                         await watch.free.wait()
                 watch.free.clear()
                 held = await self._try(self._times.retry)
@@ -272,22 +318,33 @@ class Elector:
 
     def _held_by_another(self) -> bool:
         """Tell whether another one held the Lease when it was seen last, and may hold it still."""
+        return self._held_for() > 0
+
+    def _held_for(self) -> float:
+        """Return for how many seconds another one may still hold the Lease; 0 if none does."""
         record = self._record
         if record is None or record.holder in ("", self._identity):
-            return False
+            return 0.0
         lasts = float(record.spec.lease_duration_seconds or self._times.duration)
-        return self._seconds() < record.changed_at + lasts
+        if not record.seen_to_change:
+            lasts += self._times.retry * (1 + _JITTER)
+        return max(0.0, record.changed_at + lasts - self._seconds())
 
     async def _create(self) -> bool:
         # By PUT: RBAC cannot grant a create by POST for one name only, as the request has none.
         now = rfc3339_micro(self._now().wall)
+        spec = self._spec(acquired=now, renewed=now, transitions=0)
         document: dict[str, object] = {
             "apiVersion": f"{_GROUP}/v1",
             "kind": "Lease",
             "metadata": {"name": self._name, "namespace": EVENT_NAMESPACE},
-            "spec": self._spec(acquired=now, renewed=now, transitions=0),
         }
-        return await self._write(document, "create")
+        try:
+            return await self._write(self._changed(document, spec), "create")
+        except (Invalid, Conflict):
+            # Another one has made it since: a PUT without a version is then refused with 422.
+            log.debug("lease_made_by_another", lease=self._name)
+            return False
 
     async def _put(self, record: _Record) -> bool:
         now = rfc3339_micro(self._now().wall)
@@ -298,7 +355,7 @@ class Elector:
         else:
             transitions += 1
         spec = self._spec(acquired=acquired, renewed=now, transitions=transitions)
-        return await self._write(_with_spec(record, spec), "update")
+        return await self._write(self._changed(record.document, spec), "update")
 
     async def _write(self, document: dict[str, object], verb: str) -> bool:
         began = self._seconds()
@@ -321,9 +378,12 @@ class Elector:
                 transitions = record.spec.lease_transitions or 0
                 spec = self._spec(acquired=now, renewed=now, transitions=transitions)
                 spec |= {"holderIdentity": "", "leaseDurationSeconds": 1}
-                await self._request("PUT", "update", encode(_with_spec(record, spec)))
+                await self._request("PUT", "update", encode(self._changed(record.document, spec)))
         except TimeoutError:
             log.warning("lease_release_failed", lease=self._name, cause="no answer in time")
+        except Forbidden as error:
+            # As when the chart is uninstalled: its Role is gone before its pods are.
+            log.info("lease_not_released", lease=self._name, cause=str(error))
         except KubeError as error:
             log.warning("lease_release_failed", lease=self._name, cause=str(error))
         else:
@@ -356,8 +416,24 @@ class Elector:
             spec=spec,
             version=lease.metadata.resource_version,
             changed_at=before.changed_at if before is not None and same else self._seconds(),
+            seen_to_change=before is not None and (before.seen_to_change or not same),
         )
+        if spec.holder_identity != self._identity:
+            text = (lease.metadata.annotations or {}).get(HANDED_ON_ANNOTATION, "")
+            self._left = Left(text, spec.renew_time or "")
         return self._record
+
+    def _changed(self, document: dict[str, object], spec: dict[str, object]) -> dict[str, object]:
+        """Return the document with our part of it; what others wrote there stays."""
+        changed = {**document, "spec": {**_mapping(document, "spec"), **spec}}
+        text = self._hand_on()
+        if text is not None:
+            metadata = _mapping(document, "metadata")
+            annotations = _mapping(metadata, "annotations") | {HANDED_ON_ANNOTATION: text}
+            if not text:
+                del annotations[HANDED_ON_ANNOTATION]
+            changed["metadata"] = {**metadata, "annotations": annotations}
+        return changed
 
     async def _request(self, method: str, verb: str, body: bytes | None = None) -> Response:
         response = await self._client.request(
@@ -388,7 +464,6 @@ async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
         await asyncio.wait([task])
 
 
-def _with_spec(record: _Record, spec: dict[str, object]) -> dict[str, object]:
-    """Return the document with our part of the spec; what others wrote on it stays."""
-    old = record.document.get("spec")
-    return {**record.document, "spec": {**(old if isinstance(old, dict) else {}), **spec}}
+def _mapping(document: dict[str, object], name: str) -> dict[str, object]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}

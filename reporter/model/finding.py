@@ -44,7 +44,11 @@ class Finding:
         lingers: belongs to what ends only when the object is well or gone, such as the faults of a
             pod's containers: once one fired, any that follows it continues it, also one within its
             own grace or budget.
-        lost_node: the node that is the cause, as it is gone or not Ready; empty if none is.
+        lost_node: the node that it rests on and that does not work for it; empty if none is.
+        passing: it is at a step of its recovery, or waits to fail again: what was told of the same
+            object before says more, and stays for a while.
+        about: the part of the object that the words are about, such as a container. Words about
+            another part do not stay; empty where only an equal severity decides that.
 
     """
 
@@ -64,6 +68,8 @@ class Finding:
     sustains: bool = False
     lingers: bool = False
     lost_node: str = ""
+    passing: bool = False
+    about: str = ""
 
     @property
     def key(self) -> FindingKey:

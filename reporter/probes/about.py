@@ -26,6 +26,9 @@ class FaultFields(TypedDict):
     independent: NotRequired[bool]
     sustains: NotRequired[bool]
     lingers: NotRequired[bool]
+    passing: NotRequired[bool]
+    part: NotRequired[str]
+    lost_node: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +63,7 @@ class About:
             independent=fault.get("independent", False),
             sustains=fault.get("sustains", False),
             lingers=fault.get("lingers", False),
+            passing=fault.get("passing", False),
+            about=fault.get("part", ""),
+            lost_node=fault.get("lost_node", ""),
         )

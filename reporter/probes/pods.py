@@ -46,6 +46,9 @@ def pod_finding(
         "budget": fault.budget,
         "independent": had_been_ready(pod) or is_ready(pod),
         "lingers": fault.of_containers,
+        "passing": fault.passing,
+        "part": fault.part,
+        "lost_node": fault.node,
         **told,
     }
     return scope.finding(**fields)

@@ -28,8 +28,9 @@ which nobody can set back.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from reporter.model.finding import Finding
 from reporter.model.instant import Instant
@@ -41,6 +42,9 @@ _NEVER = datetime(1971, 1, 1, tzinfo=UTC)
 """Times before this are the zero default of a condition, not a transition."""
 
 ZERO = timedelta(0)
+
+PASSING: Final = timedelta(minutes=10)
+"""How long a recovery may stay at a step. The kubelet waits 5 min at most between two tries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Fault:
         next_in: time until another of its findings is ripe, None where none will be.
         began_seen: when each present start of a budget was first seen, on the boot clock.
         age_known: `since` rests on a time that was seen or stands in the object.
+        passing_since: since when `says` has the words of before a passing state.
 
     """
 
@@ -82,6 +87,7 @@ class Fault:
     next_in: timedelta | None
     began_seen: Mapping[datetime, timedelta]
     age_known: bool = True
+    passing_since: timedelta | None = None
 
 
 def global_grace(settings: EvaluationSettings) -> timedelta:
@@ -121,13 +127,16 @@ def place_in_time(
     settings: EvaluationSettings,
     one_look: OneLook | None,
     judged: datetime | None = None,
+    handed: datetime | None = None,
 ) -> Fault:
     """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
 
     Several findings about one object are one fault; the worst whose time has come speaks for it.
     Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin again.
-    `judged` is when an earlier pass looked at the same reason.
+    `judged` is when an earlier pass looked at the same reason, `handed` when another process saw the
+    fault begin.
     """
+    before = remembered
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
@@ -137,6 +146,8 @@ def place_in_time(
     else:
         since, first_seen = min(remembered.since, now.wall), remembered.first_seen
         age_known = True
+    if handed is not None and handed < since:
+        since, age_known = handed, True
     age = max(now.wall - since, now.boot - first_seen, ZERO)
     left = [
         (each, _remaining(each, age, remembered, now=now, settings=settings)) for each in findings
@@ -144,10 +155,11 @@ def place_in_time(
     ripe = [each for each, remaining in left if remaining <= ZERO]
     goes_on = remembered is not None and remembered.ripe and findings[0].budget is None
     worst = min(ripe or findings, key=severity_key)
+    says, passing_since = _words(worst, remembered if worst.about else before, now)
     return Fault(
         clock=fault_key(worst),
         finding=worst,
-        says=worst,
+        says=says,
         since=since,
         first_seen=first_seen,
         ripe=bool(ripe) or goes_on,
@@ -155,11 +167,39 @@ def place_in_time(
         next_in=min((remaining for _, remaining in left if remaining > ZERO), default=None),
         began_seen={
             began: _began_seen(began, remembered, now)
-            for began in map(_transition, findings)
+            for began in map(believed_transition, findings)
             if began is not None
         },
         age_known=age_known,
+        passing_since=passing_since,
     )
+
+
+def _words(
+    finding: Finding, remembered: FaultMemory | None, now: Instant
+) -> tuple[Finding, timedelta | None]:
+    """Return what to say of a finding: while it is passing, what was said before.
+
+    A container that crashes alternates between two states, and one that recovers passes some. To
+    tell each would be a write each time, and the last of them would be what a closed Event says of
+    its cause. An object that was missing and is made again recovers too. What does not move on for `PASSING` is told as it is.
+    """
+    before = remembered.finding if remembered is not None else None
+    if not finding.passing or remembered is None or before is None or before.passing:
+        return finding, None
+    since = now.boot if remembered.passing_since is None else remembered.passing_since
+    same = before.about == finding.about if finding.about else before.severity == finding.severity
+    if not same or now.boot - since >= PASSING:
+        return finding, None
+    kept = replace(
+        finding,
+        message=before.message,
+        cause=before.cause,
+        lost_node=before.lost_node,
+        about=before.about,
+        passing=False,
+    )
+    return kept, since
 
 
 def sustained(
@@ -197,7 +237,7 @@ def severity_key(finding: Finding) -> tuple[int, ObjectRef, str]:
     return (-finding.severity, finding.related, finding.message)
 
 
-def _transition(finding: Finding) -> datetime | None:
+def believed_transition(finding: Finding) -> datetime | None:
     """Return when the condition took the status that is the fault, if that can be believed."""
     if finding.transition is None or finding.transition < _NEVER:
         return None
@@ -213,7 +253,7 @@ def _since(
     judged: datetime | None,
 ) -> tuple[datetime, bool]:
     """Return since when a fault that is not remembered lasts, and whether anything tells."""
-    transition = _transition(finding)
+    transition = believed_transition(finding)
     if transition is not None:
         return min(transition, now.wall), True
     grace = grace_of(finding.reason, settings, exempt=finding.exempt)
@@ -247,7 +287,7 @@ def _spent(
     finding: Finding, age: timedelta, remembered: FaultMemory | None, *, now: Instant
 ) -> timedelta:
     """Return how much of its budget is used up: what it is for may have begun again."""
-    began = _transition(finding)
+    began = believed_transition(finding)
     if began is None:
         return age
     return max(now.wall - began, now.boot - _began_seen(began, remembered, now), ZERO)

@@ -42,8 +42,8 @@ from reporter.resolution.state import PassState, Upstreams
 
 def upstream_key(key: FindingKey) -> UpstreamKey:
     """Return what the rows of the suppression table are matched with."""
-    is_crd = key.involved.kind == "CustomResourceDefinition"
-    return (key.reason, key.involved.name if is_crd else "")
+    of_one = key.involved.kind in {"CustomResourceDefinition", "Node"}
+    return (key.reason, key.involved.name if of_one else "")
 
 
 def hold_and_suppress(state: PassState) -> PassState:

@@ -10,7 +10,7 @@ from reporter.model.report import Disposition, Mute, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 
 UpstreamKey: TypeAlias = tuple[str, str]
-"""A reason that can suppress others, and the CustomResourceDefinition it is about, if any."""
+"""A reason that can suppress others, and the CustomResourceDefinition or Node it is about, if any."""
 
 Writing: TypeAlias = tuple[str, datetime]
 """An Event of ours by its name, and when it was last written."""
@@ -36,6 +36,7 @@ class FaultMemory:
     `ripe` stays set once its grace has passed; `told` says that it was while its episode fired, so
     that it may go on. `uid` tells an object from a later one of the same
     name. `finding` is what it said last, None where only an Event on record tells of it.
+    `passing_since` is since when it says what it said before a passing state, on the boot clock.
     """
 
     since: datetime
@@ -46,6 +47,7 @@ class FaultMemory:
     uid: str
     finding: Finding | None
     began_seen: Mapping[datetime, timedelta]
+    passing_since: timedelta | None = None
 
     @property
     def exempt(self) -> bool:

@@ -9,6 +9,7 @@ from reporter.model.finding import Finding, FindingKey
 from reporter.model.report import Disposition
 from reporter.resolution.candidate import Candidate, worst_first
 from reporter.resolution.grace import Fault, place_in_time, severity_key, sustained
+from reporter.resolution.handing_on import since_of
 from reporter.resolution.memory import Episode, FaultKey, fault_key
 from reporter.resolution.state import PassState
 from reporter.resolution.undecided import sustaining
@@ -49,6 +50,7 @@ def _faults(findings: Iterable[Finding], episode: Episode | None, state: PassSta
             settings=state.settings,
             one_look=state.one_look,
             judged=state.memory.judged.get(group[0].reason),
+            handed=since_of(state.handed, group[0].key, (group[0].related, clock[1])),
         )
         for clock, group in clocks.items()
     }

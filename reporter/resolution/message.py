@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.report import Disposition
 from reporter.model.suppression import SuppressionRow
 from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
@@ -66,7 +67,7 @@ def _first_of(names: list[str]) -> str:
 
 
 def suppression_suffixes(
-    candidates: Iterable[Candidate], table: Iterable[SuppressionRow]
+    candidates: Sequence[Candidate], table: Iterable[SuppressionRow]
 ) -> dict[UpstreamKey, str]:
     """Return, per upstream, the suffix that says what it suppresses in this pass.
 
@@ -81,14 +82,32 @@ def suppression_suffixes(
             by[candidate.key.reason].update(candidate.by)
     rows: dict[UpstreamKey, tuple[set[str], set[str]]] = {}
     for row in table:
+        if row.upstream == CLUSTER_NODE:
+            continue
         hit = [name for name in row.downstream if row.upstream in by[name]]
         if hit:
             names, places = rows.setdefault((row.upstream, row.crd), (set(), set()))
             names.update(row.downstream)
             places.update(*(namespaces[name] for name in hit))
+    return {
+        **{key: _suffix(names, len(places)) for key, (names, places) in rows.items()},
+        **_of_nodes(candidates),
+    }
+
+
+def _of_nodes(candidates: Iterable[Candidate]) -> dict[UpstreamKey, str]:
+    """Return, per node, what it explains: no whole row, for a node explains single faults."""
+    rows: dict[UpstreamKey, tuple[set[str], set[str]]] = {}
+    for candidate in candidates:
+        if candidate.disposition is Disposition.SUPPRESSED and CLUSTER_NODE in candidate.by:
+            for node in {fault.says.lost_node for fault in candidate.ripe} - {""}:
+                names, places = rows.setdefault((CLUSTER_NODE, node), (set(), set()))
+                names.add(candidate.key.reason)
+                places.update({candidate.key.subject.namespace} - {""})
     return {key: _suffix(names, len(places)) for key, (names, places) in rows.items()}
 
 
 def _suffix(names: set[str], count: int) -> str:
     listed = ", ".join(sorted(names))
-    return f" (suppressing downstream reasons: {listed} in {count} namespace(s))"
+    where = f" in {count} namespace(s)" if count else ""
+    return f" (suppressing downstream reasons: {listed}{where})"

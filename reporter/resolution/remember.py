@@ -94,6 +94,7 @@ def _fault(fault: Fault, now: Instant, *, fired: bool) -> FaultMemory:
         uid=fault.finding.related.uid,
         finding=fault.says,
         began_seen=fault.began_seen,
+        passing_since=fault.passing_since,
     )
 
 

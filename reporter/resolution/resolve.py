@@ -13,11 +13,13 @@ from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.report import ReadySubject, Report, ResolvedFinding
 from reporter.resolution.grace import OneLook
+from reporter.resolution.handing_on import NOTHING, Handed
 from reporter.resolution.hold import hold_and_suppress
 from reporter.resolution.listing import changes, list_findings
 from reporter.resolution.memory import Memory
 from reporter.resolution.merge import mark_pending, merge_findings
 from reporter.resolution.mute import mute
+from reporter.resolution.node_suppression import suppress_by_nodes
 from reporter.resolution.outside import outside_of
 from reporter.resolution.pod_suppression import suppress_within_pods
 from reporter.resolution.priority import outrank
@@ -35,6 +37,7 @@ _RULES: Final[tuple[Rule, ...]] = (
     look_for_absence,  # 6 Recovery; before rule 3, for what is clearing still suppresses
     mark_pending,  # 2 Grace and budget; also of what comes to light because another fault is over
     hold_and_suppress,  # 3 Hold and suppression
+    suppress_by_nodes,  # 3 Hold and suppression
     suppress_within_pods,  # 3 Hold and suppression
     mute,  # 4 Mutes
     outrank,  # 5 Priority
@@ -67,6 +70,7 @@ def resolve(
     settings: EvaluationSettings,
     one_look: OneLook | None = None,
     records: Records | None = None,
+    handed: Handed = NOTHING,
 ) -> Resolution:
     """Decide what becomes of each finding, and who is ready.
 
@@ -78,6 +82,7 @@ def resolve(
         settings: graces, what is written, and the catalogue.
         one_look: set where there are no passes before and after this one.
         records: our Events of the snapshot, where they have been read already.
+        handed: since when faults last by what another process handed on.
 
     """
     records = records_of(snapshot) if records is None else records
@@ -89,6 +94,7 @@ def resolve(
         one_look=one_look,
         memory=take_up(records, memory, evaluation, now=now, catalogue=settings.catalogue),
         records=records,
+        handed=handed,
     )
     for rule in _RULES:
         state = rule(state)

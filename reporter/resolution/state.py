@@ -11,6 +11,7 @@ from reporter.model.instant import Instant
 from reporter.model.report import ResolvedFinding
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import OneLook
+from reporter.resolution.handing_on import Handed
 from reporter.resolution.memory import Episode, Memory, UpstreamKey
 from reporter.resolution.mutes import Mutes
 from reporter.resolution.records import Records
@@ -73,6 +74,7 @@ class PassState:
     Attributes:
         memory: of the pass before, with what is taken up from our Events on record.
         records: our Events on record.
+        handed: since when faults last by what another process handed on.
         candidates: the faults that are seen, one for each key.
         undercurrents: candidates of a key whose earlier fault is clearing: faults in grace, which
             the report does not list next to it.
@@ -89,6 +91,7 @@ class PassState:
     one_look: OneLook | None
     memory: Memory
     records: Records
+    handed: Handed = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
     undercurrents: tuple[Candidate, ...] = ()
     absence: Absence = field(default_factory=Absence)

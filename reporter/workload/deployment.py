@@ -9,7 +9,7 @@ from reporter.catalogue.resources import PODS
 from reporter.model.objects import Condition, Deployment, Pod
 from reporter.model.text import detail
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.pod import STARTING, UNSCHEDULABLE
+from reporter.workload.pod import NOT_SET_UP, STARTING, UNSCHEDULABLE
 from reporter.workload.standing import (
     SCALED_TO_ZERO,
     PodCause,
@@ -63,6 +63,7 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFaul
         detail=f"{count}, {rollout}{cause.text}",
         transition=_transition(deployment, pods, exceeded),
         lost_node=cause.lost_node,
+        passing=cause.passing,
     )
 
 
@@ -133,7 +134,7 @@ def _cause(deployment: Deployment, pods: Sequence[Pod], snapshot: Snapshot) -> P
 def _only_waits(pods: Sequence[Pod], snapshot: Snapshot) -> bool:
     """Tell whether what takes the place of a pod has no fault of its own, such as its image."""
     worst = worst_pod(pods, snapshot)
-    return worst is not None and worst[1].severity in {STARTING, UNSCHEDULABLE}
+    return worst is not None and worst[1].severity in {STARTING, NOT_SET_UP, UNSCHEDULABLE}
 
 
 def _transition(

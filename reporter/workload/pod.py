@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.model.objects import ContainerStatus, Node, Pod, Terminated, Waiting
+from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.table import Table
+from reporter.workload.node import waited_for
 
 TERMINATION_SLACK: Final = timedelta(seconds=60)
 """How long after its deletionTimestamp, which includes its grace period, a pod may stay."""
@@ -31,6 +32,12 @@ _DETAIL_BYTES: Final = 300
 _TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 _SAME_SYNC: Final = timedelta(seconds=1)
 
+SET_UP_BUDGET: Final = timedelta(minutes=5)
+"""How long the kubelet may take to mount volumes and to set up the sandbox with its network.
+
+Attaching a volume takes a minute or two; images and models are fetched after it.
+"""
+
 NODE_LOST: Final = 60
 CRASHED: Final = 50
 ENDED: Final = 45
@@ -38,6 +45,7 @@ NOT_STARTED: Final = 40
 NO_LONGER_READY: Final = 30
 UNSCHEDULABLE: Final = 25
 NOT_TERMINATED: Final = 20
+NOT_SET_UP: Final = 15
 STARTING: Final = 10
 """Severities, from the fault that explains most to the one that may be none."""
 
@@ -63,6 +71,11 @@ _WAITING: Final = _EXEMPT_WAITING | {
 }
 """Waiting reasons that are errors; any other, also one unknown to us, is taken for progress."""
 
+_OF_IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
+_PASSING: Final = frozenset({"ImagePullBackOff", "RunContainerError", "PostStartHookError"})
+"""What a container alternates with: the kubelet pulls again after ImagePullBackOff, and what ends or
+cannot be run waits in CrashLoopBackOff until it is tried again. Of these the one that says more is told."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFault:
@@ -78,6 +91,10 @@ class PodFault:
             that is None. A fault without it has the grace of its reason.
         init_container: the init container that it is about, as `detail` names it; empty if it is
             about something else.
+        part: what of the pod alternates between this and other states, such as the image of a
+            container; empty if nothing does.
+        passing: of these states, one that says less than another.
+        node: the node that is the cause: the pod is on it, or waits for it; empty if none is.
 
     """
 
@@ -88,6 +105,9 @@ class PodFault:
     transition: datetime | None
     budget: timedelta | None
     init_container: str = ""
+    part: str = ""
+    passing: bool = False
+    node: str = ""
 
     @property
     def of_containers(self) -> bool:
@@ -154,7 +174,7 @@ def judge_pod(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta)
     if is_ready(pod):
         return None
     container = max(_container_faults(pod), key=_worst, default=None)
-    return container or _unschedulable(pod) or _not_ready(pod, startup_budget)
+    return container or _unschedulable(pod, nodes) or _not_ready(pod, startup_budget)
 
 
 def asked_to_end(pod: Pod) -> datetime | None:
@@ -251,15 +271,17 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     doing = "terminating on" if pod.deleting else "on"
     name = _name(pod.spec.node_name)
     if ready is None:
-        return _fault("node gone", f"{doing} node {name}, which is gone", NODE_LOST)
+        gone = _fault("node gone", f"{doing} node {name}, which is gone", NODE_LOST)
+        return replace(gone, node=pod.spec.node_name)
     state = "NotReady" if ready.status == "False" else "not answering"
     text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2)
-    return _fault(
+    lost = _fault(
         f"node {state}",
         f"{doing} node {name}, which is {state}" + (f" ({text})" if text else ""),
         NODE_LOST,
         transition=ready.last_transition_time,
     )
+    return replace(lost, node=pod.spec.node_name)
 
 
 def _container_faults(pod: Pod) -> Iterator[PodFault]:
@@ -279,11 +301,18 @@ def _container_fault(
     state = status.state
     if state is None or status.ready:
         return
-    place = f"{kind} {_name(status.name)}"
+    place = _place(kind, status)
     if state.waiting is not None and state.waiting.reason in _WAITING:
-        yield _waiting(place, status, state.waiting, reason=state.waiting.reason, began=began)
+        reason = state.waiting.reason
+        fault = _waiting(place, status, state.waiting, reason=reason, began=began)
+        part = f"image of {place}" if reason in _OF_IMAGES else place
+        yield replace(fault, part=part, passing=reason in _PASSING)
     elif state.terminated is not None and _is_error(state.terminated):
-        yield _terminated(place, state.terminated)
+        yield replace(_terminated(place, state.terminated), part=place, passing=True)
+
+
+def _place(kind: str, status: ContainerStatus) -> str:
+    return f"{kind} {_name(status.name)}"
 
 
 def _waiting(
@@ -330,16 +359,17 @@ def _last_end(status: ContainerStatus) -> str:
     return f"; last ended with {reason} (exit code {last.exit_code})"
 
 
-def _unschedulable(pod: Pod) -> PodFault | None:
+def _unschedulable(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     scheduled = pod.status.condition("PodScheduled")
     if scheduled is None or scheduled.status != "False" or scheduled.reason != "Unschedulable":
         return None
-    return _fault(
+    fault = _fault(
         "Unschedulable",
         detail("Unschedulable", scheduled.message, _DETAIL_BYTES),
         UNSCHEDULABLE,
         transition=scheduled.last_transition_time,
     )
+    return replace(fault, node=waited_for(scheduled.message, nodes))
 
 
 def _no_longer_ready_since(pod: Pod) -> datetime | None:
@@ -353,19 +383,45 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
     if had_been_ready(pod):
         ready = pod.status.condition("Ready")
         text = detail(ready.reason, ready.message, 150) if ready else ""
-        return _fault(
+        fault = _fault(
             "no longer Ready",
             "was Ready and is not any more" + (f" ({text})" if text else "") + ends,
             NO_LONGER_READY,
             transition=_no_longer_ready_since(pod),
         )
+        again = next(
+            (each for each in pod.status.container_statuses or () if _last_end(each)), None
+        )
+        part = _place("container", again) if again and not again.ready else ""
+        return replace(fault, part=part, passing=bool(part))
+    unprepared = _set_up(pod, "False")
+    if unprepared is not None and pod.spec.node_name:
+        said = detail(unprepared.reason, unprepared.message, _DETAIL_BYTES // 2)
+        return _fault(
+            "not set up",
+            f"volumes, network or sandbox are not set up{_on_node(pod)} "
+            f"({said or 'the Events of the pod say which'}){ends}",
+            NOT_SET_UP,
+            transition=unprepared.last_transition_time,
+            budget=min(SET_UP_BUDGET, startup_budget),
+        )
     return _fault(
         "starting",
-        f"starting: {_not_yet(pod)}{ends}",
+        f"starting: {_not_yet(pod)}{_still_initializing(pod)}{ends}",
         STARTING,
         transition=_start(pod),
         budget=startup_time(pod, startup_budget),
     )
+
+
+def _set_up(pod: Pod, status: str) -> Condition | None:
+    """Return the condition about volumes, network and sandbox if it has that status.
+
+    The kubelet sets it to True once the sandbox has its network, which it makes after all volumes are
+    mounted (Kubernetes, "Pod Lifecycle", Pod network readiness; on by default since 1.29).
+    """
+    condition = pod.status.condition("PodReadyToStartContainers")
+    return condition if condition is not None and condition.status == status else None
 
 
 def _not_yet(pod: Pod) -> str:
@@ -381,12 +437,24 @@ def _not_yet(pod: Pod) -> str:
     return f"not Ready yet{_on_node(pod)}" + (f" ({text})" if text else "")
 
 
+def _still_initializing(pod: Pod) -> str:
+    """Return which init container the others wait for, empty if none runs.
+
+    One that has done its work is ready, and so is a sidecar that has started.
+    """
+    for status in pod.status.init_container_statuses or ():
+        if status.state is not None and status.state.running is not None and not status.ready:
+            return f", init container {_name(status.name)} still runs"
+    return ""
+
+
 def _start(pod: Pod) -> datetime | None:
     """Return when the start that the budget is for began, None if only its creation is known.
 
     It is the start of the main container. A restart gives no new budget, or a container that its
     start-up probe kills again and again would never be told: then it is the time the init containers
-    had done their work. A pod without a running container counts from being scheduled.
+    had done their work. A pod without a running container counts from when its volumes and its
+    sandbox were set up, else from being scheduled.
     """
     waiting = [each for each in pod.status.container_statuses or () if not each.ready]
     starts = [
@@ -397,7 +465,8 @@ def _start(pod: Pod) -> datetime | None:
     restarted = any(each.restart_count > 0 for each in waiting)
     if starts and not restarted:
         return max(starts)
-    anchor = pod.status.condition("Initialized" if restarted else "PodScheduled")
+    begun = _set_up(pod, "True") or pod.status.condition("PodScheduled")
+    anchor = pod.status.condition("Initialized") if restarted else begun
     if anchor is None or anchor.status != "True" or anchor.last_transition_time is None:
         return max(starts, default=None)
     return anchor.last_transition_time

@@ -14,6 +14,7 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.workload.pod import (
     NODE_LOST,
+    NOT_SET_UP,
     STARTING,
     PodFault,
     asked_to_end,
@@ -58,6 +59,7 @@ class WorkloadFault:
         transition: since when, where a condition's status says so.
         budget: time it may legitimately last from `transition`, as a step of a rollout does.
         lost_node: the node that is the cause, as it is gone or not Ready; empty if none is.
+        passing: its pods are on their way, or wait to fail again: what was said before says more.
 
     """
 
@@ -67,6 +69,7 @@ class WorkloadFault:
     transition: datetime | None = None
     budget: timedelta | None = None
     lost_node: str = ""
+    passing: bool = False
 
     @property
     def standing(self) -> str:
@@ -87,12 +90,14 @@ class PodCause:
         brief: in a few words.
         text: for the message.
         lost_node: as in `WorkloadFault`.
+        passing: as in `WorkloadFault`.
 
     """
 
     brief: str
     text: str
     lost_node: str = ""
+    passing: bool = False
 
 
 MISSING: Final = WorkloadFault(down=True, cause="missing", detail="missing")
@@ -131,8 +136,8 @@ def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> Po
         return _cause_in(*worst)
     # A malformed pod may be one of them.
     if not pods and snapshot.absence_known(PODS, namespace, sought=lambda _: True):
-        return PodCause("no pods", "no pods")
-    return PodCause("not ready", "not all pods are ready")
+        return PodCause("no pods", "no pods", passing=True)
+    return PodCause("not ready", "not all pods are ready", passing=True)
 
 
 def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> PodCause:
@@ -142,12 +147,13 @@ def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> PodCause:
         return _cause_in(*worst)
     first = ending[0]
     node = f" on node {first.spec.node_name}" if first.spec.node_name else ""
-    return PodCause("terminating", f"pod {first.name} is terminating{node}")
+    return PodCause("terminating", f"pod {first.name} is terminating{node}", passing=True)
 
 
 def _cause_in(pod: Pod, fault: PodFault) -> PodCause:
-    lost_node = pod.spec.node_name or "" if fault.severity == NODE_LOST else ""
-    return PodCause(fault.cause, f"{fault.cause} (pod {pod.name}: {fault.detail})", lost_node)
+    text = f"{fault.cause} (pod {pod.name}: {fault.detail})"
+    starts = fault.severity in {STARTING, NOT_SET_UP}
+    return PodCause(fault.cause, text, fault.node, passing=starts or fault.passing)
 
 
 def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:
@@ -218,7 +224,7 @@ def _starts(pod: Pod) -> bool:
     fault = judge_pod(pod, nodes=None, startup_budget=STEP_BUDGET)
     statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
     restarted = any(each.restart_count > 0 for each in statuses)
-    return fault is not None and fault.severity == STARTING and not restarted
+    return fault is not None and fault.severity in {STARTING, NOT_SET_UP} and not restarted
 
 
 def fault_of(
@@ -253,7 +259,9 @@ def fault_of(
         elif ending:
             cause = cause_in_ending(ending, snapshot)
         elif pods and down:
-            cause = PodCause("not available", "its pods are ready, but not available yet")
+            cause = PodCause(
+                "not available", "its pods are ready, but not available yet", passing=True
+            )
         elif len(pods) < wanted and pods:
             cause = PodCause("missing pods", "the existing pods are ready, others are missing")
     rollout = "rollout is stuck, " if rolls else ""
@@ -264,6 +272,7 @@ def fault_of(
         transition=step.since if step else not_ready_since(pods),
         budget=STEP_BUDGET if step else None,
         lost_node=cause.lost_node,
+        passing=cause.passing,
     )
 
 

@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
@@ -228,6 +228,7 @@ class Program(Replica):
     """The real program."""
 
     process: asyncio.subprocess.Process
+    _log: IO[bytes] | None = None
 
     async def start(self) -> Self:
         await self.start_with("--kubeconfig", str(self.kubeconfig), *self.flags)
@@ -246,6 +247,8 @@ class Program(Replica):
         """Start with nothing but these flags and environment variables."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith("STATUS_REPORTER_")}
         clean.pop("KUBECONFIG", None)
+        if self._log is not None:  # of the process before
+            self._log.close()
         self._log = self.kubeconfig.with_name(f"{self.name}.log").open("ab")
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,

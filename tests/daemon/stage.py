@@ -119,8 +119,16 @@ class Stage:
 
     def lease(self) -> dict[str, Any]:
         """Return the spec of our Lease."""
-        lease = self.sandbox.get("leases.coordination.k8s.io", COMPONENT, namespace="kube-system")
+        lease = self._lease()
         return lease["spec"] if lease else {}
+
+    def lease_annotations(self) -> dict[str, str]:
+        """Return the annotations of our Lease."""
+        lease = self._lease() or {"metadata": {}}
+        return lease["metadata"].get("annotations", {})
+
+    def _lease(self) -> dict[str, Any] | None:
+        return self.sandbox.get("leases.coordination.k8s.io", COMPONENT, namespace="kube-system")
 
 
 def key_of(event: dict[str, Any]) -> tuple[str, str]:

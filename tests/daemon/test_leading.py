@@ -4,11 +4,12 @@ import asyncio
 import signal
 import time
 from collections import Counter
+from datetime import datetime, timedelta
 
 import pytest
 
 from lab.sandbox import InjectedFault
-from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, Program, passes, until
+from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, Program, Replica, passes, until
 from tests.daemon.stage import BBR, CLUSTER_READY, KAITO, READY, key_of, state_of
 
 
@@ -16,11 +17,16 @@ async def leader_of(stage, *replicas: Program) -> Program:
     """Wait until one of the replicas holds the Lease and knows it; return it."""
 
     async def leader() -> Program | None:
-        holder = stage.lease().get("holderIdentity")
+        holder = stage.lease().get("holderIdentity", "").partition("_")[0]
         found = next((each for each in replicas if each.name == holder), None)
         return found if found is not None and await found.leads() else None
 
     return await until(leader, "one of them leads")
+
+
+def holds(stage, replica: Replica) -> bool:
+    """Tell whether the Lease is that of a replica, whichever process of it."""
+    return stage.lease()["holderIdentity"].startswith(f"{replica.name}_")
 
 
 async def two(program, **settings) -> list[Program]:
@@ -55,7 +61,7 @@ async def test_standby_takes_over_from_a_killed_leader(stage, program):
     await standby.passes(1)
     leader.send(signal.SIGKILL)
     await leader.ended()
-    await until(lambda: stage.lease()["holderIdentity"] == standby.name, "the other one leads")
+    await until(lambda: holds(stage, standby), "the other one leads")
     count = stage.events(KAITO)[0]["count"]
     await until(lambda: stage.events(KAITO)[0]["count"] > count, "count rises")
     assert stage.lease()["leaseTransitions"] == 1
@@ -63,6 +69,47 @@ async def test_standby_takes_over_from_a_killed_leader(stage, program):
     await stage.told(BBR)
     assert counts(stage) == Counter([*READY, KAITO, BBR])
     assert stage.events(KAITO)[0]["metadata"]["name"] == fired["metadata"]["name"]
+
+
+async def test_a_container_that_restarts_leaves_the_lease_to_the_standby(stage, program):
+    """A process of the same name, which knows nothing yet, does not take the Lease of its former one."""
+    both = await two(program, **SHORT_LEASE)
+    await stage.all_ready()
+    leader = await leader_of(stage, *both)
+    leader.send(signal.SIGKILL)
+    await leader.ended()
+    await (await leader.start()).ready()
+    standby = other(both, leader)
+    await until(lambda: stage.lease()["leaseTransitions"] == 1, "another process leads")
+    assert holds(stage, standby)
+
+
+async def test_grace_goes_on_where_the_only_process_is_killed(stage, program):
+    """A fault in its grace, of which no object says since when, keeps its start in the next process."""
+    one = program("replica-a", **SHORT_LEASE | {"startup_grace_seconds": 300})
+    await (await one.start()).ready()
+    await stage.all_ready()
+    stage.sandbox.delete("deployments.apps", "body-based-router", namespace="kaito-system")
+
+    async def since() -> str:
+        found = [each for each in (await one.report())["findings"] if each["reason"] == BBR[0]]
+        assert [each["disposition"] for each in found] == ["pending"]
+        return found[0]["since"]
+
+    began = await until(since, "the fault is seen")
+    await until(
+        lambda: "status-reporter.io/pending-since" in stage.lease_annotations(), "handed on"
+    )
+    await asyncio.sleep(1.5)  # or the second of its start is that of the next process's
+    one.send(signal.SIGKILL)
+    await one.ended()
+    await (await one.start()).ready()
+
+    async def is_the_same() -> bool:
+        early, late = map(datetime.fromisoformat, (began, await since()))
+        return abs(late - early) <= timedelta(seconds=1)
+
+    await until(is_the_same, "the next process knows since when")
 
 
 async def test_ready_that_the_killed_leader_owed_is_told_by_the_next(stage, program):
@@ -192,7 +239,7 @@ async def test_leader_that_loses_the_lease_comes_back(stage, inside):
     stage.scale_kaito(0)
     event = await stage.told(KAITO)
     assert state_of(event) == "firing"
-    assert stage.lease()["holderIdentity"] == "replica-a"
+    assert holds(stage, one)
     await one.passes()
     assert counts(stage) == Counter([*READY, KAITO])
 

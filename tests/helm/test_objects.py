@@ -193,3 +193,10 @@ def texts(node):
             if key in TEXTS and not isinstance(each, dict):
                 yield each
             yield from texts(each)
+
+
+def test_the_first_probe_comes_when_it_listens():
+    """One that finds no listener leaves a Warning on the reporter's own pod, where others look for faults."""
+    (deployment,) = [each for each in render() if each["kind"] == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["startupProbe"]["initialDelaySeconds"] >= 5

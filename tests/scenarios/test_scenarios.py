@@ -9,6 +9,7 @@ from reporter.evaluation import evaluate_again
 from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
+from reporter.resolution.handing_on import hand_on, take_over
 from reporter.resolution.records import records_of
 from reporter.sinks.events.plan import plan_events
 from reporter.stacks.settings import FullEvaluationSettings
@@ -19,7 +20,7 @@ RESYNC = timedelta(seconds=60)
 _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
-    "muted_on", "mute_faults", "components",
+    "muted_on", "mute_faults", "components", "dies", "rewrites", "event",
 }  # fmt: skip
 _CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
@@ -38,6 +39,7 @@ class Replica:
         self.answered = Answered()
         self.report = None
         self.wake_in = None
+        self.handed = {}
 
 
 class Run:
@@ -71,6 +73,11 @@ class Run:
             self.world.declare(self.settings.catalogue)
         if step.get("restart") or "components" in step:
             self.replicas = [Replica() for _ in self.replicas]
+        if step.get("dies"):
+            text = hand_on(self.replicas[self.leader].memory)
+            self.replicas[self.leader] = Replica()
+            self.leader = step.get("leader", self.leader)
+            self.replicas[self.leader].handed = take_over(text, self.now.wall, self.now.wall)
         self.leader = step.get("leader", self.leader)
         self.world.change(step.get("change", {}), self.now)
         self.world.mark(step)
@@ -82,8 +89,14 @@ class Run:
         for replica in self.replicas:
             evaluation, replica.answered = evaluate_again(snapshot, self.settings, replica.answered)
             resolution = resolve(
-                evaluation, snapshot, replica.memory, now=self.now, settings=self.settings
+                evaluation,
+                snapshot,
+                replica.memory,
+                now=self.now,
+                settings=self.settings,
+                handed=replica.handed,
             )
+            replica.handed = {}
             replica.memory, replica.report = resolution.memory, resolution.report
             replica.wake_in = resolution.wake_in
         if 0 <= self.leader < len(self.replicas):
@@ -143,6 +156,11 @@ def _found(run: Run, step) -> dict[str, object]:
         "ready": sorted(str(each.subject) for each in run.report.ready),
         "events": run.world.told(),
         "creations": {name: run.world.creations.count(name) for name in step.get("creations", {})},
+        "rewrites": {name: run.world.rewrites.count(name) for name in step.get("rewrites", {})},
+        "event": {
+            name: _said(run.world.message(name), wanted)
+            for name, wanted in step.get("event", {}).items()
+        },
         "since": {name: seconds(name, "since") for name in step.get("since", {})},
         "fires": {name: seconds(name, "fires_at") for name in step.get("fires", {})},
     }

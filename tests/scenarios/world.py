@@ -56,6 +56,7 @@ class World:
         self.declare(catalogue)
         self.events = {}
         self.creations = []
+        self.rewrites = []
         self.unknown, self.unconfirmed, self.absent = {}, set(), set()
         self.discovery = True
         self._version = 0
@@ -165,10 +166,16 @@ class World:
         else:
             assert doc is not None, f"Event {each.name} is patched and does not exist"
             assert doc["metadata"]["resourceVersion"] == each.resource_version
-            doc = _merge(doc, each.body)
+            before, doc = doc["message"], _merge(doc, each.body)
+            if doc["message"] != before:
+                self.rewrites.append(doc["reason"])
         doc["metadata"]["resourceVersion"] = str(self._version)
         assert len(doc["message"].encode()) <= 1024
         self.events[each.name] = (doc, now)
+
+    def message(self, reason: str):
+        """Return what the newest Event of a reason says."""
+        return [doc["message"] for doc, _ in self.events.values() if doc["reason"] == reason][-1]
 
     def catch_up(self, now: Instant) -> None:
         """Write what was planned for a time that has come."""

@@ -1,6 +1,7 @@
 """Namespaces, Services, Nodes, ConfigMaps and Events of the core group."""
 
 from msgspec import field
+from msgspec.structs import force_setattr
 
 from reporter.model.objects.base import (
     Annotations,
@@ -38,7 +39,25 @@ class Service(KubeObject, frozen=True):
 
 
 class NodeStatus(Conditioned, frozen=True):
-    """`status` of a Node."""
+    """`status` of a Node.
+
+    Attributes:
+        allocatable: of extended resources only, such as `nvidia.com/gpu`.
+
+    """
+
+    allocatable: dict[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """Forget processors, memory and the like, whose amounts nobody asks for."""
+        extended = {k: v for k, v in (self.allocatable or {}).items() if "/" in k}
+        force_setattr(self, "allocatable", extended or None)
+
+
+class NodeSpec(Part, frozen=True):
+    """`spec` of a Node."""
+
+    unschedulable: bool = False
 
 
 class NodeSpec(Part, frozen=True):

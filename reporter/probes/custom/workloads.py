@@ -97,4 +97,5 @@ def _finding(
         budget=fault.budget,
         governs=fault.down and bool(workload.component.suppresses),
         lost_node=fault.lost_node,
+        passing=fault.passing,
     )

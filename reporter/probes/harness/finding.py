@@ -24,6 +24,8 @@ def harness_finding(
     created: datetime | None = None,
     budget: timedelta | None = None,
     independent: bool = False,
+    passing: bool = False,
+    lost_node: str = "",
 ) -> Finding:
     """Return a finding about a workload namespace; the message names the object at fault first.
 
@@ -41,4 +43,6 @@ def harness_finding(
         created=created,
         budget=budget,
         independent=independent,
+        passing=passing,
+        lost_node=lost_node,
     )

@@ -31,4 +31,6 @@ def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
                 severity=fault.severity,
                 transition=fault.transition,
                 created=plane.created,
+                passing=fault.passing,
+                lost_node=fault.lost_node,
             )

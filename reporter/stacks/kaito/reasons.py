@@ -108,7 +108,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         reads=(INFERENCESETS, WORKSPACES, r.PODS, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff, failed "
         "benchmarks, invalid specs and streaming configuration. Start-up has "
-        "--model-startup-budget-seconds or the start-up probe's own budget.",
+        "--model-startup-budget-seconds or the start-up probe's own budget; volumes, "
+        "network and sandbox have 300 s.",
     ),
     Reason(
         name=MODEL_ROUTE,

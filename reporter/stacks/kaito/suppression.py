@@ -3,12 +3,20 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.suppression import missing_kind
+from reporter.catalogue.suppression import missing_kind, on_a_node
 from reporter.model.suppression import SuppressionRow
 from reporter.stacks.kaito import reasons as k
 from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(
+        k.CLUSTER_KAITO,
+        k.CLUSTER_NODE_PROVISIONER,
+        k.CLUSTER_KEDA,
+        k.CLUSTER_KEDA_SCALER,
+        k.MODEL_PODS,
+        k.MODEL_EPP,
+    ),
     SuppressionRow(
         k.CLUSTER_KAITO,
         (k.MODEL_INFRA, k.MODEL_PODS),

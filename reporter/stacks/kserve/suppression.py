@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from reporter.catalogue.suppression import missing_kind, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
 from reporter.model.suppression import SuppressionRow
 from reporter.stacks.kserve import reasons as i
 from reporter.stacks.kserve.resources import INFERENCESERVICES
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(i.CLUSTER_KSERVE, i.CLUSTER_KNATIVE, i.PODS_NOT_READY),
     SuppressionRow(
         i.CLUSTER_KSERVE,
         i.NEEDS_KSERVE,

@@ -73,7 +73,7 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         reads=(*_PODS, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
         "has --model-startup-budget-seconds or the start-up probe's own budget; a pod "
-        "that is not created has 300 s.",
+        "that is not created has 300 s, and so have volumes, network and sandbox.",
     ),
     _row(
         ROLE_DELETING,

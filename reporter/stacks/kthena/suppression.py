@@ -2,12 +2,19 @@
 
 from typing import Final
 
-from reporter.catalogue.suppression import missing_kind, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
 from reporter.model.suppression import SuppressionRow
-from reporter.stacks.kthena.reasons import CLUSTER_KTHENA, NEEDS_CONTROLLER, REASONS
+from reporter.stacks.kthena.reasons import (
+    CLUSTER_KTHENA,
+    NEEDS_CONTROLLER,
+    REASONS,
+    ROLE_CREATING,
+    ROLE_DELETING,
+)
 from reporter.stacks.kthena.resources import MODELSERVINGS
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(CLUSTER_KTHENA, ROLE_CREATING, ROLE_DELETING),
     SuppressionRow(
         CLUSTER_KTHENA,
         NEEDS_CONTROLLER,

@@ -145,7 +145,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",
         reads=_PODS,
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds or the start-up probe's own budget.",
+        "has --model-startup-budget-seconds or the start-up probe's own budget; volumes, "
+        "network and sandbox have 300 s.",
     ),
     _row(
         ROLLOUT_STUCK,

@@ -8,12 +8,13 @@ from typing import Final
 
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
-from reporter.catalogue.suppression import missing_kind, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
 from reporter.model.suppression import SuppressionRow
 from reporter.stacks.llmisvc import reasons as i
 from reporter.stacks.llmisvc.resources import LLMS
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(i.CLUSTER_LLMISVC, i.CLUSTER_LWS, i.PODS_NOT_READY, i.EPP_NOT_READY),
     SuppressionRow(
         i.CLUSTER_LLMISVC,
         i.NEEDS_CONTROLLER,

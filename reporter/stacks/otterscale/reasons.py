@@ -120,7 +120,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "-c routing-proxy (--previous after a crash).",
         reads=(*_SERVING, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds.",
+        "has --model-startup-budget-seconds; volumes, network and sandbox have 300 s.",
     ),
     _row(
         ROLLOUT_STALLED,

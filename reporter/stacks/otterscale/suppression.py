@@ -3,11 +3,13 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.suppression import missing_kind, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
 from reporter.model.suppression import SuppressionRow
 from reporter.stacks.otterscale.reasons import (
     CLUSTER_OTTERSCALE,
+    EPP,
     NEEDS_OPERATOR,
+    PODS,
     REASONS,
     RECONCILE_FAILED,
     ROUTE,
@@ -15,6 +17,7 @@ from reporter.stacks.otterscale.reasons import (
 from reporter.stacks.otterscale.resources import MODELSERVICES, PODMONITORS, SERVICEMONITORS
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(CLUSTER_OTTERSCALE, PODS, EPP),
     SuppressionRow(
         CLUSTER_OTTERSCALE,
         NEEDS_OPERATOR,

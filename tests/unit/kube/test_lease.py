@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
+from structlog.testing import capture_logs
 
 from reporter.kube.client import Response
 from reporter.kube.errors import (
@@ -35,6 +36,7 @@ class LeaseApi:
         self.requests: list[tuple[float, str]] = []
         self.fault: object = None
         self.may_watch = True
+        self.made_between = False
         self.watches: list[asyncio.Queue[bytes]] = []
 
     @asynccontextmanager
@@ -68,6 +70,9 @@ class LeaseApi:
         return self.answer(method, body)
 
     def answer(self, method: str, body: bytes | None) -> Response:
+        if self.made_between and method == "PUT":
+            self.made_between = False
+            self.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}})
         if method == "GET":
             if self.lease is None:
                 raise NotFound("no lease", status=404)
@@ -124,8 +129,11 @@ async def electing(
     times: LeaseTimes | None = None,
     *,
     chance: random.Random = LONGEST,
+    hand_on=lambda: None,
 ):
-    elector = Elector(api, identity=identity, now=virtual_now, times=times, chance=chance)
+    elector = Elector(
+        api, identity=identity, now=virtual_now, times=times, chance=chance, hand_on=hand_on
+    )
     elector.test_log = []
     task = asyncio.create_task(
         elector.run(
@@ -193,6 +201,78 @@ async def test_a_silent_leader_is_replaced_after_the_lease_not_before():
         await asyncio.sleep(4.6)
         assert elector.is_leader()
         assert api.spec["leaseTransitions"] == 4
+
+
+@pytest.mark.parametrize("late", [0.5, 2.0])
+async def test_a_standby_that_has_been_there_leads_before_a_new_process(late):
+    """Whoever starts right after a leader was killed knows less than the standby, and waits longer."""
+    api = LeaseApi()
+    async with electing(api, "pod-1_a") as first, electing(api, "pod-2_a") as standby:
+        await asyncio.sleep(60)
+        assert first.is_leader()
+        api.fault = ConnectionFailed("killed")
+        first.test_task.cancel()
+        await asyncio.wait([first.test_task])
+        api.fault = None
+        await asyncio.sleep(late)
+        async with electing(api, "pod-1_b", chance=SHORTEST) as fresh:
+            await asyncio.sleep(22)
+            assert standby.is_leader()
+            assert not fresh.is_leader()
+
+
+async def test_what_a_leader_leaves_is_read_by_the_next():
+    """It stands on the Lease while the leader renews it, goes with the release, and can be taken back."""
+    api = LeaseApi()
+    text: list[str | None] = ["first"]
+    async with electing(api, "a", hand_on=lambda: text[0]) as first, electing(api, "b") as second:
+        assert second.left_by_another.text == "first"
+        text[0] = "second"
+        await asyncio.sleep(10)
+        assert second.left_by_another.text == "second"
+        assert second.left_by_another.renewed.startswith("2026-11-20T12:00:0")
+        assert first.left_by_another is None
+        first.test_task.cancel()
+        await asyncio.wait([first.test_task])
+        await asyncio.sleep(10)
+        # The second has nothing to say yet: what stands there stays.
+        assert second.is_leader()
+        assert api.lease["metadata"]["annotations"] == {
+            "status-reporter.io/pending-since": "second"
+        }
+        assert second.left_by_another.text == "second"
+
+
+async def test_nothing_to_hand_on_leaves_no_annotation():
+    """What others wrote on the Lease stays there."""
+    api = LeaseApi()
+    api.store({"metadata": {"name": "l", "annotations": {"of": "others"}}, "spec": {}})
+    text = ["something"]
+    async with electing(api, "a", hand_on=lambda: text[0]):
+        assert len(api.lease["metadata"]["annotations"]) == 2
+        text[0] = ""
+        await asyncio.sleep(5)
+        assert api.lease["metadata"]["annotations"] == {"of": "others"}
+
+
+async def test_creating_the_lease_at_the_same_moment_is_no_failure():
+    """The API server refuses the second PUT with 422, as it names no version."""
+    api = LeaseApi()
+    api.made_between = True
+    with capture_logs() as lines:
+        async with electing(api, "b") as elector:
+            assert not elector.is_leader()
+    assert [line for line in lines if line["log_level"] == "warning"] == []
+
+
+async def test_a_release_without_the_right_is_no_warning():
+    """An uninstall removes the Role before the pods have ended."""
+    api = LeaseApi()
+    with capture_logs() as lines:
+        async with electing(api, "a"):
+            api.fault = Forbidden("no", status=403)
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == []
+    assert "lease_not_released" in [line["event"] for line in lines]
 
 
 async def test_the_duration_in_the_record_counts():

@@ -2,8 +2,9 @@
 
 import pytest
 
+from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.subject import Layer, Subject
+from reporter.model.subject import Layer, ObjectRef, Subject
 from reporter.snapshot.snapshot import UNREACHABLE
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from tests.tables import ALL, BY_NAME, REASONS, SUPPRESSION
@@ -138,8 +139,45 @@ def down(reason: str, name: str = "", **fields):
 
 
 def test_the_table_is_complete():
-    """Each row of the catalogue is in the table of this file."""
-    assert {(row.upstream, row.crd) for row in SUPPRESSION} <= TABLE.keys()
+    """Each row of the catalogue is in the table of this file, but those that explain single faults."""
+    rows = {(row.upstream, row.crd) for row in SUPPRESSION if row.upstream != CLUSTER_NODE}
+    assert rows <= TABLE.keys()
+
+
+def test_a_node_explains_what_rests_on_it_and_nothing_else():
+    """It is told with that alone; what is on another node, or on none, is told for itself."""
+    resolver = Resolver()
+    node = ObjectRef("v1", "Node", "", "node-a")
+    found = resolver.look(
+        0,
+        down(CLUSTER_NODE, involved=node, related=node),
+        finding("clusterBBRNotReady", exempt=True, lost_node="node-a"),
+        finding("clusterKedaNotReady", exempt=True, lost_node="node-b"),
+        finding("inferencesetEPPNotReady", exempt=True),
+    )
+    assert found == {
+        CLUSTER_NODE: "firing",
+        "clusterBBRNotReady": "suppressed",
+        "clusterKedaNotReady": "firing",
+        "inferencesetEPPNotReady": "firing",
+    }
+    suffix = " (suppressing downstream reasons: clusterBBRNotReady)"
+    assert resolver[CLUSTER_NODE].message.endswith(suffix)
+
+
+def test_what_a_fault_on_a_node_would_outrank_is_not_told_for_it():
+    """The model's pods are on the node; that requests do not reach it follows from that."""
+    resolver = Resolver()
+    node = ObjectRef("v1", "Node", "", "node-a")
+    found = resolver.look(
+        0,
+        down(CLUSTER_NODE, involved=node, related=node),
+        finding("inferencesetModelPodsNotReady", exempt=True, lost_node="node-a"),
+        finding("inferencesetRouteNotReady", exempt=True),
+        finding("inferencesetInfraProvisioningFailed", exempt=True),
+    )
+    assert found["inferencesetRouteNotReady"] == "suppressed"
+    assert found["inferencesetInfraProvisioningFailed"] == "firing"
 
 
 @pytest.mark.parametrize(("upstream", "name"), TABLE)

@@ -281,6 +281,36 @@ def test_a_pending_pod_has_the_budget_since_it_was_scheduled(reason):
     assert (fault.transition, fault.budget) == (moment(INITIALIZED), BUDGET)
 
 
+def test_a_pod_that_is_not_set_up_has_minutes():
+    """Without volumes, network and sandbox no container starts, and no model is loaded meanwhile."""
+    pod = make_pod(phase="Pending", containers=[waiting("ContainerCreating")])
+    conditions = [condition("PodReadyToStartContainers", "False", STARTED)]
+    fault = judge(make_pod(phase="Pending", containers=[], conditions=conditions))
+    assert (fault.cause, fault.budget) == ("not set up", timedelta(minutes=5))
+    assert fault.transition == moment(STARTED)
+    assert not fault.of_containers
+    assert judge(pod).cause == "starting"
+
+
+def test_an_error_of_a_container_says_more_than_that_its_pod_is_not_set_up():
+    """What the kubelet says of the container is the cause."""
+    conditions = [condition("PodReadyToStartContainers", "False", STARTED)]
+    stuck = [waiting("CreatePodSandboxError", "no IP address left")]
+    fault = judge(make_pod(phase="Pending", containers=stuck, conditions=conditions))
+    assert fault.cause == "CreatePodSandboxError"
+
+
+def test_an_init_container_that_hangs_is_named():
+    """A sidecar that runs, and one that has done its work, are not waited for."""
+    done = container({"terminated": {"exitCode": 0}}, name="check", ready=True)
+    sidecar = container(name="proxy", ready=True)
+    init = [done, sidecar, container(name="fetch")]
+    fault = judge(make_pod(phase="Pending", init=init, containers=[waiting("PodInitializing")]))
+    assert "init container fetch still runs" in fault.detail
+    ran = judge(make_pod(init=[done, sidecar]))
+    assert "init container" not in ran.detail
+
+
 def test_a_pod_without_any_status_counts_from_its_creation():
     """Nothing is known but that it was created: no transition, still a budget."""
     fault = judge(msgspec.convert({"metadata": {"name": "p"}}, Pod))

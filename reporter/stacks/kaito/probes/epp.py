@@ -30,6 +30,8 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
             severity=fault.severity,
             transition=fault.transition,
             created=deployment.created if deployment else None,
+            passing=fault.passing,
+            lost_node=fault.lost_node,
         )
 
 

@@ -57,6 +57,7 @@ def _about_pod(
         created=pod.created,
         budget=fault.budget,
         independent=True,
+        lost_node=fault.node,
     )
 
 

@@ -50,6 +50,8 @@ def _down(scope: LlmScope, deployment: Deployment, what: str) -> Finding:
         severity=_DOWN,
         transition=since.last_transition_time if since else None,
         created=deployment.created,
+        passing=fault is None or fault.passing,
+        lost_node=fault.lost_node if fault else "",
     )
 
 

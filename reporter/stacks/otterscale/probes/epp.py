@@ -82,6 +82,8 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
         severity=fault.severity,
         transition=fault.transition,
         created=deployment.created,
+        passing=fault.passing,
+        lost_node=fault.lost_node,
     )
 
 

@@ -7,7 +7,7 @@ from reporter.model.text import clean, cut
 from reporter.stacks.otterscale.manifests import gpu
 from reporter.stacks.otterscale.manifests.init_containers import MODEL_UNPACK, ROUTING_PROXY
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
-from reporter.workload.pod import ENDED, STARTING, UNSCHEDULABLE, PodFault
+from reporter.workload.pod import ENDED, NOT_SET_UP, STARTING, UNSCHEDULABLE, PodFault
 
 _IMAGE_BYTES: Final = 200
 
@@ -27,7 +27,7 @@ def hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
         return "; without it nothing listens on the port that requests are sent to"
     if fault.init_container == MODEL_UNPACK and _has_run(fault):
         return _unpack(scope)
-    if fault.severity == STARTING:
+    if fault.severity in {STARTING, NOT_SET_UP}:
         return _starting(scope, pod)
     return ""
 
@@ -57,7 +57,7 @@ def _starting(scope: ModelServiceScope, pod: Pod) -> str:
         if status.name != MODEL_UNPACK or status.state is None:
             continue
         if status.state.running is not None:
-            return f"; {MODEL_UNPACK} still runs"
+            return ""  # the fault names it
         if status.state.waiting is not None:
             return _not_made(scope)
     return ""

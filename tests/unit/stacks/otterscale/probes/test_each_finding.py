@@ -165,7 +165,7 @@ PODS = [
         "ModelUnpackSlow",
         decode_pod(starting(running={"startedAt": "2026-11-20T11:50:00Z"})),
         ["PodsNotReady"],
-        "; model-unpack still runs",
+        ", init container model-unpack still runs",
     ),
     (
         "RegistrySecretMissing",

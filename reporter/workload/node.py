@@ -1,0 +1,106 @@
+"""What is wrong with a node, and whether a pod that cannot be scheduled waits for it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.model.objects import Node
+from reporter.model.text import detail
+from reporter.snapshot.table import Table
+
+_DETAIL_BYTES: Final = 200
+_PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
+_SAME_SYNC: Final = timedelta(seconds=1)
+_INSUFFICIENT: Final = re.compile(
+    r"Insufficient ([a-z0-9.-]{1,253}/[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)"
+)
+_TAINT: Final = "node.kubernetes.io/"
+_LOST_SIGNS: Final = (f"{_TAINT}unreachable", f"{_TAINT}not-ready")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFault:
+    """Why pods on a node do not work, or none can be scheduled there.
+
+    Attributes:
+        cause: a few words, such as `not answering`.
+        text: for the message, after the node's name.
+        transition: since when, where a condition says so.
+        signs: what the scheduler says of a pod that it does not put there for this; any of them.
+        lacking: the extended resource that the node has run out of devices for.
+
+    """
+
+    cause: str
+    text: str
+    transition: datetime | None = None
+    signs: tuple[str, ...] = ()
+    lacking: str = ""
+
+
+def node_fault(node: Node) -> NodeFault | None:
+    """Return the worst that is wrong with a node; one that was never Ready is still starting."""
+    return next(node_faults(node), None)
+
+
+def node_faults(node: Node) -> Iterator[NodeFault]:
+    """Yield what is wrong with a node, the worst first."""
+    ready = node.status.condition("Ready")
+    if ready is not None and ready.status != "True":
+        if not _never_ready(node):
+            state = "not answering" if ready.status == "Unknown" else "NotReady"
+            said = detail(ready.reason, ready.message, _DETAIL_BYTES)
+            text = f"is {state}" + (f" ({said})" if said else "")
+            yield NodeFault(state, text, ready.last_transition_time, _LOST_SIGNS)
+        return
+    for name in _PRESSURES:
+        pressure = node.status.condition(name)
+        if pressure is not None and pressure.status == "True":
+            sign = _TAINT + name.removesuffix("Pressure").lower() + "-pressure"
+            text = f"is under {name}: it evicts pods and takes no more"
+            yield NodeFault(name, text, pressure.last_transition_time, (sign,))
+    if node.spec.unschedulable:
+        text = "is cordoned, and pods wait for it"
+        yield NodeFault("cordoned", text, signs=("node(s) were unschedulable",))
+    for name, quantity in sorted((node.status.allocatable or {}).items()):
+        if quantity == "0":
+            text = f"has no allocatable {name}: its device plugin is away or its devices failed"
+            yield NodeFault(f"no {name}", text, signs=(f"Insufficient {name}",), lacking=name)
+
+
+GONE: Final = NodeFault("gone", "is gone")
+"""The fault of a node that does not exist any more."""
+
+
+def waited_for(message: str | None, nodes: Table[Node] | None) -> str:
+    """Return the node that a pod waits for by what the scheduler says; empty where none is.
+
+    The scheduler names no node, but says for what it passed over each (kube-scheduler, plugins
+    NodeUnschedulable, TaintToleration, NodeResourcesFit). A node that does not have what the pod
+    lacks on others would be of no use to it.
+    """
+    if nodes is None or not message:
+        return ""
+    lacks = frozenset(_INSUFFICIENT.findall(message))
+    waited = (
+        node.name
+        for node in nodes
+        for fault in node_faults(node)
+        if any(sign in message for sign in fault.signs) and _offers(node, lacks - {fault.lacking})
+    )
+    return min(waited, default="")
+
+
+def _offers(node: Node, resources: frozenset[str]) -> bool:
+    allocatable = node.status.allocatable or {}
+    return all(allocatable.get(each, "0") != "0" for each in resources)
+
+
+def _never_ready(node: Node) -> bool:
+    """Tell whether Ready has not changed since the node registered itself."""
+    ready = node.status.condition("Ready")
+    if ready is None or ready.last_transition_time is None or node.created is None:
+        return False
+    return ready.status == "False" and ready.last_transition_time - node.created <= _SAME_SYNC

@@ -1,0 +1,89 @@
+"""What a leader hands on of faults that have not been told."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from reporter.model.subject import ObjectRef
+from reporter.resolution.handing_on import MOST, NOTHING, WITHIN, hand_on, since_of, take_over
+from reporter.resolution.memory import Episode, FaultMemory, Memory
+from tests.unit.resolution.building import finding
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def memory(*faults):
+    """Remember faults, each as (its finding, since when, whether it was told)."""
+    episodes = {}
+    for found, since, told in faults:
+        fault = FaultMemory(
+            since=since, first_seen=timedelta(0), last_seen=timedelta(0), ripe=told, told=told,
+            uid=found.related.uid, finding=found, began_seen={},
+        )  # fmt: skip
+        clock = (found.related, found.budget is not None)
+        before = episodes[found.key].faults if found.key in episodes else {}
+        episodes[found.key] = Episode(
+            since=since, last_seen=timedelta(0), fired=told, listed=True, shown=None,
+            faults={**before, clock: fault},
+        )  # fmt: skip
+    return Memory(episodes=episodes)
+
+
+def test_what_waits_is_handed_on_with_its_start():
+    """The next process reads the second in which the fault began, never an earlier one."""
+    found = finding("inferencesetEPPNotReady")
+    since = NOON + timedelta(milliseconds=300)
+    text = hand_on(memory((found, since, False)))
+    handed = take_over(text, NOON, NOON)
+    assert since_of(handed, found.key, (found.related, False)) == NOON + timedelta(seconds=1)
+    assert since_of(handed, found.key, (found.related, True)) is None
+
+
+def test_what_was_told_or_can_be_read_again_is_not_handed_on():
+    """The Event on record tells of the one, the object's condition of the other."""
+    told = finding("inferencesetEPPNotReady")
+    dated = finding("inferencesetRouteNotReady", transition=NOON)
+    assert hand_on(memory((told, NOON, True), (dated, NOON, False))) == ""
+    assert hand_on(memory((dated, NOON - timedelta(seconds=9), False)))
+
+
+def test_the_text_is_bounded_and_the_oldest_go_first():
+    """The Lease is written every two seconds."""
+    found = [
+        (finding("inferencesetEPPNotReady", name=f"m-{n}"), NOON + timedelta(seconds=n), False)
+        for n in range(MOST + 5)
+    ]
+    text = hand_on(memory(*reversed(found)))
+    assert len(text) < 6500
+    assert max(each.since for each in take_over(text, NOON, NOON).values()) == NOON + timedelta(
+        seconds=MOST - 1
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"a": "b"}', '{"a": 1}', '{"a": "9999999999999999"}', "\x00"]
+)
+def test_a_text_that_somebody_else_wrote_says_nothing(text):
+    """Whoever may write the Lease can write anything there."""
+    assert take_over(text, NOON, NOON) == NOTHING
+
+
+@pytest.mark.parametrize(("renewed", "known"), [(NOON, True), (NOON - WITHIN, True),
+    (NOON - WITHIN - timedelta(seconds=1), False), (None, False)])  # fmt: skip
+def test_what_was_handed_on_long_ago_says_nothing(renewed, known):
+    """A fault may have been gone while nobody looked."""
+    text = hand_on(memory((finding("inferencesetEPPNotReady"), NOON, False)))
+    assert bool(take_over(text, renewed, NOON)) is known
+
+
+@pytest.mark.parametrize(("uid", "known"), [("u1", True), ("", True), ("u2", False)])
+def test_another_object_of_the_same_name_is_another_fault(uid, known):
+    """A pod that was made again has its own grace; of a missing object the uid may not be known."""
+    text = hand_on(memory((finding("inferencesetEPPNotReady", related=pod("u1")), NOON, False)))
+    found = finding("inferencesetEPPNotReady", related=pod(uid))
+    since = since_of(take_over(text, NOON, NOON), found.key, (found.related, False))
+    assert since == (NOON if known else None)
+
+
+def pod(uid: str) -> ObjectRef:
+    return ObjectRef("v1", "Pod", "demo", "x", uid)
