@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
 from reporter.model.objects import KubeObject, LabelSelector
-from reporter.snapshot.index import Change, Index, Place, index_of
+from reporter.snapshot.index import Change, Index, Place, Shows, index_of
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
@@ -70,6 +70,10 @@ class Table(Generic[ObjectT_co]):
         """Return the objects of a namespace that carry a label with a value."""
         return self.index().labelled(namespace, key, value)
 
+    def first(self, shows: Shows) -> ObjectT_co | None:
+        """Return the first object of which a question holds, None if it holds of none."""
+        return self.index().first(shows)
+
     def selected(self, namespace: str, selector: LabelSelector) -> tuple[ObjectT_co, ...]:
         """Return the objects of a namespace whose labels a selector selects."""
         labels = selector.match_labels or {}
@@ -103,7 +107,13 @@ class Table(Generic[ObjectT_co]):
         ]
         found += [(old[key], None) for key in old.keys() - new.keys()]
         self._changes = (before, tuple(found))
+        # What is remembered names the table before, and must not keep all those before it alive.
+        before.forget_changes()
         return self._changes[1]
+
+    def forget_changes(self) -> None:
+        """Remember no more which table it was compared with; it can be compared again."""
+        self._changes = (None, ())
 
     def index(self) -> Index[ObjectT_co]:
         """Return the order and the indexes, made now where nobody asked before."""
