@@ -58,7 +58,7 @@ def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
         for each in CLUSTER_WIDE
         if each.stack not in off and (not each.wide or each.stack == on)
     )
-    return sorted((each.group, each.plural, verb) for each in read for verb in VERBS)
+    return sorted({(each.group, each.plural, verb) for each in read for verb in VERBS})
 
 
 def cluster_rules(values=None):
