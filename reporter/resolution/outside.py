@@ -12,7 +12,7 @@ from reporter.snapshot.snapshot import Snapshot
 def outside_of(
     subjects: Iterable[KnownSubject], snapshot: Snapshot, settings: EvaluationSettings
 ) -> tuple[Outside, ...]:
-    """Return the objects that are not judged, for stacks that judge only some of their kind.
+    """Return the objects that are not judged: of kinds that are not, or that are only in part.
 
     Args:
         subjects: what is judged.
@@ -23,16 +23,19 @@ def outside_of(
     known = [each.subject for each in subjects]
     found: list[Outside] = []
     for stack in settings.catalogue.stacks:
-        if not stack.words.judged or settings.stack(stack.name) is StackMode.OFF:
+        if settings.stack(stack.name) is StackMode.OFF:
             continue
-        for resource in stack.subjects:
+        for resource in stack.resources:
+            if not resource.unjudged and not (resource.subject_kind and stack.words.judged):
+                continue
             kind = resource.subject_kind
             judged = {(each.namespace, each.name) for each in known if each.kind == kind}
-            left = [
+            left = sorted(
                 f"{each.namespace}/{each.name}"
                 for each in snapshot[resource]
                 if not each.deleting and (each.namespace, each.name) not in judged
-            ]
+            )
             if left:
-                found.append(Outside(resource.kind, len(left), left[0], stack.words.judged))
+                which = "" if resource.unjudged else stack.words.judged
+                found.append(Outside(resource.kind, len(left), left[0], which))
     return tuple(found)

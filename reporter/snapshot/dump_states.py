@@ -138,6 +138,8 @@ def _is_read(
     """
     if not resource.stack or resource in looks.seen or kinds.failure(resource):
         return True
+    if resource.unjudged:
+        return False
     subjects = (
         each for each in wanted.resources if each.stack == resource.stack and each.subject_kind
     )

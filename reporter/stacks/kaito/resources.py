@@ -24,10 +24,18 @@ WORKSPACES: Final = Resource(
     type=objects.Workspace, purpose="node provisioning and inference conditions",
     stack=STACK,
 )  # fmt: skip
+RAGENGINES: Final = Resource(
+    group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="ragengines", kind="RAGEngine",
+    namespaced=True, custom=True,
+    type=KubeObject, purpose="RAGEngines, which are counted and not judged",
+    stack=STACK, unjudged=True,
+)  # fmt: skip
+"""Of a chart of its own (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
 
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     INFERENCESETS,
     WORKSPACES,
+    RAGENGINES,
 )
 """In the order of the ClusterRole."""
 
