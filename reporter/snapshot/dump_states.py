@@ -138,8 +138,6 @@ def _is_read(
     """
     if not resource.stack or resource in looks.seen or kinds.failure(resource):
         return True
-    if resource.unjudged:
-        return False
     subjects = (
         each for each in wanted.resources if each.stack == resource.stack and each.subject_kind
     )
@@ -169,6 +167,8 @@ def _state(
         return ResourceState(Served.ABSENT)
     if failure := kinds.failure(resource):
         return failure
+    if resource.seldom and resource not in looks.seen and str(resource) not in looks.partial:
+        return ResourceState(Served.ABSENT)
     if complete or resource in looks.seen:
         return ResourceState(Served.SERVED)
     return ResourceState(Served.UNKNOWN, cause=looks.partial.get(str(resource), NOT_IN_DUMP))

@@ -36,14 +36,16 @@ LEASE_RULE = {
 
 
 def granted(rules) -> list[tuple[str, str, str]]:
-    """Return each (group, resource, verb) of rules without names."""
+    """Return each (group, resource, verb) of rules without names; two stacks may need one kind."""
     return sorted(
-        (group, resource, verb)
-        for rule in rules
-        if "resourceNames" not in rule
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
+        {
+            (group, resource, verb)
+            for rule in rules
+            if "resourceNames" not in rule
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
     )
 
 

@@ -15,7 +15,7 @@ from reporter.stacks.otterscale.resources import PLUGINS_CONFIGMAPS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import CLUSTER_WIDE, Stack, subjects_of
 
-SHARED = {(each.group, each.plural) for each in CLUSTER_WIDE if not each.stack}
+SHARED = {(each.group, each.plural) for each in CLUSTER_WIDE if not each.label_selector}
 SELECTED = [
     each for each in CLUSTER_WIDE if each.label_selector and (each.group, each.plural) not in SHARED
 ]
