@@ -117,7 +117,10 @@ def test_what_is_installed_is_the_manifest_and_stays_when_the_release_goes():
 
 def test_the_former_group_is_a_choice():
     """The same fields under the group of the first API reference; null is the default."""
-    values = {"modelServing.crd.install": True, "modelServing.crd.group": MODELSERVINGS_FORMER.group}
+    values = {
+        "modelServing.crd.install": True,
+        "modelServing.crd.group": MODELSERVINGS_FORMER.group,
+    }
     installed = render(values).one("CustomResourceDefinition")
     assert name_of(installed) == MODELSERVINGS_FORMER.crd_name
     assert installed["spec"] == MANIFEST["spec"] | {"group": MODELSERVINGS_FORMER.group}
