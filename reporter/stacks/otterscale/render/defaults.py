@@ -9,8 +9,12 @@ from collections.abc import Mapping
 from typing import Final
 
 _ROUTE: Final = "HTTPRoute"
-_GATEWAY: Final = {"group": "gateway.networking.k8s.io", "kind": "Gateway"}
-_WEIGHT: Final = {"weight": 1}
+_OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
+    "parentRefs": {"group": "gateway.networking.k8s.io", "kind": "Gateway"},
+    "backendRefs": {"weight": 1},
+}
+"""Of entries of these lists (Gateway API, apis/v1/shared_types.go)."""
+
 _VERSION: Final = {"apiVersion": "v1"}
 
 
@@ -26,7 +30,7 @@ def _filled(value: object, key: str, *, is_route: bool) -> object:
         return {**_VERSION, **filled} if key == "fieldRef" else filled
     if isinstance(value, list | tuple):
         filled_items = [_filled(each, "", is_route=is_route) for each in value]
-        defaults = {"parentRefs": _GATEWAY, "backendRefs": _WEIGHT}.get(key) if is_route else None
+        defaults = _OF_ROUTES.get(key) if is_route else None
         if defaults is None:
             return filled_items
         return [{**defaults, **each} if isinstance(each, dict) else each for each in filled_items]
