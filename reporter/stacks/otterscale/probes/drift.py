@@ -19,7 +19,7 @@ from reporter.stacks.otterscale.manifests.wanted import Unwanted, unwanted, want
 from reporter.stacks.otterscale.operator_flags import GATEWAY
 from reporter.stacks.otterscale.probes.compared import COMPARED, Entries, entries_of
 from reporter.stacks.otterscale.probes.given import given_entries
-from reporter.stacks.otterscale.probes.leaves import Leaf, differing, is_whole, made_by
+from reporter.stacks.otterscale.probes.leaves import differing, is_whole, made_by
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import DRIFT
@@ -164,15 +164,17 @@ def _of_leaves(
     *,
     there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
-    """Yield what differs of labels, and of all other fields where they are read."""
-    found: list[Leaf] = []
+    """Yield what differs of labels and of all other fields, of an object that was read as a whole."""
+    made = made_by(resource)
+    whole = scope.snapshot[made].get(scope.place, there.name) if made else None
+    if whole is None or not is_whole(resource, whole.spec):
+        return
     metadata = manifest.document["metadata"]
     wanted_labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    found.extend(differing(wanted_labels, there.metadata.labels, "metadata.labels"))
-    if (made := made_by(resource)) is not None:
-        whole = scope.snapshot[made].get(scope.place, there.name)
-        if whole is not None and is_whole(resource, whole.spec):
-            found.extend(differing(manifest.document.get("spec"), whole.spec, "spec"))
+    found = (
+        *differing(wanted_labels, whole.metadata.labels, "metadata.labels"),
+        *differing(manifest.document.get("spec"), whole.spec, "spec"),
+    )
     for leaf in found:
         has, should = (cut(clean(each), _VALUE_BYTES) for each in (leaf.has, leaf.should))
         yield leaf.path, f"{leaf.path} has {has or 'nothing'} and should have {should or 'nothing'}"
