@@ -5,8 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
+
+from e2e.envtest.errors import EnvtestError
+from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import wanted
+from reporter.stacks.otterscale.objects import ModelService
 
 EXAMPLES = sorted(
     (Path(__file__).resolve().parent.parent / "examples" / "modelservice").glob("*.yaml")
@@ -106,3 +112,72 @@ def lost(wanted, found, path=""):
         return [each for at, (one, other) in pairs for each in lost(one, other, f"{path}[{at}]")]
     # The server writes no zeros and no empty text.
     return [] if wanted == found or (not wanted and not found) else [path]
+
+
+MANAGER = "--field-manager=model-operator"
+
+
+@pytest.fixture(name="rendered")
+async def _rendered(place, kubectl):
+    """What should exist for a live ModelService, which is piped in so that it owns what is made."""
+    (path,) = (each for each in EXAMPLES if each.stem == "prefill-decode")
+    kubectl("apply", "-f", str(path))
+    name = yaml.safe_load(path.read_text())["metadata"]["name"]
+    live = kubectl("get", "modelservice", name, "-n", place, "-o", "json")
+    yield render("-f", "-", stdin=live), as_operator(json.loads(live))
+    kubectl("delete", "modelservice", "--all", "-n", place, "--wait=false")
+
+
+def as_operator(live):
+    """The same objects as the operator writes them: without the defaults of the API server."""
+    service = msgspec.convert(live, ModelService)
+    items = [each.document for each in wanted(service, OperatorSettings())]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def made(kubectl, manifests):
+    """Uid, generation and owner of each object, which change if anything of its spec does."""
+    found = json.loads(kubectl("get", "-o", "json", "-f", "-", stdin=manifests))["items"]
+    return {
+        key_of(each): (
+            each["metadata"]["uid"],
+            each["metadata"].get("generation"),
+            [owner["kind"] for owner in each["metadata"].get("ownerReferences", ())],
+        )
+        for each in found
+    }
+
+
+def test_the_operator_changes_nothing_of_what_was_applied(rendered, kubectl):
+    """Made by the recipe, before the operator starts; it then writes each object as a whole."""
+    rendered, operators = rendered
+    kubectl("apply", "--server-side", "-f", "-", stdin=rendered)
+    before = made(kubectl, rendered)
+    kubectl("replace", MANAGER, "-f", "-", stdin=operators)
+    assert made(kubectl, rendered) == before
+    owners = {kind: owner for (kind, _, _), (_, _, owner) in before.items()}
+    assert {kind for kind, owner in owners.items() if owner != ["ModelService"]} == {
+        "ClusterRole",
+        "ClusterRoleBinding",
+    }
+    kubectl("delete", "-f", "-", "--wait=false", stdin=rendered)
+
+
+def test_the_recipe_changes_nothing_of_what_the_operator_made(rendered, kubectl):
+    """Both own the fields then; where somebody wants another value, apply refuses and names them."""
+    rendered, operators = rendered
+    kubectl("create", MANAGER, "-f", "-", stdin=operators)
+    before = made(kubectl, rendered)
+    kubectl("apply", "--server-side", "-f", "-", stdin=rendered)
+    assert made(kubectl, rendered) == before
+    documents = [*yaml.safe_load_all(rendered)]
+    picker = next(
+        each
+        for each in documents
+        if each["kind"] == "Deployment" and "epp" in each["metadata"]["name"]
+    )
+    picker["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 5
+    with pytest.raises(EnvtestError, match=r"conflict with \"model-operator\""):
+        kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump(picker))
+    assert made(kubectl, rendered) == before
+    kubectl("delete", "-f", "-", "--wait=false", stdin=rendered)

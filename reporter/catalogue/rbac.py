@@ -30,7 +30,15 @@ def cluster_role_rules(catalogue: Catalogue, stack: str, *, wide: bool = False) 
         wide: what is read only where the stack is `on`, in place of the rest.
 
     """
-    resources = (each for each in catalogue.resources if each.stack == stack and each.wide is wide)
+    always = {(each.group, each.plural) for each in catalogue.resources if not each.stack}
+    resources = (
+        each
+        for each in catalogue.resources
+        if each.stack == stack
+        and each.wide is wide
+        # RBAC knows no labels: what is read in any case needs no rule of its own.
+        and (not stack or (each.group, each.plural) not in always)
+    )
     return _HEAD + "\n".join(_lines(resources)) + "\n"
 
 

@@ -96,8 +96,9 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
         summary="The reporter cannot see something it needs, so parts of its report are missing. It is no "
         "cause of the stack: it is told apart from the causes, and is never the primary one.",
         trigger="A resource is forbidden, or could not be reached for 120 s, for longer than the "
-        "grace; no metrics page of any pod can be read; or the reporter failed on an object, so that a "
-        "subject, or a reason, cannot be judged.",
+        "grace; no metrics page of any pod can be read; the reporter failed on an object, so that a "
+        "subject, or a reason, cannot be judged; or something else, such as a second installation, changed "
+        "its Events three times within ten minutes.",
         silent="A kind that is not installed: it is absent, not unknown. Pods that a reporter outside of the "
         "cluster cannot reach: it does not scrape unless told to.",
         action="Do what the message says: it names what is to blame (credentials, permission, connection, "

@@ -1,13 +1,14 @@
 """One pass, from the snapshot to the planned writes: pure, so that it can run in a thread."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import EVENTS
+from reporter.daemon.rivals import NO_RIVALS, Rivals, findings_about, look_for_rivals
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.catalogue import Catalogue
@@ -21,7 +22,7 @@ from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import Plan, plan_events
-from reporter.sinks.events.written import Written, overlay
+from reporter.sinks.events.written import OwnWrites, Written, overlay
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.output import Decision, OutputScope
@@ -39,6 +40,7 @@ class Before:
         answered: what need not be asked again.
         outputs: what the output of each stack remembers, by the stack's name.
         records: our Events of the last pass.
+        rivals: who else writes them.
 
     """
 
@@ -46,6 +48,7 @@ class Before:
     answered: Answered = field(default_factory=Answered)
     outputs: Mapping[str, object] = field(default_factory=dict)
     records: Records = NO_RECORDS
+    rivals: Rivals = NO_RIVALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,14 @@ class Lately:
         events: our Events by name.
         mirrors: the mirrors by name, as they were written since we lead.
         outputs: what was made of the writes of each stack, by the stack's name.
+        versions: of our Events, as our own writes made them.
 
     """
 
     events: Mapping[str, Written] = field(default_factory=dict)
     mirrors: Mapping[str, Applied] = field(default_factory=dict)
     outputs: Mapping[str, object] = field(default_factory=dict)
+    versions: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +140,11 @@ def run_pass(
         lately,
     )
     kept_from = chain.from_iterable(each.findings for each in outputs.values())
-    evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from))
     on_record = records_of(snapshot, before.records)
+    own = OwnWrites(lately.events, lately.versions)
+    rivals = look_for_rivals(before.rivals, on_record, own, now=now)
+    told = findings_about(rivals, snapshot, settings)
+    evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from, *told))
     resolution = resolve(
         evaluation,
         snapshot,
@@ -172,6 +180,7 @@ def run_pass(
             answered,
             {name: each.memory for name, each in outputs.items()},
             on_record,
+            rivals,
         ),
         plan=plan,
         outputs={name: each.plan for name, each in outputs.items()},

@@ -77,7 +77,9 @@ class Writers:
     def lately(self) -> Lately:
         """Return what was written lately."""
         answers = {name: writer.answers() for name, writer in self._outputs.items()}
-        return Lately(self.events.written(), self.mirrors.applied(), answers)
+        return Lately(
+            self.events.written(), self.mirrors.applied(), answers, self.events.versions()
+        )
 
     def offer(self, done: Pass) -> None:
         """Write what a pass planned, if we lead."""

@@ -33,6 +33,7 @@ from reporter.kube.errors import (
 )
 from reporter.kube.informer import Place
 from reporter.kube.informers import AnyPlace
+from reporter.kube.joining import join_lists
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
@@ -125,6 +126,7 @@ class _Collector:
             for resource in resources:
                 tasks.create_task(self._take(resource))
         await self._take_by_place()
+        join_lists(self.objects)
         order = {each: number for number, each in enumerate((*resources, *BY_PLACE))}
         self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
 

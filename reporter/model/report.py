@@ -163,7 +163,7 @@ class Outside:
         kind: of the objects.
         count: how many.
         first: one of them.
-        judged: which ones are judged.
+        judged: which ones are judged; empty if none is.
 
     """
 
@@ -174,7 +174,8 @@ class Outside:
 
     def __str__(self) -> str:
         many = "" if self.count == 1 else f" and {self.count - 1} more"
-        return f"Not judged: {self.kind} {self.first}{many}; only those {self.judged} are."
+        why = f"only those {self.judged} are" if self.judged else f"nothing judges {self.kind}s"
+        return f"Not judged: {self.kind} {self.first}{many}; {why}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

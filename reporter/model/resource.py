@@ -29,6 +29,8 @@ class Resource(Generic[ObjectT_co]):
             labels; so it is read only where its stack is `on`, and missed nowhere else.
         observes_another: `status.observedGeneration` of its objects is that of another object, so that
             it does not tell whether a condition is of the present spec.
+        seldom: few clusters have it, so that a dump without it says that there is none.
+        unjudged: its objects are counted only, so that silence about them is not taken for health.
         subject_kind: its objects are subjects of this kind. What else is read for a stack is
             watched while a resource with subjects of that stack is served.
 
@@ -46,6 +48,8 @@ class Resource(Generic[ObjectT_co]):
     stack: str = ""
     wide: bool = False
     observes_another: bool = False
+    seldom: bool = False
+    unjudged: bool = False
     subject_kind: SubjectKind | None = None
 
     def __str__(self) -> str:

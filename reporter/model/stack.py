@@ -94,7 +94,8 @@ class ScrapedPods:
         container: the one that serves; only pods that have it are scraped.
         images: parts of the container's image name, of which it has one, where servers that are not
             judged serve under that name too, or where users choose the name: then the first container
-            of such an image that has a port serves, and no router. Where neither is given, the first
+            of such an image that has a port serves, and no router; else the first with a port named
+            `port`. Where neither is given, the first
             container serves that is no mesh proxy, on the port of the settings.
         port: name of the container's port; its first port where there is none of that name.
         index_label: its value is a pod's place in its group, and the first one serves the page; where

@@ -12,7 +12,7 @@ from reporter.snapshot.snapshot import Snapshot
 def outside_of(
     subjects: Iterable[KnownSubject], snapshot: Snapshot, settings: EvaluationSettings
 ) -> tuple[Outside, ...]:
-    """Return the objects that are not judged, for stacks that judge only some of their kind.
+    """Return the objects that are not judged: of kinds that are not, or that are only in part.
 
     Args:
         subjects: what is judged.
@@ -23,9 +23,11 @@ def outside_of(
     known = [each.subject for each in subjects]
     found: list[Outside] = []
     for stack in settings.catalogue.stacks:
-        if not stack.words.judged or settings.stack(stack.name) is StackMode.OFF:
+        if settings.stack(stack.name) is StackMode.OFF:
             continue
-        for resource in stack.subjects:
+        for resource in stack.resources:
+            if not resource.unjudged and not (resource.subject_kind and stack.words.judged):
+                continue
             kind = resource.subject_kind
             judged = {each[1:] for each in known if each.kind == kind}
             # Nearly all are judged: what is looked at is what is left.
@@ -35,7 +37,6 @@ def outside_of(
                 if place not in judged and not each.deleting
             ]
             if left:
-                found.append(
-                    Outside(resource.kind, len(left), "/".join(min(left)), stack.words.judged)
-                )
+                which = "" if resource.unjudged else stack.words.judged
+                found.append(Outside(resource.kind, len(left), "/".join(min(left)), which))
     return tuple(found)

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from reporter.stacks.kthena.resources import MODELSERVINGS
+from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import REPORTER, name_of, render
 
 FILES = REPORTER / "files" / "crds"
@@ -113,6 +113,19 @@ def test_what_is_installed_is_the_manifest_and_stays_when_the_release_goes():
     installed = render({"modelServing.crd.install": True}).one("CustomResourceDefinition")
     assert installed["spec"] == MANIFEST["spec"]
     assert installed["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+
+
+def test_the_former_group_is_a_choice():
+    """The same fields under the group of the first API reference; null is the default."""
+    values = {
+        "modelServing.crd.install": True,
+        "modelServing.crd.group": MODELSERVINGS_FORMER.group,
+    }
+    installed = render(values).one("CustomResourceDefinition")
+    assert name_of(installed) == MODELSERVINGS_FORMER.crd_name
+    assert installed["spec"] == MANIFEST["spec"] | {"group": MODELSERVINGS_FORMER.group}
+    plain = render({"modelServing.crd.install": True, "modelServing.crd.group": None})
+    assert name_of(plain.one("CustomResourceDefinition")) == MODELSERVINGS.crd_name
 
 
 def test_the_patch_makes_an_installed_crd_what_ours_is():

@@ -36,14 +36,16 @@ LEASE_RULE = {
 
 
 def granted(rules) -> list[tuple[str, str, str]]:
-    """Return each (group, resource, verb) of rules without names."""
+    """Return each (group, resource, verb) of rules without names; two stacks may need one kind."""
     return sorted(
-        (group, resource, verb)
-        for rule in rules
-        if "resourceNames" not in rule
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
+        {
+            (group, resource, verb)
+            for rule in rules
+            if "resourceNames" not in rule
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
     )
 
 
@@ -58,7 +60,7 @@ def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
         for each in CLUSTER_WIDE
         if each.stack not in off and (not each.wide or each.stack == on)
     )
-    return sorted((each.group, each.plural, verb) for each in read for verb in VERBS)
+    return sorted({(each.group, each.plural, verb) for each in read for verb in VERBS})
 
 
 def cluster_rules(values=None):

@@ -1,5 +1,5 @@
 {{- define "status-reporter.modelServingCrdName" -}}
-modelservings.workload.serving.volcano.sh
+modelservings.{{ .Values.modelServing.crd.group | default "workload.serving.volcano.sh" }}
 {{- end -}}
 
 {{/* Name of the ConfigMap that says that the CRD is part of this release. */}}

@@ -104,12 +104,17 @@ def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
     labels = pod.metadata.labels or {}
     if any(labels.get(key) != value for key, value in scraped.labels.items()):
         return None
-    for container in pod.spec.containers or ():
-        if not scraped.serves(container.image):
-            continue
-        if container.name == scraped.container or (not scraped.container and _serves(container)):
-            return container
-    return None
+    containers = pod.spec.containers or ()
+    engines = [each for each in containers if scraped.serves(each.image)]
+    if scraped.container:
+        return next((each for each in engines if each.name == scraped.container), None)
+    # An image may have any name. Whoever names a port as the stack does says that it serves a page.
+    named = [each for each in containers if scraped.port in _port_names(each)]
+    return next((each for each in (*engines, *named) if _serves(each)), None)
+
+
+def _port_names(container: Container) -> frozenset[str]:
+    return frozenset(each.name for each in container.ports or () if each.name)
 
 
 def _serves(container: Container) -> bool:

@@ -1,6 +1,6 @@
 """Writes the planned Events: faults first, paced, and never without the lease."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
@@ -26,6 +26,9 @@ from reporter.sinks.outbox import Entry, Outbox, Pace, Retry
 from reporter.sinks.setbacks import Refused, loop_time
 
 _WRITTEN_SECONDS: Final = 120.0
+
+_VERSIONS: Final = 5000
+"""How many of our writes are told from those of others."""
 
 _IN_FLIGHT: Final = 8
 """Requests at once: enough for 400 Events a second from a server that takes 20 ms for each, and few
@@ -87,6 +90,7 @@ class EventWriter(Outbox[Write]):
             Purpose.REFRESH: Pace(REFRESH_PER_SECOND),
         }
         self._written: dict[str, tuple[Written, float]] = {}
+        self._versions: dict[str, None] = {}
         self._refused: Refused[_Kind] = Refused()
         self._denied: set[tuple[str, str]] = set()
 
@@ -101,6 +105,10 @@ class EventWriter(Outbox[Write]):
         now = loop_time()
         self._written = {name: each for name, each in self._written.items() if each[1] > now}
         return {name: each for name, (each, _) in self._written.items()}
+
+    def versions(self) -> Collection[str]:
+        """Return the resource versions that our latest writes made."""
+        return frozenset(self._versions)
 
     def offer(self, plan: Plan) -> None:
         """Replace the writes that wait by those of a new plan."""
@@ -142,10 +150,16 @@ class EventWriter(Outbox[Write]):
             self._backoff.reset()
             until = loop_time() + _WRITTEN_SECONDS
             self._written[write.name] = (Written(event, write.resource_version), until)
+            self._remember(event.metadata.resource_version)
             self._observe(write.purpose, "written")
             if write.since is not None:
                 self._told(write.since)
         return Retry.NO
+
+    def _remember(self, version: str) -> None:
+        self._versions[version] = None
+        if len(self._versions) > _VERSIONS:
+            del self._versions[next(iter(self._versions))]
 
     def _deny(self, write: Write) -> None:
         """Ask for a new plan; if the last one asked for the same, the watch brings nothing."""

@@ -1,7 +1,7 @@
 """What we wrote and the watch has not brought back yet."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from reporter.model.objects import Event
 from reporter.resolution.records import Record, Records, record_of
@@ -17,6 +17,20 @@ class Written:
 
     event: Event
     before: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWrites:
+    """What was written lately.
+
+    Attributes:
+        events: our Events by name.
+        versions: resource versions that answers to our writes had; the oldest are forgotten.
+
+    """
+
+    events: Mapping[str, Written] = field(default_factory=dict)
+    versions: Collection[str] = frozenset()
 
 
 def is_news(written: Written, seen: Event | None) -> bool:

@@ -7,7 +7,12 @@ from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, ready_row, sw
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import Reason
 from reporter.model.subject import Layer
-from reporter.stacks.kaito.resources import INFERENCESET_KIND, INFERENCESETS, WORKSPACES
+from reporter.stacks.kaito.resources import (
+    FORMER_POOLS,
+    INFERENCESET_KIND,
+    INFERENCESETS,
+    WORKSPACES,
+)
 
 CLUSTER_KAITO: Final = "clusterKaitoControllerNotReady"
 CLUSTER_NODE_PROVISIONER: Final = "clusterNodeProvisionerNotReady"
@@ -125,6 +130,7 @@ REASONS: Final[tuple[Reason, ...]] = (
             WORKSPACES,
             r.HTTPROUTES,
             r.INFERENCEPOOLS,
+            FORMER_POOLS,
             r.GATEWAYS,
             r.DEPLOYMENTS,
             r.PODS,
@@ -147,6 +153,7 @@ REASONS: Final[tuple[Reason, ...]] = (
             r.DEPLOYMENTS,
             r.PODS,
             r.INFERENCEPOOLS,
+            FORMER_POOLS,
             r.HTTPROUTES,
         ),
     ),

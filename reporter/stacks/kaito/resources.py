@@ -24,10 +24,26 @@ WORKSPACES: Final = Resource(
     type=objects.Workspace, purpose="node provisioning and inference conditions",
     stack=STACK,
 )  # fmt: skip
+RAGENGINES: Final = Resource(
+    group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="ragengines", kind="RAGEngine",
+    namespaced=True, custom=True,
+    type=KubeObject, purpose="RAGEngines, which are counted and not judged",
+    stack=STACK, seldom=True, unjudged=True,
+)  # fmt: skip
+"""Of a chart of its own (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
+FORMER_POOLS: Final = Resource(
+    group="inference.networking.x-k8s.io", versions=("v1alpha2",), plural="inferencepools",
+    kind="InferencePool", namespaced=True, custom=True,
+    type=objects.FormerPool, purpose="whether the pool behind a route is resolved, of its former group",
+    stack=STACK, seldom=True,
+)  # fmt: skip
+"""Before v1.0 of the Gateway API Inference Extension (api/v1alpha2/inferencepool_types.go)."""
 
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     INFERENCESETS,
     WORKSPACES,
+    RAGENGINES,
+    FORMER_POOLS,
 )
 """In the order of the ClusterRole."""
 

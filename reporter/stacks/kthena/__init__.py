@@ -70,7 +70,7 @@ KTHENA: Final = Stack(
         kind=MODELSERVING_KIND,
         label=NAME_LABEL,
         labels={ENTRY_LABEL: "true"},
-        images=("vllm",),
+        images=("vllm", "sglang"),
         port="metrics",
         not_ready=ROLE_CREATING,
     ),

@@ -13,6 +13,10 @@ from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
 from reporter.stacks.otterscale.resources import (
     DESTINATIONRULES,
+    MADE_DEPLOYMENTS,
+    MADE_INFERENCEPOOLS,
+    MADE_ROUTES,
+    MADE_SERVICES,
     MODELSERVICE_KIND,
     MODELSERVICES,
     PODMONITORS,
@@ -204,13 +208,13 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             DRIFT,
             "Objects of the ModelService differ from what the operator creates.",
             trigger="An object that only monitoring or the endpoint picker's start needs is "
-            "missing, one that should not exist does, or a selector, a port, a reference or "
-            "anything in a monitor or DestinationRule differs; with --otterscale-operator-flags also an image, tracing or a token "
-            "that those flags set. The operator's other settings are inferred from the "
+            "missing, one that should not exist does, or a field that the operator sets "
+            "differs (defaults and the forms of quantities aside); with "
+            "--otterscale-operator-flags also an image, tracing or a token that those flags set. The operator's other settings are inferred from the "
             "objects that it created.",
-            silent="Images, tracing and tokens for which no flag is given; other arguments, "
-            "replicas, labels; Secrets and RBAC objects, which are never read; kinds that "
-            "are not installed.",
+            silent="Images, tracing and tokens for which no flag is given; replicas, the script that "
+            "unpacks the model, and what the operator does not set; Secrets and RBAC objects, "
+            "which are never read; kinds that are not installed.",
             action="status-reporter render prints what should exist. The operator watches neither "
             "monitors nor DestinationRules: a change of the ModelService makes it repair "
             "them.",
@@ -223,6 +227,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
                 DESTINATIONRULES,
                 PODMONITORS,
                 SERVICEMONITORS,
+                MADE_DEPLOYMENTS,
+                MADE_SERVICES,
+                MADE_INFERENCEPOOLS,
+                MADE_ROUTES,
             ),
             grace_seconds=APPEARS_SECONDS,
         ),

@@ -1,14 +1,19 @@
 """What is read for OtterScale alone."""
 
-from typing import Final
+from typing import Final, TypeAlias
 
+from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import SubjectKind
 from reporter.stacks.otterscale import objects
+from reporter.stacks.otterscale.made import Made
 
 STACK: Final = "otterscale"
 """Its name in `--stacks`."""
+
+MadeResource: TypeAlias = Resource[Made]
+"""A kind that is read in any case, with the whole of what the operator makes of it."""
 
 MODELSERVICE_KIND: Final = SubjectKind("modelservice")
 
@@ -49,6 +54,21 @@ PLUGINS_CONFIGMAPS: Final = Resource(
     wide=True,
 )  # fmt: skip
 
+
+def _made(of: Resource[KubeObject], purpose: str) -> MadeResource:
+    """Return a kind with all fields of those of its objects that the operator makes."""
+    return Resource(
+        group=of.group, versions=of.versions, plural=of.plural, kind=of.kind, namespaced=True,
+        custom=of.custom, type=Made, purpose=purpose,
+        label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    )  # fmt: skip
+
+
+MADE_SERVICES: Final = _made(r.SERVICES, "each field of the Service of an endpoint picker")
+MADE_DEPLOYMENTS: Final = _made(r.DEPLOYMENTS, "each field of the Deployments of a ModelService")
+MADE_ROUTES: Final = _made(r.HTTPROUTES, "each field of the route of a ModelService")
+MADE_INFERENCEPOOLS: Final = _made(r.INFERENCEPOOLS, "each field of the pool of a ModelService")
+
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     MODELSERVICES,
     DESTINATIONRULES,
@@ -56,5 +76,9 @@ RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     SERVICEMONITORS,
     SERVICEACCOUNTS,
     PLUGINS_CONFIGMAPS,
+    MADE_SERVICES,
+    MADE_DEPLOYMENTS,
+    MADE_ROUTES,
+    MADE_INFERENCEPOOLS,
 )
 """In the order of the ClusterRole."""

@@ -289,3 +289,12 @@ def test_models_that_nobody_judges_are_named(check):
         "Not judged: InferenceSet elsewhere/m; only those in namespaces with the label "
         "productionstack.kaito.sh/managed-by=modelharness are."
     )
+
+
+def test_kinds_that_nothing_judges_are_named(check):
+    """RAGEngines are of KAITO too, and no reason is about them; a dump without them misses none."""
+    engines = [obj("kaito.sh/v1beta1", "RAGEngine", name, namespace="rag") for name in ("b", "a")]
+    _, report, _ = check(text(listed(TEAM), SET, *engines))
+    (note,) = (each for each in report["notLookedAt"] if "RAGEngine" in each)
+    assert note == "Not judged: RAGEngine rag/a and 1 more; nothing judges RAGEngines."
+    assert "RAGEngine" not in str(check(text(listed(TEAM), SET))[1])

@@ -19,8 +19,13 @@ def asked(settings: FullEvaluationSettings) -> list[tuple[str, str]]:
 
 def wanted(*off: Stack) -> list[tuple[str, str]]:
     read = [each for each in CLUSTER_WIDE if each.stack not in off]
+    selectors = {
+        str(each): {other.label_selector for other in read if str(other) == str(each)}
+        for each in read
+    }
     kinds = [
-        ("ns" if str(each) == "namespaces" else str(each), each.label_selector) for each in read
+        ("ns" if name == "namespaces" else name, "" if len(chosen) > 1 else min(chosen))
+        for name, chosen in selectors.items()
     ]
     return sorted([("crd", ""), *kinds])
 

@@ -13,6 +13,7 @@ from reporter.model.resource import Resource
 from reporter.model.selection import parse_selector
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from reporter.stacks.otterscale.made import Made
 from tests.tables import ALL
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -26,7 +27,7 @@ Document = dict[str, object]
 
 def resource_of(doc: Document) -> Resource[KubeObject]:
     """The resource that a document is of; without an `apiVersion`, what is read for all stacks."""
-    fitting = _of_kind(doc, ALL)
+    fitting = [each for each in _of_kind(doc, ALL) if each.type is not Made]
     selected = [each for each in fitting if each.label_selector and _selects(each, doc)]
     plain = [each for each in fitting if not each.label_selector]
     by_stack = sorted(plain, key=lambda each: bool(each.stack))
@@ -36,9 +37,10 @@ def resource_of(doc: Document) -> Resource[KubeObject]:
 def resources_of(
     doc: Document, declared: Iterable[Resource[KubeObject]]
 ) -> list[Resource[KubeObject]]:
-    """The resource that a document is of, and those of declarations, which may read it too."""
+    """The resource that a document is of, and those that read it too: all of it, or as declared."""
     built_in = [resource_of(doc)] if _of_kind(doc, ALL) else []
-    return built_in + [each for each in _of_kind(doc, declared) if _selects(each, doc)]
+    others = (*(each for each in ALL if each.type is Made), *declared)
+    return built_in + [each for each in _of_kind(doc, others) if _selects(each, doc)]
 
 
 def _of_kind(

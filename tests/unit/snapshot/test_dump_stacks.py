@@ -15,7 +15,12 @@ from reporter.stacks.otterscale.resources import PLUGINS_CONFIGMAPS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import CLUSTER_WIDE, Stack, subjects_of
 
-SELECTED = [each for each in CLUSTER_WIDE if each.label_selector]
+SHARED = {(each.group, each.plural) for each in CLUSTER_WIDE if not each.label_selector}
+SELECTED = [
+    each for each in CLUSTER_WIDE if each.label_selector and (each.group, each.plural) not in SHARED
+]
+"""What is read of a kind with a label only."""
+
 BESIDE_KAITO = [stack for stack in Stack if stack != Stack.KAITO]
 PARTS = {"ControllerRevision": {"revision": 1}}
 

@@ -9,10 +9,11 @@ from reporter.model.finding import Finding
 from reporter.model.objects import HttpRoute, InferencePool, Pod
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.malformed import selected_by
+from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, pool_names
 from reporter.stacks.kaito.probes.wording import condition_text
 from reporter.stacks.kaito.reasons import MODEL_ROUTE
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.resources import FORMER_POOLS, INFERENCESETS
 from reporter.workload.conditions import is_false
 from reporter.workload.parents import ParentFault
 from reporter.workload.pod import counts
@@ -41,7 +42,7 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     for pool in scope.pools:
         faults = tuple(pool_faults(pool, scope.snapshot))
         if faults:
-            yield _about(scope, INFERENCEPOOLS.ref(pool), pool.created, faults=faults)
+            yield _about(scope, scope.ref_of_pool(pool), pool.created, faults=faults)
         else:
             yield from _selects_none(scope, pool, startup)
 
@@ -74,17 +75,20 @@ def _missing_route(scope: InferenceSetScope) -> Finding:
 
 def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> Iterator[Finding]:
     namespace = scope.place
-    pools = scope.snapshot[INFERENCEPOOLS]
-    for name in sorted({name for route in routes for name in pool_names(route)}):
-        known = scope.snapshot.absence_known(INFERENCEPOOLS, namespace, name)
-        if known and pools.get(namespace, name) is None:
-            yield scope.finding(
-                reason=MODEL_ROUTE,
-                related=INFERENCEPOOLS.ref_named(namespace, name),
-                cause="InferencePool missing",
-                text=f"InferencePool {name}, the backend of its HTTPRoute, is missing",
-                severity=_POOL_MISSING,
-            )
+    for resource in (INFERENCEPOOLS, FORMER_POOLS):
+        if resource.seldom and scope.snapshot.state(resource).served is not Served.SERVED:
+            continue
+        names = {name for route in routes for name in pool_names(route, resource.group)}
+        for name in sorted(names):
+            known = scope.snapshot.absence_known(resource, namespace, name)
+            if known and scope.snapshot[resource].get(namespace, name) is None:
+                yield scope.finding(
+                    reason=MODEL_ROUTE,
+                    related=resource.ref_named(namespace, name),
+                    cause="InferencePool missing",
+                    text=f"InferencePool {name}, the backend of its HTTPRoute, is missing",
+                    severity=_POOL_MISSING,
+                )
 
 
 def _selects_none(
@@ -107,7 +111,7 @@ def _selects_none(
         return
     yield scope.finding(
         reason=MODEL_ROUTE,
-        related=INFERENCEPOOLS.ref(pool),
+        related=scope.ref_of_pool(pool),
         cause="InferencePool selects no pod",
         text=f"InferencePool {pool.name} selects no pod",
         severity=_NO_POD,

@@ -16,10 +16,11 @@ from reporter.model.objects import (
     LabelSelector,
     Pod,
 )
+from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
-from reporter.stacks.kaito.resources import MADE_WITH, WORKSPACES
+from reporter.stacks.kaito.resources import FORMER_POOLS, MADE_WITH, WORKSPACES
 from reporter.workload.conditions import is_true
 
 WORKSPACE: Final = "kaito.sh/workspace"
@@ -62,12 +63,24 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
 
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
-        """Its InferencePools: by its label, else the one with its name."""
+        """Its InferencePools: by its label, else the one with its name; of the present group if any."""
         pools = self.snapshot[INFERENCEPOOLS]
         found = pools.labelled(self.place, _INFERENCESET, self.name)
         named = pools.get(self.place, self.pool_name)
-        found = found or ((named,) if named else ())
+        found = found or ((named,) if named else ()) or self._former_pools
         return tuple(each for each in found if not each.deleting)
+
+    @cached_property
+    def _former_pools(self) -> tuple[InferencePool, ...]:
+        pools = self.snapshot[FORMER_POOLS]
+        found = pools.labelled(self.place, _INFERENCESET, self.name)
+        named = pools.get(self.place, self.pool_name)
+        return tuple(each.pool for each in found or ((named,) if named else ()))
+
+    def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
+        """Return the reference to one of its pools, in its group."""
+        is_former = pool in self._former_pools
+        return (FORMER_POOLS if is_former else INFERENCEPOOLS).ref(pool)
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
@@ -84,7 +97,11 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
             found = tuple(
                 each
                 for each in routes.in_namespace(self.place)
-                if not pools.isdisjoint(pool_names(each))
+                if not pools.isdisjoint(
+                    name
+                    for group in (INFERENCEPOOLS.group, FORMER_POOLS.group)
+                    for name in pool_names(each, group)
+                )
             )
         return tuple(each for each in found if not each.deleting)
 
@@ -169,17 +186,14 @@ def wanted_pods(workspace: Workspace, pods: Iterable[Pod]) -> int:
     return max(1, workspace.status.target_node_count or 1) if of_set else 1
 
 
-def pool_names(route: HttpRoute) -> tuple[str, ...]:
-    """Return the names of the InferencePools in its own namespace that a route leads to.
-
-    A pool of the experimental group `inference.networking.x-k8s.io` is another kind, and not read.
-    """
+def pool_names(route: HttpRoute, group: str) -> tuple[str, ...]:
+    """Return the names of the InferencePools of a group in its own namespace that a route leads to."""
     backends = (each for rule in route.spec.rules or () for each in rule.backend_refs or ())
     return tuple(
         each.name
         for each in backends
         if each.kind == INFERENCEPOOLS.kind
-        and (each.group or INFERENCEPOOLS.group) == INFERENCEPOOLS.group
+        and (each.group or INFERENCEPOOLS.group) == group
         and (each.namespace or route.namespace) == route.namespace
     )
 

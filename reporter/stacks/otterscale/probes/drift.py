@@ -1,7 +1,7 @@
 """modelserviceDrift: objects that are not as the operator makes them, field by field.
 
 Secrets and RBAC objects are never read, replicas not compared; images, tracing and tokens only with
-settings for them (`given`).
+settings for them (`given`). All other fields that the operator sets are compared (`leaves`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,6 +19,7 @@ from reporter.stacks.otterscale.manifests.wanted import Unwanted, unwanted, want
 from reporter.stacks.otterscale.operator_flags import GATEWAY
 from reporter.stacks.otterscale.probes.compared import COMPARED, Entries, entries_of
 from reporter.stacks.otterscale.probes.given import given_entries
+from reporter.stacks.otterscale.probes.leaves import differing, is_whole, made_by
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import DRIFT
@@ -38,13 +39,25 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
     DESTINATIONRULES: "the gateway may not reach the endpoint picker, as for failureMode",
     PODMONITORS: "metrics of the pods are not collected as asked for",
     SERVICEMONITORS: "metrics of the endpoint picker are not collected",
+    r.DEPLOYMENTS: "its pods do not run as the ModelService says",
+    r.SERVICES: "the gateway may not reach the endpoint picker, as for failureMode",
+    r.INFERENCEPOOLS: "requests may reach other pods, or fail when the endpoint picker is down",
+    r.HTTPROUTES: "requests may not reach the model, or others may",
 }
-"""What follows for kinds that the operator does not watch: it lasts until it looks by chance."""
+"""What follows from a difference."""
 
-_UNWATCHED_KINDS: Final = frozenset(each.kind for each in _EFFECTS)
+_UNWATCHED_KINDS: Final = frozenset(
+    each.kind for each in (DESTINATIONRULES, PODMONITORS, SERVICEMONITORS)
+)
+"""Kinds that the operator does not watch: drift lasts until it looks by chance."""
+
 _UNWATCHED: Final = (
     "; the operator does not watch %s: only a change of the spec, or its restart, makes it correct "
     "them"
+)
+_WATCHED: Final = (
+    "; the operator corrects %s as soon as they change: somebody keeps changing them, or it does not "
+    "work"
 )
 
 
@@ -69,9 +82,10 @@ def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
     if not drifted:
         return
     shown = "; ".join(f"{each.name} {each.text}" for each in drifted)
-    unwatched = sorted({f"{each.kind}s" for each in drifted if each.kind in _UNWATCHED_KINDS})
-    if unwatched:
-        shown += _UNWATCHED % " and ".join(unwatched)
+    kinds = {each.kind for each in drifted}
+    for of, text in ((kinds & _UNWATCHED_KINDS, _UNWATCHED), (kinds - _UNWATCHED_KINDS, _WATCHED)):
+        if of:
+            shown += text % " and ".join(sorted(f"{each}s" for each in of))
     more = f" and {len(drifted) - 1} more" if len(drifted) > 1 else ""
     yield scope.finding(
         reason=DRIFT,
@@ -136,10 +150,34 @@ def _differences(
         mine, wants = has.get(path, {}), should.get(path, {})
         if mine != wants:
             yield path, _difference(path, mine, wants)
+    yield from _of_leaves(scope, manifest, resource, there=there)
     if resource is PLUGINS_CONFIGMAPS:
         yield from _config(scope)
     if resource is r.DEPLOYMENTS and there.name == scope.epp_name:
         yield from _checksum(scope)
+
+
+def _of_leaves(
+    scope: ModelServiceScope,
+    manifest: Manifest,
+    resource: Resource[KubeObject],
+    *,
+    there: KubeObject,
+) -> Iterator[tuple[str, str]]:
+    """Yield what differs of labels and of all other fields, of an object that was read as a whole."""
+    made = made_by(resource)
+    whole = scope.snapshot[made].get(scope.place, there.name) if made else None
+    if whole is None or not is_whole(resource, whole.spec):
+        return
+    metadata = manifest.document["metadata"]
+    wanted_labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+    found = (
+        *differing(wanted_labels, whole.metadata.labels, "metadata.labels"),
+        *differing(manifest.document.get("spec"), whole.spec, "spec"),
+    )
+    for leaf in found:
+        has, should = (cut(clean(each), _VALUE_BYTES) for each in (leaf.has, leaf.should))
+        yield leaf.path, f"{leaf.path} has {has or 'nothing'} and should have {should or 'nothing'}"
 
 
 def _entries(

@@ -13,6 +13,7 @@ from reporter.model.names import is_label
 from reporter.stacks.otterscale.manifests.operator import GKE, ISTIO, NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import ModelService
+from reporter.stacks.otterscale.render.defaults import with_defaults
 from reporter.stacks.otterscale.render.files import read_modelservices
 from reporter.stacks.otterscale.render.manifest_text import json_text, yaml_text
 
@@ -49,6 +50,10 @@ What the operator would delete is listed at the end: as comments in YAML, on sta
 -o json. Nothing is read from a cluster and nothing is written to one. To see what would change:
 
   status-reporter render -f modelservice.yaml | kubectl diff -f -
+
+To hand over to the operator, or to take its place for a while (docs/modelservice.md):
+
+  kubectl get modelservice NAME -o yaml | status-reporter render -f - | kubectl apply --server-side -f -
 """
 
 
@@ -71,7 +76,9 @@ def main(argv: Sequence[str]) -> int:
     if read.scripts:
         ((script, _),) = Counter(sorted(read.scripts)).most_common(1)
         operator = replace(operator, unpack_script=script)
-    documents = [each.document for one in read.services for each in wanted(one, operator)]
+    documents = [
+        with_defaults(each.document) for one in read.services for each in wanted(one, operator)
+    ]
     deleted = [line for one in read.services for line in _deletions(one, operator)]
     for note in read.notes:
         sys.stderr.write(f"{PROGRAM}: {note}\n")

@@ -61,6 +61,25 @@ def container(row, **changes):
     return {"spec": {"containers": [own]}}
 
 
+def test_engines_of_modelservings_are_known_by_image_or_by_the_name_of_a_port():
+    """The image first, whatever sidecar names its port so; an image of any name with such a port."""
+    (row,) = (each for each in SCRAPED if each.stack == Stack.KTHENA)
+    ports = [{"name": "metrics", "containerPort": 30000}]
+    engine = {"name": CHOSEN, "image": "registry/sglang:v0.5", "ports": [{"containerPort": 8001}]}
+    sidecar = {"name": "sidecar", "image": "exporter", "ports": ports}
+
+    def port_of(*containers):
+        targets = found(stack_pod(row, {"spec": {"containers": list(containers)}}))
+        return [each.port for each in targets]
+
+    assert port_of(sidecar, engine) == [8001]
+    assert port_of({"name": CHOSEN, "image": "registry/ours:1", "ports": ports}) == [30000]
+    assert (
+        port_of({"name": CHOSEN, "image": "registry/ours:1", "ports": [{"containerPort": 80}]})
+        == []
+    )
+
+
 every_row = pytest.mark.parametrize("row", SCRAPED, ids=lambda row: row.stack)
 
 

@@ -69,6 +69,19 @@ def test_the_script_that_unpacks_is_that_of_the_operator_where_it_is_known(rende
     assert script(MINIMAL) == [OperatorSettings().unpack_script]
 
 
+def test_defaults_that_server_side_apply_compares_are_rendered(rendered, write):
+    """Else it refuses what the operator made, where the API server has filled them in."""
+    text = MINIMAL + "  httpRoute: {gatewayRef: {name: g}}\n"
+    made = rendered("-f", write(text))
+    (parent,) = made["HTTPRoute", "qwen3"]["spec"]["parentRefs"]
+    assert parent == {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "g"}
+    (rule,) = made["HTTPRoute", "qwen3"]["spec"]["rules"]
+    assert [each["weight"] for each in rule["backendRefs"]] == [1]
+    (picker,) = made["Deployment", "qwen3-epp"]["spec"]["template"]["spec"]["containers"]
+    references = [each["valueFrom"]["fieldRef"] for each in picker["env"]]
+    assert {each["apiVersion"] for each in references} == {"v1"}
+
+
 @pytest.mark.parametrize("example", ["unified", "prefill-decode"])
 def test_both_outputs_say_the_same(run, examples, example):
     path = examples / "modelservice" / f"{example}.yaml"

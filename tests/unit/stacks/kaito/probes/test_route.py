@@ -6,8 +6,18 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, PODS
-from reporter.stacks.kaito.reasons import MODEL_ROUTE
-from tests.unit.probes.building import DELETING, FORBIDDEN, SINCE_AT, condition, snapshot_of
+from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_ROUTE
+from reporter.stacks.kaito.resources import FORMER_POOLS
+from tests.unit.probes.building import (
+    ALL_CRDS,
+    DELETING,
+    FORBIDDEN,
+    SINCE_AT,
+    condition,
+    document,
+    merged,
+    snapshot_of,
+)
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,
     SET,
@@ -210,16 +220,55 @@ def test_a_missing_pool_is_told_where_a_route_leads_to_it():
     assert finding.related == INFERENCEPOOLS.ref_named(NS, "qwen-inferencepool")
 
 
-@pytest.mark.parametrize(
-    "backend",
-    [{"group": "inference.networking.x-k8s.io"}, {"namespace": "pools"}],
-    ids=["of the experimental group", "in another namespace"],
-)
-def test_a_pool_that_is_not_read_is_not_missing(backend):
-    """A route may lead to pools of another group, and with a grant to those of others."""
-    reference = {"kind": "InferencePool", "group": INFERENCEPOOLS.group, "name": "p"} | backend
-    leads = {"spec": {"rules": [{"backendRefs": [reference]}]}}
-    assert findings(stack(route=leads, pool=None), MODEL_ROUTE) == []
+def leading_to(**reference):
+    """A patch of a route that leads to one pool."""
+    backend = {"kind": "InferencePool", "group": INFERENCEPOOLS.group, "name": "p"} | reference
+    return {"spec": {"rules": [{"backendRefs": [backend]}]}}
+
+
+def test_a_pool_that_is_not_read_is_not_missing():
+    """A route may lead with a grant to pools of others, and to a kind that is not served."""
+    route = leading_to(namespace="pools")
+    assert findings(stack(route=route, pool=None), MODEL_ROUTE) == []
+    former = leading_to(group=FORMER_POOLS.group)
+    served = ALL_CRDS - {FORMER_POOLS.crd_name}
+    objects = healthy() | {"route": merged(healthy()["route"], former)}
+    del objects["pool"]
+    assert findings(snapshot_of(*objects.values(), served=served), MODEL_ROUTE) == []
+
+
+FORMER_ROUTE = leading_to(group=FORMER_POOLS.group, name="qwen-inferencepool")
+
+
+def former_pool(*patches):
+    """The set's InferencePool as it was before v1.0 of the Gateway API Inference Extension."""
+    spec = {"selector": {"kaito.sh/workspace": "qwen-a"}, "extensionRef": {"name": "picker"}}
+    kind = {"apiVersion": f"{FORMER_POOLS.group}/v1alpha2", "spec": spec}
+    return document("InferencePool", "qwen-inferencepool", NS, kind, *patches)
+
+
+def with_former_pool(*patches):
+    return stack(former_pool(*patches), route=FORMER_ROUTE, pool=None)
+
+
+def test_a_pool_of_the_former_group_is_judged_like_others():
+    """Its parents, its selector, and the endpoint picker that it refers to."""
+    assert findings(with_former_pool(), MODEL_ROUTE) == []
+    assert only(with_former_pool(), MODEL_EPP).related.name == "picker"
+    gateway = parent("models-gw", condition("Accepted", "False", "NotSupportedByParent"))
+    refused = {"status": {"parent": [gateway]}}
+    finding = only(with_former_pool(refused), MODEL_ROUTE)
+    assert finding.related == FORMER_POOLS.ref_named(NS, "qwen-inferencepool")
+    assert "NotSupportedByParent" in finding.message
+    nobody = {"spec": {"selector": {"kaito.sh/workspace": "x"}}}
+    assert only(with_former_pool(nobody), MODEL_ROUTE).cause == "InferencePool selects no pod"
+
+
+def test_a_missing_pool_of_the_former_group_is_told():
+    """Where its kind is served."""
+    finding = only(stack(route=FORMER_ROUTE, pool=None), MODEL_ROUTE)
+    assert finding.related == FORMER_POOLS.ref_named(NS, "qwen-inferencepool")
+    assert finding.cause == "InferencePool missing"
 
 
 def test_a_set_that_did_not_ask_for_a_route_misses_none():

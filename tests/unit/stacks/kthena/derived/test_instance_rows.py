@@ -8,6 +8,7 @@ import pytest
 from reporter.model.objects import Pod
 from reporter.stacks.kthena.derived import derive
 from reporter.stacks.kthena.derived.instances import InstanceFacts, decide
+from tests.unit.probes.building import merged
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,
     GONE,
@@ -131,6 +132,14 @@ def test_i16_the_revision_of_the_pods_does_not_matter(state):
     old = [UP, *instance("m-0", "decode-0", state, revision=A), *kept(DECODE)]
     serving = modelserving(DECODE)
     assert rows(serving, *new) == rows(serving, *old)
+
+
+@pytest.mark.parametrize("grace", [0, 600])
+def test_a_pod_that_restarted_counts_at_once_however_long_it_is_left(grace):
+    """restartGracePeriodSeconds says when Kthena deletes the pod, not what the instance is until then."""
+    serving = merged(SERVING, {"spec": {"template": {"restartGracePeriodSeconds": grace}}})
+    found = rows(serving, UP, *prefill("ready", "restarted"))
+    assert found == {"prefill-0": ("I10", "Creating")}
 
 
 def test_i17_surplus_instances_are_like_any_other():

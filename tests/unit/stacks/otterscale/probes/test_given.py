@@ -5,11 +5,13 @@ import re
 
 import pytest
 
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.render.command import FLAGS as RENDER_FLAGS
+from reporter.stacks.otterscale.resources import MADE_DEPLOYMENTS
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.probes.building import merged
+from tests.unit.probes.building import merged, snapshot_of
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     IDLE,
@@ -56,7 +58,7 @@ def with_flags(**flags):
     return FullEvaluationSettings(otterscale_operator_flags=named)
 
 
-_EFFECT = re.compile(r" \((metrics|the gateway)[^)]*\)")
+_EFFECT = re.compile(r" \((metrics|the gateway|its pods|requests)[^)]*\)")
 
 
 def drift(docs, **flags):
@@ -67,7 +69,7 @@ def drift(docs, **flags):
     ((reason, _),) = found(docs, settings=settings)
     assert reason == "Drift"
     text = one(docs, "Drift", settings=settings).message.partition(": ")[2]
-    return _EFFECT.sub("", text.partition("; the operator does not watch")[0])
+    return _EFFECT.sub("", text.partition("; the operator ")[0])
 
 
 def test_what_can_be_given_is_what_render_takes():
@@ -333,7 +335,15 @@ def test_other_variables_are_not_even_kept():
     epp = next(
         each for each in docs if each["metadata"]["name"] == EPP and each["kind"] == "Deployment"
     )
+    epp["spec"]["template"]["spec"]["restartPolicy"] = "Always"
     epp["spec"]["template"]["spec"]["containers"][0]["env"] = variables
-    assert drift(docs, tracing_enabled="false") == (
-        f"{PICKER}.env has OTEL_SERVICE_NAME=x and should have nothing"
+    told = drift(docs, tracing_enabled="false")
+    assert told == (
+        f"{PICKER}.env has OTEL_SERVICE_NAME=x and should have nothing, "
+        "spec.template.spec.containers[epp].env[NAMESPACE] has nothing and should have an entry, "
+        "spec.template.spec.containers[epp].env[POD_NAME] has nothing and should have an entry, "
+        "spec.template.spec.containers[epp].env[HF_TOKEN] has an entry and should have nothing"
     )
+    snapshot = snapshot_of(*docs)
+    for resource in (DEPLOYMENTS, MADE_DEPLOYMENTS):
+        assert "hf_x" not in str(snapshot[resource].get("models", EPP))
