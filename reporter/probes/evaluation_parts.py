@@ -48,4 +48,5 @@ def joined(parts: Iterable[Evaluation]) -> Evaluation:
         undecided={pod: which for part in parts for pod, which in part.undecided.items()},
         derived=tuple(status for part in parts for status in part.derived),
         unjudged=tuple(each for part in parts for each in part.unjudged),
+        serving=tuple(each for part in parts for each in part.serving),
     )

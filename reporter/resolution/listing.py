@@ -1,11 +1,10 @@
 """What the rules decided, as the lines of the report."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
-from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Subject
@@ -29,19 +28,18 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     findings = list(state.absence.listed.values())
     for group in by_subject.values():
         group.sort(key=lambda each: (catalogue.priority(each.key.reason), each.key))
-        primary = _primary(group)
         for candidate in group:
             if candidate.disposition is Disposition.CLEARING and candidate.episode is not None:
                 shown = as_clearing(candidate.episode).shown
                 findings.append(replace(shown, mutes=candidate.mutes))
                 continue
             message = compose(candidate, group, suffixes)
-            findings.append(_line(candidate, message, state.now, primary=candidate is primary))
+            findings.append(_line(candidate, message, state.now))
     return tuple(
         sorted(
             findings,
             key=lambda each: (
-                each.reason == CLUSTER_STATUS_UNKNOWN,
+                each.is_blind,
                 each.subject,
                 catalogue.rank(each.reason),
                 each.key,
@@ -50,13 +48,7 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     )
 
 
-def _primary(group: Sequence[Candidate]) -> Candidate | None:
-    """Return the one fault of a subject to look at first."""
-    firing = (each for each in group if each.disposition is Disposition.FIRING)
-    return next((each for each in firing if each.key.reason != CLUSTER_STATUS_UNKNOWN), None)
-
-
-def _line(candidate: Candidate, message: str, now: Instant, *, primary: bool) -> ResolvedFinding:
+def _line(candidate: Candidate, message: str, now: Instant) -> ResolvedFinding:
     reason = candidate.reason
     worst = candidate.worst.says
     wait = _fires_in(candidate, now)
@@ -74,7 +66,6 @@ def _line(candidate: Candidate, message: str, now: Instant, *, primary: bool) ->
         fires_at=None if wait is None else now.wall + wait,
         by=candidate.by,
         mutes=candidate.mutes,
-        primary=primary,
         age_known=candidate.age_known(now),
     )
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from reporter.model.finding import Finding, FindingKey
-from reporter.model.report import Disposition, Mute, ResolvedFinding
+from reporter.model.report import Disposition, Mute, ResolvedFinding, SubjectState
 from reporter.model.subject import ObjectRef, Subject
 
 UpstreamKey: TypeAlias = tuple[str, str]
@@ -115,6 +115,7 @@ class Memory:
         mutes: those that counted; one whose object cannot be read any more goes on.
         judged: by reason, when a pass last looked that could see all it reads: what is older and was
             not at fault then has been seen without the fault.
+        states: the state of each subject.
 
     """
 
@@ -125,3 +126,4 @@ class Memory:
     told: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)
     mutes: tuple[Mute, ...] = ()
     judged: Mapping[str, datetime] = field(default_factory=dict)
+    states: Mapping[Subject, SubjectState] = field(default_factory=dict)

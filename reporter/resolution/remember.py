@@ -1,6 +1,6 @@
 """What the next pass is given."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -10,6 +10,7 @@ from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
+from reporter.resolution.impact import Impacts
 from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Writing
 from reporter.resolution.state import PassState
 from reporter.resolution.unknown import confirmed, reads_unknown
@@ -21,11 +22,11 @@ may still be on its way."""
 
 def remember(
     state: PassState,
-    findings: Iterable[ResolvedFinding],
+    judged: Impacts,
     told: Mapping[Subject, frozenset[Writing]],
 ) -> Memory:
-    """Return the memory after a pass that lists these findings."""
-    shown = {finding.key: finding for finding in findings}
+    """Return the memory after a pass that came to these findings and states."""
+    shown = {finding.key: finding for finding in judged.findings}
     episodes = dict(state.absence.kept)
     for candidate in state.candidates:
         episodes[candidate.key] = _episode(candidate, shown[candidate.key], state)
@@ -41,6 +42,7 @@ def remember(
         released=state.upstreams.released,
         told=told,
         mutes=state.mutes.all,
+        states={each.subject: each for each in judged.states},
         judged={**state.memory.judged, **dict.fromkeys(_judged(state), state.now.wall)},
     )
 

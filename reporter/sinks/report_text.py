@@ -20,6 +20,7 @@ from reporter.model.report import (
 from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
+from reporter.sinks.impact_text import impact_text, models_text
 from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
 from reporter.sinks.verdict import (
     NO_VERDICT,
@@ -67,7 +68,14 @@ def report_text(
 
     """
     page = _Page(report, _coloured if colour else _plain)
-    lines = [page.verdict(about), *page.causes(), *page.notices(), *page.others(), *page.ready()]
+    lines = [
+        page.verdict(about),
+        *page.models(),
+        *page.causes(),
+        *page.notices(),
+        *page.others(),
+        *page.ready(),
+    ]
     lines += [*page.not_seen(), *page.unknown(), *page.skipped()]
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
     lines += page.section("Errors in mutes", mute_fault_lines(report.mute_faults))
@@ -111,9 +119,14 @@ class _Page:
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
         return f"{said} {time}" + (f"; {rest}." if rest else ".")
 
+    def models(self) -> Iterator[str]:
+        """Yield how many models serve."""
+        if text := models_text(self.report):
+            yield text
+
     def causes(self) -> Iterator[str]:
-        """Yield the faults that fire, in the order of the catalogue: the cluster first."""
-        for finding in filter(is_cause, self._with(Disposition.FIRING)):
+        """Yield the faults that fire, in the order of the report: by layer, and by whom they hit."""
+        for finding in filter(is_cause, self.report.findings):
             yield ""
             yield from self._firing(finding, _Style.BAD)
 
@@ -159,6 +172,8 @@ class _Page:
         lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
         yield f"{head}  {lasts}{'  (stale)' if finding.stale else ''}"
         yield from _wrapped(clean(finding.message))
+        if finding.impact is not None:
+            yield from _wrapped(f"Impact: {impact_text(finding.impact)}")
         if finding.mutes:
             yield from _wrapped(f"Not told here: {where_muted(finding)}")
         yield from _wrapped(f"To do: {self._action(finding)}")
@@ -186,7 +201,10 @@ class _Page:
 
     def ready(self) -> Iterator[str]:
         """Yield the subjects that are ready by the rules, and those that are neither that nor at fault."""
-        subjects = [clean(str(each.subject)) for each in self.report.ready]
+        subjects = [
+            f"{clean(str(each.subject))}{f' ({each.caveat})' if each.caveat else ''}"
+            for each in self.report.ready
+        ]
         yield from self.section("Ready", subjects)
         without = [clean(str(each)) for each in without_verdict(self.report)]
         yield from self.section(NO_VERDICT.capitalize(), without, rest="the page lists all")

@@ -115,4 +115,5 @@ def _finding(
         created=created,
         governs=governs,
         lost_node=fault.lost_node,
+        down=fault.down,
     )

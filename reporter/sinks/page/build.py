@@ -14,6 +14,7 @@ from reporter.model.report import Disposition, Mute, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.model.text import clean
 from reporter.sinks.action import action_of, describe_command
+from reporter.sinks.impact_text import impact_text, models_text
 from reporter.sinks.muted import mute_place, where_muted
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.layers import layers_of
@@ -43,6 +44,7 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
         verdict=_verdict(report, blind=blind),
         mark=min(marks, key=lambda mark: mark.rank, default=UNKNOWN),
         rest=_rest(marks),
+        models=models_text(report),
         causes=_findings(branches, is_cause, report.catalogue),
         notices=_findings(branches, is_notice, report.catalogue),
         not_seen=_findings(branches, is_blind, report.catalogue),
@@ -152,6 +154,7 @@ def _finding(branch: Branch, catalogue: Catalogue) -> FindingView:
         object=clean(str(finding.related)),
         command=describe_command(finding.related),
         below=tuple(_finding(each, catalogue) for each in branch.below),
+        impact=impact_text(finding.impact) if finding.impact is not None else "",
     )
 
 

@@ -44,6 +44,7 @@ def _card(finding: FindingView, now: datetime) -> Markup:
         "li",
         element("h3", shape(finding.mark), element("span", breakable(finding.reason))),
         element("p", *_state(finding, now), class_="state"),
+        element("p", finding.impact, class_="impact") if finding.impact else None,
         element("p", finding.message, class_="message"),
         element(
             "details",

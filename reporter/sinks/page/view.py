@@ -54,6 +54,7 @@ class FindingView:
         to_do: what to do, empty where the catalogue does not know its reason.
         command: kubectl that shows the object at fault, empty where its name is not proper.
         below: what it suppresses, holds or outranks.
+        impact: whom a cause hits; empty for what is no cause.
 
     """
 
@@ -73,6 +74,7 @@ class FindingView:
     object: str
     command: str
     below: tuple["FindingView", ...] = ()
+    impact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Tile:
     namespace: str
     ready: bool
     lines: tuple[Link, ...]
+    caveat: str = ""
+    """What `ready` alone would hide, such as `degraded`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,7 @@ class PageView:
         verdict: one sentence.
         mark: the worst state of all.
         rest: how many findings are in which other state.
+        models: how many models serve.
         causes: the faults that fire, each with what it explains below it.
         notices: what fires and is no fault.
         not_seen: what the reporter cannot see, which is no cause of the stack.
@@ -194,6 +199,7 @@ class PageView:
     verdict: str
     mark: Mark
     rest: str
+    models: str
     causes: tuple[FindingView, ...]
     notices: tuple[FindingView, ...]
     not_seen: tuple[FindingView, ...]

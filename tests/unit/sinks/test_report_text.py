@@ -124,12 +124,12 @@ def test_what_is_no_cause_is_one_line_with_why(changes, line):
     ]
 
 
-def test_causes_come_in_the_order_of_the_catalogue():
-    """The cluster first: it explains the others."""
+def test_causes_come_in_the_order_of_the_report():
+    """The resolution puts them into order: by layer, and by whom they hit."""
     cluster = finding(
         reason="clusterBBRNotReady", layer=Layer.CLUSTER, subject=CLUSTER, cause="scaled to zero"
     )
-    text = report_text(report(finding(), cluster))
+    text = report_text(report(cluster, finding()))
     assert text.index("clusterBBRNotReady") < text.index("modelharnessGatewayProgrammingFailed")
 
 

@@ -53,10 +53,10 @@ def outline(findings):
     [
         pytest.param((), [], [], id="nothing"),
         pytest.param(
-            (finding(PODS, model("a")), finding(GATEWAY, NAMESPACE), finding(KAITO)),
-            [KAITO, GATEWAY, PODS],
+            (finding(KAITO), finding(PODS, model("a")), finding(GATEWAY, NAMESPACE)),
+            [KAITO, PODS, GATEWAY],
             [],
-            id="in the order of the catalogue",
+            id="in the order of the report",
         ),
         pytest.param(
             (finding(KAITO), finding(INFRA, model("a"), SUPPRESSED, by=(KAITO,))),
