@@ -53,6 +53,11 @@ def hold_and_suppress(state: PassState) -> PassState:
     return replace(state, candidates=tuple(judged), upstreams=upstreams)
 
 
+def explainers(reason: str, by: Container[str], catalogue: Catalogue) -> set[UpstreamKey]:
+    """Return which upstreams a finding of a reason waits for, given the names in its `by`."""
+    return {_key(row) for row in catalogue.upstreams_of(reason) if row.upstream in by}
+
+
 def _survey(state: PassState) -> Upstreams:
     """Return which upstreams suppress and hold in this pass.
 
@@ -138,9 +143,15 @@ def _leave(
 def _wait_for_hold(
     candidate: Candidate, upstreams: Upstreams, rows: Sequence[SuppressionRow]
 ) -> Candidate:
-    """Return a pending candidate that knows of a hold which outlasts its grace."""
-    _, until = _holders(rows, upstreams)
-    return replace(candidate, holds_until=until)
+    """Return a pending candidate that knows what it waits for besides its grace.
+
+    Behind an upstream that fires it is never told, and behind one that is pending it is held next.
+    """
+    by, until = _holders(rows, upstreams)
+    if any(fault.says.independent for fault in candidate.faults):
+        return replace(candidate, holds_until=until)
+    by = _matching(rows, upstreams.firing) or by
+    return replace(candidate, by=by, holds_until=until)
 
 
 def _holders(

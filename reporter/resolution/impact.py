@@ -16,7 +16,7 @@ from reporter.model.catalogue import Catalogue, Priority
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, Impact, ResolvedFinding, ServingState, SubjectState
 from reporter.model.subject import Layer, Subject
-from reporter.resolution.hold import upstream_key
+from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.state import PassState
 from reporter.resolution.subject_states import PassEvidence, is_deployment, judge_states, layer_rank
@@ -109,9 +109,8 @@ def _explained(
             continue
         of_deployment = is_deployment(finding.subject)
         hit = (finding.subject,) if of_deployment else evidence.behind(finding)
-        for row in catalogue.upstreams_of(finding.reason):
-            if row.upstream in finding.by:
-                explained[row.upstream, row.crd].update(hit)
+        for upstream in explainers(finding.reason, finding.by, catalogue):
+            explained[upstream].update(hit)
     return explained
 
 

@@ -21,7 +21,7 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     What the reporter cannot see comes last: it is no cause of the stack.
     """
     catalogue = state.catalogue
-    suffixes = suppression_suffixes(state.candidates, catalogue.suppression)
+    suffixes = suppression_suffixes(state.candidates, catalogue)
     by_subject: dict[Subject, list[Candidate]] = defaultdict(list)
     for candidate in state.candidates:
         by_subject[candidate.key.subject].append(candidate)
@@ -71,11 +71,13 @@ def _line(candidate: Candidate, message: str, now: Instant) -> ResolvedFinding:
 
 
 def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
-    """Return how long until it fires or its hold ends at the earliest."""
+    """Return how long until it fires or its hold ends at the earliest, None where nothing tells."""
     held = candidate.holds_until - now.boot if candidate.holds_until is not None else None
     if candidate.disposition is Disposition.HELD:
         return held
     if candidate.disposition is Disposition.PENDING and not candidate.ripe:
+        if candidate.by and held is None:
+            return None  # what it waits for tells no time
         return min(
             fault.remaining if fault.finding.independent else max(fault.remaining, held or ZERO)
             for fault in candidate.faults

@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Final
 
-from reporter.model.report import Impact, Report, ServingState
-from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND
+from reporter.model.report import Impact, Report, ResolvedFinding, ServingState
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer
 
 NOBODY: Final = "no model is known to be hit"
 
@@ -17,6 +17,19 @@ _WORST_FIRST: Final = (
 )
 
 _ABOVE: Final = frozenset({CLUSTER_KIND, NAMESPACE_KIND})
+
+
+def impact_line(finding: ResolvedFinding, report: Report) -> str:
+    """Return whom a cause hits, as a line; empty for what is no cause.
+
+    Of a model's own fault only its state is said: which of its faults it is for is not known.
+    """
+    if finding.impact is None:
+        return ""
+    if finding.layer is not Layer.DEPLOYMENT:
+        return f"Impact: {impact_text(finding.impact)}"
+    states = (each.state for each in report.states if each.subject == finding.subject)
+    return f"State: {next(states, ServingState.UNKNOWN).word}"
 
 
 def impact_text(impact: Impact) -> str:

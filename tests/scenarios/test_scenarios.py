@@ -20,6 +20,7 @@ _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
     "muted_on", "mute_faults", "components", "states", "state_since", "impact", "causes", "led_by",
+    "by",
 }  # fmt: skip
 _CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
@@ -156,6 +157,7 @@ def _found(run: Run, step) -> dict[str, object]:
         },
         "impact": {name: _impact(of(name, "impact")) for name in step.get("impact", {})},
         "causes": [_line(each.key) for each in run.report.findings if each.impact is not None],
+        "by": {name: list(of(name, "by") or ()) for name in step.get("by", {})},
         "led_by": run.world.primary(),
         "ready": sorted(str(each.subject) for each in run.report.ready),
         "events": run.world.told(),

@@ -42,6 +42,22 @@ class ReportOrigin:
     lost: Lost | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """How much a cause explains: the same numbers as in its message.
+
+    Attributes:
+        suppressed: findings that it suppresses.
+        namespaces: where those are.
+        waiting: findings that are held or in their grace behind it.
+
+    """
+
+    suppressed: int = 0
+    namespaces: int = 0
+    waiting: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
     """A finding, ready to be drawn.
@@ -55,6 +71,7 @@ class FindingView:
         command: kubectl that shows the object at fault, empty where its name is not proper.
         below: what it suppresses, holds or outranks.
         impact: whom a cause hits; empty for what is no cause.
+        explained: how much a cause explains.
 
     """
 
@@ -75,6 +92,7 @@ class FindingView:
     command: str
     below: tuple["FindingView", ...] = ()
     impact: str = ""
+    explained: Explained = Explained()
 
 
 @dataclass(frozen=True, slots=True)

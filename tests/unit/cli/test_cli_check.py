@@ -88,7 +88,7 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
     """Scripts rely on these keys."""
     _, document = report(run, "--from", broken)
     assert list(document) == [
-        "apiVersion", "kind", "now", "findings", "ready", "unknown", "skipped", "mutes",
+        "apiVersion", "kind", "now", "findings", "subjects", "ready", "unknown", "skipped", "mutes",
         "muteFaults", "derived", "events",
     ]  # fmt: skip
     assert (document["apiVersion"], document["kind"]) == ("status-reporter/v1", "Report")
@@ -102,7 +102,8 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
         "layer": "cluster",
         "type": "Warning",
         "disposition": "firing",
-        "primary": False,
+        "primary": True,
+        "impact": {"notServing": 1, "degraded": 1, "namespaces": 2},
         "stale": False,
         "subject": "cluster",
         "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "kaito-system"},

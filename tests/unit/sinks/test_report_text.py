@@ -18,7 +18,7 @@ from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
-from reporter.sinks.report_text import report_text
+from reporter.sinks.report_text import _wrapped, report_text
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
@@ -95,32 +95,34 @@ def test_a_cause_says_what_since_when_and_what_to_do():
     [
         (
             {"disposition": Disposition.SUPPRESSED, "by": ("clusterIstioControlPlaneNotReady",)},
-            "AddressNotUsable, suppressed by clusterIstioControlPlaneNotReady",
+            "  suppressed by clusterIstioControlPlaneNotReady",
         ),
         (
             {"disposition": Disposition.SECONDARY, "by": ("a", "b")},
-            "AddressNotUsable, outranked by a, b",
+            "  less important here than a, b",
         ),
         (
             {"disposition": Disposition.HELD, "by": ("a",)},
-            "AddressNotUsable, held by a",
+            "  waits for a",
         ),
         (
             {"disposition": Disposition.PENDING, "fires_at": NOW + timedelta(seconds=30)},
-            "AddressNotUsable, fires in 30s at the earliest",
+            "  fires in 30s at the earliest",
         ),
-        ({"disposition": Disposition.CLEARING, "stale": True}, "AddressNotUsable (stale)"),
+        ({"disposition": Disposition.PENDING, "by": ("a",)}, "  waits for a"),
+        ({"disposition": Disposition.CLEARING, "stale": True}, "  stale"),
     ],
 )
-def test_what_is_no_cause_is_one_line_with_why(changes, line):
-    """Nothing is dropped silently: each says its disposition, how long, and by whom."""
+def test_what_is_no_cause_says_why_and_what(changes, line):
+    """Nothing is dropped silently: each says its disposition, how long, by whom, and the object."""
     text = report_text(report(finding(**changes)))
     disposition = changes["disposition"]
     assert text.splitlines() == [
         f"Nothing fires at 2026-11-20T12:00:00Z; 1 {disposition}.",
         "",
         "Not causes:",
-        f"    {disposition}  modelharnessGatewayProgrammingFailed  namespace/team  5m  {line}",
+        f"    {disposition}  modelharnessGatewayProgrammingFailed  namespace/team  5m{line}",
+        *_wrapped(finding().message, "        "),
     ]
 
 
