@@ -115,6 +115,7 @@ class ResolvedFinding:
             message does not speak.
         primary: the one to look at first for its subject.
         impact: whom a cause hits; None of what is no cause.
+        commands: what to type to look at the object at fault.
 
     """
 
@@ -135,6 +136,7 @@ class ResolvedFinding:
     stale: bool = False
     age_known: bool = True
     impact: Impact | None = None
+    commands: tuple[str, ...] = ()
 
     @property
     def is_blind(self) -> bool:

@@ -150,8 +150,9 @@ def _wait_for_hold(
     by, until = _holders(rows, upstreams)
     if any(fault.says.independent for fault in candidate.faults):
         return replace(candidate, holds_until=until)
-    by = _matching(rows, upstreams.firing) or by
-    return replace(candidate, by=by, holds_until=until)
+    if firing := _matching(rows, upstreams.firing):
+        return replace(candidate, by=firing)
+    return replace(candidate, by=() if candidate.was_active else by, holds_until=until)
 
 
 def _holders(

@@ -10,6 +10,7 @@ from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import ZERO
+from reporter.resolution.looking import finding_commands
 from reporter.resolution.message import compose, suppression_suffixes
 from reporter.resolution.recovery import as_clearing
 from reporter.resolution.state import PassState
@@ -34,7 +35,7 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
                 findings.append(replace(shown, mutes=candidate.mutes))
                 continue
             message = compose(candidate, group, suffixes)
-            findings.append(_line(candidate, message, state.now))
+            findings.append(_line(candidate, message, state))
     return tuple(
         sorted(
             findings,
@@ -48,8 +49,8 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     )
 
 
-def _line(candidate: Candidate, message: str, now: Instant) -> ResolvedFinding:
-    reason = candidate.reason
+def _line(candidate: Candidate, message: str, state: PassState) -> ResolvedFinding:
+    now, reason = state.now, candidate.reason
     worst = candidate.worst.says
     wait = _fires_in(candidate, now)
     return ResolvedFinding(
@@ -67,6 +68,7 @@ def _line(candidate: Candidate, message: str, now: Instant) -> ResolvedFinding:
         by=candidate.by,
         mutes=candidate.mutes,
         age_known=candidate.age_known(now),
+        commands=finding_commands(candidate, state.catalogue),
     )
 
 

@@ -88,6 +88,7 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "ageKnown": finding.age_known,
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
         "by": list(finding.by),
+        "commands": list(finding.commands),
         **({"impact": _impact(finding.impact)} if finding.impact is not None else {}),
         "mutes": [_mute(each) for each in finding.mutes[:MUTES_LISTED]],
         **({"moreMutes": more} if more > 0 else {}),

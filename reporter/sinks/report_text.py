@@ -173,6 +173,8 @@ class _Page:
         if finding.mutes:
             yield from _wrapped(f"Not told here: {where_muted(finding)}")
         yield from _wrapped(f"To do: {self._action(finding)}")
+        # A command stays on one line, however long, to be copied.
+        yield from (f"{_INDENT}$ {each}" for each in finding.commands)
 
     def others(self) -> Iterator[str]:
         """Yield what is not a cause: why in one line, and below it the object and what is wrong.

@@ -13,7 +13,7 @@ from reporter.model.report import Disposition, Mute, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.model.text import clean, cut
 from reporter.resolution.hold import explainers, upstream_key
-from reporter.sinks.action import action_of, describe_command
+from reporter.sinks.action import action_of
 from reporter.sinks.impact_text import impact_line, models_text
 from reporter.sinks.muted import mute_place, where_muted
 from reporter.sinks.page.episodes import EpisodeHistory
@@ -156,7 +156,7 @@ def _finding(branch: Branch, report: Report) -> FindingView:
         means=catalogue[finding.reason].summary if known else "",
         to_do=action_of(finding, catalogue),
         object=clean(str(finding.related)),
-        command=describe_command(finding.related),
+        commands=finding.commands,
         explained=_explained(finding, report),
         below=tuple(_finding(each, report) for each in branch.below),
         impact=impact_line(finding, report),

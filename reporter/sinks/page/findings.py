@@ -155,8 +155,9 @@ def _facts(finding: FindingView, *, meaning: bool) -> Markup:
     if meaning:
         titled += [("Meaning", finding.means), ("To do", finding.to_do)]
     titled.append(("Object", finding.object))
-    if finding.command:
-        titled.append(("Look", element("code", finding.command, class_="command", tabindex="0")))
+    if finding.commands:
+        lines = (element("code", each, class_="command", tabindex="0") for each in finding.commands)
+        titled.append(("Look", join(lines)))
     entries = [join((element("dt", title), element("dd", text))) for title, text in titled if text]
     more = element(
         "a", join(("All about ", breakable(finding.reason))), href=f"#reason-{finding.reason}"

@@ -68,7 +68,7 @@ class FindingView:
             others of its faults are muted.
         fires_at: when it fires or its hold ends at the earliest.
         to_do: what to do, empty where the catalogue does not know its reason.
-        command: kubectl that shows the object at fault, empty where its name is not proper.
+        commands: what to type to look at the object at fault; none where its name is not proper.
         below: what it suppresses, holds or outranks.
         impact: whom a cause hits; empty for what is no cause.
         explained: how much a cause explains.
@@ -89,7 +89,7 @@ class FindingView:
     means: str
     to_do: str
     object: str
-    command: str
+    commands: tuple[str, ...]
     below: tuple["FindingView", ...] = ()
     impact: str = ""
     explained: Explained = Explained()

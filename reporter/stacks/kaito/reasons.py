@@ -9,6 +9,10 @@ from reporter.model.reason import Reason
 from reporter.model.subject import Layer
 from reporter.stacks.kaito.resources import INFERENCESET_KIND, INFERENCESETS, WORKSPACES
 
+_SCALING_SETTINGS: Final = (
+    "kubectl -n <namespace> get inferenceset.kaito.sh <name> -o jsonpath='{.metadata.annotations}'"
+)
+
 CLUSTER_KAITO: Final = "clusterKaitoControllerNotReady"
 CLUSTER_NODE_PROVISIONER: Final = "clusterNodeProvisionerNotReady"
 CLUSTER_KEDA: Final = "clusterKedaNotReady"
@@ -78,6 +82,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         silent="Scaling that is off. A scaler that is absent, which clusterKedaKaitoScalerNotReady "
         "reports.",
         action="Correct the scaledobject.kaito.sh/ annotations of the InferenceSet.",
+        look=(_SCALING_SETTINGS,),
         reads=(INFERENCESETS,),
         grace_note="Fires at once: it stays wrong until somebody corrects it.",
     ),
