@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from reporter.catalogue import rbac
-from reporter.catalogue.render import reasons_page
+from reporter.catalogue.render import reasons_page, stack_pages
 from reporter.catalogue.render_needs import components_page, place_settings
 from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.render_schema import reason_names, values_schema
@@ -36,6 +36,8 @@ _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
 def rendered(root: Path, catalogue: Catalogue) -> Iterator[tuple[Path, str]]:
     """Yield each file, from the root of the repository, with the text that it should have."""
     yield Path("docs/reasons.md"), reasons_page(catalogue)
+    for name, text in stack_pages(catalogue).items():
+        yield Path("docs") / name, text
     for path, render in _PARTLY.items():
         yield path, render((root / path).read_text(encoding="utf-8"), catalogue)
     yield CHART / "files" / "reasons.yaml", reason_names(catalogue)

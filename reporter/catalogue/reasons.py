@@ -9,6 +9,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, switch_off
 from reporter.model.reason import EventType, Reason
+from reporter.model.report import BLIND
 from reporter.model.subject import Layer
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
@@ -16,7 +17,7 @@ CLUSTER_NODE: Final = "clusterNodeNotReady"
 CLUSTER_ISTIO: Final = "clusterIstioControlPlaneNotReady"
 CLUSTER_GATEWAY_AUTH: Final = "clusterGatewayAuthNotReady"
 CLUSTER_BBR: Final = "clusterBBRNotReady"
-CLUSTER_STATUS_UNKNOWN: Final = "clusterStatusUnknown"
+CLUSTER_STATUS_UNKNOWN: Final = BLIND
 CLUSTER_READY: Final = "clusterReady"
 HARNESS_GATEWAY_CLASS: Final = "modelharnessGatewayClassMissing"
 HARNESS_GATEWAY_PROGRAMMING: Final = "modelharnessGatewayProgrammingFailed"
@@ -73,6 +74,7 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         "current charts do not use it.",
         action="Look at the Deployment that the message names, its pods and their logs."
         + switch_off("gateway-auth"),
+        on_path=True,
         reads=(r.DEPLOYMENTS,),
         also_reads=((r.CONFIGMAPS, (r.CONFIGMAPS, r.AUTHORIZATIONPOLICIES, r.NAMESPACES)),),
     ),
@@ -84,6 +86,7 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         silent=SHARED_SILENT,
         action="Look at the Deployment that the message names, its pods and their logs."
         + switch_off("bbr"),
+        on_path=True,
         reads=(r.DEPLOYMENTS,),
     ),
 )

@@ -1,11 +1,12 @@
 """The catalogue for readers: `status-reporter explain` and `docs/reasons.md`."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
 from reporter.catalogue.render_needs import missed_where
+from reporter.catalogue.runbook import looks, switched_off, users_get
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason, Threshold
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
@@ -17,6 +18,14 @@ _UPPER_LAYERS: Final = {
     CLUSTER_KIND: "the shared control plane",
     NAMESPACE_KIND: "the entrance of one workload namespace",
 }
+_FOLDED: Final = frozenset({"Suppresses", "Suppressed by", "Missed where"})
+"""Facts that are lists too long for a table."""
+
+_STACK_HEAD: Final = """\
+# Reasons: {title}
+
+Rendered from the catalogue (`make docs`). The index of all reasons is in [reasons.md](reasons.md).
+"""
 _DECLARED: Final = "by you, in custom-components of the file of --config"
 _MARKDOWN_HEAD: Final = """\
 # Reasons
@@ -25,7 +34,7 @@ The closed vocabulary of the status reporter: each Event carries one of these re
 rendered from the catalogue (`make docs`); `status-reporter explain <reason>` shows the same.
 
 For each kind of subject the reasons stand in the order of the priority chain. A reason outside of the chain is
-written in addition.
+written in addition. Which models a cause hits, the report says itself (`impact`).
 """
 
 
@@ -41,6 +50,8 @@ def reason_text(reason: Reason, catalogue: Catalogue) -> str:
             break_long_words=False,
             break_on_hyphens=False,
         )
+    for number, command in enumerate(looks(reason, catalogue)):
+        lines.append(f"{'' if number else 'Look:':{_MARGIN}}{command}")
     return "\n".join(lines) + "\n"
 
 
@@ -70,7 +81,9 @@ def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
             {"what": name, "clusterHas": need.words, "because": need.evidence}
             for name, need in missed_where(reason, catalogue)
         ],
+        "impact": users_get(reason),
         "action": reason.action,
+        "commands": list(looks(reason, catalogue)),
         "inChain": reason.chain,
         "graceSeconds": reason.grace_seconds,
         "graceNote": reason.grace_note,
@@ -97,16 +110,52 @@ def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
 
 
 def reasons_page(catalogue: Catalogue) -> str:
-    """Return `docs/reasons.md`."""
-    parts = [_MARKDOWN_HEAD]
+    """Return `docs/reasons.md`: the index, and the reasons above the stacks."""
+    index: list[str] = []
+    parts: list[str] = []
     for title, reasons in _by_subject(catalogue):
-        parts.append(f"## {title}\n")
-        for reason in reasons:
-            parts.append(f"### {reason.name}\n")
-            parts.append(f"{reason.type}. {escape(reason.summary)}\n")
-            rows = [f"| {title} | {escape(text)} |" for title, text in facts(reason, catalogue)[1:]]
-            parts.append("\n".join(["| | |", "| --- | --- |", *rows]) + "\n")
-    return "\n".join(parts)
+        page = page_of(reasons[0], catalogue)
+        index += [f"- **{title}**: {', '.join(_link(each, page) for each in reasons)}"]
+        if not page:
+            parts += _sections(title, reasons, catalogue)
+    return "\n".join([_MARKDOWN_HEAD, *index, "", *parts])
+
+
+def stack_pages(catalogue: Catalogue) -> dict[str, str]:
+    """Return the pages with the reasons of each stack's subjects, by their names in `docs`."""
+    pages: dict[str, list[str]] = {}
+    for title, reasons in _by_subject(catalogue):
+        name = page_of(reasons[0], catalogue)
+        if name:
+            parts = pages.setdefault(name, [_STACK_HEAD.format(title=title.partition(": ")[2])])
+            parts += _sections(title, reasons, catalogue)
+    return {name: "\n".join(parts) for name, parts in pages.items()}
+
+
+def page_of(reason: Reason, catalogue: Catalogue) -> str:
+    """Return the name of the page that a reason is on, empty for the one with the index."""
+    stack = catalogue.stack_of(reason.subject_kind)
+    return "" if stack is None else f"reasons-{stack.name}.md"
+
+
+def _link(reason: Reason, page: str) -> str:
+    return f"[{reason.name}]({page}#{reason.name.lower()})"
+
+
+def _sections(title: str, reasons: Iterable[Reason], catalogue: Catalogue) -> Iterator[str]:
+    yield f"## {title}\n"
+    for reason in reasons:
+        yield f"### {reason.name}\n"
+        yield f"{reason.type}. {escape(reason.summary)}\n"
+        told = facts(reason, catalogue)[1:]
+        rows = [f"| {name} | {escape(text)} |" for name, text in told if name not in _FOLDED]
+        yield "\n".join(["| | |", "| --- | --- |", *rows]) + "\n"
+        if commands := looks(reason, catalogue):
+            yield "How to look:\n\n" + "".join(f"    {each}\n" for each in commands)
+        for name, text in told:
+            if name in _FOLDED:
+                folded = escape(text).replace("; ", "<br>")
+                yield f"<details><summary>{name}</summary>\n\n{folded}\n\n</details>\n"
 
 
 def _by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
@@ -158,6 +207,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         ("Raised when", reason.trigger),
         ("Not raised by", reason.silent),
         ("Missed where", _missed(reason, catalogue)),
+        ("Impact", users_get(reason)),
         ("What to do", reason.action),
         ("Grace", _grace(reason)),
         ("Window", f"{reason.window_seconds} s." if reason.window_seconds else ""),
@@ -167,6 +217,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         ("Reads", _reads(reason)),
         ("Blocks Ready", "yes" if reason.blocks_ready else "no"),
         ("In the chain", "yes" if reason.chain else "no, written in addition"),
+        ("Switch off", switched_off(reason)),
         ("Declared", _DECLARED if _is_declared(reason, catalogue) else ""),
     ]
     if reason.says_ready:

@@ -34,6 +34,7 @@ def in_namespace(report: Report, namespace: str) -> Report:
         findings=findings,
         ready=tuple(each for each in report.ready if is_of(each.subject)),
         subjects=tuple(filter(is_of, report.subjects)),
+        states=tuple(each for each in report.states if is_of(each.subject)),
         skipped=tuple(each for each in report.skipped if each.namespace in {"", namespace}),
         derived=tuple(each for each in report.derived if each.object.namespace == namespace),
         mutes=tuple(each for each in report.mutes if each in muting or is_in(each.object)),

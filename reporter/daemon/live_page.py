@@ -150,6 +150,7 @@ def _same(report: Report, other: Report) -> bool:
         and report.subjects == other.subjects
         and report.mutes == other.mutes
         and report.mute_faults == other.mute_faults
+        and report.states == other.states
         and [each.subject for each in report.ready] == [each.subject for each in other.ready]
     )
 

@@ -49,6 +49,8 @@ class Finding:
             object before says more, and stays for a while.
         about: the part of the object that the words are about, such as a container. Words about
             another part do not stay; empty where only an equal severity decides that.
+        down: nothing of what is at fault works, so that whatever passes through it is hit.
+        unneeded: nothing in the cluster uses what is at fault, besides what it comes with.
 
     """
 
@@ -70,6 +72,8 @@ class Finding:
     lost_node: str = ""
     passing: bool = False
     about: str = ""
+    down: bool = False
+    unneeded: bool = False
 
     @property
     def key(self) -> FindingKey:
@@ -86,6 +90,32 @@ class ReadyEvidence:
     involved: ObjectRef
     related: ObjectRef
     message: str
+
+
+Entrance: TypeAlias = tuple[str, str]
+"""Namespace and name of a Gateway that requests come through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingEvidence:
+    """How much of a subject works, by what its Ready rests on; there is none where that is unknown.
+
+    Attributes:
+        wanted: replicas, groups or Gateways that should work.
+        serving: how many of them do.
+        reached: whether requests find their way to them through what is the subject's own: its
+            endpoint picker and its route.
+        entrances: the Gateways that its requests come through.
+        closed: Gateways of a namespace that let nothing through, as they have no ready data plane.
+
+    """
+
+    subject: Subject
+    wanted: int
+    serving: int
+    reached: bool = True
+    entrances: frozenset[Entrance] = frozenset()
+    closed: frozenset[Entrance] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +172,7 @@ class Evaluation:
             begins.
         derived: the statuses that objects should have.
         unjudged: what nothing is known about, as a probe failed.
+        serving: how much of the subjects works.
 
     """
 
@@ -151,6 +182,7 @@ class Evaluation:
     undecided: Undecided = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
+    serving: tuple[ServingEvidence, ...] = ()
 
     def leaves_open(self, subject: Subject) -> bool:
         """Tell whether a subject could not be judged, so that its silence says nothing."""

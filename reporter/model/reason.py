@@ -55,6 +55,8 @@ class Reason:
         window_seconds: how long what it is about must last in the metrics of a pod; that is its
             grace. None for a reason that does not come from metrics.
         thresholds: the numbers its trigger names; each is a setting.
+        look: commands that show what it is about; `<namespace>` and `<name>` are the subject's.
+        on_path: requests that come through a Gateway pass through what it is about.
 
     """
 
@@ -75,6 +77,8 @@ class Reason:
     blocks_ready: bool = True
     window_seconds: int | None = None
     thresholds: tuple[Threshold, ...] = ()
+    look: tuple[str, ...] = ()
+    on_path: bool = False
 
     def reads_of(self, kinds: Collection[str]) -> frozenset[Resource[KubeObject]]:
         """Return what its findings about objects of some kinds read."""

@@ -15,6 +15,9 @@ from reporter.model.text import clean
 
 _LISTED: Final = 20
 
+BLIND: Final = "clusterStatusUnknown"
+"""The reason of what the reporter cannot see."""
+
 
 class Disposition(StrEnum):
     """What became of a finding; every finding has exactly one."""
@@ -26,6 +29,49 @@ class Disposition(StrEnum):
     SECONDARY = "secondary"
     CLEARING = "clearing"
     MUTED = "muted"
+
+
+class ServingState(StrEnum):
+    """Whether a subject does what it is there for, by the evidence that its Ready rests on."""
+
+    SERVING = "serving"
+    DEGRADED = "degraded"
+    NOT_SERVING = "not-serving"
+    IDLE = "idle"
+    UNKNOWN = "unknown"
+
+    @property
+    def word(self) -> str:
+        """The state in a sentence."""
+        return self.value.replace("-", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectState:
+    """The state of a subject.
+
+    `since` is None where the state was found at the first look and nothing tells when it began.
+    """
+
+    subject: Subject
+    state: ServingState
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """The deployments of models that a cause explains, or that rest on what is at fault, by state.
+
+    Attributes:
+        not_serving: how many of them do not serve.
+        degraded: how many serve, degraded.
+        namespaces: how many namespaces those are in.
+
+    """
+
+    not_serving: int = 0
+    degraded: int = 0
+    namespaces: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +111,12 @@ class ResolvedFinding:
             there as it needs to fire.
         fires_at: when it fires or its hold ends at the earliest; None where neither runs.
         by: reasons that hold, suppress or outrank it, sorted.
+        nodes: those that it rests on and that do not work for it, sorted.
         mutes: what mutes it. Of one that fires: what mutes others of its faults, of which its
             message does not speak.
         primary: the one to look at first for its subject.
+        impact: whom a cause hits; None of what is no cause.
+        commands: what to type to look at the object at fault.
 
     """
 
@@ -83,10 +132,24 @@ class ResolvedFinding:
     since: datetime
     fires_at: datetime | None = None
     by: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
     mutes: tuple[Mute, ...] = ()
     primary: bool = False
     stale: bool = False
     age_known: bool = True
+    impact: Impact | None = None
+    commands: tuple[str, ...] = ()
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether it says what the reporter cannot see, which is no cause of the stack."""
+        return self.reason == BLIND
+
+    @property
+    def is_cause(self) -> bool:
+        """Whether it is a fault of the stack that fires."""
+        fires = self.disposition is Disposition.FIRING and self.type is EventType.WARNING
+        return fires and not self.is_blind
 
     @property
     def key(self) -> FindingKey:
@@ -99,7 +162,8 @@ class ReadySubject:
     """A subject that is ready by the rules.
 
     `due` says that its Event is to be written: see design 5.7. `episode` tells one recovery from
-    the next; two replicas that see the same records derive the same.
+    the next; two replicas that see the same records derive the same. `state` says whether it serves
+    with a fault all the same.
     """
 
     reason: str
@@ -110,6 +174,13 @@ class ReadySubject:
     message: str
     due: bool
     episode: str
+    state: ServingState = ServingState.SERVING
+
+    @property
+    def caveat(self) -> str:
+        """What `ready` alone would hide; empty where it serves and nothing is wrong."""
+        plain = self.state in {ServingState.SERVING, ServingState.UNKNOWN}
+        return "" if plain else self.state.word
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -182,10 +253,13 @@ class Outside:
 class Report:
     """Everything one pass decided. Lists are sorted; the same input gives the same report.
 
+    In `findings` the causes come first: by layer, by whom they hit, by chain, by age.
+
     `catalogue` says what the reasons mean. `subjects` are those that exist; one that is neither
     ready nor in a finding has no verdict.
     `mutes` are those that count now, also where they mute nothing; `mute_faults` says which annotations are wrong.
-    `outside` are objects that no stack judges although they are of its kind.
+    `outside` are objects that no stack judges although they are of its kind. `states` has one line for
+    each subject.
     """
 
     catalogue: Catalogue
@@ -199,3 +273,4 @@ class Report:
     mutes: tuple[Mute, ...] = ()
     mute_faults: tuple[MuteFault, ...] = ()
     outside: tuple[Outside, ...] = ()
+    states: tuple[SubjectState, ...] = ()

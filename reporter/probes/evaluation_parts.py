@@ -50,4 +50,5 @@ def joined(parts: Iterable[Evaluation]) -> Evaluation:
         undecided={pod: which for part in parts for pod, which in part.undecided.items()},
         derived=tuple(chain.from_iterable(map(attrgetter("derived"), parts))),
         unjudged=tuple(chain.from_iterable(map(attrgetter("unjudged"), parts))),
+        serving=tuple(chain.from_iterable(map(attrgetter("serving"), parts))),
     )

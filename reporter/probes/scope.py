@@ -11,7 +11,14 @@ from typing import Generic, Self, TypeAlias, TypeVar, Unpack
 
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.derived import Derived
-from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence, Undecided
+from reporter.model.finding import (
+    Evaluation,
+    Finding,
+    KnownSubject,
+    ReadyEvidence,
+    ServingEvidence,
+    Undecided,
+)
 from reporter.model.objects import KubeObject, Namespace
 from reporter.model.resource import Resource
 from reporter.model.seen import Seen
@@ -159,6 +166,7 @@ def evaluated(
     *,
     undecided: Undecided | None = None,
     derived: tuple[Derived, ...] = (),
+    serving: Iterable[ServingEvidence] = (),
 ) -> Evaluation:
     """Return what is said of one deployment, as the evaluation of its subject."""
     return Evaluation(
@@ -167,4 +175,5 @@ def evaluated(
         subjects=(KnownSubject(scope.subject, scope.object.created),),
         undecided=undecided or {},
         derived=derived,
+        serving=tuple(serving),
     )

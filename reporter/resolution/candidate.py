@@ -62,6 +62,11 @@ class Candidate:
         """The fault that the message names."""
         return (self.told or self.ripe or self.faults)[0]
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes at fault that its faults rest on, sorted."""
+        return tuple(sorted({each.says.lost_node for each in self.faults} - {""}))
+
     def since(self, now: Instant) -> datetime:
         """Return the start of the episode; it is fixed once it has fired.
 

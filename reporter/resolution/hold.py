@@ -30,6 +30,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition
@@ -51,6 +52,15 @@ def hold_and_suppress(state: PassState) -> PassState:
     upstreams, catalogue = _survey(state), state.catalogue
     judged = (_judge(each, upstreams, catalogue) for each in state.candidates)
     return replace(state, candidates=tuple(judged), upstreams=upstreams)
+
+
+def explainers(
+    reason: str, by: Container[str], catalogue: Catalogue, *, nodes: Iterable[str]
+) -> set[UpstreamKey]:
+    """Return which upstreams a finding of a reason waits for, given its `by` and `nodes`."""
+    rows = catalogue.upstreams_of(reason)
+    found = {_key(row) for row in rows if row.upstream in by and row.upstream != CLUSTER_NODE}
+    return found | {(CLUSTER_NODE, each) for each in nodes if CLUSTER_NODE in by}
 
 
 def _survey(state: PassState) -> Upstreams:
@@ -138,9 +148,16 @@ def _leave(
 def _wait_for_hold(
     candidate: Candidate, upstreams: Upstreams, rows: Sequence[SuppressionRow]
 ) -> Candidate:
-    """Return a pending candidate that knows of a hold which outlasts its grace."""
-    _, until = _holders(rows, upstreams)
-    return replace(candidate, holds_until=until)
+    """Return a pending candidate that knows what it waits for besides its grace.
+
+    Behind an upstream that fires it is never told, and behind one that is pending it is held next.
+    """
+    by, until = _holders(rows, upstreams)
+    if any(fault.says.independent for fault in candidate.faults):
+        return replace(candidate, holds_until=until)
+    if firing := _matching(rows, upstreams.firing):
+        return replace(candidate, by=firing)
+    return replace(candidate, by=() if candidate.was_active else by, holds_until=until)
 
 
 def _holders(

@@ -1,16 +1,16 @@
 """What the rules decided, as the lines of the report."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
-from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import ZERO
+from reporter.resolution.looking import finding_commands
 from reporter.resolution.message import compose, suppression_suffixes
 from reporter.resolution.recovery import as_clearing
 from reporter.resolution.state import PassState
@@ -22,26 +22,25 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     What the reporter cannot see comes last: it is no cause of the stack.
     """
     catalogue = state.catalogue
-    suffixes = suppression_suffixes(state.candidates, catalogue.suppression)
+    suffixes = suppression_suffixes(state.candidates, catalogue)
     by_subject: dict[Subject, list[Candidate]] = defaultdict(list)
     for candidate in state.candidates:
         by_subject[candidate.key.subject].append(candidate)
     findings = list(state.absence.listed.values())
     for group in by_subject.values():
         group.sort(key=lambda each: (catalogue.priority(each.key.reason), each.key))
-        primary = _primary(group)
         for candidate in group:
             if candidate.disposition is Disposition.CLEARING and candidate.episode is not None:
                 shown = as_clearing(candidate.episode).shown
                 findings.append(replace(shown, mutes=candidate.mutes))
                 continue
             message = compose(candidate, group, suffixes)
-            findings.append(_line(candidate, message, state.now, primary=candidate is primary))
+            findings.append(_line(candidate, message, state))
     return tuple(
         sorted(
             findings,
             key=lambda each: (
-                each.reason == CLUSTER_STATUS_UNKNOWN,
+                each.is_blind,
                 each.subject,
                 catalogue.rank(each.reason),
                 each.key,
@@ -50,14 +49,8 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     )
 
 
-def _primary(group: Sequence[Candidate]) -> Candidate | None:
-    """Return the one fault of a subject to look at first."""
-    firing = (each for each in group if each.disposition is Disposition.FIRING)
-    return next((each for each in firing if each.key.reason != CLUSTER_STATUS_UNKNOWN), None)
-
-
-def _line(candidate: Candidate, message: str, now: Instant, *, primary: bool) -> ResolvedFinding:
-    reason = candidate.reason
+def _line(candidate: Candidate, message: str, state: PassState) -> ResolvedFinding:
+    now, reason = state.now, candidate.reason
     worst = candidate.worst.says
     wait = _fires_in(candidate, now)
     return ResolvedFinding(
@@ -73,18 +66,21 @@ def _line(candidate: Candidate, message: str, now: Instant, *, primary: bool) ->
         since=candidate.since(now),
         fires_at=None if wait is None else now.wall + wait,
         by=candidate.by,
+        nodes=candidate.nodes,
         mutes=candidate.mutes,
-        primary=primary,
         age_known=candidate.age_known(now),
+        commands=finding_commands(candidate, state.catalogue),
     )
 
 
 def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
-    """Return how long until it fires or its hold ends at the earliest."""
+    """Return how long until it fires or its hold ends at the earliest, None where nothing tells."""
     held = candidate.holds_until - now.boot if candidate.holds_until is not None else None
     if candidate.disposition is Disposition.HELD:
         return held
     if candidate.disposition is Disposition.PENDING and not candidate.ripe:
+        if candidate.by and held is None:
+            return None  # what it waits for tells no time
         return min(
             fault.remaining if fault.finding.independent else max(fault.remaining, held or ZERO)
             for fault in candidate.faults

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from reporter.model.finding import Finding, FindingKey, KnownSubject, ReadyEvidence
-from reporter.model.report import Disposition, Mute, ReadySubject, ResolvedFinding
+from reporter.model.report import Disposition, Mute, ReadySubject, ResolvedFinding, SubjectState
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.records import Record
 
@@ -151,6 +151,7 @@ class Memory:
         mutes: those that counted; one whose object cannot be read any more goes on.
         judged: by reason, when a pass last looked that could see all it reads: what is older and was
             not at fault then has been seen without the fault.
+        states: the state of each subject.
 
     """
 
@@ -162,3 +163,4 @@ class Memory:
     standing: Mapping[Subject, StandingReady] = field(default_factory=dict)
     mutes: tuple[Mute, ...] = ()
     judged: Mapping[str, datetime] = field(default_factory=dict)
+    states: Mapping[Subject, SubjectState] = field(default_factory=dict)

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition
-from reporter.model.suppression import SuppressionRow
 from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
 from reporter.resolution.candidate import Candidate
-from reporter.resolution.hold import upstream_key
+from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.memory import UpstreamKey
 
 _ALSO_NAMED = 4
@@ -67,44 +67,28 @@ def _first_of(names: list[str]) -> str:
 
 
 def suppression_suffixes(
-    candidates: Sequence[Candidate], table: Iterable[SuppressionRow]
+    candidates: Iterable[Candidate], catalogue: Catalogue
 ) -> dict[UpstreamKey, str]:
     """Return, per upstream, the suffix that says what it suppresses in this pass.
 
-    The whole row of the table is named once one of its reasons is being suppressed; the count is
-    that of the namespaces where one is.
+    The whole row of the table is named once one of its reasons is being suppressed; of a node only
+    what it suppresses, for it explains single faults. The count is that of the namespaces.
     """
-    namespaces: dict[str, set[str]] = defaultdict(set)
-    by: dict[str, set[str]] = defaultdict(set)
+    places: dict[UpstreamKey, set[str]] = defaultdict(set)
+    hit: dict[UpstreamKey, set[str]] = defaultdict(set)
     for candidate in candidates:
         if candidate.disposition is Disposition.SUPPRESSED:
-            namespaces[candidate.key.reason].add(candidate.key.subject.namespace)
-            by[candidate.key.reason].update(candidate.by)
-    rows: dict[UpstreamKey, tuple[set[str], set[str]]] = {}
-    for row in table:
-        if row.upstream == CLUSTER_NODE:
-            continue
-        hit = [name for name in row.downstream if row.upstream in by[name]]
-        if hit:
-            names, places = rows.setdefault((row.upstream, row.crd), (set(), set()))
-            names.update(row.downstream)
-            places.update(*(namespaces[name] for name in hit))
-    return {
-        **{key: _suffix(names, len(places)) for key, (names, places) in rows.items()},
-        **_of_nodes(candidates),
-    }
-
-
-def _of_nodes(candidates: Iterable[Candidate]) -> dict[UpstreamKey, str]:
-    """Return, per node, what it explains: no whole row, for a node explains single faults."""
-    rows: dict[UpstreamKey, tuple[set[str], set[str]]] = {}
-    for candidate in candidates:
-        if candidate.disposition is Disposition.SUPPRESSED and CLUSTER_NODE in candidate.by:
-            for node in {fault.says.lost_node for fault in candidate.ripe} - {""}:
-                names, places = rows.setdefault((CLUSTER_NODE, node), (set(), set()))
-                names.add(candidate.key.reason)
-                places.update({candidate.key.subject.namespace} - {""})
-    return {key: _suffix(names, len(places)) for key, (names, places) in rows.items()}
+            reason, place = candidate.key.reason, candidate.key.subject.namespace
+            for upstream in explainers(reason, candidate.by, catalogue, nodes=candidate.nodes):
+                hit[upstream].add(reason)
+                if place or upstream[0] != CLUSTER_NODE:
+                    places[upstream].add(place)
+    names = {key: set(reasons) if key[0] == CLUSTER_NODE else set() for key, reasons in hit.items()}
+    for row in catalogue.suppression:
+        upstream = (row.upstream, row.crd)
+        if not hit.get(upstream, set()).isdisjoint(row.downstream):
+            names[upstream].update(row.downstream)
+    return {key: _suffix(named, len(places[key])) for key, named in names.items()}
 
 
 def _suffix(names: set[str], count: int) -> str:

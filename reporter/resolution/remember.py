@@ -1,6 +1,6 @@
 """What the next pass is given."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -9,6 +9,7 @@ from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
+from reporter.resolution.impact import Impacts
 from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory
 from reporter.resolution.ready import Readiness
 from reporter.resolution.state import PassState
@@ -21,11 +22,11 @@ may still be on its way."""
 
 def remember(
     state: PassState,
-    findings: Iterable[ResolvedFinding],
+    judged: Impacts,
     readiness: Readiness,
 ) -> Memory:
-    """Return the memory after a pass that lists these findings, and who is ready."""
-    shown = {finding.key: finding for finding in findings}
+    """Return the memory after a pass that came to these findings and states, and who is ready."""
+    shown = {finding.key: finding for finding in judged.findings}
     episodes = dict(state.absence.kept)
     for candidate in state.candidates:
         episodes[candidate.key] = _episode(candidate, shown[candidate.key], state)
@@ -42,6 +43,7 @@ def remember(
         told=readiness.told,
         standing=readiness.standing,
         mutes=state.mutes.all,
+        states={each.subject: each for each in judged.states},
         judged={**state.memory.judged, **dict.fromkeys(_judged(state), state.now.wall)},
     )
 

@@ -4,17 +4,20 @@ Every finding leaves with exactly one disposition. The same input gives the same
 whatever order it comes.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import attrgetter
 from typing import Final
 
 from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
-from reporter.model.report import ReadySubject, Report, ResolvedFinding
+from reporter.model.report import ReadySubject, Report, ServingState
+from reporter.model.text import with_suffix
 from reporter.resolution.grace import OneLook
 from reporter.resolution.handing_on import NOTHING, Handed
 from reporter.resolution.hold import hold_and_suppress
+from reporter.resolution.impact import Impacts, judge_impact
 from reporter.resolution.listing import changes, list_findings
 from reporter.resolution.memory import Memory
 from reporter.resolution.merge import mark_pending, merge_findings
@@ -42,7 +45,8 @@ _RULES: Final[tuple[Rule, ...]] = (
     mute,  # 4 Mutes
     outrank,  # 5 Priority
 )
-"""What a pass goes through before it is decided who is ready, which is rule 7."""
+"""What a pass goes through before it is decided who is ready, which is rule 7, and whom each cause
+hits, which is rule 8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +102,23 @@ def resolve(
     )
     for rule in _RULES:
         state = rule(state)
-    findings = list_findings(state)
-    readiness = find_ready(state, findings)
+    listed = list_findings(state)
+    readiness = find_ready(state, listed)
+    judged = judge_impact(state, listed)
     return Resolution(
-        report=_report(state, findings, readiness.ready),
-        memory=remember(state, findings, readiness),
+        report=_report(state, judged, readiness.ready),
+        memory=remember(state, judged, readiness),
         wake_in=min(changes(state), default=None),
     )
 
 
-def _report(
-    state: PassState, findings: tuple[ResolvedFinding, ...], ready: tuple[ReadySubject, ...]
-) -> Report:
+def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) -> Report:
     evaluation, snapshot, now = state.evaluation, state.snapshot, state.now
     return Report(
         catalogue=state.catalogue,
         now=now.wall,
-        findings=findings,
-        ready=ready,
+        findings=judged.findings,
+        ready=tuple(_with_state(ready, judged)),
         unknown=unknown_resources(snapshot),
         skipped=tuple(sorted({*snapshot.skipped, *snapshot.superseded})),
         derived=tuple(
@@ -127,4 +130,16 @@ def _report(
         mutes=state.mutes.all,
         mute_faults=state.mutes.faults,
         outside=outside_of(evaluation.subjects, snapshot, state.settings),
+        states=judged.states,
     )
+
+
+def _with_state(ready: Iterable[ReadySubject], judged: Impacts) -> Iterator[ReadySubject]:
+    """Yield who is ready; of what serves with a fault the Event says so too."""
+    states = {each.subject: each.state for each in judged.states}
+    for each in ready:
+        state = states.get(each.subject, ServingState.UNKNOWN)
+        told = replace(each, state=state)
+        degraded = state in {ServingState.DEGRADED, ServingState.NOT_SERVING}
+        suffix = f" ({told.caveat})" if degraded else ""
+        yield replace(told, message=with_suffix(each.message, suffix))

@@ -1,15 +1,13 @@
 """What to do about a finding: the catalogue's words with the names filled in, and kubectl."""
 
-import re
 from typing import Final
 
 from reporter.model.catalogue import Catalogue
+from reporter.model.commands import describe_command, is_name
 from reporter.model.report import ResolvedFinding
-from reporter.model.subject import API_RESOURCE, Layer, ObjectRef
+from reporter.model.subject import Layer
 
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _POD: Final = "<pod>"
-_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
 def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
@@ -33,7 +31,7 @@ def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
         action = _without_pod(action, describe_command(related))
     for room, name in known.items():
         # What is to be copied into a shell holds nothing but a proper name.
-        action = action.replace(room, name if _NAME.fullmatch(name) else room)
+        action = action.replace(room, name if is_name(name) else room)
     return action
 
 
@@ -43,19 +41,3 @@ def _without_pod(action: str, command: str) -> str:
         return action
     rest = [each for each in action.split(". ") if _POD not in each]
     return ". ".join([f"{command}: no pod is at fault", *(rest or [""])]).rstrip()
-
-
-def describe_command(ref: ObjectRef) -> str:
-    """Return the kubectl command that shows an object.
-
-    It is empty for what is no object, and where a part of the name is not proper.
-    """
-    if ref.kind == API_RESOURCE:
-        return ""
-    group = ref.api_version.rpartition("/")[0]
-    names = [ref.name, *([ref.namespace] if ref.namespace else []), *([group] if group else [])]
-    if not _KIND.fullmatch(ref.kind) or not all(map(_NAME.fullmatch, names)):
-        return ""
-    kind = f"{ref.kind.lower()}.{group}" if group else ref.kind.lower()
-    place = f"-n {ref.namespace} " if ref.namespace else ""
-    return f"kubectl {place}describe {kind} {ref.name}"

@@ -29,8 +29,9 @@ def finding_table(report: Report, *, colour: bool = False) -> str:
     """
     if not report.findings:
         return ""
-    findings = sorted(
-        report.findings,
+    causes = [each for each in report.findings if each.is_cause]
+    rest = sorted(
+        (each for each in report.findings if not each.is_cause),
         key=lambda each: (
             is_blind(each),
             _ORDER[each.disposition],
@@ -38,6 +39,7 @@ def finding_table(report: Report, *, colour: bool = False) -> str:
             each.key,
         ),
     )
+    findings = [*causes, *rest]
     rows = [_row(each, report) for each in findings]
     widths = [max(map(len, column)) + _PADDING for column in zip(_COLUMNS, *rows, strict=True)]
     lines = [_line(_COLUMNS, widths, str)]

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from reporter.model.derived import Derived
 from reporter.model.instant import rfc3339
-from reporter.model.report import Mute, Report, ResolvedFinding
+from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SubjectState
 from reporter.model.subject import ObjectRef
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import events_of
@@ -45,8 +45,9 @@ def report_document(report: Report, settings: EvaluationSettings) -> ReportDocum
         "kind": "Report",
         "now": rfc3339(report.now),
         "findings": [_finding(each) for each in report.findings],
+        "subjects": [_state(each) for each in report.states],
         "ready": [
-            {"reason": each.reason, "subject": str(each.subject)}
+            {"reason": each.reason, "subject": str(each.subject), "state": str(each.state)}
             for each in sorted(report.ready, key=lambda each: each.subject)
         ],
         "unknown": [
@@ -87,9 +88,24 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "ageKnown": finding.age_known,
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
         "by": list(finding.by),
+        "commands": list(finding.commands),
+        **({"impact": _impact(finding.impact)} if finding.impact is not None else {}),
         "mutes": [_mute(each) for each in finding.mutes[:MUTES_LISTED]],
         **({"moreMutes": more} if more > 0 else {}),
     }
+
+
+def _impact(impact: Impact) -> ReportDocument:
+    return {
+        "notServing": impact.not_serving,
+        "degraded": impact.degraded,
+        "namespaces": impact.namespaces,
+    }
+
+
+def _state(state: SubjectState) -> ReportDocument:
+    since = rfc3339(state.since) if state.since else None
+    return {"subject": str(state.subject), "state": str(state.state), "since": since}
 
 
 def _mute(mute: Mute) -> ReportDocument:

@@ -20,7 +20,9 @@ from reporter.model.report import (
 from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
+from reporter.sinks.impact_text import impact_line, models_text
 from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
+from reporter.sinks.relation import relation
 from reporter.sinks.verdict import (
     NO_VERDICT,
     NOT_ALL_SEEN,
@@ -37,15 +39,10 @@ _INDENT: Final = "    "
 _LISTED: Final = 10
 """Most entries of a list that is not about causes: the report should fit on one screen."""
 
-_CAUSE_BYTES: Final = 80
+_QUIET_BYTES: Final = 300
 _AGE_UNKNOWN: Final = "age unknown"
 _NO_BREAK: Final = "\u00a0"
 _COMMAND: Final = re.compile(r"kubectl (?:[^,;]|,(?=\S))*[^,;. ]")
-_RELATION: Final = {
-    Disposition.SUPPRESSED: "suppressed by",
-    Disposition.SECONDARY: "outranked by",
-    Disposition.HELD: "held by",
-}
 
 
 class _Style(StrEnum):
@@ -67,7 +64,14 @@ def report_text(
 
     """
     page = _Page(report, _coloured if colour else _plain)
-    lines = [page.verdict(about), *page.causes(), *page.notices(), *page.others(), *page.ready()]
+    lines = [
+        page.verdict(about),
+        *page.models(),
+        *page.causes(),
+        *page.notices(),
+        *page.others(),
+        *page.ready(),
+    ]
     lines += [*page.not_seen(), *page.unknown(), *page.skipped()]
     lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
     lines += page.section("Errors in mutes", mute_fault_lines(report.mute_faults))
@@ -111,9 +115,14 @@ class _Page:
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
         return f"{said} {time}" + (f"; {rest}." if rest else ".")
 
+    def models(self) -> Iterator[str]:
+        """Yield how many models serve."""
+        if text := models_text(self.report):
+            yield text
+
     def causes(self) -> Iterator[str]:
-        """Yield the faults that fire, in the order of the catalogue: the cluster first."""
-        for finding in filter(is_cause, self._with(Disposition.FIRING)):
+        """Yield the faults that fire, in the order of the report: by layer, and by whom they hit."""
+        for finding in filter(is_cause, self.report.findings):
             yield ""
             yield from self._firing(finding, _Style.BAD)
 
@@ -159,34 +168,46 @@ class _Page:
         lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
         yield f"{head}  {lasts}{'  (stale)' if finding.stale else ''}"
         yield from _wrapped(clean(finding.message))
+        if told := impact_line(finding, self.report):
+            yield from _wrapped(told)
         if finding.mutes:
             yield from _wrapped(f"Not told here: {where_muted(finding)}")
         yield from _wrapped(f"To do: {self._action(finding)}")
+        # A command stays on one line, however long, to be copied.
+        yield from (f"{_INDENT}$ {each}" for each in finding.commands)
 
     def others(self) -> Iterator[str]:
-        """Yield in one line each what is not a cause, and why."""
-        rows = [
-            (
-                str(each.disposition),
-                each.reason,
-                clean(str(each.subject)),
-                self._age(each) if each.age_known else _AGE_UNKNOWN,
-                self._why(each),
-            )
+        """Yield what is not a cause: why in one line, and below it the object and what is wrong.
+
+        After the repair of the cause this may be all that remains to be seen: the image, the quota.
+        """
+        found = [
+            each
             for each in self._with(*(set(Disposition) - {Disposition.FIRING}))
             if not is_blind(each)
         ]
-        if not rows:
+        if not found:
             return
+        rows = [self._row(each) for each in found]
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         yield from self._title("Not causes")
-        for row in rows:
+        for finding, row in zip(found, rows, strict=True):
             cells = [f"{cell:{width}}" for cell, width in zip(row[:4], widths, strict=True)]
-            yield f"{_INDENT}{'  '.join([*cells, row[4]])}"
+            yield f"{_INDENT}{'  '.join([*cells, row[4]])}".rstrip()
+            text = cut(clean(finding.message), _QUIET_BYTES)
+            yield from _wrapped(text, indent=2 * _INDENT)
+
+    def _row(self, finding: ResolvedFinding) -> tuple[str, str, str, str, str]:
+        lasts = self._age(finding) if finding.age_known else _AGE_UNKNOWN
+        subject = clean(str(finding.subject))
+        return str(finding.disposition), finding.reason, subject, lasts, self._why(finding)
 
     def ready(self) -> Iterator[str]:
         """Yield the subjects that are ready by the rules, and those that are neither that nor at fault."""
-        subjects = [clean(str(each.subject)) for each in self.report.ready]
+        subjects = [
+            f"{clean(str(each.subject))}{f' ({each.caveat})' if each.caveat else ''}"
+            for each in self.report.ready
+        ]
         yield from self.section("Ready", subjects)
         without = [clean(str(each)) for each in without_verdict(self.report)]
         yield from self.section(NO_VERDICT.capitalize(), without, rest="the page lists all")
@@ -236,23 +257,23 @@ class _Page:
         return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), text)
 
     def _why(self, finding: ResolvedFinding) -> str:
-        cause = cut(clean(finding.cause), _CAUSE_BYTES)
-        stale = " (stale)" if finding.stale else ""
+        told = ["stale"] if finding.stale else []
         if finding.mutes:
-            return f"{cause}{stale}, {where_muted(finding)}"
-        if finding.by:
-            return f"{cause}{stale}, {_RELATION.get(finding.disposition, 'by')} {', '.join(finding.by)}"
-        if finding.fires_at:
-            return f"{cause}{stale}, fires in {age(finding.fires_at - self.report.now)} at the earliest"
-        return f"{cause}{stale}"
+            told.append(where_muted(finding))
+        elif finding.by:
+            told.append(relation(finding))
+        elif finding.fires_at:
+            wait = age(finding.fires_at - self.report.now)
+            told.append(f"fires in {wait} at the earliest")
+        return ", ".join(told)
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
     lines = textwrap.wrap(
         text,
         _WIDTH,
-        initial_indent=_INDENT,
-        subsequent_indent=_INDENT,
+        initial_indent=indent,
+        subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )

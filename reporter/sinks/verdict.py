@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
@@ -20,13 +19,12 @@ NOT_ALL_SEEN: Final = "the reporter cannot see everything"
 
 def is_blind(finding: ResolvedFinding) -> bool:
     """Tell whether a finding says what the reporter cannot see, which is no cause of the stack."""
-    return finding.reason == CLUSTER_STATUS_UNKNOWN
+    return finding.is_blind
 
 
 def is_cause(finding: ResolvedFinding) -> bool:
     """Tell whether a finding is a fault of the stack that fires."""
-    fires = finding.disposition is Disposition.FIRING and finding.type is EventType.WARNING
-    return fires and not is_blind(finding)
+    return finding.is_cause
 
 
 def is_notice(finding: ResolvedFinding) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.table import Table
+from reporter.workload.ending import ending
 from reporter.workload.node import waited_for
 
 TERMINATION_SLACK: Final = timedelta(seconds=60)
@@ -346,17 +347,16 @@ def _is_error(ended: Terminated) -> bool:
 
 def _end(ended: Terminated) -> str:
     text = cut(clean(ended.reason or "Error"), _CAUSE_BYTES)
-    code = f" (exit code {ended.exit_code})"
-    return text + code + (f": {cut(clean(ended.message), 120)}" if ended.message else "")
+    return f"{text}{ending(ended)}"
 
 
 def _last_end(status: ContainerStatus) -> str:
-    """Return how the container ended the last time, empty if it did not end in an error."""
+    """Return how the container ended the last time and its last words; empty without an error."""
     last = status.last_state.terminated if status.last_state else None
     if last is None or not _is_error(last):
         return ""
     reason = cut(clean(last.reason or "Error"), _CAUSE_BYTES)
-    return f"; last ended with {reason} (exit code {last.exit_code})"
+    return f"; last ended with {reason}{ending(last)}"
 
 
 def _unschedulable(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:

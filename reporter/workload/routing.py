@@ -1,9 +1,10 @@
 """Whether requests come through HTTPRoutes and InferencePools, by what their parents say of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reporter.catalogue.resources import GATEWAYS
+from reporter.model.finding import Entrance
 from reporter.model.objects import HttpRoute, InferencePool
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.parents import ParentFault, judge_entries, parent_of, serves
@@ -64,3 +65,33 @@ def is_accepted(route: HttpRoute) -> bool:
         if serves(each)
     }
     return bool(wanted) and wanted <= serving
+
+
+def entrances_of(routes: Iterable[HttpRoute]) -> frozenset[Entrance]:
+    """Return the Gateways that requests of some routes come through."""
+    parents = (
+        parent_of(each, route.namespace)
+        for route in routes
+        for each in route.spec.parent_refs or ()
+    )
+    return frozenset((each.namespace, each.name) for each in parents if each.is_gateway)
+
+
+def is_reachable(routes: Iterable[HttpRoute]) -> bool:
+    """Tell whether some parent of some route lets requests through."""
+    return any(
+        serves(each)
+        for route in routes
+        for each in route.status.parents or ()
+        if parent_of(each.parent_ref, route.namespace)
+        in {parent_of(named, route.namespace) for named in route.spec.parent_refs or ()}
+    )
+
+
+def fails_open(pool: InferencePool | None) -> bool:
+    """Tell whether requests get through without the endpoint picker of a pool.
+
+    A pool that does not say so fails closed (Gateway API Inference Extension, `failureMode`).
+    """
+    reference = pool.spec.endpoint_picker_ref if pool else None
+    return reference is not None and reference.failure_mode == "FailOpen"

@@ -394,7 +394,14 @@ class ReferenceResolver:
                 else max(each.remaining, hold)
                 for each in faults
             ]
-            return Row("pending", first.since, now.wall + min(waits))
+            by = ()
+            if all(not each.says.independent for each in faults):
+                if hits["firing"]:
+                    return Row("pending", first.since, by=self.names(hits["firing"]))
+                if not self.is_active(line):
+                    by = self.names(hits["pending"] | hits["released"])
+            fires_at = None if by and hold is None else now.wall + min(waits)
+            return Row("pending", first.since, fires_at, by)
         since = line.since if line.fired else min(each.since for each in ripe)
         explained = all(not each.says.independent for each in ripe)
         if explained and hits["firing"]:

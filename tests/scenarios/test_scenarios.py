@@ -20,7 +20,8 @@ RESYNC = timedelta(seconds=60)
 _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
-    "muted_on", "mute_faults", "components", "dies", "rewrites", "event",
+    "muted_on", "mute_faults", "components", "dies", "rewrites", "event", "states", "state_since",
+    "impact", "causes", "led_by", "by",
 }  # fmt: skip
 _CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
@@ -129,6 +130,15 @@ def _said(message: str | None, wanted: str) -> str | None:
     return wanted if message is not None and wanted in message else message
 
 
+def _seconds(moment: datetime | None) -> int | None:
+    return None if moment is None else int((moment - START.wall).total_seconds())
+
+
+def _impact(impact) -> list[int] | None:
+    """Return how many do not serve, serve degraded, and in how many namespaces."""
+    return impact and [impact.not_serving, impact.degraded, impact.namespaces]
+
+
 def _found(run: Run, step) -> dict[str, object]:
     """Return what a step may expect, as it was found."""
     findings = {_line(each.key): each for each in run.report.findings}
@@ -137,8 +147,7 @@ def _found(run: Run, step) -> dict[str, object]:
         return getattr(findings.get(_spelled(name, findings)), attribute, None)
 
     def seconds(name: str, attribute: str):
-        moment = of(name, attribute)
-        return None if moment is None else int((moment - START.wall).total_seconds())
+        return _seconds(of(name, attribute))
 
     return {
         "findings": {line: str(each.disposition) for line, each in findings.items()},
@@ -153,6 +162,16 @@ def _found(run: Run, step) -> dict[str, object]:
             for name in step.get("muted_on", {})
         },
         "mute_faults": [f"{each.object}: {each.text}" for each in run.report.mute_faults],
+        "states": {str(each.subject): str(each.state) for each in run.report.states},
+        "state_since": {
+            str(each.subject): _seconds(each.since)
+            for each in run.report.states
+            if str(each.subject) in step.get("state_since", {})
+        },
+        "impact": {name: _impact(of(name, "impact")) for name in step.get("impact", {})},
+        "causes": [_line(each.key) for each in run.report.findings if each.impact is not None],
+        "by": {name: list(of(name, "by") or ()) for name in step.get("by", {})},
+        "led_by": run.world.primary(),
         "ready": sorted(str(each.subject) for each in run.report.ready),
         "events": run.world.told(),
         "creations": {name: run.world.creations.count(name) for name in step.get("creations", {})},
@@ -175,9 +194,11 @@ def _wanted(run: Run, step, name: str):
             return {_spelled(key, lines): value for key, value in wanted.items()}
         case "stale" | "primary":
             return sorted(_spelled(key, lines) for key in wanted)
-        case "ready" | "events":
+        case "ready" | "events" | "led_by":
             return sorted(wanted)
-        case "since" | "fires":
+        case "causes":
+            return [_spelled(key, lines) for key in wanted]
+        case "since" | "fires" | "state_since":
             return {
                 key: None if value is None else int(span(value).total_seconds())
                 for key, value in wanted.items()

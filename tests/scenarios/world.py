@@ -202,6 +202,14 @@ class World:
             lines.append(f"{doc['reason']} {subject}" + ("" if ready else f" {state}"))
         return sorted(lines)
 
+    def primary(self) -> list[str]:
+        """Return as `reason subject` the Events that are labelled primary, whatever their state."""
+        return sorted(
+            f"{doc['reason']} {doc['metadata']['annotations']['status-reporter.io/subject']}"
+            for doc, _ in self.events.values()
+            if doc["metadata"]["labels"]["status-reporter.io/primary"] == "true"
+        )
+
 
 def _merged(known, patch, now: datetime):
     return _merge(known, _spelled_out(patch, known, now))

@@ -55,14 +55,15 @@ class NodeStatus(Conditioned, frozen=True):
 
 
 class NodeSpec(Part, frozen=True):
-    """`spec` of a Node."""
+    """`spec` of a Node.
+
+    Attributes:
+        unschedulable: it is cordoned.
+        pod_cidrs: the ranges that its pods may have addresses of, one for each family.
+
+    """
 
     unschedulable: bool = False
-
-
-class NodeSpec(Part, frozen=True):
-    """`spec` of a Node; the ranges that its pods may have addresses of, one for each family."""
-
     pod_cidrs: tuple[str, ...] | None = field(name="podCIDRs", default=None)
 
 

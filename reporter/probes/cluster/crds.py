@@ -61,12 +61,19 @@ class RequiredCrd:
 
     def needed(self, snapshot: Snapshot, settings: EvaluationSettings, seen: Seen) -> str:
         """Return what needs it, by name; empty where nothing is known to."""
-        found = still_needed_by(self.key, self.needs, snapshot, seen=seen)
+        found = self._used(snapshot, seen)
         if found:
             return found
         of = (each for each in components(settings) if each.part in self.of)
         running = (each for component in of for each in component.found(snapshot))
         return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
+
+    def used(self, scope: Scope) -> bool:
+        """Tell whether something uses it besides the Deployments that it comes with."""
+        return bool(self._used(scope.snapshot, scope.earlier))
+
+    def _used(self, snapshot: Snapshot, seen: Seen) -> str:
+        return still_needed_by(self.key, self.needs, snapshot, seen=seen)
 
     def may_be_needed(self, snapshot: Snapshot) -> bool:
         """Tell whether what would show that it has to be there cannot be read."""
@@ -125,6 +132,7 @@ def probe_crds(scope: Scope) -> Iterator[Finding]:
             ),
             cause=f"{crd.name} missing",
             governs=True,
+            unneeded=crd.key not in scope.earlier.there and not crd.used(scope),
         )
 
 

@@ -116,4 +116,5 @@ def _finding(
         governs=governs,
         lost_node=fault.lost_node,
         passing=fault.passing,
+        down=fault.down,
     )

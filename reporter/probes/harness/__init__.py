@@ -16,7 +16,7 @@ from reporter.probes.harness.gateway_class import probe_gateway_class
 from reporter.probes.harness.gateway_data_plane import probe_gateway_data_plane
 from reporter.probes.harness.gateway_programming import probe_gateway_programming
 from reporter.probes.harness.network_policy import probe_network_policy
-from reporter.probes.harness.ready import probe_harness_ready
+from reporter.probes.harness.ready import probe_harness_ready, probe_harness_serving
 from reporter.probes.reuse import Question
 from reporter.probes.scope import NamespaceScope, Probe, Scope
 from reporter.snapshot.trace import Cell, How
@@ -64,4 +64,5 @@ def evaluate_namespace(scope: NamespaceScope) -> Evaluation:
         findings=tuple(chain.from_iterable(probe(scope) for probe in _PROBES)),
         ready=tuple(probe_harness_ready(scope)),
         subjects=(KnownSubject(subject, scope.namespace.created),),
+        serving=tuple(probe_harness_serving(scope)),
     )

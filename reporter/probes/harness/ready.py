@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from reporter.catalogue.reasons import HARNESS_READY
-from reporter.catalogue.resources import NAMESPACES
-from reporter.model.finding import ReadyEvidence
+from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, NAMESPACES
+from reporter.model.finding import ReadyEvidence, ServingEvidence
 from reporter.model.objects import Gateway
 from reporter.model.subject import Subject
 from reporter.model.text import cut
@@ -30,6 +30,32 @@ def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
         related=ref,
         message=f"Namespace {scope.namespace.name} is ready: Gateway {names} programmed, "
         "data plane ready",
+    )
+
+
+def probe_harness_serving(scope: NamespaceScope) -> Iterator[ServingEvidence]:
+    """Yield how many Gateways work, by the same evidence, and which let nothing through.
+
+    Of one that is programmed without a Deployment, as by the load balancer of a cloud, nothing is
+    seen.
+    """
+    snapshot, place = scope.snapshot, scope.namespace.name
+    known = all(snapshot.absence_known(each, place) for each in (GATEWAYS, DEPLOYMENTS))
+    gateways = workload_gateways(snapshot, place)
+    planes = [data_planes(snapshot, each) for each in gateways]
+    pairs = list(zip(gateways, planes, strict=True))
+    if not known or any(is_programmed(each) and not plane for each, plane in pairs):
+        return
+    closed = [
+        (each.namespace, each.name)
+        for each, plane in pairs
+        if not any(deployment.status.ready_replicas > 0 for deployment in plane)
+    ]
+    yield ServingEvidence(
+        subject=Subject.of_namespace(place),
+        wanted=len(gateways),
+        serving=len(gateways) - len(closed),
+        closed=frozenset(closed),
     )
 
 

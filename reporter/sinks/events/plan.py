@@ -32,6 +32,7 @@ from enum import IntEnum
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.subject import Subject
 from reporter.resolution.records import Record, Records, RecordState
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.naming import event_name, ready_name
@@ -136,8 +137,9 @@ def plan_events(
         for finding in report.findings
         if finding.disposition is Disposition.MUTED
     }
+    led = {each.subject for each in told.values() if each.primary}
     for record in records.going_on:
-        writes += _close_or_mark(record, told, kept, muted=muted)
+        writes += _close_or_mark(record, told, kept, muted=muted, led=led)
     for ready in told_ready(report, settings):
         name = ready_name(ready)
         if name not in by_name and confirmed(ready.reason):
@@ -208,10 +210,13 @@ def _close_or_mark(
     kept: Mapping[str, ResolvedFinding],
     *,
     muted: Collection[str],
+    led: Collection[Subject],
 ) -> list[Write]:
     """Return what brings an Event that is not told to its state.
 
-    Of one that is muted it is noted that its episode goes on, for those who start later.
+    Of one that is muted it is noted that its episode goes on, for those who start later. Of one that
+    clears or is stale it is written that it is not primary once another one of its subject is: `led`
+    are the subjects of those.
     """
     name = record.event.name
     if name in told:
@@ -221,10 +226,14 @@ def _close_or_mark(
     if name not in kept:
         patch = over_patch(muted=name in muted, unmute=record.muted)
         return [_patch(Purpose.CLOSE, record, patch)]
-    wanted = RecordState.STALE if kept[name].stale else RecordState.FIRING
-    if record.state is wanted:
+    finding = kept[name]
+    wanted = RecordState.STALE if finding.stale else RecordState.FIRING
+    labels: Mapping[str, str] = record.event.metadata.labels or {}
+    outdone = labels.get(PRIMARY_LABEL) == "true" and finding.subject in led
+    if record.state is wanted and not outdone:
         return []
-    return [_patch(Purpose.STALE, record, state_patch(wanted))]
+    primary = finding.primary or (labels.get(PRIMARY_LABEL) == "true" and not outdone)
+    return [_patch(Purpose.STALE, record, state_patch(wanted, primary=primary))]
 
 
 def _patch(

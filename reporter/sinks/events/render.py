@@ -142,20 +142,24 @@ def repeat_patch(
     }
 
 
-def state_patch(state: RecordState) -> Document:
-    """Return the merge patch that changes the state label and nothing else."""
-    return {"metadata": {"labels": {STATE_LABEL: str(state)}}}
+def state_patch(state: RecordState, *, primary: bool) -> Document:
+    """Return the merge patch that changes the labels of an Event that goes on, and nothing else."""
+    return {"metadata": _labels(state, primary=primary)}
 
 
 def over_patch(*, muted: bool, unmute: bool) -> Document:
-    """Return the merge patch that ends an Event.
+    """Return the merge patch that ends an Event: it is not the one to look at first any more.
 
     `muted` notes that its episode goes on, `unmute` takes that note away.
     """
-    labels = {"labels": {STATE_LABEL: str(RecordState.OVER)}}
+    labels = _labels(RecordState.OVER, primary=False)
     if not (muted or unmute):
         return {"metadata": labels}
     return {"metadata": {**labels, "annotations": {MUTED_ANNOTATION: "true" if muted else None}}}
+
+
+def _labels(state: RecordState, *, primary: bool) -> Document:
+    return {"labels": {STATE_LABEL: str(state), PRIMARY_LABEL: _flag(value=primary)}}
 
 
 def primary_flag(finding: ResolvedFinding) -> str:

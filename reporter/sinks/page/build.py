@@ -8,26 +8,31 @@ from typing import Final
 
 from reporter.catalogue.render import facts
 from reporter.catalogue.resources import NAMESPACES
-from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, Mute, Report, ResolvedFinding
 from reporter.model.subject import Subject
-from reporter.model.text import clean
-from reporter.sinks.action import action_of, describe_command
+from reporter.model.text import clean, cut
+from reporter.resolution.hold import explainers, upstream_key
+from reporter.sinks.action import action_of
+from reporter.sinks.impact_text import impact_line, models_text
 from reporter.sinks.muted import mute_place, where_muted
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.layers import layers_of
 from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
 from reporter.sinks.page.strip import strip_of
 from reporter.sinks.page.tree import Branch, grow
-from reporter.sinks.page.view import Explanation, FindingView, LayerView, PageView, ReportOrigin
+from reporter.sinks.page.view import (
+    Explained,
+    Explanation,
+    FindingView,
+    LayerView,
+    PageView,
+    ReportOrigin,
+)
+from reporter.sinks.relation import relation as relation_of
 from reporter.sinks.verdict import NO_VERDICT, is_blind, is_cause, is_notice, verdict
 
-_RELATION: Final = {
-    Disposition.SUPPRESSED: "suppressed by",
-    Disposition.SECONDARY: "outranked by",
-    Disposition.HELD: "held by",
-}
+_CAUSE_BYTES: Final = 300
 
 
 def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> PageView:
@@ -43,10 +48,11 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
         verdict=_verdict(report, blind=blind),
         mark=min(marks, key=lambda mark: mark.rank, default=UNKNOWN),
         rest=_rest(marks),
-        causes=_findings(branches, is_cause, report.catalogue),
-        notices=_findings(branches, is_notice, report.catalogue),
-        not_seen=_findings(branches, is_blind, report.catalogue),
-        others=_by_state(_findings(branches, _is_quiet, report.catalogue)),
+        models=models_text(report),
+        causes=_findings(branches, is_cause, report),
+        notices=_findings(branches, is_notice, report),
+        not_seen=_findings(branches, is_blind, report),
+        others=_by_state(_findings(branches, _is_quiet, report)),
         layers=layers,
         strip=strip_of(report.now, history, finding_id, catalogue=report.catalogue),
         unknown=tuple((each.resource, clean(each.cause)) for each in sorted(report.unknown)),
@@ -91,9 +97,9 @@ def _is_quiet(finding: ResolvedFinding) -> bool:
 
 
 def _findings(
-    branches: Iterable[Branch], wanted: Callable[[ResolvedFinding], bool], catalogue: Catalogue
+    branches: Iterable[Branch], wanted: Callable[[ResolvedFinding], bool], report: Report
 ) -> tuple[FindingView, ...]:
-    return tuple(_finding(each, catalogue) for each in branches if wanted(each.finding))
+    return tuple(_finding(each, report) for each in branches if wanted(each.finding))
 
 
 def _verdict(report: Report, *, blind: bool) -> str:
@@ -126,12 +132,12 @@ def _by_state(findings: Iterable[FindingView]) -> tuple[FindingView, ...]:
     return tuple(sorted(findings, key=lambda each: each.mark.rank))
 
 
-def _finding(branch: Branch, catalogue: Catalogue) -> FindingView:
-    finding = branch.finding
+def _finding(branch: Branch, report: Report) -> FindingView:
+    finding, catalogue = branch.finding, report.catalogue
     known = finding.reason in catalogue
     relation = where_muted(finding)
     if finding.by:
-        relation = f"{_RELATION.get(finding.disposition, 'by')} {', '.join(finding.by)}"
+        relation = relation_of(finding)
     elif finding.disposition is Disposition.CLEARING:
         # Its cause is the last one seen.
         relation = "not seen any more"
@@ -141,7 +147,7 @@ def _finding(branch: Branch, catalogue: Catalogue) -> FindingView:
         mark=mark_of(finding),
         subject=subject_text(finding.subject),
         message=clean(finding.message),
-        cause=clean(finding.cause),
+        cause=cut(clean(finding.message if finding.by else finding.cause), _CAUSE_BYTES),
         since=finding.since,
         age_known=finding.age_known,
         fires_at=finding.fires_at,
@@ -150,8 +156,28 @@ def _finding(branch: Branch, catalogue: Catalogue) -> FindingView:
         means=catalogue[finding.reason].summary if known else "",
         to_do=action_of(finding, catalogue),
         object=clean(str(finding.related)),
-        command=describe_command(finding.related),
-        below=tuple(_finding(each, catalogue) for each in branch.below),
+        commands=finding.commands,
+        explained=_explained(finding, report),
+        below=tuple(_finding(each, report) for each in branch.below),
+        impact=impact_line(finding, report),
+    )
+
+
+def _explained(finding: ResolvedFinding, report: Report) -> Explained:
+    """Count what a cause suppresses as its message does, and what waits for it."""
+    if not finding.is_cause:
+        return Explained()
+    upstream, catalogue = upstream_key(finding.key), report.catalogue
+    behind = [
+        each
+        for each in report.findings
+        if each.by and upstream in explainers(each.reason, each.by, catalogue, nodes=each.nodes)
+    ]
+    suppressed = [each for each in behind if each.disposition is Disposition.SUPPRESSED]
+    places = {each.subject.namespace for each in suppressed}
+    waiting = {Disposition.HELD, Disposition.PENDING}
+    return Explained(
+        len(suppressed), len(places), sum(each.disposition in waiting for each in behind)
     )
 
 

@@ -68,7 +68,7 @@ def _file_head(view: PageView) -> Iterator[Child]:
 
 def _header(view: PageView) -> Markup:
     about = view.about
-    rest = f"{view.rest}. " if view.rest else None
+    rest = " ".join(filter(None, (view.models, f"{view.rest}." if view.rest else ""))) + " "
     state = join((_lost(about.lost, view.at) if about.lost else None, rest, _as_of(view)))
     live = None
     if about.live:

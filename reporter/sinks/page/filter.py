@@ -48,5 +48,5 @@ def _in_finding(wanted: str, finding: FindingView) -> bool:
 
 def _in_tile(wanted: str, tile: Tile) -> bool:
     lines = (text for line in tile.lines for text in (line.reason, line.mark.word))
-    texts = (f"{tile.namespace}/{tile.name}", tile.mark.word, *lines)
+    texts = (f"{tile.namespace}/{tile.name}", tile.mark.word, tile.caveat, *lines)
     return any(wanted in text.casefold() for text in texts)

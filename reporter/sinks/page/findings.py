@@ -1,12 +1,13 @@
 """Findings as HTML: a card for a cause, a line for what hangs below it or does not fire."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
 from reporter.model.instant import rfc3339
 from reporter.sinks.age import age
-from reporter.sinks.page.marks import HELD
+from reporter.sinks.page.marks import HELD, PENDING, SECONDARY, SUPPRESSED
 from reporter.sinks.page.markup import NOTHING, Child, Markup, breakable, element, join
 from reporter.sinks.page.symbols import shape
 from reporter.sinks.page.view import FindingView
@@ -44,6 +45,7 @@ def _card(finding: FindingView, now: datetime) -> Markup:
         "li",
         element("h3", shape(finding.mark), element("span", breakable(finding.reason))),
         element("p", *_state(finding, now), class_="state"),
+        element("p", finding.impact, class_="impact") if finding.impact else None,
         element("p", finding.message, class_="message"),
         element(
             "details",
@@ -77,12 +79,29 @@ def _below(finding: FindingView, now: datetime) -> Markup:
     count = sum(1 for each in finding.below for _ in _all(each))
     return element(
         "details",
-        element("summary", f"Explains {count} other{'' if count == 1 else 's'}"),
+        element("summary", _told_below(finding)),
         rows(finding.below, now),
         id=f"{finding.id}-below",
         class_="below",
         open=count <= _OPEN,
     )
+
+
+def _told_below(finding: FindingView) -> str:
+    """Say what hangs below a cause: what it explains, what waits for it, what is less important."""
+    explained, marks = finding.explained, Counter(each.mark for each in finding.below)
+    suppressed = explained.suppressed or marks[SUPPRESSED]
+    parts: list[str] = []
+    if suppressed:
+        places = f" in {explained.namespaces} namespace(s)" if explained.namespaces else ""
+        parts.append(f"explains {suppressed} other{'' if suppressed == 1 else 's'}{places}")
+    waiting = explained.waiting or marks[HELD] + marks[PENDING]
+    if waiting:
+        parts.append(f"{waiting} wait{'s' if waiting == 1 else ''} for it")
+    if marks[SECONDARY]:
+        parts.append(f"{marks[SECONDARY]} less important here")
+    text = ", ".join(parts) or f"{len(finding.below)} below"
+    return text[0].upper() + text[1:]
 
 
 def _all(finding: FindingView) -> Iterable[FindingView]:
@@ -136,8 +155,9 @@ def _facts(finding: FindingView, *, meaning: bool) -> Markup:
     if meaning:
         titled += [("Meaning", finding.means), ("To do", finding.to_do)]
     titled.append(("Object", finding.object))
-    if finding.command:
-        titled.append(("Look", element("code", finding.command, class_="command", tabindex="0")))
+    if finding.commands:
+        lines = (element("code", each, class_="command", tabindex="0") for each in finding.commands)
+        titled.append(("Look", join(lines)))
     entries = [join((element("dt", title), element("dd", text))) for title, text in titled if text]
     more = element(
         "a", join(("All about ", breakable(finding.reason))), href=f"#reason-{finding.reason}"

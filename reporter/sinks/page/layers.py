@@ -7,7 +7,7 @@ from typing import Final
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
-from reporter.model.report import Report, ResolvedFinding
+from reporter.model.report import Report, ResolvedFinding, ServingState
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject, SubjectKind
 from reporter.model.text import clean
 from reporter.sinks.page.marks import READY, UNKNOWN, Mark, mark_of
@@ -26,6 +26,9 @@ _UPPER_LAYERS: Final = {
 }
 """Of each kind of subject above the stacks, its layer and the title of its group."""
 
+_PLAIN: Final = {"", str(ServingState.IDLE)}
+"""What a subject may be that is listed as ready by its name alone."""
+
 _ByMark = Counter[Mark]
 
 
@@ -34,7 +37,7 @@ def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView,
     findings: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
     for finding in report.findings:
         findings[finding.subject].append(finding)
-    ready = {each.subject for each in report.ready}
+    ready = {each.subject: each.caveat for each in report.ready}
     subjects: dict[SubjectKind, list[Subject]] = defaultdict(list)
     for subject in sorted({*findings, *ready, *report.subjects}):
         subjects[subject.kind].append(subject)
@@ -69,7 +72,7 @@ def _group(
     subjects: Iterable[Subject],
     *,
     findings: Mapping[Subject, Sequence[ResolvedFinding]],
-    ready: set[Subject],
+    ready: Mapping[Subject, str],
     ids: Mapping[FindingKey, str],
 ) -> tuple[SubjectGroup, _ByMark]:
     tiles: list[Tile] = []
@@ -82,10 +85,10 @@ def _group(
             counts[READY] += 1
         elif not of_subject:
             counts[UNKNOWN] += 1
-        if subject in ready and not of_subject:
+        if ready.get(subject) in _PLAIN and not of_subject:
             well.append((clean(subject.namespace), _name(subject)))
         else:
-            tiles.append(_tile(subject, of_subject, ids, ready=subject in ready))
+            tiles.append(_tile(subject, of_subject, ids, ready=ready.get(subject)))
     tiles.sort(key=lambda tile: (tile.mark.rank, tile.namespace, tile.name))
     return SubjectGroup(f"group-{kind}", title, tuple(tiles), tuple(well), _sorted(counts)), counts
 
@@ -95,16 +98,24 @@ def _tile(
     findings: Iterable[ResolvedFinding],
     ids: Mapping[FindingKey, str],
     *,
-    ready: bool,
+    ready: str | None,
 ) -> Tile:
     lines = sorted(
         (Link(ids[each.key], mark_of(each), each.reason) for each in findings),
         key=lambda line: (line.mark.rank, line.reason, line.id),
     )
-    mark = lines[0].mark if lines else UNKNOWN
+    mark = lines[0].mark if lines else UNKNOWN if ready is None else READY
     namespace = clean(subject.namespace) if subject.name else ""
     id_ = "t-" + sha256(repr(subject).encode()).hexdigest()[:12]
-    return Tile(id_, mark, _name(subject), namespace, ready, tuple(lines))
+    return Tile(
+        id=id_,
+        mark=mark,
+        name=_name(subject),
+        namespace=namespace,
+        ready=ready is not None,
+        lines=tuple(lines),
+        caveat=ready or "",
+    )
 
 
 def _name(subject: Subject) -> str:

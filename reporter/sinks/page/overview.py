@@ -70,11 +70,12 @@ def _tiles_class(group: SubjectGroup) -> str:
 
 
 def _tile(tile: Tile) -> Markup:
-    lines = list(map(_line, tile.lines)) or [
-        element("li", shape(tile.mark), element("span", tile.mark.word))
-    ]
+    lines = list(map(_line, tile.lines))
+    if not lines and not tile.ready:
+        lines.append(element("li", shape(tile.mark), element("span", tile.mark.word)))
     if tile.ready:
-        lines.append(element("li", shape(READY), element("span", READY.word)))
+        word = f"{READY.word}, {tile.caveat}" if tile.caveat else READY.word
+        lines.append(element("li", shape(READY), element("span", word)))
     return element(
         "li",
         element("p", element("b", tile.name), " ", element("span", tile.namespace), class_="name"),

@@ -28,11 +28,14 @@ class Branch:
 
 
 def grow(findings: Iterable[ResolvedFinding], catalogue: Catalogue) -> tuple[Branch, ...]:
-    """Return every finding once: those with nothing above them, the cause that fires first.
+    """Return every finding once: those with nothing above them, the causes first, as they come.
 
     A finding with several upstreams hangs below the one that comes first in the catalogue.
     """
-    ordered = sorted(findings, key=lambda each: _order(each, catalogue))
+    listed = tuple(findings)
+    rest = (each for each in listed if not each.is_cause)
+    ordered = [each for each in listed if each.is_cause]
+    ordered += sorted(rest, key=lambda each: _order(each, catalogue))
     places: dict[tuple[str, Subject], list[ResolvedFinding]] = defaultdict(list)
     for finding in ordered:
         places[finding.reason, finding.subject].append(finding)

@@ -42,6 +42,22 @@ class ReportOrigin:
     lost: Lost | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """How much a cause explains: the same numbers as in its message.
+
+    Attributes:
+        suppressed: findings that it suppresses.
+        namespaces: where those are.
+        waiting: findings that are held or in their grace behind it.
+
+    """
+
+    suppressed: int = 0
+    namespaces: int = 0
+    waiting: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
     """A finding, ready to be drawn.
@@ -52,8 +68,10 @@ class FindingView:
             others of its faults are muted.
         fires_at: when it fires or its hold ends at the earliest.
         to_do: what to do, empty where the catalogue does not know its reason.
-        command: kubectl that shows the object at fault, empty where its name is not proper.
+        commands: what to type to look at the object at fault; none where its name is not proper.
         below: what it suppresses, holds or outranks.
+        impact: whom a cause hits; empty for what is no cause.
+        explained: how much a cause explains.
 
     """
 
@@ -71,8 +89,10 @@ class FindingView:
     means: str
     to_do: str
     object: str
-    command: str
+    commands: tuple[str, ...]
     below: tuple["FindingView", ...] = ()
+    impact: str = ""
+    explained: Explained = Explained()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +114,8 @@ class Tile:
     namespace: str
     ready: bool
     lines: tuple[Link, ...]
+    caveat: str = ""
+    """What `ready` alone would hide, such as `degraded`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +199,7 @@ class PageView:
         verdict: one sentence.
         mark: the worst state of all.
         rest: how many findings are in which other state.
+        models: how many models serve.
         causes: the faults that fire, each with what it explains below it.
         notices: what fires and is no fault.
         not_seen: what the reporter cannot see, which is no cause of the stack.
@@ -194,6 +217,7 @@ class PageView:
     verdict: str
     mark: Mark
     rest: str
+    models: str
     causes: tuple[FindingView, ...]
     notices: tuple[FindingView, ...]
     not_seen: tuple[FindingView, ...]

@@ -14,6 +14,10 @@ from reporter.stacks.kaito.resources import (
     WORKSPACES,
 )
 
+_SCALING_SETTINGS: Final = (
+    "kubectl -n <namespace> get inferenceset.kaito.sh <name> -o jsonpath='{.metadata.annotations}'"
+)
+
 CLUSTER_KAITO: Final = "clusterKaitoControllerNotReady"
 CLUSTER_NODE_PROVISIONER: Final = "clusterNodeProvisionerNotReady"
 CLUSTER_KEDA: Final = "clusterKedaNotReady"
@@ -83,6 +87,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         silent="Scaling that is off. A scaler that is absent, which clusterKedaKaitoScalerNotReady "
         "reports.",
         action="Correct the scaledobject.kaito.sh/ annotations of the InferenceSet.",
+        look=(_SCALING_SETTINGS,),
         reads=(INFERENCESETS,),
         grace_note="Fires at once: it stays wrong until somebody corrects it.",
     ),

@@ -1,7 +1,7 @@
 import shutil
 from pathlib import Path
 
-from reporter.catalogue.render import reasons_page
+from reporter.catalogue.render import page_of, reasons_page, stack_pages
 from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
 from reporter.generated import CHART, outdated
@@ -38,8 +38,10 @@ def test_a_file_that_is_not_as_the_tables_say_is_shown(tmp_path):
 
 def test_every_reason_has_a_section_with_its_facts():
     """No reason is left out, and no cell breaks the table."""
-    page = reasons_page(BUILT_IN)
+    pages = {"": reasons_page(BUILT_IN), **stack_pages(BUILT_IN)}
     for reason in REASONS:
+        page = pages[page_of(reason, BUILT_IN)]
+        assert f"]({page_of(reason, BUILT_IN)}#{reason.name.lower()})" in pages[""]
         section = page.split(f"### {reason.name}\n")[1].split("\n### ")[0]
         assert reason.summary in section
         rows = [line for line in section.splitlines() if line.startswith("|")]

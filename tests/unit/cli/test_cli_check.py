@@ -90,7 +90,7 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
     """Scripts rely on these keys."""
     _, document = report(run, "--from", broken)
     assert list(document) == [
-        "apiVersion", "kind", "now", "findings", "ready", "unknown", "skipped", "mutes",
+        "apiVersion", "kind", "now", "findings", "subjects", "ready", "unknown", "skipped", "mutes",
         "muteFaults", "derived", "events",
     ]  # fmt: skip
     assert (document["apiVersion"], document["kind"]) == ("status-reporter/v1", "Report")
@@ -99,12 +99,15 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
         each for each in document["findings"] if each["reason"] == "clusterKaitoControllerNotReady"
     )
     message = kaito.pop("message")
+    first, *_ = kaito.pop("commands")
+    assert first == "kubectl -n kaito-system describe deployment kaito-workspace"
     assert kaito == {
         "reason": "clusterKaitoControllerNotReady",
         "layer": "cluster",
         "type": "Warning",
         "disposition": "firing",
-        "primary": False,
+        "primary": True,
+        "impact": {"notServing": 1, "degraded": 1, "namespaces": 2},
         "stale": False,
         "subject": "cluster",
         "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "kaito-system"},

@@ -27,7 +27,9 @@ def test_each_reason_says_what_to_do(run):
             for text in (reason.summary, reason.trigger, reason.action)
             if " ".join(text.split()) not in flowing
         ]
-        too_wide += [line for line in out.splitlines() if len(line) > 100]
+        # A command stays whole, to be copied.
+        lines = (line for line in out.splitlines() if " kubectl " not in line)
+        too_wide += [line for line in lines if len(line) > 100]
     assert left_out == []
     assert too_wide == []
 

@@ -74,7 +74,7 @@ def test_reason_that_the_catalogue_does_not_have():
     ("api_version", "kind", "namespace", "name", "command"),
     [
         ("v1", "Pod", "team", "a-0", "kubectl -n team describe pod a-0"),
-        ("apps/v1", "Deployment", "team", "a", "kubectl -n team describe deployment.apps a"),
+        ("apps/v1", "Deployment", "team", "a", "kubectl -n team describe deployment a"),
         ("v1", "Node", "", "gpu-1", "kubectl describe node gpu-1"),
         # No objects: a resource that cannot be read, a probe that failed.
         ("v1", "APIResource", "", "pods", ""),

@@ -59,7 +59,7 @@ def test_in_text():
     assert lines[0].endswith("; 1 muted.")
     assert lines[0].startswith("Nothing fires")
     (line,) = [each for each in lines if each.startswith("    muted")]
-    assert line.endswith(f"scaled to zero, muted on {WHERE}")
+    assert line.endswith(f"  muted on {WHERE}")
     assert f"    Namespace chat: {FAULT.text}" in lines
     assert "    Namespace chat until 2026-11-20T13:00:00Z: inferencesetEPPNotReady" in lines
 

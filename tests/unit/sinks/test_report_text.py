@@ -18,7 +18,7 @@ from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
-from reporter.sinks.report_text import report_text
+from reporter.sinks.report_text import _wrapped, report_text
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
@@ -95,41 +95,43 @@ def test_a_cause_says_what_since_when_and_what_to_do():
     [
         (
             {"disposition": Disposition.SUPPRESSED, "by": ("clusterIstioControlPlaneNotReady",)},
-            "AddressNotUsable, suppressed by clusterIstioControlPlaneNotReady",
+            "  suppressed by clusterIstioControlPlaneNotReady",
         ),
         (
             {"disposition": Disposition.SECONDARY, "by": ("a", "b")},
-            "AddressNotUsable, outranked by a, b",
+            "  less important here than a, b",
         ),
         (
             {"disposition": Disposition.HELD, "by": ("a",)},
-            "AddressNotUsable, held by a",
+            "  waits for a",
         ),
         (
             {"disposition": Disposition.PENDING, "fires_at": NOW + timedelta(seconds=30)},
-            "AddressNotUsable, fires in 30s at the earliest",
+            "  fires in 30s at the earliest",
         ),
-        ({"disposition": Disposition.CLEARING, "stale": True}, "AddressNotUsable (stale)"),
+        ({"disposition": Disposition.PENDING, "by": ("a",)}, "  waits for a"),
+        ({"disposition": Disposition.CLEARING, "stale": True}, "  stale"),
     ],
 )
-def test_what_is_no_cause_is_one_line_with_why(changes, line):
-    """Nothing is dropped silently: each says its disposition, how long, and by whom."""
+def test_what_is_no_cause_says_why_and_what(changes, line):
+    """Nothing is dropped silently: each says its disposition, how long, by whom, and the object."""
     text = report_text(report(finding(**changes)))
     disposition = changes["disposition"]
     assert text.splitlines() == [
         f"Nothing fires at 2026-11-20T12:00:00Z; 1 {disposition}.",
         "",
         "Not causes:",
-        f"    {disposition}  modelharnessGatewayProgrammingFailed  namespace/team  5m  {line}",
+        f"    {disposition}  modelharnessGatewayProgrammingFailed  namespace/team  5m{line}",
+        *_wrapped(finding().message, "        "),
     ]
 
 
-def test_causes_come_in_the_order_of_the_catalogue():
-    """The cluster first: it explains the others."""
+def test_causes_come_in_the_order_of_the_report():
+    """The resolution puts them into order: by layer, and by whom they hit."""
     cluster = finding(
         reason="clusterBBRNotReady", layer=Layer.CLUSTER, subject=CLUSTER, cause="scaled to zero"
     )
-    text = report_text(report(finding(), cluster))
+    text = report_text(report(cluster, finding()))
     assert text.index("clusterBBRNotReady") < text.index("modelharnessGatewayProgrammingFailed")
 
 

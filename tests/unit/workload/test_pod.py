@@ -184,7 +184,7 @@ def test_a_crash_loop_names_how_it_ended_and_no_running_value():
     last = {"reason": "OOMKilled", "exitCode": 137}
     text = "back-off 5m0s restarting failed container"
     fault = judge(make_pod(containers=[waiting("CrashLoopBackOff", text, last=last)]))
-    assert "OOMKilled (exit code 137)" in fault.detail
+    assert "OOMKilled (exit code 137: killed, out of memory)" in fault.detail
     assert "5m0s" not in fault.detail
 
 
@@ -267,7 +267,7 @@ def test_a_restart_gives_no_new_budget():
     fault = judge(make_pod(containers=[running]))
     assert fault.cause == "starting"
     assert fault.transition == moment(INITIALIZED)
-    assert "last ended with Error (exit code 137)" in fault.detail
+    assert "last ended with Error (exit code 137: killed, usually out of memory)" in fault.detail
 
 
 @pytest.mark.parametrize("reason", ["ContainerCreating", "PodInitializing", None])

@@ -16,7 +16,7 @@ from reporter.stacks.kaito.probes.epp import probe_epp
 from reporter.stacks.kaito.probes.infra import probe_infra
 from reporter.stacks.kaito.probes.node_pressure import probe_node_pressure
 from reporter.stacks.kaito.probes.pods import probe_pods
-from reporter.stacks.kaito.probes.ready import probe_ready
+from reporter.stacks.kaito.probes.ready import probe_ready, probe_serving
 from reporter.stacks.kaito.probes.route import probe_route
 from reporter.stacks.kaito.probes.runtime import probe_runtime, waits_for_replicas
 from reporter.stacks.kaito.probes.scaledobjects import probe_scaled_objects
@@ -65,6 +65,7 @@ def evaluate_inferenceset(scope: InferenceSetScope) -> Evaluation:
         chain.from_iterable(probe(scope) for probe in _PROBES),
         probe_ready(scope),
         undecided=undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
+        serving=probe_serving(scope),
     )
 
 

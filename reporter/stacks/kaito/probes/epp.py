@@ -40,6 +40,16 @@ def has_pickers(scope: InferenceSetScope) -> bool:
     return all(_works(scope, name) for name in scope.epp_names)
 
 
+def is_picked(scope: InferenceSetScope) -> bool:
+    """Tell whether some endpoint picker serves, be it degraded."""
+    return any(_picks(scope, name) for name in scope.epp_names)
+
+
+def _picks(scope: InferenceSetScope, name: str) -> bool:
+    deployment = scope.epp(name)
+    return is_available(deployment) if deployment is not None else _is_served(scope, name)
+
+
 def _works(scope: InferenceSetScope, name: str) -> bool:
     deployment = scope.epp(name)
     if deployment is None:

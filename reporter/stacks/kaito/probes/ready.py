@@ -1,17 +1,25 @@
 """inferencesetReady: positive evidence that a model serves."""
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
-from reporter.model.finding import ReadyEvidence
-from reporter.model.objects import Pod
+from reporter.model.finding import ReadyEvidence, ServingEvidence
+from reporter.model.objects import KubeObject, Pod
+from reporter.model.resource import Resource
+from reporter.snapshot.malformed import Sought
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
-from reporter.stacks.kaito.probes.epp import has_pickers
+from reporter.stacks.kaito.probes.epp import has_pickers, is_picked
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, pods_of, wanted_pods
 from reporter.stacks.kaito.reasons import MODEL_READY
 from reporter.stacks.kaito.resources import WORKSPACES
 from reporter.workload.pod import counts, is_ready
-from reporter.workload.routing import is_accepted
+from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
+
+_MADE: Final[tuple[Resource[KubeObject], ...]] = (WORKSPACES, PODS)
+_CHARTED: Final[tuple[Resource[KubeObject], ...]] = (DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)
+"""What KAITO makes for a model, and what the chart makes."""
 
 
 def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
@@ -19,19 +27,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
 
     Nothing is concluded while anything that it rests on is unknown.
     """
-    rests_on = (
-        *((each, scope.made) for each in (WORKSPACES, PODS)),
-        *((each, scope.charted) for each in (DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)),
-    )
-    for resource, sought in rests_on:
-        if not scope.snapshot.absence_known(resource, scope.place, sought=sought):
-            return
-    pods = scope.pods
-    workspaces = scope.workspaces
-    if (
-        sum(_is_served(each, pods_of(each, pods)) for each in workspaces)
-        < scope.inferenceset.wanted
-    ):
+    if not _is_known(scope) or _served(scope) < scope.inferenceset.wanted:
         return
     parts = [_count(scope.inferenceset)]
     if scope.wants_traffic:
@@ -39,6 +35,38 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
             return
         parts += ["endpoint picker available", "route accepted"]
     yield scope.evidence(MODEL_READY, ", ".join(parts))
+
+
+def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
+    """Yield how many replicas are ready, and whether requests reach them, by the same evidence."""
+    made = all(map(partial(_knows, scope, scope.made), _MADE))
+    if not made or (_served(scope) and not _is_known(scope)):
+        return
+    picked = is_picked(scope) or any(map(fails_open, scope.pools))
+    yield ServingEvidence(
+        subject=scope.subject,
+        wanted=scope.inferenceset.wanted,
+        serving=_served(scope),
+        reached=not scope.wants_traffic or (picked and is_reachable(scope.routes)),
+        entrances=entrances_of(scope.routes) if scope.wants_traffic else frozenset(),
+    )
+
+
+def _is_known(scope: InferenceSetScope) -> bool:
+    return all(
+        _knows(scope, sought, resource)
+        for sought, resources in ((scope.made, _MADE), (scope.charted, _CHARTED))
+        for resource in resources
+    )
+
+
+def _knows(scope: InferenceSetScope, sought: Sought, resource: Resource[KubeObject]) -> bool:
+    return scope.snapshot.absence_known(resource, scope.place, sought=sought)
+
+
+def _served(scope: InferenceSetScope) -> int:
+    pods = scope.pods
+    return sum(_is_served(each, pods_of(each, pods)) for each in scope.workspaces)
 
 
 def _count(inferenceset: InferenceSet) -> str:

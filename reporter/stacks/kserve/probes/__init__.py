@@ -11,7 +11,7 @@ from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kserve.probes.conditions import probe_conditions
 from reporter.stacks.kserve.probes.model import probe_model
 from reporter.stacks.kserve.probes.pods import probe_pods
-from reporter.stacks.kserve.probes.ready import probe_ready
+from reporter.stacks.kserve.probes.ready import idle, probe_ready, probe_serving
 from reporter.stacks.kserve.probes.revisions import probe_revisions
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.probes.spec import probe_spec
@@ -44,13 +44,14 @@ def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
     Of one that is stopped only that is said.
     """
     if scope.stopped:
-        return evaluated(scope, (_stopped(scope),), derived=scope.derived)
+        return evaluated(scope, (_stopped(scope),), derived=scope.derived, serving=(idle(scope),))
     return evaluated(
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),
         probe_ready(scope),
         undecided=undecided_pods(scope, scope.pods),
         derived=scope.derived,
+        serving=probe_serving(scope),
     )
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from reporter.catalogue.resources import PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
-from reporter.model.text import clean, cut
+from reporter.model.text import clean
 from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
 from reporter.stacks.kserve.derived.model_status import (
@@ -33,9 +33,9 @@ from reporter.stacks.kserve.probes.scope import (
     others_with_traffic,
 )
 from reporter.stacks.kserve.reasons import MODEL_LOAD_FAILED, STORAGE_FAILED
+from reporter.workload.ending import exit_words, last_words
 from reporter.workload.pod import counts, had_been_ready
 
-_MESSAGE_BYTES: Final = 300
 _ERROR: Final = "Error"
 _OUT_OF_MEMORY: Final = "OOMKilled"
 _NOT_LOADED: Final = "the model does not load"
@@ -154,9 +154,10 @@ def _unusual(failure: FailureInfo) -> str:
 def _told(failure: FailureInfo) -> str:
     """Return how it ended: its reason unless that is the usual one, exit code, last words."""
     reason = _unusual(failure)
-    code = "" if failure.exit_code is None else f" (exit code {failure.exit_code})"
-    message = f": {cut(clean(failure.message), _MESSAGE_BYTES)}" if failure.message else ""
-    return f"{reason}{code}{message}"
+    code = failure.exit_code
+    how = "" if code is None else f" ({exit_words(code, failure.reason)})"
+    said = last_words(failure.message)
+    return f"{reason}{how}{f': {said}' if said else ''}"
 
 
 def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from reporter.model.finding import ReadyEvidence
-from reporter.stacks.kserve.derived.components import Component
+from reporter.model.finding import ReadyEvidence, ServingEvidence
+from reporter.stacks.kserve.derived.components import INGRESS_READY, Component
 from reporter.stacks.kserve.derived.mode import Mode
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import READY
-from reporter.workload.conditions import is_true
+from reporter.workload.conditions import is_false, is_true
 
 
 def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
@@ -21,6 +21,38 @@ def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
         return
     parts = ", ".join(f"{each} ready{_revision(scope, each)}" for each in scope.components)
     yield scope.evidence(READY, f"{parts}")
+
+
+def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
+    """Yield whether it serves, by the same evidence.
+
+    A request needs every component; one whose newest revision fails serves as long as another is
+    ready. Of a service of ModelMesh nothing but its Ready condition is seen.
+    """
+    if scope.facts.mode is Mode.MODELMESH:
+        yield _serving(scope, serves=scope.shows_ready)
+        return
+    known = scope.facts.services if scope.in_knative_mode else scope.facts.deployments
+    if known is not None and scope.all_pods is not None:
+        yield _serving(scope, serves=all(_serves(scope, each) for each in scope.components))
+
+
+def idle(scope: InferenceServiceScope) -> ServingEvidence:
+    """Return what is said of one that is stopped."""
+    return ServingEvidence(subject=scope.subject, wanted=0, serving=0)
+
+
+def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
+    return ServingEvidence(
+        subject=scope.subject,
+        wanted=1,
+        serving=int(serves),
+        reached=not is_false(scope.condition(INGRESS_READY)),
+    )
+
+
+def _serves(scope: InferenceServiceScope, component: Component) -> bool:
+    return is_true(scope.condition(component.ready)) or scope.has_ready_pod(component)
 
 
 def _agrees(scope: InferenceServiceScope) -> bool:

@@ -152,6 +152,10 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         """Tell the same of one component's pods."""
         return any(map(_starts, self._pods_of(component)))
 
+    def has_ready_pod(self, component: Component) -> bool:
+        """Tell whether a pod of one component is Ready."""
+        return any(counts(each) and is_ready(each) for each in self._pods_of(component))
+
     def startup(self, budget: timedelta, component: Component | None = None) -> timedelta:
         """Return how long pods may start: `budget`, or a longer start-up probe of one that does."""
         pods = self.pods if component is None else self._pods_of(component)

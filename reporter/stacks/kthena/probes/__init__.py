@@ -11,7 +11,7 @@ from reporter.stacks.kthena.probes.deleting import probe_deleting
 from reporter.stacks.kthena.probes.gang import probe_gang
 from reporter.stacks.kthena.probes.groups import probe_groups
 from reporter.stacks.kthena.probes.invalid_spec import probe_spec
-from reporter.stacks.kthena.probes.ready import probe_ready
+from reporter.stacks.kthena.probes.ready import probe_ready, probe_serving
 from reporter.stacks.kthena.probes.rollout import probe_rollout
 from reporter.stacks.kthena.probes.runtime import probe_runtime, undecided
 from reporter.stacks.kthena.probes.scope import ModelServingScope
@@ -36,6 +36,7 @@ def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
         probe_ready(scope),
         undecided=undecided(scope),
         derived=scope.derived,
+        serving=probe_serving(scope),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reporter.model.finding import ReadyEvidence
+from reporter.model.finding import ReadyEvidence, ServingEvidence
 from reporter.stacks.kthena.derived.ordinals import surge_of
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.reasons import READY
@@ -26,3 +26,13 @@ def probe_ready(scope: ModelServingScope) -> Iterator[ReadyEvidence]:
     if wanted and not scope.wants_pods:
         count = "0 instances wanted of any role"
     yield scope.evidence(READY, f"{count}")
+
+
+def probe_serving(scope: ModelServingScope) -> Iterator[ServingEvidence]:
+    """Yield how many of the wanted groups are Running, by the same evidence."""
+    if scope.pods_known:
+        yield ServingEvidence(
+            subject=scope.subject,
+            wanted=scope.modelserving.wanted if scope.wants_pods else 0,
+            serving=sum(each.available for each in scope.staying),
+        )

@@ -18,7 +18,7 @@ from reporter.stacks.llmisvc.probes.gateways import probe_gateways
 from reporter.stacks.llmisvc.probes.missing import probe_missing
 from reporter.stacks.llmisvc.probes.pods import probe_pods
 from reporter.stacks.llmisvc.probes.pool import probe_pool
-from reporter.stacks.llmisvc.probes.ready import probe_ready
+from reporter.stacks.llmisvc.probes.ready import idle, probe_ready, probe_serving
 from reporter.stacks.llmisvc.probes.rollout import probe_rollout
 from reporter.stacks.llmisvc.probes.route import probe_route
 from reporter.stacks.llmisvc.probes.scope import LlmScope
@@ -60,13 +60,14 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
     Of one that is stopped only that is said: its URL and its conditions are of before.
     """
     if scope.llm.stopped:
-        return evaluated(scope, (_stopped(scope),))
+        return evaluated(scope, (_stopped(scope),), serving=(idle(scope),))
     return evaluated(
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),
         probe_ready(scope),
         undecided=undecided_pods(scope, scope.pods),
         derived=derived(scope),
+        serving=probe_serving(scope),
     )
 
 

@@ -10,16 +10,16 @@ from typing import Final
 from reporter.catalogue.resources import PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
-from reporter.model.text import clean, cut
+from reporter.model.text import clean
 from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope, component
 from reporter.stacks.llmisvc.reasons import MODEL_LOAD_FAILED, PODS_NOT_READY, STORAGE_FAILED
+from reporter.workload.ending import ending
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time
 
 _STORAGE: Final = "storage-initializer"
 _SERVING: Final = frozenset({"main", "modelcar", "modelcar-init", "llm-d-routing-sidecar"})
-_MESSAGE_BYTES: Final = 300
 _NONE_SERVES: Final = 100
 """What is added to the severity where no pod of the role is ready: nothing is answered."""
 
@@ -146,5 +146,4 @@ def _end(status: ContainerStatus) -> str:
         return ""
     reason = clean(ended.reason or "")
     unusual = f", {reason}" if reason not in {"", "Error"} else ""
-    message = f": {cut(clean(ended.message), _MESSAGE_BYTES)}" if ended.message else ""
-    return f"{unusual} (exit code {ended.exit_code}){message}"
+    return f"{unusual}{ending(ended)}"

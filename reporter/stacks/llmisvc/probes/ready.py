@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 
-from reporter.model.finding import ReadyEvidence
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
+from reporter.model.finding import ReadyEvidence, ServingEvidence
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
 from reporter.stacks.llmisvc.probes.pool import is_accepted
 from reporter.stacks.llmisvc.probes.route import accepts
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import READY
+from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
 from reporter.workload.deployment import is_available
+from reporter.workload.routing import fails_open, is_reachable
 
 
 def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
@@ -19,6 +24,54 @@ def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
     if all(each.serves for each in scope.roles) and _is_reached(scope):
         parts = " and ".join(f"{each.title}{each.ref.kind}" for each in scope.roles if each.ref)
         yield scope.evidence(READY, f"{parts} available{_way(scope)}")
+
+
+def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
+    """Yield how many replicas serve, and whether requests reach them, by the same evidence.
+
+    Without a replica that decodes nothing serves; without one that prefills, those that decode do it
+    all.
+    """
+    if not _is_known(scope):
+        return
+    main = scope.roles[0]
+    yield ServingEvidence(
+        subject=scope.subject,
+        wanted=0
+        if main.exists and not main.replicas
+        else max(1, sum(each.replicas for each in scope.roles)),
+        serving=max(1, sum(each.available for each in scope.roles)) if main.serves else 0,
+        reached=_is_reached(scope) or _is_reachable(scope),
+        entrances=frozenset((each.namespace, each.name) for each in scope.parents),
+    )
+
+
+def idle(scope: LlmScope) -> ServingEvidence:
+    """Return what is said of one that is stopped."""
+    return ServingEvidence(subject=scope.subject, wanted=0, serving=0)
+
+
+def _is_known(scope: LlmScope) -> bool:
+    runs_on: set[Resource[KubeObject]] = {
+        LEADERWORKERSETS if each.multi else DEPLOYMENTS for each in scope.roles
+    }
+    if scope.wanted.scheduler is not None:
+        runs_on.add(DEPLOYMENTS)
+    if scope.wanted.route is not None:
+        runs_on.add(HTTPROUTES)
+    return all(map(scope.known, runs_on))
+
+
+def _is_reachable(scope: LlmScope) -> bool:
+    """Tell whether some requests come through, be it not by every way."""
+    wanted = scope.wanted
+    if wanted.route is not None and not is_reachable(scope.routes):
+        return False
+    if wanted.scheduler is None or wanted.own_pool:
+        return True
+    return (scope.epp is not None and is_available(scope.epp)) or fails_open(
+        scope.pool or scope.former_pool
+    )
 
 
 def _is_reached(scope: LlmScope) -> bool:

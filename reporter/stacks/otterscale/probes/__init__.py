@@ -18,7 +18,7 @@ from reporter.stacks.otterscale.probes.operator_told import (
     probe_reconcile_failed,
 )
 from reporter.stacks.otterscale.probes.pods import probe_pods
-from reporter.stacks.otterscale.probes.ready import probe_ready
+from reporter.stacks.otterscale.probes.ready import probe_ready, probe_serving
 from reporter.stacks.otterscale.probes.rollout import probe_rollout
 from reporter.stacks.otterscale.probes.route import probe_route
 from reporter.stacks.otterscale.probes.runtime import probe_runtime, waits_for_replicas
@@ -50,6 +50,7 @@ def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
         probe_ready(scope),
         undecided=undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
         derived=derived(scope),
+        serving=probe_serving(scope),
     )
 
 

@@ -177,10 +177,11 @@ def test_after_a_clock_was_set_back_one_write_is_enough():
     assert write.due_in == timedelta(seconds=40)
 
 
-def test_closing_changes_the_label_only():
-    """Consumers of last seen do not take the end for a repetition."""
+def test_closing_changes_labels_only():
+    """Consumers of last seen do not take the end for a repetition; what is over is not primary."""
     (write,) = planned(report(), [written(5)], SETTINGS, instance="pod").writes
-    assert write.body == {"metadata": {"labels": {"status-reporter.io/state": "over"}}}
+    labels = {"status-reporter.io/state": "over", "status-reporter.io/primary": "false"}
+    assert write.body == {"metadata": {"labels": labels}}
 
 
 def test_faults_go_before_what_is_over_and_that_before_what_is_ready():

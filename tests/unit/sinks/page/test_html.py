@@ -272,13 +272,14 @@ def test_a_stale_finding_says_so():
     ("disposition", "said"),
     [
         (Disposition.PENDING, "0/1 ready, fires in 95s at the earliest"),
-        (Disposition.HELD, f"0/1 ready, held by {KAITO}, held for 95s more at least"),
+        (Disposition.HELD, f", waits for {KAITO}, held for 95s more at least"),
+        (Disposition.SECONDARY, f", less important here than {KAITO}"),
     ],
 )
 def test_the_time_left_is_said(disposition, said):
     """When something fires, or may."""
-    by = (KAITO,) if disposition is Disposition.HELD else ()
-    soon = NOW + timedelta(seconds=95)
+    by = () if disposition is Disposition.PENDING else (KAITO,)
+    soon = None if disposition is Disposition.SECONDARY else NOW + timedelta(seconds=95)
     assert said in Tree(page(finding(PODS, model("a"), disposition, fires_at=soon, by=by))).text
 
 

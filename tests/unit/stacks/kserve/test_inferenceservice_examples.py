@@ -44,7 +44,7 @@ EXAMPLES = [
             (
                 "rerank",
                 "PodsNotReady",
-                "pod rerank-transformer-00001-deployment-0: container kserve-container waits in CrashLoopBackOff; last ended with Error (exit code 1); Ready is True all the same",
+                "pod rerank-transformer-00001-deployment-0: container kserve-container waits in CrashLoopBackOff; last ended with Error (exit code 1): KeyError: 'query'; Ready is True all the same",
             ),
             (
                 "summary",

@@ -205,7 +205,7 @@ PODS = [
         "EngineOutOfMemory",
         decode_pod(crashing("vllm", reason="OOMKilled", exitCode=137)),
         ["PodsNotReady"],
-        "last ended with OOMKilled (exit code 137)",
+        "last ended with OOMKilled (exit code 137: killed, out of memory)",
     ),
     (
         "StorageEvicted",

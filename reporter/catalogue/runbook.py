@@ -1,0 +1,110 @@
+"""What an operator asks of a reason at night: do users get errors, how to look, how to keep it quiet."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_STATUS_UNKNOWN
+from reporter.model.catalogue import Catalogue
+from reporter.model.commands import commands_for
+from reporter.model.objects import KubeObject
+from reporter.model.reason import EventType, Reason
+from reporter.model.resource import Resource
+from reporter.model.subject import Layer, ObjectRef
+
+_BY_WORD: Final[tuple[tuple[str, Resource[KubeObject]], ...]] = (
+    ("EPP", r.DEPLOYMENTS),
+    ("Route", r.HTTPROUTES),
+    ("Pool", r.INFERENCEPOOLS),
+    ("Gateway", r.GATEWAYS),
+    ("Node", r.NODES),
+    ("Pods", r.PODS),
+    ("Role", r.PODS),
+    ("Storage", r.PODS),
+    ("ModelLoad", r.PODS),
+)
+"""A word in the name of a reason, and the object at fault that it stands for where that is read."""
+
+_IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
+    (lambda reason: reason.says_ready, "No: it says that all is well."),
+    (
+        lambda reason: reason.name == CLUSTER_STATUS_UNKNOWN,
+        "Nobody knows: it is about what the reporter sees, and not about the stack.",
+    ),
+    (lambda reason: reason.type is EventType.NORMAL, "No: it is worth knowing, and no fault."),
+    (
+        lambda reason: reason.on_path,
+        "While nothing of it works, requests through a Gateway may fail; while it is degraded, they pass.",
+    ),
+    (
+        lambda reason: reason.layer is Layer.CLUSTER,
+        "Not by itself: models that run go on serving; none comes up, changes or scales meanwhile.",
+    ),
+    (
+        lambda reason: reason.layer is Layer.HARNESS,
+        "They may: requests to models of the namespace depend on it. The report counts those models.",
+    ),
+    (
+        lambda reason: reason.window_seconds is not None or not reason.chain,
+        "Some may: the model serves, degraded; requests are slower, or a part of them fails.",
+    ),
+    (
+        lambda _: True,
+        "They do where the model is not serving; where it is degraded, what is left of it serves.",
+    ),
+)
+"""Whether users get errors: the first line that applies to a reason."""
+
+_NAMESPACE: Final = "namespace-of-it"
+_NAME: Final = "name-of-it"
+
+
+def users_get(reason: Reason) -> str:
+    """Return whether users get errors while a reason fires; the report says which models are hit."""
+    return next(text for applies, text in _IMPACT if applies(reason))
+
+
+def looks(reason: Reason, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the commands that show what a reason is about, with room for the names."""
+    if reason.says_ready:
+        return ()
+    ref = _at_fault(reason, catalogue)
+    own = commands_for(ref) if ref is not None else ()
+    room = f"<{ref.kind.lower()}>" if ref is not None else ""
+    filled = (each.replace(_NAMESPACE, "<namespace>").replace(_NAME, room) for each in own)
+    return tuple(dict.fromkeys((*filled, *reason.look, *_of_metrics(reason))))
+
+
+def switched_off(reason: Reason) -> str:
+    """Return how to keep a reason from being told."""
+    if reason.says_ready:
+        return f"--disable-reasons {reason.name}."
+    muted = ", or for one object the annotation status-reporter.io/mute" if reason.mutable else ""
+    return f"--disable-reasons {reason.name}{muted}. The report shows it all the same."
+
+
+def _of_metrics(reason: Reason) -> Iterator[str]:
+    if reason.window_seconds is not None:
+        yield "status-reporter status --pod <namespace>/<pod>"
+
+
+def _at_fault(reason: Reason, catalogue: Catalogue) -> ObjectRef | None:
+    """Return what stands for the object that is mostly at fault."""
+    if reason.name == CLUSTER_CRD_MISSING:
+        return ObjectRef(
+            "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", f"{_NAME}.group"
+        )
+    found = _resource(reason, catalogue)
+    return found.ref_named(_NAMESPACE, _NAME) if found is not None else None
+
+
+def _resource(reason: Reason, catalogue: Catalogue) -> Resource[KubeObject] | None:
+    reads = reason.all_reads
+    if reason.window_seconds is not None:
+        return r.PODS
+    if reason.layer is not Layer.DEPLOYMENT:
+        return reason.reads[0] if reason.reads else None
+    for word, resource in _BY_WORD:
+        if word in reason.name and resource in reads:
+            return resource
+    return next(iter(catalogue.of_subject(reason.subject_kind)), None)

@@ -1,0 +1,37 @@
+"""What to type to look at the object that a finding means. It follows from the finding alone."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from reporter.model.catalogue import Catalogue
+from reporter.model.commands import commands_for, conditions_command, is_name
+from reporter.model.subject import ObjectRef, Subject
+from reporter.resolution.candidate import Candidate
+
+
+def finding_commands(candidate: Candidate, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return two to five commands: the object at fault first, then what belongs to the reason."""
+    at_fault = candidate.worst.says.related
+    return _commands(at_fault, candidate.key.subject, reason=candidate.key.reason, of=catalogue)
+
+
+@lru_cache(maxsize=16_384)
+def _commands(
+    at_fault: ObjectRef, subject: Subject, *, reason: str, of: Catalogue
+) -> tuple[str, ...]:
+    return commands_for(at_fault, _of_reason(at_fault, subject, reason=reason, of=of))
+
+
+def _of_reason(
+    at_fault: ObjectRef, subject: Subject, *, reason: str, of: Catalogue
+) -> Iterator[str]:
+    row = of[reason]
+    if all(map(is_name, filter(None, (subject.namespace, subject.name)))):
+        for command in row.look:
+            yield command.replace("<namespace>", subject.namespace).replace("<name>", subject.name)
+        if row.window_seconds is not None and at_fault.kind == "Pod" and is_name(at_fault.name):
+            yield f"status-reporter status --pod {at_fault.namespace}/{at_fault.name}"
+    for resource in of.of_subject(subject.kind)[:1]:
+        own = conditions_command(resource.ref_named(subject.namespace, subject.name))
+        if own:
+            yield own

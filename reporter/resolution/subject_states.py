@@ -1,0 +1,158 @@
+"""Rule 8: the state of each subject, by the evidence that its Ready rests on.
+
+That many findings are listed says nothing of what serves: a pod that fails next to three that are
+Ready takes nothing from users, and a model whose replicas are all gone may have one finding that is
+suppressed. So states are not counted from findings. Probes say how many replicas work and whether
+requests reach them (`ServingEvidence`); findings decide only whether what serves is degraded.
+
+What an upstream suppresses takes part in nothing here: its own evidence may be as stale as the
+status that it was read from.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from reporter.model.finding import Entrance, ServingEvidence
+from reporter.model.reason import EventType
+from reporter.model.report import Disposition, ResolvedFinding, ServingState, SubjectState
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
+from reporter.resolution.state import PassState
+from reporter.resolution.unknown import skipped_subjects
+
+_AT_FAULT: Final = frozenset(
+    {Disposition.FIRING, Disposition.SECONDARY, Disposition.CLEARING, Disposition.MUTED}
+)
+_TELLS_SINCE: Final = _AT_FAULT | {Disposition.SUPPRESSED}
+
+
+@dataclass(frozen=True)
+class PassEvidence:
+    """What the probes say of how much works, for a whole pass.
+
+    Attributes:
+        serving: of each subject, where that is known.
+        ready: the subjects of which every part works.
+
+    """
+
+    serving: Mapping[Subject, ServingEvidence]
+    ready: frozenset[Subject]
+
+    @classmethod
+    def of(cls, state: PassState) -> "PassEvidence":
+        """Return the evidence of a pass."""
+        serving = {each.subject: each for each in state.evaluation.serving}
+        return cls(serving, frozenset(each.subject for each in state.evaluation.ready))
+
+    @cached_property
+    def entering(self) -> Mapping[Entrance, tuple[Subject, ...]]:
+        """The deployments whose requests come through each Gateway."""
+        found: dict[Entrance, list[Subject]] = defaultdict(list)
+        for each in self.serving.values():
+            for entrance in each.entrances:
+                found[entrance].append(each.subject)
+        return {entrance: tuple(subjects) for entrance, subjects in found.items()}
+
+    @cached_property
+    def closed(self) -> frozenset[Entrance]:
+        """The Gateways that let nothing through."""
+        return frozenset().union(*(each.closed for each in self.serving.values()))
+
+    def behind(self, finding: ResolvedFinding) -> Iterable[Subject]:
+        """Return the deployments whose requests pass the entrance that a finding is about."""
+        place, at_fault = finding.subject.namespace, finding.related
+        if at_fault.kind == "Gateway":
+            return self.entering.get((at_fault.namespace, at_fault.name), ())
+        return {
+            subject
+            for (namespace, _), subjects in self.entering.items()
+            if namespace == place
+            for subject in subjects
+        }
+
+
+def judge_states(
+    state: PassState,
+    findings: Iterable[ResolvedFinding],
+    evidence: PassEvidence,
+    *,
+    hit: Iterable[Subject],
+) -> tuple[SubjectState, ...]:
+    """Return the state of each subject, and since when it is in it.
+
+    Args:
+        state: of the pass.
+        findings: what was decided of each.
+        evidence: of the pass.
+        hit: deployments that rest on a part at fault, which is not their own.
+
+    """
+    faults: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
+    for finding in findings:
+        told = finding.disposition in _TELLS_SINCE and not finding.is_blind
+        if told and finding.type is EventType.WARNING:
+            faults[finding.subject].append(finding)
+    burdened = {
+        subject
+        for subject, each in faults.items()
+        if any(finding.disposition in _AT_FAULT for finding in each)
+    }.union(hit)
+    known = {each.subject for each in state.evaluation.subjects}
+    states: list[SubjectState] = []
+    for subject in sorted(known | skipped_subjects(state.snapshot)):
+        now = _state(subject, evidence, burdened=subject in burdened)
+        before = state.memory.states.get(subject)
+        if before is not None and before.state is now:
+            states.append(before)
+            continue
+        bad = now in {ServingState.NOT_SERVING, ServingState.DEGRADED}
+        began = _began(faults.get(subject, ()), before) if bad else None
+        if began is None and before is not None:
+            began = state.now.wall
+        states.append(SubjectState(subject, now, began))
+    return tuple(states)
+
+
+def _state(subject: Subject, evidence: PassEvidence, *, burdened: bool) -> ServingState:
+    serving = evidence.serving.get(subject)
+    if subject.kind == CLUSTER_KIND:
+        return _of_cluster(evidence, burdened=burdened)
+    if serving is None:
+        return ServingState.UNKNOWN
+    if serving.wanted == 0:
+        return ServingState.IDLE
+    shut = bool(serving.entrances) and serving.entrances <= evidence.closed
+    if serving.serving == 0 or not serving.reached or shut:
+        return ServingState.NOT_SERVING
+    if burdened or subject not in evidence.ready or serving.serving < serving.wanted:
+        return ServingState.DEGRADED
+    return ServingState.SERVING
+
+
+def _of_cluster(evidence: PassEvidence, *, burdened: bool) -> ServingState:
+    """Judge the shared control plane, which as a whole is never without service."""
+    if burdened:
+        return ServingState.DEGRADED
+    ready = any(each.kind == CLUSTER_KIND for each in evidence.ready)
+    return ServingState.SERVING if ready else ServingState.UNKNOWN
+
+
+def _began(faults: Iterable[ResolvedFinding], before: SubjectState | None) -> datetime | None:
+    """Return when the first fault began of those that came since the state before."""
+    after = before.since if before is not None else None
+    times = (each.since for each in faults if each.age_known)
+    return min((each for each in times if after is None or each >= after), default=None)
+
+
+def is_deployment(subject: Subject) -> bool:
+    """Tell whether a subject is the deployment of a model."""
+    return subject.kind not in {CLUSTER_KIND, NAMESPACE_KIND}
+
+
+def layer_rank(layer: Layer) -> int:
+    """Return the place of a layer: the cluster comes first."""
+    return tuple(Layer).index(layer)

@@ -1,0 +1,23 @@
+"""Whom a cause hits, in words."""
+
+import pytest
+
+from reporter.model.report import Impact
+from reporter.sinks.impact_text import NOBODY, impact_text
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((0, 0, 0), NOBODY),
+        ((1, 0, 1), "1 model does not serve"),
+        ((12, 0, 4), "12 models in 4 namespaces do not serve"),
+        ((0, 1, 1), "1 model serves, degraded"),
+        ((0, 3, 2), "3 models in 2 namespaces serve, degraded"),
+        ((2, 1, 1), "2 models do not serve, 1 serves degraded"),
+        ((1, 2, 3), "1 model does not serve, 2 serve degraded, in 3 namespaces"),
+    ],
+)
+def test_impact_in_words(counts, text):
+    """The models that do not serve come first, and each number has its verb."""
+    assert impact_text(Impact(*counts)) == text
