@@ -119,6 +119,12 @@ def hostile_page(engines: int, series: int, number: int) -> str:
             f'vllm:time_to_first_token_seconds_bucket{{engine="{engine}",le="{bound}"}} {number + bound}'
             for bound in range(series)
         ]
+        most = number + series
+        lines += [
+            f'vllm:time_to_first_token_seconds_bucket{{engine="{engine}",le="+Inf"}} {most}',
+            f'vllm:time_to_first_token_seconds_count{{engine="{engine}"}} {most}',
+            f'vllm:time_to_first_token_seconds_sum{{engine="{engine}"}} {most}',
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -126,7 +132,7 @@ async def _serve(stack: AsyncExitStack) -> int:
     """Serve the pages by their path; the number in it says whose it is."""
     scraped: dict[str, int] = defaultdict(int)
     pages = {
-        (large, number): hostile_page(1000, 16, number) if large else hostile_page(64, 280, number)
+        (large, number): hostile_page(1000, 16, number) if large else hostile_page(64, 270, number)
         for large in (False, True)
         for number in range(2)
     }
@@ -193,7 +199,7 @@ async def _attacked(port: int) -> Attack:
             await asyncio.wait([running])
     cpu = time.process_time() - cpu
     for number in range(_PERIODS, _LOOKS):
-        page = read_page(hostile_page(64, 280, number).encode())
+        page = read_page(hostile_page(64, 270, number).encode())
         at = Instant(datetime.now(UTC), timedelta(seconds=time.clock_gettime(time.CLOCK_BOOTTIME)))
         for target in targets[:_ATTACKERS]:
             store.scraped(target, Scrape(at=at, page=page))
