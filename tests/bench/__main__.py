@@ -14,6 +14,7 @@ from tests.bench import modelservings, pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
+from tests.bench.one_change import measure_one_change
 from tests.bench.processes import BenchError
 from tests.bench.table import Numbers, render
 
@@ -39,8 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             namespaces = -(-sets // SETS_PER_NAMESPACE)
             tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
             passes = measure(build(sets))
+            tell("passes after one change")
+            one_change = measure_one_change(sets)
             live = asyncio.run(measure_live(sets, options.changes, tell))
-            found.append(Numbers(sets, passes, live))
+            found.append(Numbers(sets, passes, one_change, live))
     except BenchError as error:
         sys.stderr.write(f"bench: {error}\n")
         return 1

@@ -3,7 +3,7 @@
 import json
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -56,16 +56,16 @@ class Model:
         return f"{self.namespace}-gw"
 
 
-def models(sets: int) -> list[Model]:
+def models(sets: int, per_namespace: int = SETS_PER_NAMESPACE) -> list[Model]:
     """Return where the InferenceSets of a cluster of that size are."""
-    return [Model(f"models-{i // SETS_PER_NAMESPACE:03}", f"model-{i:04}") for i in range(sets)]
+    return [Model(f"models-{i // per_namespace:03}", f"model-{i:04}") for i in range(sets)]
 
 
-def build(sets: int) -> Iterator[Object]:
+def build(sets: int, per_namespace: int = SETS_PER_NAMESPACE) -> Iterator[Object]:
     """Yield the documents of a healthy cluster with that many InferenceSets."""
     example = [each for each in load_stack(datetime.now(UTC) - _AGE) if isinstance(each, dict)]
     numbers = count()
-    for document in _documents(_Template(example), sets):
+    for document in _documents(_Template(example), models(sets, per_namespace)):
         if document["kind"] == "Pod":
             fill(document, next(numbers))
         if document["kind"] not in {"ConfigMap", "CustomResourceDefinition"}:
@@ -105,10 +105,9 @@ class _Template:
                 self.shared.append(each)
 
 
-def _documents(template: _Template, sets: int) -> Iterator[Object]:
+def _documents(template: _Template, placed: Sequence[Model]) -> Iterator[Object]:
     yield from template.shared
-    placed = models(sets)
-    for number in range(-(-sets * MODEL_PODS // _MODELS_PER_NODE)):
+    for number in range(-(-len(placed) * MODEL_PODS // _MODELS_PER_NODE)):
         yield _named(template.node, {"{node}": f"gpu-{number:04}"})
     for namespace in dict.fromkeys(model.namespace for model in placed):
         for text in template.namespace:

@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 
 from lab.sandbox.objects import Object
-from reporter.catalogue.resources import PODS
 from reporter.daemon.one_pass import Before, Lately, run_pass
 from reporter.evaluation import evaluate
 from reporter.kube.decode import decode_page
@@ -44,7 +43,6 @@ class PassTimes:
         stdlib_json: decoding the objects once with the standard library.
         decoding: decoding them once as the reporter does.
         full: a pass over tables that are all new, their sorting and indexes included.
-        one_change: a pass after one pod changed since the last one.
         steady: a pass over tables that did not change, all namespaces asked again.
         probes: the part of it that makes findings.
         resolution: the part that decides what becomes of them.
@@ -57,7 +55,6 @@ class PassTimes:
     stdlib_json: float
     decoding: float
     full: float
-    one_change: float
     steady: float
     probes: float
     resolution: float
@@ -80,7 +77,6 @@ def measure(documents: Iterable[Object]) -> PassTimes:
         stdlib_json=median(lambda: load_each(chain.from_iterable(pages.values()))),
         decoding=median(lambda: [decode_pages(resource, each) for resource, each in pages.items()]),
         full=whole,
-        one_change=_one_change(objects, served),
         steady=sum(parts),
         probes=parts[0],
         resolution=parts[1],
@@ -180,23 +176,6 @@ def _whole_and_parts(
         median(lambda: plan_events(resolution.report, records, _SETTINGS, instance="bench")),
     )
     return median(full), parts
-
-
-def _one_change(objects: Objects, served: Discovery) -> float:
-    """Return the time of a pass after one pod changed; its table is sorted and indexed again."""
-    now = clock()
-    snapshot = snapshot_of(objects, served)
-    last = run_pass(snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench")
-    pods = iter(objects[PODS].items())
-
-    def changed() -> None:
-        key, pod = next(pods)
-        metadata = msgspec.structs.replace(pod.metadata, generation=pod.metadata.generation + 1)
-        table = Table(objects[PODS] | {key: msgspec.structs.replace(pod, metadata=metadata)})
-        after = replace(snapshot, tables={**snapshot.tables, PODS: table})
-        run_pass(after, last.after, Lately(), now=now(), settings=_SETTINGS, instance="bench")
-
-    return median(changed)
 
 
 def _broken(objects: Objects, served: Discovery) -> tuple[float, int]:

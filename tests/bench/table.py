@@ -8,6 +8,7 @@ from typing import Final
 from tests.bench.daemon_process import Phase
 from tests.bench.evaluation import PassTimes
 from tests.bench.live import RESYNCS, LiveNumbers, Quiet, Requests
+from tests.bench.one_change import ON_RECORD, ChangeTimes, Spent
 
 _MEGABYTE: Final = 1e6
 _START: Final = "start"
@@ -17,6 +18,8 @@ _WHOLE_FROM: Final = 100
 _MOST_MEMORY: Final = 150.0
 _LONGEST_BLOCK_MS: Final = 25.0
 _LONGEST_CHANGE_MS: Final = 1000.0
+_ONE_POD_MS: Final = 3.0
+_SHARED_MS: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Numbers:
 
     sets: int
     passes: PassTimes
+    one_change: ChangeTimes
     live: LiveNumbers
 
 
@@ -46,6 +50,7 @@ class Row:
 def rows(sizes: Sequence[Numbers]) -> Iterator[Row]:
     """Yield the lines of the table."""
     yield from _passes([each.passes for each in sizes])
+    yield from _one_change([each.one_change for each in sizes])
     lives = [each.live for each in sizes]
     yield from _loop(lives)
     for name, sizes_of in (
@@ -69,11 +74,28 @@ def _passes(passes: Sequence[PassTimes]) -> Iterator[Row]:
     yield _row("decoding once, reporter", "ms", _ms(each.decoding for each in passes))
     yield _row("full pass", "ms", _ms(each.full for each in passes))
     yield _row("full pass / json", "", [each.full / each.stdlib_json for each in passes], 1.0)
-    yield _row("pass after one change", "ms", _ms(each.one_change for each in passes))
     yield _row("pass, all asked again", "ms", _ms(each.steady for each in passes))
     for part in ("probes", "resolution", "plan"):
         yield _row(f"  of it {part}", "ms", _ms(getattr(each, part) for each in passes))
     yield _row("pass, every picker down", "ms", _ms(each.all_broken for each in passes))
+
+
+def _one_change(found: Sequence[ChangeTimes]) -> Iterator[Row]:
+    yield from _spent("pass after one model pod", [each.pod for each in found], _ONE_POD_MS)
+    in_ten, in_one = [each.pod_in_ten for each in found], [each.pod_in_one for each in found]
+    yield from _spent("  all sets in 10 namespaces", in_ten, _ONE_POD_MS)
+    yield from _spent("  all sets in one namespace", in_one, _ONE_POD_MS)
+    yield from _spent("pass after one Deployment", [each.deployment for each in found])
+    yield from _spent("pass after one Service", [each.service for each in found], _SHARED_MS)
+    yield from _spent("pass after one Node", [each.node for each in found], _SHARED_MS)
+    yield from _spent("pass, nothing changed", [each.nothing for each in found])
+    on_record = [each.on_record for each in found]
+    yield from _spent(f"pass, nothing changed, {ON_RECORD} own Events", on_record)
+
+
+def _spent(name: str, found: Sequence[Spent], aim: float | None = None) -> Iterator[Row]:
+    yield _row(name, "ms", _ms(each.median for each in found), aim)
+    yield _row("    longest", "ms", _ms(each.longest for each in found))
 
 
 def _loop(lives: Sequence[LiveNumbers]) -> Iterator[Row]:
