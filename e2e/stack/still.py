@@ -3,8 +3,10 @@
 For a look at it that is enough, and nobody has to play what five operators do.
 """
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Final, Self
 
 from e2e.stack import sample
@@ -49,8 +51,8 @@ class StillCluster:
         self._namespaces.start()
         return self
 
-    async def install(self) -> None:
-        """Install all objects, owners before what they own."""
+    async def install(self, at_once: int = 1) -> None:
+        """Install all objects, owners before what they own, so many of a kind at once."""
         for each in self._crds:
             await self.api.apply(each)
         for name in map(name_of, self._crds):
@@ -59,7 +61,14 @@ class StillCluster:
             await self.api.apply(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             )
-        for obj in _owners_first(self._objects):
+        for _, group in groupby(_owners_first(self._objects), key=lambda each: each["kind"]):
+            waiting = iter(group)
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(at_once):
+                    tasks.create_task(self._install_each(waiting))
+
+    async def _install_each(self, objects: Iterator[Object]) -> None:
+        for obj in objects:
             await self._install(obj)
 
     async def __aexit__(self, *_: object) -> None:

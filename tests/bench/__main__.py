@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,50 +14,65 @@ from tests.bench import modelservings, pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
+from tests.bench.moving import measure_moving
+from tests.bench.moving_table import Moving, render_moving
 from tests.bench.one_change import measure_one_change
 from tests.bench.processes import BenchError
+from tests.bench.servers import real_server, sandbox_server
 from tests.bench.table import Numbers, render
 
 _SIZES: Final = (10, 100, 1000)
 _CHANGES: Final = 30
+_CHURN_SECONDS: Final = 60.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 0 unless something could not be measured."""
     options = _parser().parse_args(arguments)
     tell = _Progress()
-    found = []
-    tell("reading pages")
-    reading = pages.measure()
-    sys.stdout.write(f"{pages.render(reading)}\n")
+    found: dict[str, object] = {}
     try:
-        tell("scraping")
-        scraped = asyncio.run(scraping.measure())
-        sys.stdout.write(f"{scraping.render(scraped)}\n")
-        owning = asyncio.run(modelservings.measure(tell))
-        sys.stdout.write(f"{modelservings.render(owning)}\n")
+        if not (options.real or options.moving):
+            found |= _at_rest(options.sizes, options.changes, tell)
+        server = real_server if options.real else sandbox_server
+        name = "etcd and kube-apiserver" if options.real else "the sandbox"
+        moving = []
         for sets in options.sizes:
-            namespaces = -(-sets // SETS_PER_NAMESPACE)
-            tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
-            passes = measure(build(sets))
-            tell("passes after one change")
-            one_change = measure_one_change(sets)
-            live = asyncio.run(measure_live(sets, options.changes, tell))
-            found.append(Numbers(sets, passes, one_change, live))
+            tell(f"{sets} InferenceSets, when things move")
+            numbers = asyncio.run(measure_moving(sets, server, options.churn_seconds, tell=tell))
+            moving.append(Moving(sets, numbers))
     except BenchError as error:
         sys.stderr.write(f"bench: {error}\n")
         return 1
     tell("done")
-    sys.stdout.write(f"\n{render(found)}\n")
+    sys.stdout.write(f"\n{render_moving(moving, name)}\n")
     if options.json is not None:
-        options.json.write_bytes(
-            msgspec.json.format(
-                msgspec.json.encode(
-                    {"sizes": found, "page": reading, "scraping": scraped, "modelservings": owning}
-                )
-            )
-        )
+        found["moving"] = moving
+        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
     return 0
+
+
+def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) -> dict[str, object]:
+    """Measure what needs no burst: passes, pages, scraping, statuses, single changes."""
+    tell("reading pages")
+    reading = pages.measure()
+    sys.stdout.write(f"{pages.render(reading)}\n")
+    tell("scraping")
+    scraped = asyncio.run(scraping.measure())
+    sys.stdout.write(f"{scraping.render(scraped)}\n")
+    owning = asyncio.run(modelservings.measure(tell))
+    sys.stdout.write(f"{modelservings.render(owning)}\n")
+    found = []
+    for sets in sizes:
+        namespaces = -(-sets // SETS_PER_NAMESPACE)
+        tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
+        passes = measure(build(sets))
+        tell("passes after one change")
+        one_change = measure_one_change(sets)
+        live = asyncio.run(measure_live(sets, changes, tell))
+        found.append(Numbers(sets, passes, one_change, live))
+    sys.stdout.write(f"\n{render(found)}\n")
+    return {"sizes": found, "page": reading, "scraping": scraped, "modelservings": owning}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,6 +82,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--changes", type=int, default=_CHANGES, help="changes to time, for each added delay"
+    )
+    parser.add_argument("--moving", action="store_true", help="only what it costs when things move")
+    parser.add_argument(
+        "--real",
+        action="store_true",
+        help="the same against etcd and kube-apiserver (make envtest)",
+    )
+    parser.add_argument(
+        "--churn-seconds", type=float, default=_CHURN_SECONDS, help="how long many objects change"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there")
     return parser

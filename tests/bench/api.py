@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Self
 
@@ -11,6 +11,7 @@ import aiohttp
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+from e2e.envtest.access import Access
 from lab.sandbox.objects import JSON, Object
 
 _EVENTS: Final = "/api/v1/namespaces/kube-system/events"
@@ -20,12 +21,25 @@ _READ_BYTES: Final = 2**22
 
 
 class Api:
-    """A client of the sandbox that follows the Events."""
+    """A client of the sandbox, or of a real API server, that follows the Events.
 
-    def __init__(self, url: str) -> None:
+    Attributes:
+        told: when each Event came first, by its name, by `time.perf_counter`.
+        deleted: how many Events went.
+
+    """
+
+    def __init__(self, url: str, access: Access | None = None) -> None:
+        self.told: dict[str, float] = {}
+        self.deleted = 0
         self._url = url
-        self._http = aiohttp.ClientSession(read_bufsize=_READ_BYTES)
+        self._http = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=access.tls() if access else True, limit=0),
+            headers=access.headers if access else None,
+            read_bufsize=_READ_BYTES,
+        )
         self._states: dict[str, Object] = {}
+        self._firing: dict[str, str] = {}
         self._changed = asyncio.Condition()
         self._watching: asyncio.Task[None] | None = None
 
@@ -72,10 +86,13 @@ class Api:
 
     def firing(self, related: str = "") -> int:
         """Return how many Events fire, of an object at fault if given."""
-        return sum(
-            _is_firing(event) and related in {"", _related(event)}
-            for event in self._states.values()
-        )
+        if not related:
+            return len(self._firing)
+        return sum(each == related for each in self._firing.values())
+
+    def events(self) -> Mapping[str, Object]:
+        """Return each Event of ours as it is, by its name."""
+        return self._states
 
     async def wait_firing(self, count: int, within: float, related: str = "") -> float:
         """Wait until at least `count` Events fire and return when, by `time.perf_counter`.
@@ -86,6 +103,17 @@ class Api:
         """
         async with asyncio.timeout(within), self._changed:
             await self._changed.wait_for(lambda: self.firing(related) >= count)
+            return time.perf_counter()
+
+    async def wait_events(self, condition: Callable[[], bool], within: float) -> float:
+        """Wait until the Events are as they should be and return when, by `time.perf_counter`.
+
+        Raises:
+            TimeoutError: they were not in time.
+
+        """
+        async with asyncio.timeout(within), self._changed:
+            await self._changed.wait_for(condition)
             return time.perf_counter()
 
     async def wait_quiet(self, within: float, related: str = "") -> None:
@@ -104,10 +132,24 @@ class Api:
         async with self._http.get(url, timeout=timeout) as answer:
             async for line in answer.content:
                 frame = msgspec.json.decode(line)
-                event = frame["object"]
                 async with self._changed:
-                    self._states[event["metadata"]["name"]] = event
+                    self._take(frame["type"], frame["object"])
                     self._changed.notify_all()
+
+    def _take(self, type_: str, event: Object) -> None:
+        if type_ == "BOOKMARK" or not event["metadata"].get("labels", {}).get(f"{_LABEL}reason"):
+            return
+        name = event["metadata"]["name"]
+        self.told.setdefault(name, time.perf_counter())
+        if type_ == "DELETED":
+            self.deleted += 1
+            self._states.pop(name, None)
+        else:
+            self._states[name] = event
+        if type_ != "DELETED" and _is_firing(event):
+            self._firing[name] = _related(event)
+        else:
+            self._firing.pop(name, None)
 
     async def ready(self, url: str) -> bool:
         """Tell whether the daemon is ready."""

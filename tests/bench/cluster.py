@@ -19,7 +19,7 @@ PICKER_PODS: Final = 2
 """Of each InferenceSet; the data plane of each Gateway has one more."""
 
 _MODELS_PER_NODE: Final = 8
-_AGE: Final = timedelta(days=2)
+AGE: Final = timedelta(days=2)
 """Old enough that nothing is told to be ready: a reporter that starts writes nothing."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -61,9 +61,11 @@ def models(sets: int, per_namespace: int = SETS_PER_NAMESPACE) -> list[Model]:
     return [Model(f"models-{i // per_namespace:03}", f"model-{i:04}") for i in range(sets)]
 
 
-def build(sets: int, per_namespace: int = SETS_PER_NAMESPACE) -> Iterator[Object]:
+def build(
+    sets: int, per_namespace: int = SETS_PER_NAMESPACE, age: timedelta = AGE
+) -> Iterator[Object]:
     """Yield the documents of a healthy cluster with that many InferenceSets."""
-    example = [each for each in load_stack(datetime.now(UTC) - _AGE) if isinstance(each, dict)]
+    example = [each for each in load_stack(datetime.now(UTC) - age) if isinstance(each, dict)]
     numbers = count()
     for document in _documents(_Template(example), models(sets, per_namespace)):
         if document["kind"] == "Pod":
@@ -157,3 +159,8 @@ def _named(text: str, names: dict[str, str]) -> Object:
         _UUID.sub(lambda found: str(uuid.uuid5(uuid.UUID(found[0]), key)), text)
     )
     return unique
+
+
+def build_young(sets: int) -> Iterator[Object]:
+    """Yield a cluster that was just installed, so that each InferenceSet is told to be ready."""
+    return build(sets, age=timedelta(0))

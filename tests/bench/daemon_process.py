@@ -1,6 +1,6 @@
 """The real daemon in a process of its own, beside a task that notices when the loop is blocked.
 
-`python -m tests.bench.daemon_process KUBECONFIG METRICS_PORT HEALTH_PORT OUTPUT MODELSERVING_STATUS`; SIGUSR1 begins
+`python -m tests.bench.daemon_process KUBECONFIG METRICS_PORT HEALTH_PORT OUTPUT MODELSERVING_STATUS RESYNC`; SIGUSR1 begins
 the next phase, and until then SIGUSR2 stops all measuring, which costs more than an idle daemon does. The numbers of all
 phases are written as JSON when it ends.
 """
@@ -108,13 +108,18 @@ def _name(handle: events.Handle) -> str:
 
 
 async def run(
-    kubeconfig: Path, metrics_port: int, health_port: int, modelserving_status: str
+    kubeconfig: Path,
+    metrics_port: int,
+    health_port: int,
+    *,
+    modelserving_status: str,
+    resync: int,
 ) -> list[Phase]:
     """Run the daemon until SIGTERM."""
     settings = FullDaemonSettings(
         startup_grace_seconds=0,
         scrape_via=ScrapeVia.OFF,
-        resync_seconds=RESYNC_SECONDS,
+        resync_seconds=resync,
         metrics_bind_address=f"127.0.0.1:{metrics_port}",
         health_probe_bind_address=f"127.0.0.1:{health_port}",
         report_bind_address="0",
@@ -133,6 +138,12 @@ async def run(
 
 if __name__ == "__main__":
     found = asyncio.run(
-        run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), modelserving_status=sys.argv[5])
+        run(
+            Path(sys.argv[1]),
+            int(sys.argv[2]),
+            int(sys.argv[3]),
+            modelserving_status=sys.argv[5],
+            resync=int(sys.argv[6]),
+        )
     )
     Path(sys.argv[4]).write_bytes(msgspec.json.encode(found))

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from image.check.dockerfile import DOCKERFILE, Dockerfile
-from tests.bench.daemon_process import Phase
+from tests.bench.daemon_process import RESYNC_SECONDS, Phase
 
 _PROJECT = Path(__file__).parents[2]
 _START_SECONDS = 180.0
@@ -56,6 +56,7 @@ class Daemon:
         self.metrics_url = f"http://127.0.0.1:{metrics_port}/metrics"
         self.ready_url = f"http://127.0.0.1:{health_port}/readyz"
         self.phases: list[Phase] = []
+        self.asked_to_end = False
         self._process = process
         self._log = log
 
@@ -72,6 +73,11 @@ class Daemon:
     def look_away(self) -> None:
         """Stop the loop's measurement until the next phase."""
         self._process.send_signal(signal.SIGUSR2)
+
+    def stop(self) -> None:
+        """Ask it to end."""
+        self.asked_to_end = True
+        self._process.terminate()
 
     def memory(self) -> Memory:
         """Return its memory."""
@@ -93,10 +99,22 @@ async def daemon(
     modelserving_status: str = "off",
     *,
     module: str = "daemon_process",
+    resync: int = RESYNC_SECONDS,
+    name: str = "daemon",
 ) -> AsyncIterator[Daemon]:
-    """Run the daemon by a module of this package; when the context is left its `phases` are filled."""
+    """Run the daemon by a module of this package; when the context is left its `phases` are filled.
+
+    Args:
+        kubeconfig: how it reaches the API server.
+        folder: of its log and its numbers.
+        modelserving_status: what it owns of ModelServings.
+        module: that runs it.
+        resync: seconds between two passes in which nothing happens.
+        name: of its files, where there is more than one.
+
+    """
     metrics_port, health_port = _free_port(), _free_port()
-    output, log = folder / "phases.json", folder / "daemon.log"
+    output, log = folder / f"{name}.json", folder / f"{name}.log"
     with log.open("wb") as stderr:
         process = await _start(
             module,
@@ -105,13 +123,15 @@ async def daemon(
             str(health_port),
             str(output),
             modelserving_status,
+            str(resync),
             stderr=stderr.fileno(),
             env=os.environ | allocator(),
         )
     running = Daemon(process, metrics_port, health_port, log)
     try:
         yield running
-        running.check()
+        if not running.asked_to_end:
+            running.check()
     finally:
         await _end(process)
     if process.returncode != 0:

@@ -1,22 +1,26 @@
 """The sandbox with a cluster of the size given, in a process of its own.
 
 `python -m tests.bench.sandbox_process WHAT NUMBER KUBECONFIG` prints its URL once it is served; WHAT
-is `inferencesets` or `modelservings`.
+is `inferencesets`, `young` ones of them, or `modelservings`.
 """
 
 import asyncio
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from lab.sandbox.objects import Object
 from lab.sandbox.serve import running
-from tests.bench.cluster import build
+from tests.bench.cluster import build, build_young
 from tests.bench.modelserving_cluster import build_modelservings
 
-_BUILDERS: Final = {"inferencesets": build, "modelservings": build_modelservings}
+_BUILDERS: Final[Mapping[str, Callable[[int], Iterable[Object]]]] = {
+    "inferencesets": build,
+    "young": build_young,
+    "modelservings": build_modelservings,
+}
 
 
 async def serve(documents: Iterable[Object], kubeconfig: Path) -> None:

@@ -166,14 +166,16 @@ def _megabytes(sizes: Iterable[int]) -> Iterator[float]:
 
 def render(sizes: Sequence[Numbers]) -> str:
     """Return the table as text."""
-    lines = [_line("", "", [f"{each.sets} sets" for each in sizes], "aim", "")]
-    for row in rows(sizes):
+    return "\n".join(lines_of([f"{each.sets} sets" for each in sizes], rows(sizes)))
+
+
+def lines_of(header: Sequence[str], found: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of a table."""
+    yield _line("", "", header, "aim", "")
+    for row in found:
         aim = "" if row.aim is None else f"<= {row.aim:g}"
         verdict = {None: "", True: "met", False: "NOT met"}[row.met]
-        lines.append(
-            _line(row.name, row.unit, [_number(each) for each in row.values], aim, verdict)
-        )
-    return "\n".join(lines)
+        yield _line(row.name, row.unit, [_number(each) for each in row.values], aim, verdict)
 
 
 def _number(value: float) -> str:

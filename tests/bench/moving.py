@@ -1,0 +1,348 @@
+"""What it costs when things move: bursts, churn, the first start, a change of the leader."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, TypeVar
+
+import aiohttp
+
+from e2e.stack.errors import ApiError
+from lab.sandbox.objects import Object
+from tests.bench.api import Api, Metrics
+from tests.bench.changes import Change, picker
+from tests.bench.cluster import PICKER_PODS, Model, models
+from tests.bench.daemon_process import Phase
+from tests.bench.processes import BenchError, Daemon, Memory, daemon
+from tests.bench.servers import AT_ONCE, Serve, Server
+
+LATENCY_SECONDS: Final = 0.02
+FIRING: Final = 24
+CHANGES_PER_SECOND: Final = 50
+_RESYNC_SECONDS: Final = 60
+"""The default, as the cost of what fires is one of time."""
+
+_REST_SECONDS: Final = 60.0
+_WITHIN_SECONDS: Final = 600.0
+_POLL_SECONDS: Final = 0.02
+_SETTLE_SECONDS: Final = 3.0
+_BREAKERS: Final = 3
+_LASTS_SECONDS: Final = (1.0, 3.0)
+"""How long a fault lasts while much changes; it must be told before it is over."""
+
+Tell = Callable[[str], None]
+ItemT = TypeVar("ItemT")
+
+_KAITO: Final = Change(
+    "/apis/apps/v1/namespaces/kaito-system/deployments/kaito-workspace",
+    "Deployment/kaito-system/kaito-workspace",
+    "spec",
+    lambda _: {"replicas": 0},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Churn:
+    """While many objects change: the part of a processor, and how soon faults were told.
+
+    Attributes:
+        share: of one processor, the whole daemon.
+        told: seconds from a fault to its Event, of those that were told before they were over.
+        untold: faults that were over before anybody was told.
+
+    """
+
+    share: float
+    told: list[float]
+    untold: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovingNumbers:
+    """All that was measured of one size; times in seconds.
+
+    Attributes:
+        ready: from starting the daemon until it is ready.
+        first_verdict: from starting it to the first Event, of a fault that was there before.
+        first_fault: from its being ready to that Event.
+        burst: all sets break: from the last change to the last Event.
+        behind_recoveries: all recover, each request takes longer, and a shared part breaks: to its Event.
+        passes_at_rest: passes in a minute in which `FIRING` Events fire and nothing else happens.
+        cpu_at_rest: processor seconds in that minute.
+        churn: while `CHANGES_PER_SECOND` objects change.
+        takeover: from SIGTERM of the leader to the next Event, with a second replica.
+        relists: lists after the first one of each kind.
+        started: memory once all that is ready was told.
+        ended: memory at the end.
+        lost: faults that no Event told.
+        doubled: Events that tell an episode a second time.
+        phases: how the event loop kept time, by phase.
+
+    """
+
+    ready: float
+    first_verdict: float
+    first_fault: float
+    burst: float
+    behind_recoveries: float
+    passes_at_rest: float
+    cpu_at_rest: float
+    churn: Churn
+    takeover: float
+    relists: int
+    started: Memory
+    ended: Memory
+    lost: int
+    doubled: int
+    phases: dict[str, Phase] = field(default_factory=dict)
+
+
+async def measure_moving(
+    sets: int, serve: Serve, churn_seconds: float, *, tell: Tell
+) -> MovingNumbers:
+    """Measure one size against an API server.
+
+    Raises:
+        BenchError: something could not be measured.
+
+    """
+    try:
+        with TemporaryDirectory() as name:
+            tell("starting the API server")
+            async with serve(sets, Path(name)) as server:
+                return await _Moving(server, sets, Path(name), tell).run(churn_seconds)
+    except (OSError, aiohttp.ClientError, ApiError) as error:
+        # A limit of time is an OSError too.
+        raise BenchError(str(error) or "it took too long") from error
+
+
+class _Moving:
+    """The phases of a measurement, one after another."""
+
+    def __init__(self, server: Server, sets: int, folder: Path, tell: Tell) -> None:
+        self._server = server
+        self._api: Api = server.api
+        self._sets = sets
+        self._folder = folder
+        self._tell = tell
+        self._models = models(sets)
+        self._phases = ["start"]
+        self._chance = random.Random(sets)
+
+    async def run(self, churn_seconds: float) -> MovingNumbers:
+        """Measure everything."""
+        await self._break(self._models[-1])
+        began = time.perf_counter()
+        async with self._daemon("first") as first:
+            numbers = await self._run(first, began, churn_seconds)
+        phases = dict(zip(self._phases, first.phases, strict=True))
+        return replace(numbers, phases=phases)
+
+    async def _run(self, first: Daemon, began: float, churn_seconds: float) -> MovingNumbers:
+        ready, told = await asyncio.gather(self._is_ready(first), self._told_first())
+        await self._mend(self._models[-1])
+        await self._api.wait_quiet(_WITHIN_SECONDS)
+        await self._nothing_waits(first)
+        started, listed = first.memory(), await self._metrics(first)
+        self._phase(first, "burst")
+        burst = await self._burst()
+        # Before anything mends: each set has one Event that fires.
+        lost, doubled = self._sets - self._api.firing(), self._doubled()
+        await self._nothing_waits(first)
+        self._phase(first, "recoveries")
+        behind = await self._behind_recoveries()
+        await self._nothing_waits(first)
+        self._phase(first, "rest")
+        passes, cpu = await self._at_rest(first)
+        self._phase(first, "churn")
+        churn = await self._churn(first, churn_seconds)
+        self._phase(first, "takeover")
+        relists = int((await self._metrics(first))["lists"] - listed["lists"])
+        ended = first.memory()
+        takeover = await self._takeover(first)
+        return MovingNumbers(
+            ready=ready - began,
+            first_verdict=told - began,
+            first_fault=max(0.0, told - ready),
+            burst=burst,
+            behind_recoveries=behind,
+            passes_at_rest=passes,
+            cpu_at_rest=cpu,
+            churn=churn,
+            takeover=takeover,
+            relists=relists,
+            started=started,
+            ended=ended,
+            lost=lost,
+            doubled=doubled + self._doubled(),
+        )
+
+    @asynccontextmanager
+    async def _daemon(self, name: str) -> AsyncIterator[Daemon]:
+        kubeconfig = self._server.kubeconfig
+        async with daemon(kubeconfig, self._folder, resync=_RESYNC_SECONDS, name=name) as running:
+            yield running
+
+    def _phase(self, running: Daemon, name: str) -> None:
+        self._tell(name)
+        running.next_phase()
+        self._phases.append(name)
+
+    async def _is_ready(self, running: Daemon) -> float:
+        async with asyncio.timeout(_WITHIN_SECONDS):
+            while not await self._api.ready(running.ready_url):
+                running.check()
+                await asyncio.sleep(_POLL_SECONDS)
+        return time.perf_counter()
+
+    async def _told_first(self) -> float:
+        related = picker(self._models[-1]).related
+        return await self._api.wait_firing(1, _WITHIN_SECONDS, related)
+
+    async def _metrics(self, running: Daemon) -> Metrics:
+        running.check()
+        return await self._api.metrics(running.metrics_url)
+
+    async def _nothing_waits(self, running: Daemon) -> None:
+        """Wait until all that is to be written is written, and the last pass has seen it."""
+        async with asyncio.timeout(_WITHIN_SECONDS):
+            while True:
+                await asyncio.sleep(_SETTLE_SECONDS)
+                if not (await self._metrics(running))["events_waiting"]:
+                    return
+
+    async def _burst(self) -> float:
+        await _each(self._models, self._break)
+        changed = time.perf_counter()
+        return await self._api.wait_firing(self._sets, _WITHIN_SECONDS) - changed
+
+    async def _behind_recoveries(self) -> float:
+        self._server.latency.seconds = LATENCY_SECONDS
+        mending = asyncio.create_task(_each(self._models, self._mend))
+        api, sets = self._api, self._sets
+        await api.wait_events(lambda: api.firing() < sets, _WITHIN_SECONDS)
+        await mending
+        began = time.perf_counter()
+        sound = (await api.get(_KAITO.path))["spec"]
+        await api.patch(_KAITO.path, {"spec": {"replicas": 0}})
+        told = await api.wait_firing(1, _WITHIN_SECONDS, _KAITO.related)
+        self._server.latency.seconds = 0.0
+        await api.patch(_KAITO.path, {"spec": {"replicas": sound["replicas"]}})
+        await api.wait_quiet(_WITHIN_SECONDS)
+        return told - began
+
+    async def _at_rest(self, running: Daemon) -> tuple[float, float]:
+        firing = self._models[:FIRING]
+        for model in firing:
+            await self._break(model)
+            await asyncio.sleep(self._chance.random())
+        await self._api.wait_firing(len(firing), _WITHIN_SECONDS)
+        await self._nothing_waits(running)
+        running.look_away()
+        before, cpu = await self._metrics(running), running.cpu_seconds()
+        await asyncio.sleep(_REST_SECONDS)
+        used, after = running.cpu_seconds() - cpu, await self._metrics(running)
+        await _each(firing, self._mend)
+        await self._api.wait_quiet(_WITHIN_SECONDS)
+        minutes = _REST_SECONDS / 60
+        return after.since(before)["pass_duration_seconds_count"] / minutes, used / minutes
+
+    async def _churn(self, running: Daemon, seconds: float) -> Churn:
+        running.look_away()
+        await self._nothing_waits(running)
+        share = self._models[:: _BREAKERS + 1]
+        others = [each for each in self._models if each not in share] or share
+        told: list[float | None] = []
+        began, cpu = time.perf_counter(), running.cpu_seconds()
+        ends = began + seconds
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._change_pods(others, ends))
+            for first in range(min(_BREAKERS, len(share))):
+                tasks.create_task(self._break_shortly(share[first::_BREAKERS], ends, told))
+        used, spent = running.cpu_seconds() - cpu, time.perf_counter() - began
+        found = [each for each in told if each is not None]
+        return Churn(used / spent, found or [0.0], len(told) - len(found))
+
+    async def _change_pods(self, found: list[Model], ends: float) -> None:
+        """Change pods in fields that are read, and that break nothing."""
+        number = 0
+        began = time.perf_counter()
+        async with asyncio.TaskGroup() as tasks:
+            while time.perf_counter() < ends:
+                number += 1
+                tasks.create_task(self._change_pod(self._chance.choice(found), number))
+                due = began + number / CHANGES_PER_SECOND
+                await asyncio.sleep(max(0.0, due - time.perf_counter()))
+
+    async def _change_pod(self, model: Model, number: int) -> None:
+        path = f"/api/v1/namespaces/{model.namespace}/pods/{model.pod(number % 3)}"
+        # The labels of pods are read: they decide what a pod belongs to.
+        await self._api.patch(path, {"metadata": {"labels": {"bench": str(number)}}})
+
+    async def _break_shortly(
+        self, found: list[Model], ends: float, told: list[float | None]
+    ) -> None:
+        while time.perf_counter() < ends:
+            model = self._chance.choice(found)
+            lasts = self._chance.uniform(*_LASTS_SECONDS)
+            began = time.perf_counter()
+            await self._break(model)
+            try:
+                at = await self._api.wait_firing(1, lasts, picker(model).related)
+                told.append(at - began)
+            except TimeoutError:
+                told.append(None)
+            await asyncio.sleep(max(0.0, began + lasts - time.perf_counter()))
+            await self._mend(model)
+            await asyncio.sleep(self._chance.uniform(*_LASTS_SECONDS))
+
+    async def _takeover(self, first: Daemon) -> float:
+        await self._api.wait_quiet(_WITHIN_SECONDS)
+        await self._nothing_waits(first)
+        model = self._models[0]
+        async with self._daemon("second") as second:
+            await self._is_ready(second)
+            await asyncio.sleep(_SETTLE_SECONDS)
+            began = time.perf_counter()
+            first.stop()
+            await self._break(model)
+            return await self._api.wait_firing(1, _WITHIN_SECONDS, picker(model).related) - began
+
+    async def _break(self, model: Model) -> None:
+        await self._api.patch(picker(model).path, {"spec": {"replicas": 0}})
+
+    async def _mend(self, model: Model) -> None:
+        await self._api.patch(picker(model).path, {"spec": {"replicas": PICKER_PODS}})
+
+    def _doubled(self) -> int:
+        """Return how many Events tell what another one tells that fires too."""
+        fire = Counter(map(_told, filter(_fires, self._api.events().values())))
+        return sum(count - 1 for count in fire.values())
+
+
+def _fires(event: Object) -> bool:
+    labels = event["metadata"]["labels"]
+    return event["type"] == "Warning" and labels["status-reporter.io/state"] == "firing"
+
+
+def _told(event: Object) -> tuple[str, str]:
+    return event["reason"], event["metadata"]["annotations"]["status-reporter.io/subject"]
+
+
+async def _each(items: Iterable[ItemT], work: Callable[[ItemT], Awaitable[None]]) -> None:
+    """Do something with each, several at once."""
+    waiting = iter(items)
+
+    async def some() -> None:
+        for item in waiting:
+            await work(item)
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(AT_ONCE):
+            tasks.create_task(some())

@@ -1,0 +1,105 @@
+"""The numbers of what moves beside the aims."""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tests.bench.daemon_process import Phase
+from tests.bench.moving import CHANGES_PER_SECOND, FIRING, LATENCY_SECONDS, MovingNumbers
+from tests.bench.table import Row, lines_of
+
+_START: Final = "start"
+_MEGABYTE: Final = 1e6
+_P95: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What was measured of one size."""
+
+    sets: int
+    numbers: MovingNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    name: str
+    unit: str
+    value: Callable[[MovingNumbers], float]
+    aim: float | None = None
+
+
+_LINES: Final = (
+    _Line("start until ready", "ms", lambda each: each.ready * 1e3),
+    _Line("  until the first Event", "ms", lambda each: each.first_verdict * 1e3),
+    _Line(
+        "first start: a fault, from ready to its Event",
+        "ms",
+        lambda each: each.first_fault * 1e3,
+        1000,
+    ),
+    _Line("all break: last change to last Event", "ms", lambda each: each.burst * 1e3),
+    _Line("  faults without an Event", "", lambda each: each.lost, 0),
+    _Line("  Events told twice", "", lambda each: each.doubled, 0),
+    _Line(
+        f"all recover, {LATENCY_SECONDS * 1e3:.0f} ms each: next fault to Event",
+        "ms",
+        lambda each: each.behind_recoveries * 1e3,
+        1000,
+    ),
+    _Line(f"{FIRING} Events fire: passes in a minute", "", lambda each: each.passes_at_rest),
+    _Line("  processor seconds in it", "s", lambda each: each.cpu_at_rest, 0.4),
+    _Line(
+        f"{CHANGES_PER_SECOND} changes/s: part of a processor",
+        "%",
+        lambda each: each.churn.share * 100,
+        5,
+    ),
+    _Line("  fault to Event, p50", "ms", lambda each: statistics.median(each.churn.told) * 1e3),
+    _Line("  fault to Event, p95", "ms", lambda each: _p95(each.churn.told) * 1e3, 500),
+    _Line("  fault to Event, max", "ms", lambda each: max(each.churn.told) * 1e3, 1000),
+    _Line("  faults of 1 to 3 s never told", "", lambda each: each.churn.untold, 0),
+    _Line("SIGTERM of the leader to the next Event", "ms", lambda each: each.takeover * 1e3, 1000),
+    _Line("relists since the start", "", lambda each: each.relists, 0),
+    _Line("longest block of the loop, at start", "ms", lambda each: _block([_START], each), 25),
+    _Line("  longest callback, processor", "ms", lambda each: _callback([_START], each)),
+    _Line("longest block of the loop, later", "ms", lambda each: _block(_later(each), each), 25),
+    _Line("  longest callback, processor", "ms", lambda each: _callback(_later(each), each)),
+    _Line("resident memory after start", "MB", lambda each: each.started.resident / _MEGABYTE),
+    _Line("resident memory at the end", "MB", lambda each: each.ended.resident / _MEGABYTE),
+    _Line("peak memory", "MB", lambda each: each.ended.peak / _MEGABYTE),
+)
+
+
+def moving_rows(found: Sequence[Moving]) -> Iterator[Row]:
+    """Yield the lines of the table."""
+    for line in _LINES:
+        values = tuple(line.value(each.numbers) for each in found)
+        yield Row(line.name, line.unit, values, line.aim)
+
+
+def render_moving(found: Sequence[Moving], server: str) -> str:
+    """Return the table as text; `server` says what it was measured against."""
+    header = [f"{each.sets} sets" for each in found]
+    return "\n".join([f"when things move, against {server}", *lines_of(header, moving_rows(found))])
+
+
+def _p95(times: Sequence[float]) -> float:
+    return sorted(times)[int(len(times) * _P95)]
+
+
+def _later(numbers: MovingNumbers) -> list[str]:
+    return [name for name in numbers.phases if name != _START]
+
+
+def _block(names: Sequence[str], numbers: MovingNumbers) -> float:
+    return max(_phase(numbers, name).block for name in names) * 1e3
+
+
+def _callback(names: Sequence[str], numbers: MovingNumbers) -> float:
+    return max(_phase(numbers, name).callback_cpu for name in names) * 1e3
+
+
+def _phase(numbers: MovingNumbers, name: str) -> Phase:
+    return numbers.phases[name]
