@@ -403,6 +403,9 @@ class EvaluationSettings(BaseSettings):
 class DaemonSettings(EvaluationSettings):
     """Settings of `run`."""
 
+    self_check_seconds: Annotated[int, Field(ge=0, le=86_400)] = 600
+    """Time between two passes from nothing that the reporter compares itself with; 0 is never."""
+
     scrape_timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
     """How long one scrape may take, to the last byte."""
 

@@ -19,6 +19,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "passes, graces and budgets",
         (
             "resync_seconds",
+            "self_check_seconds",
             "startup_grace_seconds",
             "grace",
             "node_boot_budget_seconds",

@@ -76,6 +76,7 @@ async def serve(
         work = {
             "cluster": parts.watching.cluster.run(),
             "passes": _passes(parts),
+            "self_check": parts.self_check.run(),
             "writers": parts.writers.run(),
             "heartbeat": parts.watching.heartbeat.run(),
             "scraper": parts.scrape(),

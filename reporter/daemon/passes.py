@@ -26,11 +26,13 @@ A pass during which the process stood still is dropped: what it decided rests on
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Final, Protocol
 
 import structlog
 
 from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
+from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.instant import Instant
 from reporter.settings import DaemonSettings
@@ -54,6 +56,9 @@ class SnapshotSource(Protocol):
 
     def snapshot(self) -> Snapshot:
         """Return the present state; cheap."""
+
+    def index_again(self) -> None:
+        """Let the next snapshot take over no order and no index of an earlier one."""
 
 
 def nothing_scraped(_snapshot: Snapshot) -> Samples:
@@ -94,6 +99,7 @@ class Passes:
         lately: Callable[[], Lately],
         samples: Callable[[Snapshot], Samples],
         publish: Callable[[Pass], None],
+        self_check: SelfCheck,
     ) -> None:
         """Make them.
 
@@ -108,6 +114,7 @@ class Passes:
             lately: what was written lately.
             samples: what was scraped.
             publish: is given each result.
+            self_check: compares with a pass from nothing now and then.
         """
         self._source = source
         self._settings = settings
@@ -119,6 +126,7 @@ class Passes:
         self._lately = lately
         self._samples = samples
         self._publish = publish
+        self._self_check = self_check
         self._before = Before()
         self._log = structlog.get_logger("passes")
 
@@ -145,22 +153,26 @@ class Passes:
 
     async def _pass(self) -> Pass | None:
         pauses = self._pauses()
+        before = self._before
+        if self._self_check.take_distrust():
+            before = from_nothing(before)
+            self._source.index_again()
         snapshot = self._source.snapshot()
-        done = await asyncio.to_thread(
+        ask = partial(
             run_pass,
-            snapshot,
-            self._before,
-            self._lately(),
+            lately=self._lately(),
             now=self._now(),
             settings=self._settings,
             instance=self._instance,
             samples=self._samples(snapshot),
             leading=self._leading(),
         )
+        done = await asyncio.to_thread(ask, snapshot, before)
         if self._pauses() != pauses:
             return None
         self._before = done.after
         self._publish(done)
+        self._self_check.passed(Passed(ask, snapshot, before, done), busy=self._due.is_set())
         return done
 
     async def _pause(self, began: float, wait: timedelta | None) -> None:

@@ -21,6 +21,7 @@ from reporter.daemon.passes import Passes, nothing_scraped
 from reporter.daemon.pod_scraping import run_scraper
 from reporter.daemon.publishing import Publisher
 from reporter.daemon.sample_store import SampleStore
+from reporter.daemon.self_check import SelfCheck
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
 from reporter.kube.client import KubeClient
@@ -63,6 +64,7 @@ class Parts:
         writers: write to the API server.
         scrape: scrapes pods until cancelled.
         passes: evaluate the cluster.
+        self_check: compares a pass with one from nothing now and then.
         state: what the listeners tell.
         page: the page for browsers.
 
@@ -73,6 +75,7 @@ class Parts:
     writers: Writers
     scrape: Work
     passes: Passes
+    self_check: SelfCheck
     state: DaemonState
     page: LivePage
 
@@ -97,6 +100,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
     page = LivePage(leading, state.lost_watches)
     publisher = Publisher(state=state, page=page, metrics=metrics, gate=gate, writers=writers)
+    self_check = SelfCheck(settings.self_check_seconds, tell=metrics.self_checked, changed=due.set)
     passes = Passes(
         cluster,
         settings=settings,
@@ -108,6 +112,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         lately=writers.lately,
         samples=nothing_scraped if settings.scrape_via is ScrapeVia.OFF else store.samples,
         publish=publisher.publish,
+        self_check=self_check,
     )
     return Parts(
         watching=watching,
@@ -115,6 +120,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         writers=writers,
         scrape=_scraping(connection, settings, watching, store=store),
         passes=passes,
+        self_check=self_check,
         state=state,
         page=page,
     )

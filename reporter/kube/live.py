@@ -353,6 +353,10 @@ class LiveCluster:
             skipped=tuple(sorted(skipped)),
         )
 
+    def index_again(self) -> None:
+        """Let the next snapshot take over no order and no index of an earlier one."""
+        self._tables = {}
+
     def _table(self, resource: Resource[KubeObject]) -> Table[KubeObject]:
         informers = self._informers.of(resource)
         stamp = [(informer, informer.changes) for informer in informers]

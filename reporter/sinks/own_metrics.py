@@ -3,6 +3,7 @@
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
@@ -17,6 +18,14 @@ from reporter.sinks.own_scrape_metrics import ScrapeMetrics
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _DELAY_BUCKETS: Final = (1, 2.5, 5, 15, 30, 60, 65, 75, 90, 120, 180, 300, 600, 900, 1800, 3600)
 """Graces and budgets are part of a delay, so it is the steps right above them that tell."""
+
+
+class SelfCheckResult(StrEnum):
+    """What a check of the daemon by itself found."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    FAILED = "failed"
 
 
 class WatchHealth(Protocol):
@@ -101,6 +110,15 @@ class Metrics:
             "When the last pass ended.",
             registry=self.registry,
         )
+        self._self_checks = Counter(
+            "status_reporter_self_checks_total",
+            "Passes that were compared with one from nothing, by what that found.",
+            ["result"],
+            registry=self.registry,
+        )
+        # What is not there yet cannot be seen to rise.
+        for result in SelfCheckResult:
+            self._self_checks.labels(result)
         self._requests = Counter(
             "status_reporter_api_requests_total",
             "Requests to the API server.",
@@ -135,6 +153,10 @@ class Metrics:
         """Note a pass."""
         self._pass_seconds.observe(seconds)
         self._last_pass.set(at)
+
+    def self_checked(self, result: SelfCheckResult) -> None:
+        """Count a check of the daemon by itself."""
+        self._self_checks.labels(result).inc()
 
     def requested(self, verb: str, resource: str, code: str) -> None:
         """Count a request to the API server."""

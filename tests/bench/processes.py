@@ -133,7 +133,7 @@ async def daemon(
         if not running.asked_to_end:
             running.check()
     finally:
-        await _end(process)
+        await _end(process, asked=running.asked_to_end)
     if process.returncode != 0:
         running.check()
     running.phases = msgspec.json.decode(output.read_bytes(), type=list[Phase])
@@ -156,9 +156,11 @@ async def _start(
     return await asyncio.create_subprocess_exec(*command, stdout=stdout, stderr=stderr, env=env)
 
 
-async def _end(process: Process) -> None:
+async def _end(process: Process, *, asked: bool = False) -> None:
+    """Wait until it has ended; a second signal would end it before it has written its numbers."""
     if process.returncode is None:
-        process.terminate()
+        if not asked:
+            process.terminate()
         try:
             async with asyncio.timeout(_END_SECONDS):
                 await process.wait()

@@ -10,6 +10,7 @@
 {{- $places := .Files.Get "files/places.yaml" | fromYaml -}}
 {{- $flags := list
   (list "resync-seconds" $v.resyncSeconds)
+  (list "self-check-seconds" $v.selfCheckSeconds)
   (list "startup-grace-seconds" $v.startupGraceSeconds)
   (list "grace" $v.grace)
   (list "node-boot-budget-seconds" $v.budgets.nodeBootSeconds)
