@@ -14,10 +14,10 @@ from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
 from reporter.probes.evaluation_parts import contained_probe, joined
 from reporter.probes.harness import Namespaces
-from reporter.probes.reuse import Answered, answer, shared_inputs
+from reporter.probes.reuse import Answered, Question, answer, shared_inputs
 from reporter.probes.runtime.network import probe_network, unproven, without_failing
 from reporter.probes.scope import Scope
-from reporter.probes.subjects import StackProbes
+from reporter.probes.subjects import Asks, StackProbes
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -84,7 +84,9 @@ def _answers(
         samples=scope.samples,
         seen=scope.earlier,
     )
-    questions = chain(
-        Namespaces().questions(noting), *(each.subjects.questions(noting) for each in asked)
-    )
-    return answer(questions, snapshot, now, before=before)
+    asks: tuple[Asks, ...] = (Namespaces(), *(each.subjects for each in asked))
+
+    def questions() -> Iterable[Question]:
+        return chain.from_iterable(each.questions(noting) for each in asks)
+
+    return answer(questions, noting, snapshot, now=now, before=before)

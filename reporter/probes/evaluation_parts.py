@@ -2,6 +2,8 @@
 
 import traceback
 from collections.abc import Callable, Iterable
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from reporter.model.finding import Evaluation, Finding, Unjudged
@@ -42,10 +44,10 @@ def joined(parts: Iterable[Evaluation]) -> Evaluation:
     """Return one evaluation of all parts, in their order."""
     parts = tuple(parts)
     return Evaluation(
-        findings=tuple(finding for part in parts for finding in part.findings),
-        ready=tuple(evidence for part in parts for evidence in part.ready),
-        subjects=tuple(subject for part in parts for subject in part.subjects),
+        findings=tuple(chain.from_iterable(map(attrgetter("findings"), parts))),
+        ready=tuple(chain.from_iterable(map(attrgetter("ready"), parts))),
+        subjects=tuple(chain.from_iterable(map(attrgetter("subjects"), parts))),
         undecided={pod: which for part in parts for pod, which in part.undecided.items()},
-        derived=tuple(status for part in parts for status in part.derived),
-        unjudged=tuple(each for part in parts for each in part.unjudged),
+        derived=tuple(chain.from_iterable(map(attrgetter("derived"), parts))),
+        unjudged=tuple(chain.from_iterable(map(attrgetter("unjudged"), parts))),
     )

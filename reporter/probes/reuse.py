@@ -18,6 +18,7 @@ from reporter.model.resource import Resource
 from reporter.model.seen import Seen
 from reporter.model.subject import Subject
 from reporter.probes.evaluation_parts import contained
+from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
@@ -32,13 +33,13 @@ class Question:
 
     Attributes:
         about: the subject.
-        ask: asks the probes.
+        ask: asks the probes. It is given the cluster, so that a question outlives it.
         rests_on: what was looked up already, as the object that is the subject.
 
     """
 
     about: Subject
-    ask: Callable[[], Evaluation]
+    ask: Callable[[Scope], Evaluation]
     rests_on: tuple[Cell, ...] = ()
 
 
@@ -48,6 +49,20 @@ class KeptAnswer:
 
     said: Evaluation
     cells: frozenset[Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptQuestions:
+    """What is asked, and what was looked up to know it.
+
+    Attributes:
+        of: each by what it is about; of two about the same the later one counts.
+        cells: while these stay the same, the same is asked.
+
+    """
+
+    of: Mapping[Subject, Question] = field(default_factory=dict)
+    cells: frozenset[Cell] = frozenset()
 
 
 class Readers:
@@ -88,6 +103,7 @@ class Answered:
         shared: what all answers rest on.
         tables: the objects.
         samples: what was scraped.
+        asked: what was asked.
         answers: by what they are about.
         readers: which answers rest on a cell.
         found: what was worked out of many objects for many answers.
@@ -98,6 +114,7 @@ class Answered:
     shared: tuple[object, ...] = ()
     tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
     samples: Samples = NONE
+    asked: KeptQuestions = field(default_factory=KeptQuestions)
     answers: Mapping[Subject, KeptAnswer] = field(default_factory=dict)
     readers: Readers = field(default_factory=Readers)
     found: Mapping[Hashable, WorkedOut] = field(default_factory=dict)
@@ -105,39 +122,57 @@ class Answered:
 
 
 def answer(
-    questions: Iterable[Question],
+    find: Callable[[], Iterable[Question]],
+    scope: Scope,
     snapshot: TracedSnapshot,
-    now: Answered,
     *,
+    now: Answered,
     before: Answered,
 ) -> Answered:
     """Return the answers, those of before where what they rest on is the same.
 
     Args:
-        questions: what is asked.
+        find: finds out what is asked.
+        scope: what is asked about: of the snapshot.
         snapshot: notes what is looked up.
         now: what is asked of, without answers.
         before: what was answered last.
 
     """
     same = now.shared == before.shared
-    stale = _stale(now, before, snapshot) if same else frozenset()
-    kept = before.answers if same else {}
-    answers: dict[Subject, KeptAnswer] = {}
+    changed = _changed_cells(now, before, snapshot) if same else frozenset()
+    if same and before.asked.cells and before.asked.cells.isdisjoint(changed):
+        asked, kept = before.asked, before.answers
+    else:
+        questions, cells = snapshot.trace.of(lambda: {each.about: each for each in find()})
+        asked, kept = KeptQuestions(questions, cells), _kept(before, questions) if same else {}
+    stale = {each for cell in changed for each in before.readers.of(cell)}
     news: dict[Subject, KeptAnswer] = {}
-    for question in questions:
-        known = kept.get(question.about)
-        is_other = known is not None and not known.cells.issuperset(question.rests_on)
-        if known is None or is_other or question.about in stale:
-            said, cells = snapshot.trace.of(partial(contained, question.ask, question.about))
-            known = news[question.about] = KeptAnswer(said, cells.union(question.rests_on))
-        answers[question.about] = known
+    for about in (stale & asked.of.keys()) | (asked.of.keys() - kept.keys()):
+        question = asked.of[about]
+        said, cells = snapshot.trace.of(partial(contained, partial(question.ask, scope), about))
+        news[about] = KeptAnswer(said, cells.union(question.rests_on))
     if not same or before.readers.is_crowded:
-        readers = Readers(answers)
+        readers = Readers({**kept, **news})
     else:
         readers = before.readers
         readers.add(news)
-    return replace(now, answers=answers, readers=readers, found=snapshot.found)
+    return replace(
+        now,
+        asked=asked,
+        answers={about: news.get(about) or kept[about] for about in asked.of},
+        readers=readers,
+        found=snapshot.found,
+    )
+
+
+def _kept(before: Answered, questions: Mapping[Subject, Question]) -> Mapping[Subject, KeptAnswer]:
+    """Return the answers to questions that are asked again about the same objects."""
+    return {
+        about: known
+        for about, known in before.answers.items()
+        if about in questions and known.cells.issuperset(questions[about].rests_on)
+    }
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:
@@ -152,11 +187,10 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
     )
 
 
-def _stale(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Subject]:
-    """Return which answers may rest on something that changed."""
+def _changed_cells(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Cell]:
+    """Return what may be another answer now."""
     changed = set(_changed(now, before))
-    changed.update(_found_again(before.found, changed, snapshot))
-    return frozenset(key for cell in changed for key in before.readers.of(cell))
+    return frozenset(changed.union(_found_again(before.found, changed, snapshot)))
 
 
 def _found_again(

@@ -86,7 +86,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
                 asked.add(subject)
                 yield Question(
                     subject,
-                    partial(self._answer, resource, obj, scope),
+                    partial(self._answer, resource, obj),
                     rests_on=(Cell(resource, How.NAME, (obj.namespace, obj.name)),),
                 )
 
@@ -97,7 +97,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
 
 def all_asked(asks: Asks, scope: Scope) -> Iterable[Evaluation]:
     """Yield the answers to all questions, asked from nothing."""
-    return (question.ask() for question in asks.questions(scope))
+    return (question.ask(scope) for question in asks.questions(scope))
 
 
 def _goes(namespace: str, snapshot: Snapshot) -> bool:

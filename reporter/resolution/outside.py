@@ -27,12 +27,15 @@ def outside_of(
             continue
         for resource in stack.subjects:
             kind = resource.subject_kind
-            judged = {(each.namespace, each.name) for each in known if each.kind == kind}
+            judged = {each[1:] for each in known if each.kind == kind}
+            # Nearly all are judged: what is looked at is what is left.
             left = [
-                f"{each.namespace}/{each.name}"
-                for each in snapshot[resource]
-                if not each.deleting and (each.namespace, each.name) not in judged
+                place
+                for place, each in snapshot[resource].objects.items()
+                if place not in judged and not each.deleting
             ]
             if left:
-                found.append(Outside(resource.kind, len(left), left[0], stack.words.judged))
+                found.append(
+                    Outside(resource.kind, len(left), "/".join(min(left)), stack.words.judged)
+                )
     return tuple(found)

@@ -68,7 +68,10 @@ def take_up(
     A replica that saw an episode begin a moment sooner or later than the one that wrote it takes
     over the start on record, the earliest if there are several: the Event's name contains it.
     """
-    created = {each.subject: each.created for each in evaluation.subjects}
+    told = {record.key.subject for record in records.going_on}
+    created = {
+        each.subject: each.created for each in evaluation.subjects if told and each.subject in told
+    }
     episodes = dict(memory.episodes)
     governing = set(memory.governing)
     agreed: set[FindingKey] = set()

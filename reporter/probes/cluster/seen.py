@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from reporter.catalogue.resources import COMPONENT, DEPLOYMENTS, EVENTS, LABEL_PREFIX
-from reporter.model.objects import Event
+from reporter.model.objects import Event, KubeObject
 from reporter.model.seen import PartKey, Seen
 from reporter.model.subject import ObjectRef
 from reporter.probes.cluster.crds import VANISHED, RequiredCrd, crd_ref, required_crds
@@ -51,10 +51,17 @@ def _recorded(
     snapshot: Snapshot, parts: tuple[ControlPlaneComponent, ...], crds: tuple[RequiredCrd, ...]
 ) -> dict[PartKey, ObjectRef]:
     told: dict[PartKey, ObjectRef] = {}
-    for event in filter(_goes_on, snapshot[EVENTS]):
+    # An hour of trouble leaves thousands that are over.
+    for event in snapshot[EVENTS].chosen(_going_on, _going_on):
+        if not isinstance(event, Event):
+            continue
         told.update((each.key, crd_ref(each.name)) for each in crds if _tells_of_crd(event, each))
         told.update((each.key, ref) for each in parts for ref in _told_deployment(event, each))
     return told
+
+
+def _going_on(events: Iterable[KubeObject]) -> Iterator[KubeObject]:
+    return (each for each in events if isinstance(each, Event) and _goes_on(each))
 
 
 def _goes_on(event: Event) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.finding import Evaluation, KnownSubject
+from reporter.model.objects import Namespace
 from reporter.model.subject import Subject
 from reporter.probes.harness.api_keys import probe_api_keys
 from reporter.probes.harness.catch_all_filter import probe_catch_all_filter
@@ -38,17 +39,22 @@ class Namespaces:
     def questions(self, scope: Scope) -> Iterator[Question]:
         """Yield what is asked about each workload namespace."""
         for namespace in managed_namespaces(scope.snapshot):
-            of_namespace = NamespaceScope(
-                snapshot=scope.snapshot,
-                settings=scope.settings,
-                samples=scope.samples,
-                namespace=namespace,
-            )
             yield Question(
                 Subject.of_namespace(namespace.name),
-                partial(evaluate_namespace, of_namespace),
+                partial(_evaluate, namespace),
                 rests_on=(Cell(NAMESPACES, How.NAME, ("", namespace.name)),),
             )
+
+
+def _evaluate(namespace: Namespace, scope: Scope) -> Evaluation:
+    return evaluate_namespace(
+        NamespaceScope(
+            snapshot=scope.snapshot,
+            settings=scope.settings,
+            samples=scope.samples,
+            namespace=namespace,
+        )
+    )
 
 
 def evaluate_namespace(scope: NamespaceScope) -> Evaluation:

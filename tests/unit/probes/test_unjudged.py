@@ -18,6 +18,7 @@ from reporter.snapshot.trace import Cell, How, Trace, traced
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     FORBIDDEN,
     document,
@@ -91,16 +92,18 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
     empty = Evaluation((), (), ())
     rests_on = (Cell(NAMESPACES, How.NAME, ("", "team")),)
 
-    def failing():
+    def failing(_scope):
         asked.append("failing")
         raise OverflowError
 
     def asking(ask, snapshot, before):
         now = Answered(tables=snapshot.tables)
+        noting = traced(snapshot, Trace())
         return answer(
-            [Question(subject, ask, rests_on=rests_on)],
-            traced(snapshot, Trace()),
-            now,
+            lambda: [Question(subject, ask, rests_on=rests_on)],
+            scope(noting, SETTINGS),
+            noting,
+            now=now,
             before=before,
         )
 
@@ -111,7 +114,7 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
     assert unjudged.cause.startswith("OverflowError in reporter/")
     again = asking(failing, here, first)
     assert asked == ["failing"]
-    mended = asking(lambda: empty, other, again)
+    mended = asking(lambda _scope: empty, other, again)
     assert mended.answers[subject].said == empty
 
 

@@ -47,7 +47,7 @@ class InferenceSets:
                 if not inferenceset.deleting:
                     yield Question(
                         subject_of(INFERENCESETS, inferenceset),
-                        partial(_evaluate, inferenceset, scope),
+                        partial(_evaluate, inferenceset),
                         rests_on=(
                             Cell(INFERENCESETS, How.NAME, (namespace.name, inferenceset.name)),
                         ),
