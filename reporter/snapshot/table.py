@@ -103,7 +103,13 @@ class Table(Generic[ObjectT_co]):
         ]
         found += [(old[key], None) for key in old.keys() - new.keys()]
         self._changes = (before, tuple(found))
+        # What is remembered names the table before, and must not keep all those before it alive.
+        before.forget_changes()
         return self._changes[1]
+
+    def forget_changes(self) -> None:
+        """Remember no more which table it was compared with; it can be compared again."""
+        self._changes = (None, ())
 
     def index(self) -> Index[ObjectT_co]:
         """Return the order and the indexes, made now where nobody asked before."""
