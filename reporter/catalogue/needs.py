@@ -92,6 +92,7 @@ GATEWAYS_OF_ISTIO: Final = need(
     evidence="istiod programs the Gateways of classes whose controllerName is "
     "istio.io/gateway-controller, and nobody else does (istio.io, Kubernetes Gateway API)",
     shows=is_of_istio,
+    looks_up=True,
     detail=lambda gateway: f" of class {gateway.spec.gateway_class_name}",
 )
 DATA_PLANES_OF_ISTIO: Final = need(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -26,6 +26,7 @@ class Need:
         words: which of its objects, for the documentation, in the plural.
         evidence: why they need the part, with its public source.
         shows: tells whether an object is one of them; others may have to be looked up.
+        alone: tells the same of an object that is not being deleted, where none has to be.
         detail: what a message says of one behind its name, with a space before it.
 
     """
@@ -34,14 +35,29 @@ class Need:
     words: str
     evidence: str
     shows: Callable[[KubeObject, Objects], bool]
+    alone: Callable[[KubeObject], bool] | None
     detail: Callable[[KubeObject], str]
 
     def first(self, objects: Objects) -> str:
         """Return the first object that shows it, as a message names it; empty where none does."""
         for each in objects[self.by]:
             if not each.deleting and self.shows(each, objects):
-                return f"{self.by.ref(each)}{self.detail(each)}"
+                return self.names(each)
         return ""
+
+    def names(self, obj: KubeObject) -> str:
+        """Return an object as a message names it."""
+        return f"{self.by.ref(obj)}{self.detail(obj)}"
+
+
+class _NoOthers:
+    """Nothing can be looked up: what shows a need says so where it looks up others."""
+
+    def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]:
+        raise TypeError(f"{resource} is looked up by a need that looks at each object alone")
+
+
+_NO_OTHERS: Final = _NoOthers()
 
 
 def need(
@@ -51,8 +67,12 @@ def need(
     evidence: str,
     shows: Callable[[ObjectT, Objects], bool] = lambda _, __: True,
     detail: Callable[[ObjectT], str] = lambda _: "",
+    looks_up: bool = False,
 ) -> Need:
-    """Return a need that some or all objects of a resource show; see `Need`."""
+    """Return a need that some or all objects of a resource show; see `Need`.
+
+    `looks_up` says that other objects decide too, so that it has to be asked again when they change.
+    """
 
     def _shows(obj: KubeObject, objects: Objects) -> bool:
         return isinstance(obj, by.type) and shows(obj, objects)
@@ -60,4 +80,14 @@ def need(
     def _detail(obj: KubeObject) -> str:
         return detail(obj) if isinstance(obj, by.type) else ""
 
-    return Need(by=by, words=words, evidence=evidence, shows=_shows, detail=_detail)
+    def _alone(obj: KubeObject) -> bool:
+        return not obj.deleting and _shows(obj, _NO_OTHERS)
+
+    return Need(
+        by=by,
+        words=words,
+        evidence=evidence,
+        shows=_shows,
+        alone=None if looks_up else _alone,
+        detail=_detail,
+    )

@@ -1,7 +1,8 @@
 """The order of a table's objects, and its indexes: made from nothing, or mended after a few changes."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar
 
 from reporter.model.objects import KubeObject
@@ -17,6 +18,9 @@ Change: TypeAlias = tuple[KubeObject | None, KubeObject | None]
 Labelled: TypeAlias = dict[Place, tuple[ObjectT_co, ...]]
 """The objects of each namespace with each value of one label."""
 
+Shows: TypeAlias = Callable[[KubeObject], bool]
+"""A question about one object, answered by nothing but the object; one function for each question."""
+
 
 class Index(Generic[ObjectT_co]):
     """Objects in the order of namespace and name, and by the labels that were asked for.
@@ -26,10 +30,11 @@ class Index(Generic[ObjectT_co]):
         ordered: the objects in the order of the keys.
         by_label: what is indexed already.
         muting: the objects with an annotation about muting, where they are known.
+        firsts: the first object of which a question holds, where it was asked; None where it holds of none.
 
     """
 
-    __slots__ = ("_by_label", "_muting", "keys", "ordered")
+    __slots__ = ("_by_label", "_firsts", "_muting", "keys", "ordered")
 
     def __init__(
         self,
@@ -38,11 +43,13 @@ class Index(Generic[ObjectT_co]):
         *,
         by_label: dict[str, Labelled[ObjectT_co]],
         muting: tuple[ObjectT_co, ...] | None = None,
+        firsts: Mapping[Shows, ObjectT_co | None] = MappingProxyType({}),
     ) -> None:
         self.keys = keys
         self.ordered = ordered
         self._by_label = by_label
         self._muting = muting
+        self._firsts = dict(firsts)
 
     def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
         """Return the objects of a namespace."""
@@ -68,6 +75,12 @@ class Index(Generic[ObjectT_co]):
             self._muting = tuple(filter(_mutes, self.ordered))
         return self._muting
 
+    def first(self, shows: Shows) -> ObjectT_co | None:
+        """Return the first object of which a question holds, None if it holds of none."""
+        if shows not in self._firsts:
+            self._firsts[shows] = next(filter(shows, self.ordered), None)
+        return self._firsts[shows]
+
     def after(
         self, changes: Sequence[Change], objects: Mapping[Place, ObjectT_co]
     ) -> "Index[ObjectT_co]":
@@ -92,7 +105,25 @@ class Index(Generic[ObjectT_co]):
         }
         mutes = any(each is not None and _mutes(each) for change in changes for each in change)
         muting = None if mutes else self._muting
-        return Index(keys, tuple(ordered), by_label=by_label, muting=muting)
+        return Index(
+            keys,
+            tuple(ordered),
+            by_label=by_label,
+            muting=muting,
+            firsts=dict(self._firsts_after(changes, objects)),
+        )
+
+    def _firsts_after(
+        self, changes: Sequence[Change], objects: Mapping[Place, ObjectT_co]
+    ) -> Iterator[tuple[Shows, ObjectT_co | None]]:
+        """Yield the answers that still hold, or that a changed object gives; others are looked for again."""
+        gone = [old for old, _ in changes]
+        come = [objects[new.namespace, new.name] for _, new in changes if new is not None]
+        for shows, known in self._firsts.items():
+            if known is not None and any(each is known for each in gone):
+                continue
+            showing = [each for each in (known, *filter(shows, come)) if each is not None]
+            yield shows, min(showing, key=lambda each: (each.namespace, each.name), default=None)
 
 
 def index_of(objects: Mapping[Place, ObjectT_co]) -> Index[ObjectT_co]:

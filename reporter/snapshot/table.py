@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
 from reporter.model.objects import KubeObject, LabelSelector
-from reporter.snapshot.index import Change, Index, Place, index_of
+from reporter.snapshot.index import Change, Index, Place, Shows, index_of
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
@@ -69,6 +69,10 @@ class Table(Generic[ObjectT_co]):
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
         """Return the objects of a namespace that carry a label with a value."""
         return self.index().labelled(namespace, key, value)
+
+    def first(self, shows: Shows) -> ObjectT_co | None:
+        """Return the first object of which a question holds, None if it holds of none."""
+        return self.index().first(shows)
 
     def selected(self, namespace: str, selector: LabelSelector) -> tuple[ObjectT_co, ...]:
         """Return the objects of a namespace whose labels a selector selects."""

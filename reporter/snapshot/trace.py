@@ -27,6 +27,7 @@ from typing import NamedTuple, TypeVar, cast
 from reporter.metrics.looks.samples import Judged, Samples
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
+from reporter.snapshot.index import Shows
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 
@@ -119,6 +120,10 @@ class TracedTable(Table[ObjectT_co]):
     def muting(self) -> tuple[ObjectT_co, ...]:
         """Return the objects with an annotation about muting."""
         return self._all().muting()
+
+    def first(self, shows: Shows) -> ObjectT_co | None:
+        """Return the first object of which a question holds."""
+        return self._all().first(shows)
 
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
         """Return the objects of a namespace that carry a label with a value."""

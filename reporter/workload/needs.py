@@ -32,5 +32,8 @@ def may_be_needed(needs: Iterable[Need], snapshot: Snapshot) -> bool:
 
 
 def _first(need: Need, snapshot: Snapshot) -> str:
-    """Look once for each snapshot: Deployments, CRDs and Ready ask the same."""
-    return snapshot.once(need, need.first)
+    """Look once for each snapshot, Deployments, CRDs and Ready ask the same; or at what changed."""
+    if need.alone is None:
+        return snapshot.once(need, need.first)
+    found = snapshot[need.by].first(need.alone)
+    return need.names(found) if found is not None else ""

@@ -272,18 +272,19 @@ class _Moving:
     async def _change_pods(self, found: list[Model], ends: float) -> None:
         """Change pods in fields that are read, and that break nothing."""
         number = 0
-        began = time.perf_counter()
+        began, at_once = time.perf_counter(), asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as tasks:
             while time.perf_counter() < ends:
                 number += 1
-                tasks.create_task(self._change_pod(self._chance.choice(found), number))
+                tasks.create_task(self._change_pod(self._chance.choice(found), number, at_once))
                 due = began + number / CHANGES_PER_SECOND
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
 
-    async def _change_pod(self, model: Model, number: int) -> None:
+    async def _change_pod(self, model: Model, number: int, at_once: asyncio.Semaphore) -> None:
         path = f"/api/v1/namespaces/{model.namespace}/pods/{model.pod(number % 3)}"
         # The labels of pods are read: they decide what a pod belongs to.
-        await self._api.patch(path, {"metadata": {"labels": {"bench": str(number)}}})
+        async with at_once:
+            await self._api.patch(path, {"metadata": {"labels": {"bench": str(number)}}})
 
     async def _break_shortly(
         self, found: list[Model], ends: float, told: list[float | None]

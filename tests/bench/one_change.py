@@ -13,7 +13,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES, PODS, SERVI
 from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.cluster import SETS_PER_NAMESPACE, Model, build, models
@@ -100,7 +100,13 @@ class World:
         objects = {resource: decode_pages(resource, found) for resource, found in pages.items()}
         self._nodes = sum(name.startswith("gpu-") for _, name in objects[NODES])
         self._now = clock()
-        self._snapshot = snapshot_of(objects, discovery_of(objects))
+        # Other stacks are not installed, so that each pass looks for what would need them.
+        absent = [each for each, found in objects.items() if each.stack and not found]
+        for each in absent:
+            del objects[each]
+        there = snapshot_of(objects, discovery_of(objects))
+        states = there.states | dict.fromkeys(absent, ResourceState(Served.ABSENT))
+        self._snapshot = replace(there, states=states)
         self._last = Before()
         self.run_pass()
 

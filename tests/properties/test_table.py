@@ -12,6 +12,12 @@ LABELS = st.dictionaries(st.sampled_from(("app", "tier")), st.sampled_from(("x",
 OBJECTS = st.dictionaries(NAMES, LABELS, max_size=10)
 LOOKUPS = [(place, key, value) for place in "ab" for key in ("app", "tier") for value in "xy"]
 
+SHOWS = [
+    lambda each: each.metadata.label("app") == "x",
+    lambda each: each.name == "t",
+    lambda _: False,
+]
+
 
 def made(labels_of, known):
     """Objects with these labels; those that are as before are the same objects."""
@@ -32,6 +38,7 @@ def seen(table):
         [table.in_namespace(place) for place in ("a", "b", "")],
         [table.labelled(*lookup) for lookup in LOOKUPS],
         table.muting(),
+        [table.first(shows) for shows in SHOWS],
         [table.selected(place, selector) for place in "ab"],
         len(table),
     )
