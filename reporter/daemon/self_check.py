@@ -127,7 +127,9 @@ def differences(passed: Passed) -> tuple[str, ...]:
 def from_nothing(before: Before) -> Before:
     """Return what a pass is given without what is kept for speed alone."""
     return Before(
-        memory=before.memory, answered=Answered(seen=before.answered.seen), outputs=before.outputs
+        memory=replace(before.memory, standing={}),
+        answered=Answered(seen=before.answered.seen),
+        outputs=before.outputs,
     )
 
 

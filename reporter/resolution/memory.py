@@ -1,13 +1,14 @@
 """What one pass hands to the next. Immutable; an empty one starts a process."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from reporter.model.finding import Finding, FindingKey
-from reporter.model.report import Disposition, Mute, ResolvedFinding
+from reporter.model.finding import Finding, FindingKey, KnownSubject, ReadyEvidence
+from reporter.model.report import Disposition, Mute, ReadySubject, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
+from reporter.resolution.records import Record
 
 UpstreamKey: TypeAlias = tuple[str, str]
 """A reason that can suppress others, and the CustomResourceDefinition it is about, if any."""
@@ -100,6 +101,38 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingReady:
+    """A subject that is ready and was told so: nothing is decided again until something here is another.
+
+    Attributes:
+        evidence: that it works.
+        known: the subject.
+        own: its Events on record that it was decided by, and others of it.
+        told: the records that need no answer.
+        ready: what the report says.
+
+    """
+
+    evidence: ReadyEvidence
+    known: KnownSubject
+    own: Sequence[Record]
+    told: frozenset[Writing]
+    ready: ReadySubject
+
+    def holds(
+        self,
+        evidence: ReadyEvidence,
+        known: KnownSubject,
+        told: frozenset[Writing] | None,
+        *,
+        own: Sequence[Record],
+    ) -> bool:
+        """Tell whether it rests on the same; what the probes said is the same object then."""
+        same = self.evidence is evidence and self.known is known and self.told is told
+        return same and self.own == own
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """State between passes; grace survives a failover because standbys keep one too.
 
@@ -112,6 +145,7 @@ class Memory:
         released: until when, on the boot clock, an upstream that recovered still holds.
         told: of a subject that was found ready without a Ready being due, the records that it then
             had; none of them calls for another Ready.
+        standing: who is ready and was told so.
         mutes: those that counted; one whose object cannot be read any more goes on.
         judged: by reason, when a pass last looked that could see all it reads: what is older and was
             not at fault then has been seen without the fault.
@@ -123,5 +157,6 @@ class Memory:
     governing: frozenset[UpstreamKey] = frozenset()
     released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
     told: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)
+    standing: Mapping[Subject, StandingReady] = field(default_factory=dict)
     mutes: tuple[Mute, ...] = ()
     judged: Mapping[str, datetime] = field(default_factory=dict)

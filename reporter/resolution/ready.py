@@ -28,6 +28,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 
 from reporter.catalogue.resources import EVENTS
 from reporter.model.catalogue import Catalogue
@@ -36,8 +37,8 @@ from reporter.model.instant import Instant, rfc3339_micro
 from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.subject import Layer, Subject, SubjectKind
-from reporter.resolution.memory import Writing
-from reporter.resolution.records import Record, Records
+from reporter.resolution.memory import StandingReady, Writing
+from reporter.resolution.records import Record
 from reporter.resolution.state import PassState
 from reporter.resolution.unknown import confirmed, reads_unknown, records_known
 from reporter.snapshot.snapshot import Snapshot
@@ -48,10 +49,18 @@ EVENT_LIFETIME = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The ready subjects, and for the next pass which records each one needs no answer to."""
+    """Who is ready.
+
+    Attributes:
+        ready: the ready subjects.
+        told: for the next pass, which records of each subject need no answer.
+        standing: for the next pass, those about which nothing has to be decided again.
+
+    """
 
     ready: tuple[ReadySubject, ...]
     told: Mapping[Subject, frozenset[Writing]]
+    standing: Mapping[Subject, StandingReady]
 
 
 def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readiness:
@@ -65,22 +74,34 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
     }
     on_record = records_known(snapshot)
     told = {subject: each for subject, each in state.memory.told.items() if subject in known}
+    before, standing = state.memory.standing, dict[Subject, StandingReady]()
     ready: list[ReadySubject] = []
-    for evidence in sorted(evaluation.ready, key=lambda each: each.subject):
+    for evidence in sorted(evaluation.ready, key=attrgetter("subject")):
         subject = evidence.subject
         if subject in blocked or subject not in known or blind[subject.kind]:
             continue
-        if subject not in told and not ready_confirmed(subject.kind, snapshot, catalogue):
-            continue
-        own = _on_record(state.records, known[subject], catalogue)
         answered = told.get(subject)
+        if answered is None and not ready_confirmed(subject.kind, snapshot, catalogue):
+            continue
+        about, recorded = known[subject], state.records.of(subject)
+        stands = before.get(subject) if on_record else None
+        if stands is not None and stands.holds(evidence, about, answered, own=recorded):
+            ready.append(stands.ready)
+            standing[subject] = stands
+            continue
+        own = _on_record(recorded, about, catalogue)
         newest = _newest(own, answered)
-        due = on_record and _is_due(known[subject], newest, answered, now=state.now)
-        if on_record and not due:
-            told[subject] = frozenset(map(_writing, own))
+        due = on_record and _is_due(about, newest, answered, now=state.now)
         layer = catalogue[evidence.reason].layer
-        ready.append(_ready(evidence, layer, _episode(known[subject], newest), due=due))
-    return Readiness(tuple(ready), told)
+        found = _ready(evidence, layer, _episode(about, newest), due=due)
+        ready.append(found)
+        if on_record and not due:
+            writings = frozenset(map(_writing, own))
+            if answered == writings:
+                standing[subject] = StandingReady(evidence, about, recorded, answered, found)
+            else:
+                told[subject] = writings
+    return Readiness(tuple(ready), told, standing)
 
 
 def _is_due(
@@ -97,14 +118,16 @@ def _is_due(
     return subject.created is None or now.wall - subject.created < EVENT_LIFETIME
 
 
-def _on_record(records: Records, subject: KnownSubject, catalogue: Catalogue) -> list[Record]:
-    """Return the Events of a subject that speak for or against its being ready.
+def _on_record(
+    records: Iterable[Record], subject: KnownSubject, catalogue: Catalogue
+) -> list[Record]:
+    """Return those Events of a subject that speak for or against its being ready.
 
     Those written before the subject was created are about another of the same name.
     """
     return [
         record
-        for record in records.of(subject.subject)
+        for record in records
         if _speaks_of_ready(record, catalogue)
         and (subject.created is None or record.written >= subject.created)
     ]

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from reporter.model.finding import FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault, recovery_time
-from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Writing
+from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory
+from reporter.resolution.ready import Readiness
 from reporter.resolution.state import PassState
 from reporter.resolution.unknown import confirmed, reads_unknown
 
@@ -22,9 +22,9 @@ may still be on its way."""
 def remember(
     state: PassState,
     findings: Iterable[ResolvedFinding],
-    told: Mapping[Subject, frozenset[Writing]],
+    readiness: Readiness,
 ) -> Memory:
-    """Return the memory after a pass that lists these findings."""
+    """Return the memory after a pass that lists these findings, and who is ready."""
     shown = {finding.key: finding for finding in findings}
     episodes = dict(state.absence.kept)
     for candidate in state.candidates:
@@ -39,7 +39,8 @@ def remember(
         ended=_ended(state, episodes),
         governing=state.upstreams.governing,
         released=state.upstreams.released,
-        told=told,
+        told=readiness.told,
+        standing=readiness.standing,
         mutes=state.mutes.all,
         judged={**state.memory.judged, **dict.fromkeys(_judged(state), state.now.wall)},
     )

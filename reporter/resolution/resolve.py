@@ -96,7 +96,7 @@ def resolve(
     readiness = find_ready(state, findings)
     return Resolution(
         report=_report(state, findings, readiness.ready),
-        memory=remember(state, findings, readiness.told),
+        memory=remember(state, findings, readiness),
         wake_in=min(changes(state), default=None),
     )
 
