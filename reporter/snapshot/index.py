@@ -123,7 +123,7 @@ class Index(Generic[ObjectT_co]):
             if known is not None and any(each is known for each in gone):
                 continue
             showing = [each for each in (known, *filter(shows, come)) if each is not None]
-            yield shows, min(showing, key=lambda each: (each.namespace, each.name), default=None)
+            yield shows, min(showing, key=_place, default=None)
 
 
 def index_of(objects: Mapping[Place, ObjectT_co]) -> Index[ObjectT_co]:
@@ -152,6 +152,10 @@ def _mended(
                 others[each.name] = objects[each.namespace, each.name]
             mended[place] = tuple(others[name] for name in sorted(others))
     return mended
+
+
+def _place(obj: KubeObject) -> Place:
+    return obj.namespace, obj.name
 
 
 def _mutes(obj: KubeObject) -> bool:
