@@ -87,10 +87,15 @@ async def serve(
 
 async def _passes(parts: Parts) -> None:
     """Start passes once each kind is listed or declared unknown."""
-    await parts.watching.cluster.wait_listed()
-    # What is decoded from the API holds no cycles and is not tracked; what is left is moved out
-    # of the collector's sight, so that it never walks the whole heap while the loop waits.
-    gc.freeze()
+    # Nearly all that is made until then stays, so that to look for garbage only holds up the loop.
+    gc.disable()
+    try:
+        await parts.watching.cluster.wait_listed()
+        # What is decoded from the API holds no cycles and is not tracked; what is left is moved out
+        # of the collector's sight, so that it never walks the whole heap while the loop waits.
+        gc.freeze()
+    finally:
+        gc.enable()
     await parts.passes.run()
 
 

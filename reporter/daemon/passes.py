@@ -25,6 +25,7 @@ A pass during which the process stood still is dropped: what it decided rests on
 """
 
 import asyncio
+import gc
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -134,7 +135,7 @@ class Passes:
     async def run(self) -> None:
         """Run passes until cancelled. A pass that fails is logged and the next one tried."""
         loop = asyncio.get_running_loop()
-        allowance = Allowance(loop.time())
+        allowance, settled = Allowance(loop.time()), False
         while True:
             self._due.clear()
             began = loop.time()
@@ -145,6 +146,10 @@ class Passes:
                     continue
                 wait = done.next_in
                 cost = done.processor_seconds
+                if not settled:
+                    # What the first pass made is kept and reused: the collector need not walk it.
+                    gc.freeze()
+                    settled = True
             except Exception:  # noqa: BLE001  # logged; /healthz fails when no pass ends
                 self._log.exception("pass_failed")
                 cost = SHORTEST_SECONDS
