@@ -146,7 +146,6 @@ def test_sizes_are_the_measured_ones():
         "peak memory",
         "part of a processor",
         "start until ready",
-        "pass after one change",
     )
     rows = table(section(page("operations.md"), "## Sizing"), "InferenceSets")
     columns = list(zip(*rows, strict=True))[1:]
