@@ -22,6 +22,7 @@ from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 OF_OTHERS = {
     "--enable-metrics": "sglang",
     "--event-ttl": "kube-apiserver",
+    "--force-conflicts": "kubectl",
     "--namespace": "helm",
     "--network": "container engines",
     "--previous": "kubectl",

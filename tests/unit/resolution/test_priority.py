@@ -51,6 +51,7 @@ def test_the_chains_are_those_of_the_design():
     assert CHAINS == {
         Layer.CLUSTER: [
             "clusterCRDMissing",
+            "clusterNodeNotReady",
             "clusterIstioControlPlaneNotReady",
             "clusterGatewayAuthNotReady",
             "clusterBBRNotReady",

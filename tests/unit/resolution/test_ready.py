@@ -2,10 +2,10 @@
 
 import pytest
 
-from reporter.catalogue.resources import NODES
 from reporter.model.finding import KnownSubject
 from reporter.model.instant import rfc3339_micro
 from reporter.model.subject import CLUSTER
+from reporter.stacks.kaito.resources import WORKSPACES
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
@@ -108,7 +108,7 @@ def test_a_subject_that_was_made_anew_is_told_again():
 
 def test_what_was_ready_stays_so_while_data_is_awaited():
     """And who was not is not, without keeping others from it."""
-    waits = snapshot(unconfirmed=[NODES])
+    waits = snapshot(unconfirmed=[WORKSPACES])
     resolver = Resolver()
     resolver.look(0, ready=READY)
     resolver.look(1, ready=READY, seen=waits)
