@@ -16,12 +16,11 @@ RESYNC = 4
 MODES = pytest.mark.parametrize("mode", ["full", "roles"])
 
 
-@MODES
 async def test_a_field_that_is_erased_is_restored_and_then_fought_for_no_more(
-    stage, serving, owner, ours, mode
+    stage, serving, owner, ours
 ):
     """Upstream's whole-status PUT: once it is mended, the second time within a resync it is told."""
-    await owner(mode, resync_seconds=RESYNC)
+    await owner("full", resync_seconds=RESYNC)
     await serving.create(replicas=1)
     await serving.shows(running(1))
     before = len(ours())
@@ -40,13 +39,25 @@ async def test_a_field_that_is_erased_is_restored_and_then_fought_for_no_more(
     assert len(ours()) == before + 2
 
 
+async def test_beside_kthena_a_field_that_is_erased_is_written_again(stage, serving, owner, ours):
+    """Kthena does not know the field and removes it with each write; that is no fight."""
+    await owner("roles", resync_seconds=RESYNC)
+    await serving.create(replicas=1)
+    await serving.shows(running(1))
+    before = len(ours())
+    for written in range(1, 4):
+        await serving.kthena.tell(serving.key)
+        await serving.shows(running(1))
+        assert len(ours()) == before + written
+    assert await stage.events((m.STATUS_NOT_OWNED, serving.subject)) == []
+
+
 async def test_a_controller_that_goes_on_is_left_to_it_for_a_growing_time(
     stage, serving, owner, ours
 ):
     """Kthena's controller puts the whole status again whenever we have written."""
-    daemon, _ = await owner("roles")
+    daemon, _ = await owner("full")
     await serving.create(replicas=1)
-    serving.kthena.tells = True
     await until(serving.roles, "the roles are there")
 
     async def erase():
@@ -61,7 +72,6 @@ async def test_a_controller_that_goes_on_is_left_to_it_for_a_growing_time(
     await daemon.passes(8)
     assert len(ours()) - before <= 3, "after 1, 2 and 4 resyncs, no more"
     erasing.cancel()
-    serving.kthena.tells = False
     await serving.shows(running(1))
     await stage.told(m.STATUS_NOT_OWNED, serving.subject, state="over")
 

@@ -381,8 +381,11 @@ async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monke
         return await replica.metric("lists", resource="deployments.apps") > lists
 
     await until(listed_anew, "it is listed again")
-    await replica.passes(3)
-    assert KAITO not in await replica.dispositions()
+
+    async def over() -> bool:
+        return KAITO not in await replica.dispositions()
+
+    await until(over, "what the list shows is known")
     assert told_once(stage)
 
 

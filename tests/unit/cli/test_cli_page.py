@@ -25,7 +25,7 @@ def test_the_page_is_one_file_that_tells_what_the_text_tells(run, examples):
     assert len(causes) == 5
     assert "<script" not in html
     assert "the newest time in the dump" in html
-    assert "kubectl -n kaito-system describe deployment.apps kaito-workspace" in html
+    assert "kubectl -n kaito-system describe deployment kaito-workspace" in html
 
 
 def test_a_healthy_stack_has_a_page_too(run, healthy):

@@ -35,7 +35,7 @@ def test_what_an_exit_code_means(code, reason, words):
         ),
         ("2026-11-20T12:00:00.123Z ERROR no space", "ERROR no space"),
         ("(EngineCore pid=174) ERROR 11-20 12:00:01 failed", "(EngineCore ) ERROR failed"),
-        ("token=abcdefgh12345678 refused", "<redacted> refused"),
+        ("token=abcdefgh12345678 refused", "token=<redacted> refused"),
     ],
 )
 def test_the_last_words(message, said):

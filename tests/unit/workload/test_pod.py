@@ -238,7 +238,7 @@ def test_a_readiness_gate_is_named():
 
 
 def test_a_running_pod_starts_within_the_budget_of_its_container():
-    """A pod that was never Ready has the start-up budget from the container's start (19)."""
+    """A pod that was never Ready has the start-up budget from the container's start."""
     fault = judge(make_pod())
     assert fault.cause == "starting"
     assert fault.detail.startswith("starting: not Ready yet")
@@ -261,7 +261,7 @@ def test_an_absurd_startup_probe_does_no_harm():
 
 
 def test_a_restart_gives_no_new_budget():
-    """A container killed by its start-up probe time and again is told in the end (19)."""
+    """A container killed by its start-up probe time and again is told in the end."""
     last = {"reason": "Error", "exitCode": 137}
     running = container({"running": {"startedAt": LATER}}, restarts=1, last=last)
     fault = judge(make_pod(containers=[running]))

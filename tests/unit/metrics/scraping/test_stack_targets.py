@@ -69,7 +69,8 @@ def test_engines_of_modelservings_are_known_by_image_or_by_the_name_of_a_port():
     sidecar = {"name": "sidecar", "image": "exporter", "ports": ports}
 
     def port_of(*containers):
-        targets = found(stack_pod(row, {"spec": {"containers": list(containers)}}))
+        pod_of = stack_pod(row, {"spec": {"containers": list(containers)}})
+        targets = found(pod_of, subject(row.kind, "m"))
         return [each.port for each in targets]
 
     assert port_of(sidecar, engine) == [8001]

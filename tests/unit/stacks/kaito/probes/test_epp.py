@@ -49,7 +49,7 @@ def test_an_endpoint_picker_without_a_ready_replica_is_down_and_says_why():
 
 
 def test_fewer_ready_replicas_than_wanted_are_degraded():
-    """Replicas are judged, not pods (12); degraded is less bad than down."""
+    """Replicas are judged, not pods; degraded is less bad than down."""
     degraded = only(stack(epp=epp(ready=1, wanted=2)), MODEL_EPP)
     assert "is degraded: 1/2 ready" in degraded.message
     assert degraded.severity < only(stack(epp=epp(ready=0)), MODEL_EPP).severity
@@ -62,7 +62,7 @@ def test_terminating_pods_of_a_picker_that_works_are_nothing():
 
 
 def test_a_picker_that_cannot_be_read_is_not_missing():
-    """Absence needs a look (14)."""
+    """Absence needs a look."""
     snapshot = stack(epp=None)
     states = dict(snapshot.states) | {DEPLOYMENTS: FORBIDDEN}
     assert findings(replace(snapshot, states=states), MODEL_EPP) == []
@@ -77,7 +77,7 @@ def test_a_picker_is_expected_by_its_pool_its_route_or_its_chart(left):
 
 
 def test_a_set_not_made_by_the_chart_needs_no_picker():
-    """Plain KAITO and children of a MultiRoleInference have no picker of their own (24)."""
+    """Plain KAITO and children of a MultiRoleInference have no picker of their own."""
     snapshot = stack(epp=None, route=None, pool=None, workspace=UNLABELLED)
     assert findings(snapshot, MODEL_EPP) == []
 

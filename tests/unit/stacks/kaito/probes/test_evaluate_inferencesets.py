@@ -60,7 +60,7 @@ def test_what_goes_or_is_not_managed_is_no_subject(changes):
 
 @pytest.mark.parametrize("resource", [NAMESPACES, INFERENCESETS])
 def test_nothing_is_concluded_where_sets_cannot_be_read(resource):
-    """Unknown is neither healthy nor a fault (14)."""
+    """Unknown is neither healthy nor a fault."""
     snapshot = stack()
     states = dict(snapshot.states) | {resource: FORBIDDEN}
     assert evaluate(replace(snapshot, states=states)).subjects == ()
@@ -79,7 +79,7 @@ def test_a_set_that_serves_is_ready():
 
 
 def test_a_set_without_route_and_picker_is_ready_by_its_replicas():
-    """What it did not ask for is not missed (24)."""
+    """What it did not ask for is not missed."""
     snapshot = stack(workspace=UNLABELLED, route=None, pool=None, epp=None)
     assert ready(snapshot) == [f"InferenceSet {NS}/{SET} is ready: 1/1 replicas ready"]
 
@@ -138,6 +138,6 @@ def test_replicas_beyond_those_wanted_do_not_matter():
 
 
 def test_a_workspace_condition_does_not_make_a_replica_ready():
-    """Conditions freeze when KAITO is down, at True as well; pods decide (21)."""
+    """Conditions freeze when KAITO is down, at True as well; pods decide."""
     serving = conditions(condition("InferenceReady", "True", "WorkspaceInferenceStatusSuccess"))
     assert ready(stack(workspace=serving, pod=not_ready())) == []

@@ -91,7 +91,7 @@ CRASH_LOOP = loading({"waiting": {"reason": "CrashLoopBackOff"}})
 
 
 def test_a_cold_start_is_silent():
-    """Ten minutes of boot, ten of image pull and 25 of loading raise nothing (17)."""
+    """Ten minutes of boot, ten of image pull and 25 of loading raise nothing."""
     stages = [(0, booting("NodeNotFound")), (600, CREATING), (1200, running(1200)), (2700, young())]
     assert story(*stages, until=3000) == []
 
@@ -113,7 +113,7 @@ def test_a_cold_start_is_silent():
     ids=["boot loop", "cloud error", "no such size", "late quota", "late pull", "crash", "hung"],
 )
 def test_each_fault_fires_by_its_own_clock(stages, expected):
-    """A fault that comes late has its whole grace (18); nothing waits for ever (19)."""
+    """A fault that comes late has its whole grace; nothing waits for ever."""
     assert story(*stages, until=1830)[0] == expected
 
 
@@ -129,7 +129,7 @@ def test_a_crashing_container_is_one_episode_until_its_pod_is_ready():
 
 
 def test_a_replaced_pod_is_silent():
-    """A pod that is deleted, recreated and loads within its time raises nothing (10)."""
+    """A pod that is deleted, recreated and loads within its time raises nothing."""
     going = {"metadata": {"deletionTimestamp": moment(60)}}
     fresh = stack(
         pod=merged(

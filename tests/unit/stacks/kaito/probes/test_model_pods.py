@@ -52,7 +52,7 @@ def test_a_healthy_set_has_no_finding():
     [("CrashLoopBackOff", True), ("ImagePullBackOff", False), ("CreateContainerError", False)],
 )
 def test_a_container_fault_is_told_of_the_pod(reason, exempt):
-    """The pod is the object at fault; what heals by itself has a grace (20)."""
+    """The pod is the object at fault; what heals by itself has a grace."""
     finding = only(stack(pod=waits(reason)), MODEL_PODS)
     assert finding.exempt is exempt
     assert finding.message.startswith(
@@ -63,7 +63,7 @@ def test_a_container_fault_is_told_of_the_pod(reason, exempt):
 
 
 def test_a_pod_in_its_start_up_is_within_its_budget():
-    """A running pod that never was Ready is pending until its budget is used up (19)."""
+    """A running pod that never was Ready is pending until its budget is used up."""
     finding = only(stack(pod=not_ready()), MODEL_PODS)
     assert (finding.cause, finding.budget) == ("starting", STARTUP)
 
@@ -123,7 +123,7 @@ def test_faults_of_containers_linger(patch, expected):
 
 
 def test_all_pods_at_fault_are_told():
-    """No pod hides another, whichever comes first (9, 12)."""
+    """No pod hides another, whichever comes first."""
     more = [workspace("qwen-b"), model_pod("qwen-b-0", waits("ErrImagePull"), workspace="qwen-b")]
     found = findings(stack(*more, pod=waits("CrashLoopBackOff")), MODEL_PODS)
     assert [each.related.name for each in found] == ["qwen-a-0", "qwen-b-0"]
@@ -138,12 +138,12 @@ def test_a_pod_on_a_node_that_is_gone_names_it():
 
 
 def test_nodes_that_cannot_be_read_are_not_gone():
-    """Unknown is no fault (14)."""
+    """Unknown is no fault."""
     assert findings(without(stack(node=None), NODES), MODEL_PODS) == []
 
 
 def test_pods_of_a_workspace_that_goes_are_no_replicas():
-    """Scaling down raises nothing, whatever state the pods are in (25)."""
+    """Scaling down raises nothing, whatever state the pods are in."""
     snapshot = stack(
         workspace("qwen-b", DELETING),
         model_pod("qwen-b-0", waits("CrashLoopBackOff"), workspace="qwen-b"),
@@ -192,14 +192,14 @@ def test_a_workspace_speaks_for_pods_that_cannot_be_read(reason):
 
 @pytest.mark.parametrize("reason", POD_REASONS)
 def test_pods_that_can_be_read_know_better(reason):
-    """One fault is told once, of the pod; a stale or sticky condition is not told (20, 21)."""
+    """One fault is told once, of the pod; a stale or sticky condition is not told."""
     broken = stack(pod=waits("CrashLoopBackOff"), workspace=inference(reason))
     assert [each.related.kind for each in findings(broken, MODEL_PODS)] == ["Pod"]
     assert findings(stack(workspace=inference(reason)), MODEL_PODS) == []
 
 
 def test_a_past_oom_does_not_fire_while_the_model_is_loaded_again():
-    """OOM sticks in the condition for the whole reload; the start-up budget decides (20)."""
+    """OOM sticks in the condition for the whole reload; the start-up budget decides."""
     last = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
     snapshot = stack(pod=not_ready(lastState=last), workspace=inference("ContainerOOMKilled"))
     finding = only(snapshot, MODEL_PODS)
@@ -232,7 +232,7 @@ def test_an_unknown_reason_of_the_condition_is_a_failure():
 
 @pytest.mark.parametrize("name", ["BenchmarkCompleted", "WorkspaceSucceeded"])
 def test_a_failed_benchmark_fires_at_once(name):
-    """It is terminal (19), whichever of the two conditions says so."""
+    """It is terminal, whichever of the two conditions says so."""
     patch = conditions(*READY_NODES, condition(name, "False", "BenchmarkFailed", "too slow"))
     assert only(stack(workspace=patch), MODEL_PODS).exempt
 
@@ -249,14 +249,14 @@ def test_a_failed_benchmark_fires_at_once(name):
     ],
 )
 def test_mirrors_of_weights(reason, exempt, budget):
-    """Failures have a grace, an invalid spec has none, a download has the start-up budget (19)."""
+    """Failures have a grace, an invalid spec has none, a download has the start-up budget."""
     mirror = condition("ModelMirrorReady", "False", reason)
     finding = only(stack(pod=None, workspace=conditions(*READY_NODES, mirror)), MODEL_PODS)
     assert (finding.exempt, finding.budget) == (exempt, budget)
 
 
 def test_a_mirror_that_only_the_resources_wait_for_has_the_budget():
-    """ModelMirrorNotReady never times out upstream (19)."""
+    """ModelMirrorNotReady never times out upstream."""
     waiting = condition("ResourceReady", "False", "ModelMirrorNotReady")
     finding = only(stack(pod=None, workspace=conditions(*READY_NODES, waiting)), MODEL_PODS)
     assert (finding.budget, finding.transition) == (STARTUP, SINCE_AT)
@@ -304,7 +304,7 @@ def test_a_replica_that_lost_its_pod_just_now_is_not_overdue():
 
 
 def test_the_leftover_of_an_eviction_explains_a_missing_replica():
-    """A Failed pod is no replica (12); the message says why it ended."""
+    """A Failed pod is no replica; the message says why it ended."""
     evicted = {"status": {"phase": "Failed", "reason": "Evicted", "message": "low on disk"}}
     finding = only(stack(pod=evicted), MODEL_PODS)
     assert finding.related.kind == "Workspace"
@@ -341,7 +341,7 @@ def test_a_replica_without_nodes_is_told_by_another_reason(name):
 
 
 def test_no_pod_is_missed_where_pods_cannot_be_read():
-    """Absence needs a look (14)."""
+    """Absence needs a look."""
     assert findings(without(stack(pod=None), PODS), MODEL_PODS) == []
 
 
@@ -352,14 +352,14 @@ def test_pending_inference_is_no_fault_by_itself():
 
 
 def test_ready_pods_of_a_workspace_that_stays_pending_are_told_after_the_budget():
-    """A set that stays not ready is not silent for ever (19)."""
+    """A set that stays not ready is not silent for ever."""
     snapshot = stack(workspace=inference("WorkspaceInferenceStatusPending"))
     finding = only(snapshot, MODEL_PODS)
     assert (finding.budget, finding.transition) == (STARTUP, SINCE_AT)
 
 
 def test_fewer_workspaces_than_wanted_are_missing_replicas():
-    """All replicas are counted, also those that KAITO never made (12)."""
+    """All replicas are counted, also those that KAITO never made."""
     waiting = conditions(condition("InferenceSetReady", "False", "inferencesetNotReady"))
     asked = {"metadata": {"generation": 1}, "spec": {"replicas": 3}}
     finding = only(stack(set=merged(waiting, asked)), MODEL_PODS)
@@ -381,12 +381,12 @@ def test_no_replica_is_missed_where_none_is_wanted():
 
 
 def test_no_workspace_is_missed_where_they_cannot_be_read():
-    """Absence needs a look (14)."""
+    """Absence needs a look."""
     assert findings(without(stack(set={"spec": {"replicas": 3}}), WORKSPACES), MODEL_PODS) == []
 
 
 def test_the_order_of_objects_changes_nothing():
-    """Messages do not flap with the order of a list (9)."""
+    """Messages do not flap with the order of a list."""
     first = waits("ErrImagePull", READY_SINCE)
     more = [workspace("qwen-b"), model_pod("qwen-b-0", first, workspace="qwen-b"), inferenceset()]
     there = findings(stack(*more, pod=first))

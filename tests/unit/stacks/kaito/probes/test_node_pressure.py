@@ -77,7 +77,7 @@ def test_the_text_counts_where_the_node_does_not_say():
 
 @pytest.mark.parametrize("changes", [{}, {"node": None}])
 def test_a_stale_text_does_not_count(changes):
-    """KAITO does not watch nodes: one that is fine, or gone, is under no pressure (22)."""
+    """KAITO does not watch nodes: one that is fine, or gone, is under no pressure."""
     snapshot = stack(workspace=says(f"{TEXT}gpu-1 (DiskPressure)"), **changes)
     assert findings(snapshot, MODEL_NODE_PRESSURE) == []
 
@@ -89,7 +89,7 @@ def test_the_node_is_believed_rather_than_the_text():
 
 
 def test_a_text_that_names_no_node_is_told_of_the_workspace():
-    """Free text may change; the marker alone is enough where nodes cannot be read (22)."""
+    """Free text may change; the marker alone is enough where nodes cannot be read."""
     snapshot = blind(stack(workspace=says(f"{TEXT}???")))
     assert only(snapshot, MODEL_NODE_PRESSURE).related.kind == "Workspace"
     assert findings(stack(workspace=says(f"{TEXT}???")), MODEL_NODE_PRESSURE) == []
@@ -108,7 +108,7 @@ def test_without_the_marker_there_is_no_pressure(text):
 
 
 def test_all_nodes_under_pressure_are_told():
-    """No node hides another (9)."""
+    """No node hides another."""
     more = [workspace("qwen-b", {"status": {"workerNodes": ["gpu-2"]}}), node("gpu-2")]
     more[1] = merged(more[1], pressed("DiskPressure"))
     found = findings(stack(*more, node=pressed("DiskPressure")), MODEL_NODE_PRESSURE)
@@ -116,7 +116,7 @@ def test_all_nodes_under_pressure_are_told():
 
 
 def test_nodes_of_others_and_of_workspaces_that_go_do_not_matter():
-    """Only nodes that run the set's pods or Workspaces count (25)."""
+    """Only nodes that run the set's pods or Workspaces count."""
     going = workspace("qwen-b", DELETING, {"status": {"workerNodes": ["gpu-2"]}})
     bad = [merged(node(name), pressed("DiskPressure")) for name in ("gpu-2", "gpu-3")]
     assert findings(stack(going, *bad)) == []

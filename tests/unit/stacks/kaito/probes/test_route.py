@@ -72,7 +72,7 @@ def test_a_parent_that_refuses_is_told(handle, name, type_, reason):
 
 @pytest.mark.parametrize("patch", [parents(), {"status": None}, parents(parent("another-gw"))])
 def test_a_route_without_a_status_of_its_parent_is_a_fault(patch):
-    """Istio takes its entry away with the Gateway; empty parents are not fine (35)."""
+    """Istio takes its entry away with the Gateway; empty parents are not fine."""
     finding = only(stack(route=patch), MODEL_ROUTE)
     assert "status.parents has no entry" in finding.message
     assert finding.transition is None
@@ -85,12 +85,12 @@ def test_a_gateway_that_is_gone_is_told():
 
 
 def test_a_gateway_that_cannot_be_read_is_not_gone():
-    """Absence needs a look (14)."""
+    """Absence needs a look."""
     assert findings(without(stack(gateway=None), GATEWAYS)) == []
 
 
 def test_a_gateway_that_is_being_deleted_is_not_gone():
-    """Uninstalling raises nothing (25)."""
+    """Uninstalling raises nothing."""
     assert findings(stack(gateway=DELETING, route=parents(), pool=parents())) == []
 
 
@@ -132,7 +132,7 @@ def test_one_of_several_listeners_that_refuses_is_told():
 
 
 def test_several_faults_of_one_route_are_one_finding():
-    """The worst is named and the others are counted; their order does not matter (9)."""
+    """The worst is named and the others are counted; their order does not matter."""
     spec = {"spec": {"parentRefs": [{"name": "models-gw"}, {"name": "gone-gw"}]}}
     refusing = parents(parent("models-gw", condition("ResolvedRefs", "False", "BackendNotFound")))
     finding = only(stack(route=spec | refusing), MODEL_ROUTE)
@@ -150,7 +150,7 @@ def test_a_route_without_any_parent_reference_leads_nowhere():
     [("Accepted", "HTTPRouteNotAccepted"), ("ResolvedRefs", "InvalidExtensionRef")],
 )
 def test_conditions_of_a_pool_are_those_of_its_parents(type_, reason):
-    """They sit under status.parents, and nothing is read from status.conditions (35)."""
+    """They sit under status.parents, and nothing is read from status.conditions."""
     refused = condition(type_, "False", reason)
     assert reason in only(stack(pool=parents(parent("models-gw", refused))), MODEL_ROUTE).message
     assert findings(stack(pool=conditions(refused))) == []
@@ -197,7 +197,7 @@ def test_a_pool_that_selects_no_pod_for_a_reason_is_silent(changes):
 
 
 def test_pods_that_cannot_be_read_are_not_missed():
-    """Absence needs a look (14)."""
+    """Absence needs a look."""
     assert findings(without(stack(pod=None), PODS), MODEL_ROUTE) == []
 
 
@@ -210,7 +210,7 @@ def test_a_missing_route_of_a_set_made_by_the_chart_is_told():
 
 
 def test_a_route_that_cannot_be_read_is_not_missing():
-    """Absence needs a look (14)."""
+    """Absence needs a look."""
     assert findings(without(stack(route=None), HTTPROUTES), MODEL_ROUTE) == []
 
 
@@ -272,7 +272,7 @@ def test_a_missing_pool_of_the_former_group_is_told():
 
 
 def test_a_set_that_did_not_ask_for_a_route_misses_none():
-    """Plain KAITO and children of a MultiRoleInference have neither route nor picker (24)."""
+    """Plain KAITO and children of a MultiRoleInference have neither route nor picker."""
     plain = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
     snapshot = stack(workspace=plain, route=None, pool=None, epp=None)
     assert findings(snapshot) == []
