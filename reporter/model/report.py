@@ -45,6 +45,11 @@ class ServingState(StrEnum):
         """The state in a sentence."""
         return self.value.replace("-", " ")
 
+    @property
+    def is_impaired(self) -> bool:
+        """Whether it does not do all that it is there for."""
+        return self in {ServingState.NOT_SERVING, ServingState.DEGRADED}
+
 
 @dataclass(frozen=True, slots=True)
 class SubjectState:

@@ -117,11 +117,12 @@ def _explained(
 def _impact(hit: Iterable[Subject], serving: Mapping[Subject, ServingState]) -> Impact:
     states = {each: serving.get(each) for each in hit}
     counts = Counter(states.values())
-    bad = {ServingState.NOT_SERVING, ServingState.DEGRADED}
     return Impact(
         not_serving=counts[ServingState.NOT_SERVING],
         degraded=counts[ServingState.DEGRADED],
-        namespaces=len({each.namespace for each, state in states.items() if state in bad}),
+        namespaces=len(
+            {each.namespace for each, state in states.items() if state and state.is_impaired}
+        ),
     )
 
 

@@ -135,11 +135,11 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
 
 
 def _with_state(ready: Iterable[ReadySubject], judged: Impacts) -> Iterator[ReadySubject]:
-    """Yield who is ready; of what serves with a fault the Event says so too."""
+    """Yield who is ready; an Event says so of what serves degraded, and none is due of what does not serve."""
     states = {each.subject: each.state for each in judged.states}
     for each in ready:
         state = states.get(each.subject, ServingState.UNKNOWN)
         told = replace(each, state=state)
-        degraded = state in {ServingState.DEGRADED, ServingState.NOT_SERVING}
-        suffix = f" ({told.caveat})" if degraded else ""
-        yield replace(told, message=with_suffix(each.message, suffix))
+        suffix = f" ({told.caveat})" if state.is_impaired else ""
+        due = each.due and state is not ServingState.NOT_SERVING
+        yield replace(told, message=with_suffix(each.message, suffix), due=due)

@@ -106,12 +106,12 @@ def judge_states(
     for subject in sorted(known | skipped_subjects(state.snapshot)):
         now = _state(subject, evidence, burdened=subject in burdened)
         before = state.memory.states.get(subject)
-        if before is not None and before.state is now:
+        stays = before is not None and before.state is now
+        if before is not None and stays and (before.since is not None or not now.is_impaired):
             states.append(before)
             continue
-        bad = now in {ServingState.NOT_SERVING, ServingState.DEGRADED}
-        began = _began(faults.get(subject, ()), before) if bad else None
-        if began is None and before is not None:
+        began = _began(faults.get(subject, ()), before) if now.is_impaired else None
+        if began is None and before is not None and not stays:
             began = state.now.wall
         states.append(SubjectState(subject, now, began))
     return tuple(states)

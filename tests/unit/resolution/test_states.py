@@ -1,0 +1,56 @@
+"""States of subjects from one pass to the next, and what they do to Ready."""
+
+import pytest
+
+from reporter.model.finding import Evaluation, KnownSubject, ServingEvidence
+from reporter.model.subject import CLUSTER
+from reporter.resolution import Memory, resolve
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.resolution.building import (
+    HARNESS,
+    MODEL,
+    NOON,
+    START,
+    evidence,
+    finding,
+    seconds,
+    snapshot,
+)
+
+PODS = "inferencesetModelPodsNotReady"
+SETTINGS = FullEvaluationSettings()
+GATEWAY = ("demo", "models-gw")
+
+
+def known(age):
+    return (KnownSubject(CLUSTER), *(KnownSubject(each, NOON - age) for each in (HARNESS, MODEL)))
+
+
+def test_what_is_broken_at_the_first_look_is_so_since_its_fault_began():
+    """Nothing tells it while the fault is in its grace; the fault that fires does."""
+    memory, told = Memory(), []
+    serving = (ServingEvidence(subject=MODEL, wanted=1, serving=0),)
+    for second in (0, 30, 61, 120):
+        seen = Evaluation((finding(PODS),), (), known(seconds(7200)), serving=serving)
+        done = resolve(seen, snapshot(), memory, now=START.after(second), settings=SETTINGS)
+        memory = done.memory
+        told += [each.since for each in done.report.states if each.subject == MODEL]
+    assert told == [None, None, NOON, NOON]
+
+
+@pytest.mark.parametrize(("shut", "due"), [(True, False), (False, True)], ids=["shut", "open"])
+def test_no_ready_is_due_of_what_does_not_serve(shut, due):
+    """Its pods are ready, but its Gateway lets nothing through."""
+    gateways = frozenset({GATEWAY})
+    serving = (
+        ServingEvidence(subject=MODEL, wanted=1, serving=1, entrances=gateways),
+        ServingEvidence(
+            subject=HARNESS,
+            wanted=1,
+            serving=0 if shut else 1,
+            closed=gateways if shut else frozenset(),
+        ),
+    )
+    seen = Evaluation((), (evidence(MODEL),), known(seconds(300)), serving=serving)
+    done = resolve(seen, snapshot(), Memory(), now=START, settings=SETTINGS)
+    assert [each.due for each in done.report.ready] == [due]
