@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from lab.sandbox.objects import Object
+from lab.sandbox.selectors import parse_labels
 from reporter.daemon.one_pass import Before, Lately, run_pass
 from reporter.evaluation import evaluate
 from reporter.kube.decode import decode_page
@@ -96,12 +97,18 @@ def load_each(pages: Iterable[bytes]) -> None:
 
 def pages_of(documents: Iterable[Object]) -> dict[Resource[KubeObject], list[bytes]]:
     """Return the pages of lists that hold the documents."""
-    by_kind: dict[str, list[bytes]] = defaultdict(list)
+    by_kind: dict[tuple[str, str], list[Object]] = defaultdict(list)
     for document in documents:
-        by_kind[document["kind"]].append(msgspec.json.encode(document))
+        group, _, _ = document["apiVersion"].rpartition("/")
+        by_kind[group, document["kind"]].append(document)
     pages: dict[Resource[KubeObject], list[bytes]] = {}
     for resource in ALL:
-        found = by_kind[resource.kind]
+        selector = parse_labels(resource.label_selector)
+        found = [
+            msgspec.json.encode(document)
+            for document in by_kind[resource.group, resource.kind]
+            if selector.matches(document["metadata"].get("labels", {}))
+        ]
         cuts = range(0, max(len(found), 1), _PAGE)
         pages[resource] = [_page(resource, found[cut : cut + _PAGE]) for cut in cuts]
     return pages
