@@ -53,7 +53,7 @@ def mixed():
     team = ObjectRef("v1", "Namespace", "", "team")
     mute = Mute(team, (EPP,), NOW + timedelta(days=1))
     return report(
-        finding(KAITO_REASON),
+        finding(KAITO_REASON, commands=("kubectl describe deployment kaito-workspace",)),
         finding(GATEWAY, NAMESPACE, stale=True),
         finding(INFRA, model("one"), Disposition.SUPPRESSED, by=(KAITO_REASON,)),
         finding(PODS, model("two")),

@@ -34,7 +34,7 @@ class Account:
 
     @property
     def reasons(self):
-        """Return the reasons of what fires, in the order of the page."""
+        """Return the reasons of what fires, in the order of the catalogue."""
         return sorted((reason for reason, _ in self.firing), key=BUILT_IN.rank)
 
 
