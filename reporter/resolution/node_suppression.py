@@ -3,10 +3,16 @@
 One lost node would else be told once for each part and each model on it. Unlike a controller, a node
 explains single faults: those that rest on it. So which fault it is decides, and not only which reason;
 a candidate with another fault is told with that one.
+
+While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
+made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and nothing in
+them speaks of it any more. So until the node is recovered and released, the faults that rested on it
+still do.
 """
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_NODE
@@ -15,10 +21,34 @@ from reporter.model.report import Disposition
 from reporter.model.subject import Layer, Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
+from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.state import PassState, Upstreams
 
 _DECIDED: Final = (Disposition.PENDING, Disposition.SUPPRESSED, Disposition.HELD)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """What suppresses and holds, looked up for many candidates.
+
+    Attributes:
+        upstreams: what suppresses and holds.
+        waiting: what holds.
+        unseen: the nodes that are not seen at fault any more, and still suppress or hold.
+
+    """
+
+    upstreams: Upstreams
+    waiting: AbstractSet[UpstreamKey]
+    unseen: AbstractSet[UpstreamKey]
+
+    @classmethod
+    def of(cls, state: PassState) -> "_Nodes":
+        waiting = state.upstreams.pending | state.upstreams.released.keys()
+        seen = {upstream_key(each.key) for each in (*state.candidates, *state.undercurrents)}
+        known = (each for each in state.upstreams.firing | waiting if each[0] == CLUSTER_NODE)
+        return cls(state.upstreams, waiting, frozenset(known) - seen)
 
 
 def suppress_by_nodes(state: PassState) -> PassState:
@@ -29,14 +59,12 @@ def suppress_by_nodes(state: PassState) -> PassState:
         if row.upstream == CLUSTER_NODE
         for name in row.downstream
     )
-    judged = (
-        _judge(each, state.upstreams)
-        if each.key.reason in explained and each.disposition not in _DECIDED
-        else each
+    nodes = _Nodes.of(state)
+    judged = tuple(
+        _judge(_still_resting(each, nodes.unseen), nodes) if each.key.reason in explained else each
         for each in state.candidates
     )
-    candidates = tuple(judged)
-    return replace(state, candidates=tuple(_with_those_above(candidates, state.catalogue)))
+    return replace(state, candidates=tuple(_with_those_above(judged, state.catalogue)))
 
 
 def _with_those_above(
@@ -53,24 +81,45 @@ def _with_those_above(
         follows = above is not None and catalogue[each.key.reason].chain
         if follows and each.disposition is None and each.reason.layer is Layer.DEPLOYMENT:
             outranked = above is not None and catalogue.priority(each.key.reason) > above
-            yield _suppressed(each) if outranked else each
+            yield _left(each, Disposition.SUPPRESSED) if outranked else each
         else:
             yield each
 
 
-def _suppressed(candidate: Candidate) -> Candidate:
-    return replace(candidate, disposition=Disposition.SUPPRESSED, by=(CLUSTER_NODE,))
+def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Candidate:
+    """Return the candidate with its faults resting on the nodes that they rested on before."""
+    episode = candidate.episode
+    if episode is None or not unseen:
+        return candidate
+
+    def rest(fault: Fault) -> Fault:
+        before = episode.faults.get(fault.clock)
+        if fault.says.lost_node or before is None or before.finding is None:
+            return fault
+        node = before.finding.lost_node
+        if (CLUSTER_NODE, node) not in unseen or not before.is_of(fault.finding.related):
+            return fault
+        return replace(fault, says=replace(fault.says, lost_node=node))
+
+    faults, told = (tuple(map(rest, each)) for each in (candidate.faults, candidate.told))
+    return replace(candidate, faults=faults, told=told)
 
 
-def _judge(candidate: Candidate, upstreams: Upstreams) -> Candidate:
+def _judge(candidate: Candidate, nodes: _Nodes) -> Candidate:
+    """Return the candidate suppressed, held, or without the faults that a node suppresses."""
+    if candidate.disposition in _DECIDED:
+        return candidate
     faults = candidate.told or candidate.ripe
-    rest = _not_on(faults, upstreams.firing)
+    rest = _not_on(faults, nodes.upstreams.firing)
     if faults and not rest:
-        return _suppressed(candidate)
-    waiting = upstreams.pending | upstreams.released.keys()
-    if faults and not candidate.was_active and not _not_on(rest, waiting):
-        return replace(candidate, disposition=Disposition.HELD, by=(CLUSTER_NODE,))
+        return _left(candidate, Disposition.SUPPRESSED)
+    if faults and not candidate.was_active and not _not_on(rest, nodes.waiting):
+        return _left(candidate, Disposition.HELD)
     return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
+
+
+def _left(candidate: Candidate, disposition: Disposition) -> Candidate:
+    return replace(candidate, disposition=disposition, by=(CLUSTER_NODE,))
 
 
 def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey]) -> tuple[Fault, ...]:
