@@ -7,18 +7,16 @@ a candidate with another fault is told with that one.
 While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
 made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and nothing in
 them speaks of it any more. So until the node is recovered and released, the faults that rested on it
-still do.
+still do. What such a fault outranks stays behind it (rule 5).
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_NODE
-from reporter.model.catalogue import Catalogue, Priority
 from reporter.model.report import Disposition
-from reporter.model.subject import Layer, Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
 from reporter.resolution.hold import upstream_key
@@ -60,30 +58,11 @@ def suppress_by_nodes(state: PassState) -> PassState:
         for name in row.downstream
     )
     nodes = _Nodes.of(state)
-    judged = tuple(
+    judged = (
         _judge(_still_resting(each, nodes.unseen), nodes) if each.key.reason in explained else each
         for each in state.candidates
     )
-    return replace(state, candidates=tuple(_with_those_above(judged, state.catalogue)))
-
-
-def _with_those_above(
-    candidates: tuple[Candidate, ...], catalogue: Catalogue
-) -> Iterator[Candidate]:
-    """Suppress also what a suppressed fault of a model would outrank: it is as little told without it."""
-    highest: dict[Subject, Priority] = {}
-    for each in candidates:
-        if each.by == (CLUSTER_NODE,) and each.disposition is Disposition.SUPPRESSED:
-            rank = catalogue.priority(each.key.reason)
-            highest[each.key.subject] = min(rank, highest.get(each.key.subject, rank))
-    for each in candidates:
-        above = highest.get(each.key.subject)
-        follows = above is not None and catalogue[each.key.reason].chain
-        if follows and each.disposition is None and each.reason.layer is Layer.DEPLOYMENT:
-            outranked = above is not None and catalogue.priority(each.key.reason) > above
-            yield _left(each, Disposition.SUPPRESSED) if outranked else each
-        else:
-            yield each
+    return replace(state, candidates=tuple(judged))
 
 
 def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Candidate:
