@@ -13,7 +13,6 @@ still do. What such a fault outranks stays behind it (rule 5).
 from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.report import Disposition
@@ -22,8 +21,6 @@ from reporter.resolution.grace import Fault
 from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.state import PassState, Upstreams
-
-_DECIDED: Final = (Disposition.PENDING, Disposition.SUPPRESSED, Disposition.HELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +83,16 @@ def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Ca
 
 def _judge(candidate: Candidate, nodes: _Nodes) -> Candidate:
     """Return the candidate suppressed, held, or without the faults that a node suppresses."""
-    if candidate.disposition in _DECIDED:
+    if candidate.disposition in {Disposition.SUPPRESSED, Disposition.HELD}:
         return candidate
-    faults = candidate.told or candidate.ripe
+    faults = candidate.told or candidate.ripe or candidate.faults
     rest = _not_on(faults, nodes.upstreams.firing)
-    if faults and not rest:
+    if not candidate.ripe:
+        by = tuple(sorted({*candidate.by, CLUSTER_NODE}))
+        return candidate if rest else replace(candidate, by=by, holds_until=None)
+    if not rest:
         return _left(candidate, Disposition.SUPPRESSED)
-    if faults and not candidate.was_active and not _not_on(rest, nodes.waiting):
+    if not candidate.was_active and not _not_on(rest, nodes.waiting):
         return _left(candidate, Disposition.HELD)
     return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
 
