@@ -13,6 +13,7 @@ still do. What such a fault outranks stays behind it (rule 5).
 from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.report import Disposition
@@ -93,12 +94,22 @@ def _judge(candidate: Candidate, nodes: _Nodes) -> Candidate:
     if not rest:
         return _left(candidate, Disposition.SUPPRESSED)
     if not candidate.was_active and not _not_on(rest, nodes.waiting):
-        return _left(candidate, Disposition.HELD)
+        return _left(candidate, Disposition.HELD, _until(rest, nodes.upstreams))
     return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
 
 
-def _left(candidate: Candidate, disposition: Disposition) -> Candidate:
-    return replace(candidate, disposition=disposition, by=(CLUSTER_NODE,))
+def _left(
+    candidate: Candidate, disposition: Disposition, until: timedelta | None = None
+) -> Candidate:
+    return replace(candidate, disposition=disposition, by=(CLUSTER_NODE,), holds_until=until)
+
+
+def _until(faults: Iterable[Fault], upstreams: Upstreams) -> timedelta | None:
+    """Return when the last node that holds these faults lets go; None while one is pending."""
+    nodes = {(CLUSTER_NODE, each.says.lost_node) for each in faults}
+    if not nodes.isdisjoint(upstreams.pending):
+        return None
+    return max(upstreams.released[each] for each in nodes)
 
 
 def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey]) -> tuple[Fault, ...]:
