@@ -53,6 +53,12 @@ class Candidate:
         return self.episode is not None and self.episode.active
 
     @property
+    def was_told(self) -> bool:
+        """Whether it fired openly in the last pass, or was clearing after that."""
+        told = (Disposition.FIRING, Disposition.CLEARING)
+        return self.episode is not None and self.episode.shown.disposition in told
+
+    @property
     def under_an_episode(self) -> bool:
         """Whether the key fired before, for a fault that is not seen, and all seen are in grace."""
         return not self.ripe and self.episode is not None and self.episode.fired

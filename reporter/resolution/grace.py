@@ -182,10 +182,13 @@ def _words(
 
     A container that crashes alternates between two states, and one that recovers passes some. To
     tell each would be a write each time, and the last of them would be what a closed Event says of
-    its cause. An object that was missing and is made again recovers too. What does not move on for `PASSING` is told as it is.
+    its cause. An object that was missing and is made again recovers too. What does not move on for `PASSING` is told as it is,
+    and so is what rests on another node than before: the earlier words are about that one.
     """
     before = remembered.finding if remembered is not None else None
     if not finding.passing or remembered is None or before is None or before.passing:
+        return finding, None
+    if before.lost_node != finding.lost_node:
         return finding, None
     since = now.boot if remembered.passing_since is None else remembered.passing_since
     same = before.about == finding.about if finding.about else before.severity == finding.severity
@@ -195,7 +198,6 @@ def _words(
         finding,
         message=before.message,
         cause=before.cause,
-        lost_node=before.lost_node,
         about=before.about,
         passing=False,
     )

@@ -3,22 +3,48 @@
 One lost node would else be told once for each part and each model on it. Unlike a controller, a node
 explains single faults: those that rest on it. So which fault it is decides, and not only which reason;
 a candidate with another fault is told with that one.
+
+While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
+made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and nothing in
+them speaks of it any more. So until the node is recovered and released, the faults that rested on it
+still do. What such a fault outranks stays behind it (rule 5).
 """
 
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import replace
-from typing import Final
+from collections.abc import Container, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from reporter.catalogue.reasons import CLUSTER_NODE
-from reporter.model.catalogue import Catalogue, Priority
 from reporter.model.report import Disposition
-from reporter.model.subject import Layer, Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
+from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.state import PassState, Upstreams
 
-_DECIDED: Final = (Disposition.PENDING, Disposition.SUPPRESSED, Disposition.HELD)
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """What suppresses and holds, looked up for many candidates.
+
+    Attributes:
+        upstreams: what suppresses and holds.
+        waiting: what holds.
+        unseen: the nodes that are not seen at fault any more, and still suppress or hold.
+
+    """
+
+    upstreams: Upstreams
+    waiting: AbstractSet[UpstreamKey]
+    unseen: AbstractSet[UpstreamKey]
+
+    @classmethod
+    def of(cls, state: PassState) -> "_Nodes":
+        waiting = state.upstreams.pending | state.upstreams.released.keys()
+        seen = {upstream_key(each.key) for each in (*state.candidates, *state.undercurrents)}
+        known = (each for each in state.upstreams.firing | waiting if each[0] == CLUSTER_NODE)
+        return cls(state.upstreams, waiting, frozenset(known) - seen)
 
 
 def suppress_by_nodes(state: PassState) -> PassState:
@@ -29,48 +55,61 @@ def suppress_by_nodes(state: PassState) -> PassState:
         if row.upstream == CLUSTER_NODE
         for name in row.downstream
     )
+    nodes = _Nodes.of(state)
     judged = (
-        _judge(each, state.upstreams)
-        if each.key.reason in explained and each.disposition not in _DECIDED
-        else each
+        _judge(_still_resting(each, nodes.unseen), nodes) if each.key.reason in explained else each
         for each in state.candidates
     )
-    candidates = tuple(judged)
-    return replace(state, candidates=tuple(_with_those_above(candidates, state.catalogue)))
+    return replace(state, candidates=tuple(judged))
 
 
-def _with_those_above(
-    candidates: tuple[Candidate, ...], catalogue: Catalogue
-) -> Iterator[Candidate]:
-    """Suppress also what a suppressed fault of a model would outrank: it is as little told without it."""
-    highest: dict[Subject, Priority] = {}
-    for each in candidates:
-        if each.by == (CLUSTER_NODE,) and each.disposition is Disposition.SUPPRESSED:
-            rank = catalogue.priority(each.key.reason)
-            highest[each.key.subject] = min(rank, highest.get(each.key.subject, rank))
-    for each in candidates:
-        above = highest.get(each.key.subject)
-        follows = above is not None and catalogue[each.key.reason].chain
-        if follows and each.disposition is None and each.reason.layer is Layer.DEPLOYMENT:
-            outranked = above is not None and catalogue.priority(each.key.reason) > above
-            yield _suppressed(each) if outranked else each
-        else:
-            yield each
+def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Candidate:
+    """Return the candidate with its faults resting on the nodes that they rested on before."""
+    episode = candidate.episode
+    if episode is None or not unseen:
+        return candidate
+
+    def rest(fault: Fault) -> Fault:
+        before = episode.faults.get(fault.clock)
+        if fault.says.lost_node or before is None or before.finding is None:
+            return fault
+        node = before.finding.lost_node
+        if (CLUSTER_NODE, node) not in unseen or not before.is_of(fault.finding.related):
+            return fault
+        return replace(fault, says=replace(fault.says, lost_node=node))
+
+    faults, told = (tuple(map(rest, each)) for each in (candidate.faults, candidate.told))
+    return replace(candidate, faults=faults, told=told)
 
 
-def _suppressed(candidate: Candidate) -> Candidate:
-    return replace(candidate, disposition=Disposition.SUPPRESSED, by=(CLUSTER_NODE,))
-
-
-def _judge(candidate: Candidate, upstreams: Upstreams) -> Candidate:
-    faults = candidate.told or candidate.ripe
-    rest = _not_on(faults, upstreams.firing)
-    if faults and not rest:
-        return _suppressed(candidate)
-    waiting = upstreams.pending | upstreams.released.keys()
-    if faults and not candidate.was_active and not _not_on(rest, waiting):
-        return replace(candidate, disposition=Disposition.HELD, by=(CLUSTER_NODE,))
+def _judge(candidate: Candidate, nodes: _Nodes) -> Candidate:
+    """Return the candidate suppressed, held, or without the faults that a node suppresses."""
+    if candidate.disposition in {Disposition.SUPPRESSED, Disposition.HELD}:
+        return candidate
+    faults = candidate.told or candidate.ripe or candidate.faults
+    rest = _not_on(faults, nodes.upstreams.firing)
+    if not candidate.ripe:
+        by = tuple(sorted({*candidate.by, CLUSTER_NODE}))
+        return candidate if rest else replace(candidate, by=by, holds_until=None)
+    if not rest:
+        return _left(candidate, Disposition.SUPPRESSED)
+    if not candidate.was_active and not _not_on(rest, nodes.waiting):
+        return _left(candidate, Disposition.HELD, _until(rest, nodes.upstreams))
     return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
+
+
+def _left(
+    candidate: Candidate, disposition: Disposition, until: timedelta | None = None
+) -> Candidate:
+    return replace(candidate, disposition=disposition, by=(CLUSTER_NODE,), holds_until=until)
+
+
+def _until(faults: Iterable[Fault], upstreams: Upstreams) -> timedelta | None:
+    """Return when the last node that holds these faults lets go; None while one is pending."""
+    nodes = {(CLUSTER_NODE, each.says.lost_node) for each in faults}
+    if not nodes.isdisjoint(upstreams.pending):
+        return None
+    return max(upstreams.released[each] for each in nodes)
 
 
 def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey]) -> tuple[Fault, ...]:

@@ -1,12 +1,12 @@
 """Rule 5: which of several faults of a subject is the one to look at."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Priority
 from reporter.model.report import Disposition
 from reporter.model.subject import Layer, Subject
@@ -21,21 +21,29 @@ class _Rivals:
 
     Attributes:
         first: the highest of the subject's faults that are seen and active.
-        reasons: of all that are active or clearing.
+        reasons: of all that are active or clearing, or suppressed by a node.
+        held: of those that a node holds; what fires already goes on next to them.
         order: the priority of a reason.
 
     """
 
     first: Candidate
     reasons: AbstractSet[str]
+    held: AbstractSet[str]
     order: Callable[[str], Priority]
+
+    def of(self, candidate: Candidate) -> AbstractSet[str]:
+        """Return the reasons that a candidate is compared with."""
+        return self.reasons if candidate.was_told else self.reasons | self.held
 
 
 def outrank(state: PassState) -> PassState:
     """Decide of what nothing has been decided yet: it fires, or is secondary to what does.
 
     What is clearing still outranks the others of its subject, or a fault that comes and goes would
-    make its followers come and go too. What the reporter cannot see is no cause of the stack: it is told
+    make its followers come and go too. So does the fault of a model that a node explains: what it would
+    outrank is no more the one to look at while the node is told instead. What fires already is not taken
+    back while the node only holds. What the reporter cannot see is no cause of the stack: it is told
     apart from the causes, and neither outranks them nor is outranked.
     """
     active: dict[Subject, list[Candidate]] = defaultdict(list)
@@ -52,27 +60,39 @@ def outrank(state: PassState) -> PassState:
     for key in (*state.absence.outranking, *seen):
         if key.reason != CLUSTER_STATUS_UNKNOWN:
             clearing[key.subject].add(key.reason)
+    suppressed = _on_nodes(decided, Disposition.SUPPRESSED)
+    held = _on_nodes(decided, Disposition.HELD)
     rule, order = _RULES[state.settings.emit], state.catalogue.priority
     for subject, group in active.items():
         group.sort(key=lambda each: (order(each.key.reason), each.key))
-        reasons = {each.key.reason for each in group} | clearing.get(subject, set())
-        rivals = _Rivals(group[0], reasons, order)
+        reasons = {each.key.reason for each in group} | clearing[subject]
+        rivals = _Rivals(group[0], reasons | suppressed[subject], held[subject], order)
         decided += [rule(each, rivals) for each in group]
     return replace(state, candidates=tuple(decided))
+
+
+def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict[Subject, set[str]]:
+    """Return the reasons of each model that a node suppresses, or holds."""
+    found: dict[Subject, set[str]] = defaultdict(set)
+    for each in candidates:
+        on_node = each.disposition is disposition and each.by == (CLUSTER_NODE,)
+        if on_node and each.reason.layer is Layer.DEPLOYMENT:
+            found[each.key.subject].add(each.key.reason)
+    return found
 
 
 def _as_causes(candidate: Candidate, rivals: _Rivals) -> Candidate:
     order = rivals.order
     if candidate.reason.layer is Layer.CLUSTER or not candidate.reason.chain:
         return replace(candidate, disposition=Disposition.FIRING)
-    above = [name for name in rivals.reasons if order(name) < order(candidate.key.reason)]
+    above = [name for name in rivals.of(candidate) if order(name) < order(candidate.key.reason)]
     if not above:
         return replace(candidate, disposition=Disposition.FIRING)
     return replace(candidate, disposition=Disposition.SECONDARY, by=(min(above, key=order),))
 
 
 def _as_primary(candidate: Candidate, rivals: _Rivals) -> Candidate:
-    top = min(rivals.reasons, key=rivals.order)
+    top = min(rivals.of(candidate), key=rivals.order)
     if candidate is rivals.first and candidate.key.reason == top:
         return replace(candidate, disposition=Disposition.FIRING)
     return replace(candidate, disposition=Disposition.SECONDARY, by=(top,))

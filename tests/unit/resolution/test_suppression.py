@@ -169,15 +169,20 @@ def test_what_a_fault_on_a_node_would_outrank_is_not_told_for_it():
     """The model's pods are on the node; that requests do not reach it follows from that."""
     resolver = Resolver()
     node = ObjectRef("v1", "Node", "", "node-a")
-    found = resolver.look(
-        0,
+    route = "inferencesetRouteNotReady"
+    seen = (
         down(CLUSTER_NODE, involved=node, related=node),
-        finding("inferencesetModelPodsNotReady", exempt=True, lost_node="node-a"),
-        finding("inferencesetRouteNotReady", exempt=True),
-        finding("inferencesetInfraProvisioningFailed", exempt=True),
+        finding(PODS, exempt=True, lost_node="node-a"),
+        finding(route, exempt=True),
     )
-    assert found["inferencesetRouteNotReady"] == "suppressed"
-    assert found["inferencesetInfraProvisioningFailed"] == "firing"
+    assert resolver.look(0, *seen) == {
+        CLUSTER_NODE: "firing",
+        PODS: "suppressed",
+        route: "secondary",
+    }
+    assert resolver[route].by == (PODS,)
+    found = resolver.look(1, *seen, finding(INFRA, exempt=True))
+    assert (found[INFRA], found[route], resolver[route].by) == ("firing", "secondary", (INFRA,))
 
 
 @pytest.mark.parametrize(("upstream", "name"), TABLE)
