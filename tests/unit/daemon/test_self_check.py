@@ -11,7 +11,10 @@ from structlog.testing import capture_logs
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.daemon.one_pass import Before, Lately
 from reporter.daemon.passes import Passes, nothing_scraped
-from reporter.daemon.self_check import Passed, SelfCheck
+from reporter.daemon.rivals import Rivals
+from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
+from reporter.probes.reuse import Answered
+from reporter.resolution.memory import Memory
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.table import Table
 from reporter.stacks import BUILT_IN
@@ -125,6 +128,16 @@ async def test_what_is_reused_rightly_is_no_difference():
         assert EPP in await daemon.report()
         assert await daemon.results.get() == "same"
     assert daemon.source.indexed_again == 0
+
+
+def test_only_what_is_kept_for_speed_is_left_out():
+    """What has become of our Events before is nothing that a pass could find out again."""
+    quarrel = Rivals(changes=(at(0).boot, at(1).boot, at(2).boot))
+    judged = Memory(judged={EPP: at(0).wall})
+    before = Before(memory=judged, outputs={"kaito": "remembered"}, rivals=quarrel)
+    given = from_nothing(replace(before, answered=Answered(shared=("asked",))))
+    assert given.answered.shared == ()
+    assert given == replace(before, answered=given.answered)
 
 
 async def test_a_check_that_fails_is_counted_and_the_next_one_takes_place():
