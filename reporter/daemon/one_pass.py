@@ -142,7 +142,7 @@ def run_pass(
     kept_from = chain.from_iterable(each.findings for each in outputs.values())
     on_record = records_of(snapshot, before.records)
     own = OwnWrites(lately.events, lately.versions)
-    rivals = look_for_rivals(before.rivals, on_record, own, now=now)
+    rivals = look_for_rivals(before.rivals, on_record, own, now=now, leading=leading)
     told = findings_about(rivals, snapshot, settings)
     evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from, *told))
     resolution = resolve(

@@ -132,7 +132,7 @@ async def test_what_is_reused_rightly_is_no_difference():
 
 def test_only_what_is_kept_for_speed_is_left_out():
     """What has become of our Events before is nothing that a pass could find out again."""
-    quarrel = Rivals(changes=(at(0).boot, at(1).boot, at(2).boot))
+    quarrel = Rivals(changes={("an-event", "7"): at(0).boot})
     judged = Memory(judged={EPP: at(0).wall})
     before = Before(memory=judged, outputs={"kaito": "remembered"}, rivals=quarrel)
     given = from_nothing(replace(before, answered=Answered(shared=("asked",))))
