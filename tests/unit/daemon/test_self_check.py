@@ -9,9 +9,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.daemon.foreign_writers import ForeignWriters
 from reporter.daemon.one_pass import Before, Lately
 from reporter.daemon.passes import Passes, nothing_scraped
-from reporter.daemon.rivals import Rivals
 from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
 from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory
@@ -132,9 +132,9 @@ async def test_what_is_reused_rightly_is_no_difference():
 
 def test_only_what_is_kept_for_speed_is_left_out():
     """What has become of our Events before is nothing that a pass could find out again."""
-    quarrel = Rivals(changes={("an-event", "7"): at(0).boot})
+    quarrel = ForeignWriters(changes={("an-event", "7"): at(0).boot})
     judged = Memory(judged={EPP: at(0).wall})
-    before = Before(memory=judged, outputs={"kaito": "remembered"}, rivals=quarrel)
+    before = Before(memory=judged, outputs={"kaito": "remembered"}, foreign_writers=quarrel)
     given = from_nothing(replace(before, answered=Answered(shared=("asked",))))
     assert given.answered.shared == ()
     assert given == replace(before, answered=given.answered)

@@ -37,7 +37,7 @@ Change: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Rivals:
+class ForeignWriters:
     """What is remembered from pass to pass.
 
     Attributes:
@@ -56,12 +56,12 @@ class Rivals:
         return len(self.changes) >= _CHANGES
 
 
-NO_RIVALS: Final = Rivals()
+NO_FOREIGN_WRITERS: Final = ForeignWriters()
 
 
-def look_for_rivals(
-    before: Rivals, records: Records, own: OwnWrites, *, now: Instant, leading: bool
-) -> Rivals:
+def look_for_foreign_writers(
+    before: ForeignWriters, records: Records, own: OwnWrites, *, now: Instant, leading: bool
+) -> ForeignWriters:
     """Return what is known of others after a pass.
 
     A change counts once, however many passes see it, and no more once an answer says that it was ours.
@@ -80,9 +80,9 @@ def look_for_rivals(
         if now.boot - counted < _WITHIN and change[1] not in own.versions
     }
     if not leading:
-        return Rivals(changes=recent)
+        return ForeignWriters(changes=recent)
     foreign = sorted(each for each in before.doubtful if each[1] not in own.versions)
-    return Rivals(
+    return ForeignWriters(
         frozenset(_changed_since(records, own)), dict.fromkeys(foreign, now.boot) | recent
     )
 
@@ -104,10 +104,10 @@ def _says(event: Event) -> tuple[str, str]:
 
 
 def findings_about(
-    rivals: Rivals, snapshot: Snapshot, settings: EvaluationSettings
+    foreign_writers: ForeignWriters, snapshot: Snapshot, settings: EvaluationSettings
 ) -> tuple[Finding, ...]:
     """Return a finding if somebody else writes our Events."""
-    if not rivals.are_there:
+    if not foreign_writers.are_there:
         return ()
     return (
         Finding(
