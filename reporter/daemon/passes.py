@@ -171,7 +171,8 @@ class Passes:
         pauses = self._pauses()
         before = self._before
         if self._self_check.take_distrust():
-            before = from_nothing(before)
+            # Kept, so that a pass that is dropped or fails does not bring the mistake back.
+            self._before = before = from_nothing(before)
             self._source.index_again()
         snapshot = self._source.snapshot()
         now, leading = self._now(), self._leading()

@@ -53,7 +53,7 @@ class Source:
 class Daemon:
     """Passes that are asked for one by one, and what their checks find."""
 
-    def __init__(self, table, *, due_after=0):
+    def __init__(self, table, *, due_after=0, **inputs):
         self.source = Source(table)
         self.results = asyncio.Queue()
         self.reports = asyncio.Queue()
@@ -66,19 +66,19 @@ class Daemon:
             seconds=lambda: self.time,
         )
         self.time = due_after
-        self.passes = Passes(
-            self.source,
-            settings=SETTINGS,
-            instance="a",
-            now=lambda: at(self.time),
-            due=self.due,
-            pauses=lambda: 0,
-            leading=lambda: True,
-            lately=Lately,
-            samples=nothing_scraped,
-            publish=lambda done: self.reports.put_nowait(done.report),
-            self_check=self.check,
-        )
+        given = {
+            "settings": SETTINGS,
+            "instance": "a",
+            "now": lambda: at(self.time),
+            "due": self.due,
+            "pauses": lambda: 0,
+            "leading": lambda: True,
+            "lately": Lately,
+            "samples": nothing_scraped,
+            "publish": lambda done: self.reports.put_nowait(done.report),
+            "self_check": self.check,
+        }
+        self.passes = Passes(self.source, **given | inputs)
 
     async def __aenter__(self):
         self._tasks = [
@@ -117,6 +117,16 @@ async def test_a_wrong_reused_answer_is_told_and_corrected():
     (line,) = [each for each in logs if each["event"] == "self_check_differs"]
     assert any(each.startswith(f"{EPP} inferenceset/chat-models/") for each in line["differences"])
     assert daemon.source.indexed_again == 1
+
+
+async def test_a_pause_of_the_process_delays_the_correction_and_no_more():
+    """The pass that it falls into is dropped; the one after it must not reuse the wrong answer."""
+    async with Daemon(Mistaken, pauses=lambda: daemon.source.indexed_again) as daemon:
+        await daemon.report()
+        daemon.time = EVERY + 1
+        daemon.due.set()
+        assert EPP not in await daemon.report()
+        assert EPP in await daemon.report()
 
 
 async def test_what_is_reused_rightly_is_no_difference():
