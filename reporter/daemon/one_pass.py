@@ -8,7 +8,12 @@ from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import EVENTS
-from reporter.daemon.rivals import NO_RIVALS, Rivals, findings_about, look_for_rivals
+from reporter.daemon.foreign_writers import (
+    NO_FOREIGN_WRITERS,
+    ForeignWriters,
+    findings_about,
+    look_for_foreign_writers,
+)
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.catalogue import Catalogue
@@ -40,7 +45,7 @@ class Before:
         answered: what need not be asked again.
         outputs: what the output of each stack remembers, by the stack's name.
         records: our Events of the last pass.
-        rivals: who else writes them.
+        foreign_writers: who else writes them.
 
     """
 
@@ -48,7 +53,7 @@ class Before:
     answered: Answered = field(default_factory=Answered)
     outputs: Mapping[str, object] = field(default_factory=dict)
     records: Records = NO_RECORDS
-    rivals: Rivals = NO_RIVALS
+    foreign_writers: ForeignWriters = NO_FOREIGN_WRITERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +147,10 @@ def run_pass(
     kept_from = chain.from_iterable(each.findings for each in outputs.values())
     on_record = records_of(snapshot, before.records)
     own = OwnWrites(lately.events, lately.versions)
-    rivals = look_for_rivals(before.rivals, on_record, own, now=now)
-    told = findings_about(rivals, snapshot, settings)
+    foreign_writers = look_for_foreign_writers(
+        before.foreign_writers, on_record, own, now=now, leading=leading
+    )
+    told = findings_about(foreign_writers, snapshot, settings)
     evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from, *told))
     resolution = resolve(
         evaluation,
@@ -180,7 +187,7 @@ def run_pass(
             answered,
             {name: each.memory for name, each in outputs.items()},
             on_record,
-            rivals,
+            foreign_writers,
         ),
         plan=plan,
         outputs={name: each.plan for name, each in outputs.items()},

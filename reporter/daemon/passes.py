@@ -137,7 +137,7 @@ class Passes:
         self._samples = samples
         self._publish = publish
         self._handed = handed
-        self._passed = False
+        self._led = False
         self._self_check = self_check
         self._before = Before()
         self._log = structlog.get_logger("passes")
@@ -171,7 +171,8 @@ class Passes:
         pauses = self._pauses()
         before = self._before
         if self._self_check.take_distrust():
-            before = from_nothing(before)
+            # Kept, so that a pass that is dropped or fails does not bring the mistake back.
+            self._before = before = from_nothing(before)
             self._source.index_again()
         snapshot = self._source.snapshot()
         now, leading = self._now(), self._leading()
@@ -183,13 +184,13 @@ class Passes:
             instance=self._instance,
             samples=self._samples(snapshot),
             leading=leading,
-            # Who leads knows better than what was handed to it, but for the first pass.
-            handed=NOTHING if leading and self._passed else self._handed(now),
+            # Who has led for a pass knows better. Who has not may have passed before the elector read it.
+            handed=NOTHING if leading and self._led else self._handed(now),
         )
         done = await asyncio.to_thread(ask, snapshot, before)
         if self._pauses() != pauses:
             return None
-        self._before, self._passed = done.after, True
+        self._before, self._led = done.after, leading
         self._publish(done)
         self._self_check.passed(Passed(ask, snapshot, before, done), busy=self._due.is_set())
         return done

@@ -23,19 +23,25 @@ class RenderingPace:
         self._clock = clock
         self._rest = rest
         self._lock = asyncio.Lock()
+        self._resting: asyncio.Future[object] | None = None
 
     def paced(self, handler: Handler) -> Handler:
         """Return a handler that keeps this pace."""
 
         async def serve(request: web.Request) -> web.StreamResponse:
-            async with self._lock:
+            await self._lock.acquire()
+            began = self._clock()
+            try:
                 if request.transport is None:
                     # Its client left while it waited; nothing is rendered for nobody.
                     return web.Response(status=503)
-                began = self._clock()
-                try:
-                    return await handler(request)
-                finally:
-                    await self._rest(self._clock() - began)
+                return await handler(request)
+            finally:
+                self._rest_for(self._clock() - began)
 
         return serve
+
+    def _rest_for(self, seconds: float) -> None:
+        """Keep the lock for a rest that the answer does not wait for."""
+        self._resting = asyncio.ensure_future(self._rest(seconds))
+        self._resting.add_done_callback(lambda _: self._lock.release())

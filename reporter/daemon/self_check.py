@@ -20,6 +20,7 @@ import structlog
 from reporter.daemon.one_pass import Before, Pass
 from reporter.kube.clock import boot_seconds
 from reporter.probes.reuse import Answered
+from reporter.resolution.records import NO_RECORDS
 from reporter.sinks.own_metrics import SelfCheckResult
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
@@ -126,10 +127,11 @@ def differences(passed: Passed) -> tuple[str, ...]:
 
 def from_nothing(before: Before) -> Before:
     """Return what a pass is given without what is kept for speed alone."""
-    return Before(
+    return replace(
+        before,
         memory=replace(before.memory, standing={}),
         answered=Answered(seen=before.answered.seen),
-        outputs=before.outputs,
+        records=NO_RECORDS,
     )
 
 

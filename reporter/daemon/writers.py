@@ -102,6 +102,7 @@ class Writers:
     def forget(self) -> None:
         """Forget what waits and what was written: somebody else may lead by now."""
         self.drop()
+        self.events.forget()
         self.mirrors.forget()
         for writer in self._outputs.values():
             writer.forget()

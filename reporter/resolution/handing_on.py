@@ -45,7 +45,8 @@ Handed: TypeAlias = Mapping[str, Start]
 NOTHING: Final[Handed] = {}
 
 MOST: Final = 200
-"""How many are handed on, the oldest first: 8 kB at most, which are written with each renewal."""
+"""How many are handed on: 8 kB at most, which are written with each renewal. Those in their grace come
+first, then the oldest: what is past it and not told is suppressed, held or secondary, and may be many."""
 
 WITHIN: Final = timedelta(minutes=6)
 """How long nobody may have looked. The kubelet waits 5 min at most before it starts a container again
@@ -82,23 +83,23 @@ def since_of(handed: Handed, key: FindingKey, clock: FaultKey) -> datetime | Non
 
 def hand_on(memory: Memory) -> str:
     """Return the starts of the faults that are remembered and not told, as text; empty without any."""
-    oldest = heapq.nsmallest(MOST, _untold(memory), key=lambda each: each[:3])
-    if not oldest:
+    first = heapq.nsmallest(MOST, _untold(memory), key=lambda each: each[:4])
+    if not first:
         return ""
     # Rounded up: a grace must not end before its time.
     begun = {
         token(key, clock): f"{math.ceil(since.timestamp())} {_object(uid)}".rstrip()
-        for since, key, clock, uid in oldest
+        for _, since, key, clock, uid in first
     }
     return msgspec.json.encode(begun, order="sorted").decode()
 
 
-def _untold(memory: Memory) -> Iterator[tuple[datetime, FindingKey, FaultKey, str]]:
+def _untold(memory: Memory) -> Iterator[tuple[bool, datetime, FindingKey, FaultKey, str]]:
     for key, episode in memory.episodes.items():
         for clock, fault in episode.faults.items():
             stands = fault.finding is not None and believed_transition(fault.finding) == fault.since
             if not fault.told and not stands:
-                yield fault.since, key, clock, fault.uid
+                yield fault.ripe, fault.since, key, clock, fault.uid
 
 
 def take_over(text: str, renewed: datetime | None, now: datetime) -> Handed:

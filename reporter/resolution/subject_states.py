@@ -58,6 +58,14 @@ class PassEvidence:
         return {entrance: tuple(subjects) for entrance, subjects in found.items()}
 
     @cached_property
+    def _entering_at(self) -> Mapping[str, frozenset[Subject]]:
+        """The deployments whose requests come through a Gateway of each namespace."""
+        found: dict[str, set[Subject]] = defaultdict(set)
+        for (namespace, _), subjects in self.entering.items():
+            found[namespace].update(subjects)
+        return {namespace: frozenset(subjects) for namespace, subjects in found.items()}
+
+    @cached_property
     def closed(self) -> frozenset[Entrance]:
         """The Gateways that let nothing through."""
         return frozenset().union(*(each.closed for each in self.serving.values()))
@@ -67,12 +75,7 @@ class PassEvidence:
         place, at_fault = finding.subject.namespace, finding.related
         if at_fault.kind == "Gateway":
             return self.entering.get((at_fault.namespace, at_fault.name), ())
-        return {
-            subject
-            for (namespace, _), subjects in self.entering.items()
-            if namespace == place
-            for subject in subjects
-        }
+        return self._entering_at.get(place, ())
 
 
 def judge_states(

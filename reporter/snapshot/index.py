@@ -150,7 +150,10 @@ def _mended(
             others.pop(each.name, None)
             if each is new:
                 others[each.name] = objects[each.namespace, each.name]
-            mended[place] = tuple(others[name] for name in sorted(others))
+            if others:
+                mended[place] = tuple(others[name] for name in sorted(others))
+            else:
+                mended.pop(place, None)
     return mended
 
 

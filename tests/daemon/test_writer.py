@@ -309,3 +309,21 @@ async def test_the_start_of_an_episode_is_told_when_its_event_was_created():
         await asyncio.sleep(2)
         assert at.api.names == ["a", "b@1", "a"]
         assert told == [since]
+
+
+async def test_what_was_written_under_an_earlier_lease_is_forgotten():
+    """Else a leader that comes back takes what its successor wrote for a stranger's."""
+    async with writing() as at:
+        at.writer.offer(plan(MANY[0]))
+        await asyncio.sleep(0.1)
+        assert at.writer.written()
+        assert at.writer.versions()
+        at.writer.offer(plan(MANY[1]))
+        await asyncio.sleep(0.001)
+        at.writer.forget()
+        assert not at.writer.written()
+        assert not at.writer.versions()
+        await asyncio.sleep(0.1)
+        assert at.api.names == ["w0", "w1"]
+        assert not at.writer.written()
+        assert not at.writer.versions()

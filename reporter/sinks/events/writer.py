@@ -91,6 +91,7 @@ class EventWriter(Outbox[Write]):
         }
         self._written: dict[str, tuple[Written, float]] = {}
         self._versions: dict[str, None] = {}
+        self._term = 0
         self._refused: Refused[_Kind] = Refused()
         self._denied: set[tuple[str, str]] = set()
 
@@ -110,6 +111,13 @@ class EventWriter(Outbox[Write]):
         """Return the resource versions that our latest writes made."""
         return frozenset(self._versions)
 
+    def forget(self) -> None:
+        """Forget what waits and what was written: somebody else may lead by now."""
+        self.drop()
+        self._written = {}
+        self._versions = {}
+        self._term += 1
+
     def offer(self, plan: Plan) -> None:
         """Replace the writes that wait by those of a new plan."""
         self._refused.tidy()
@@ -127,6 +135,7 @@ class EventWriter(Outbox[Write]):
         )
 
     async def _send(self, write: Write) -> Retry:
+        term = self._term
         try:
             event = await self._request(write)
         except AlreadyExists:
@@ -148,16 +157,17 @@ class EventWriter(Outbox[Write]):
             return Retry.IN_PLACE
         else:
             self._backoff.reset()
-            until = loop_time() + _WRITTEN_SECONDS
-            self._written[write.name] = (Written(event, write.resource_version), until)
-            self._remember(event.metadata.resource_version)
+            if term == self._term:
+                self._remember(write, event)
             self._observe(write.purpose, "written")
             if write.since is not None:
                 self._told(write.since)
         return Retry.NO
 
-    def _remember(self, version: str) -> None:
-        self._versions[version] = None
+    def _remember(self, write: Write, event: Event) -> None:
+        until = loop_time() + _WRITTEN_SECONDS
+        self._written[write.name] = (Written(event, write.resource_version), until)
+        self._versions[event.metadata.resource_version] = None
         if len(self._versions) > _VERSIONS:
             del self._versions[next(iter(self._versions))]
 

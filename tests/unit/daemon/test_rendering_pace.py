@@ -99,3 +99,44 @@ async def test_nothing_is_rendered_for_clients_that_left(rendering):
 
     await rendering.pace.paced(handler)(Gone())
     assert rendering.rendered == []
+
+
+async def test_an_answer_does_not_wait_for_the_rest_after_it(rendering):
+    """Only what is asked for next does; otherwise each answer would take twice as long."""
+
+    class Client:
+        transport = object()
+
+    async def handler(_request):
+        return web.Response(body=rendering.render("json"))
+
+    ask = rendering.pace.paced(handler)
+    async with asyncio.timeout(30):
+        assert (await ask(Client())).status == 200
+        _, go_on = await rendering.rests.get()
+        after = asyncio.create_task(ask(Client()))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert rendering.rendered == ["json"]
+        go_on.set()
+        assert (await after).status == 200
+    assert rendering.rendered == ["json", "json"]
+
+
+async def test_what_fails_to_render_is_followed_by_a_rest_too(rendering):
+    """It took the loop's time all the same, and the next one must have its turn."""
+
+    class Client:
+        transport = object()
+
+    async def fails(_request):
+        rendering.now += SECONDS
+        raise web.HTTPInternalServerError
+
+    async with asyncio.timeout(30):
+        for _ in range(2):
+            with pytest.raises(web.HTTPInternalServerError):
+                await rendering.pace.paced(fails)(Client())
+            seconds, go_on = await rendering.rests.get()
+            assert seconds == SECONDS
+            go_on.set()

@@ -9,9 +9,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.daemon.foreign_writers import ForeignWriters
 from reporter.daemon.one_pass import Before, Lately
 from reporter.daemon.passes import Passes, nothing_scraped
-from reporter.daemon.self_check import Passed, SelfCheck
+from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
+from reporter.probes.reuse import Answered
+from reporter.resolution.memory import Memory
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.table import Table
 from reporter.stacks import BUILT_IN
@@ -50,7 +53,7 @@ class Source:
 class Daemon:
     """Passes that are asked for one by one, and what their checks find."""
 
-    def __init__(self, table, *, due_after=0):
+    def __init__(self, table, *, due_after=0, **inputs):
         self.source = Source(table)
         self.results = asyncio.Queue()
         self.reports = asyncio.Queue()
@@ -63,19 +66,19 @@ class Daemon:
             seconds=lambda: self.time,
         )
         self.time = due_after
-        self.passes = Passes(
-            self.source,
-            settings=SETTINGS,
-            instance="a",
-            now=lambda: at(self.time),
-            due=self.due,
-            pauses=lambda: 0,
-            leading=lambda: True,
-            lately=Lately,
-            samples=nothing_scraped,
-            publish=lambda done: self.reports.put_nowait(done.report),
-            self_check=self.check,
-        )
+        given = {
+            "settings": SETTINGS,
+            "instance": "a",
+            "now": lambda: at(self.time),
+            "due": self.due,
+            "pauses": lambda: 0,
+            "leading": lambda: True,
+            "lately": Lately,
+            "samples": nothing_scraped,
+            "publish": lambda done: self.reports.put_nowait(done.report),
+            "self_check": self.check,
+        }
+        self.passes = Passes(self.source, **given | inputs)
 
     async def __aenter__(self):
         self._tasks = [
@@ -116,6 +119,16 @@ async def test_a_wrong_reused_answer_is_told_and_corrected():
     assert daemon.source.indexed_again == 1
 
 
+async def test_a_pause_of_the_process_delays_the_correction_and_no_more():
+    """The pass that it falls into is dropped; the one after it must not reuse the wrong answer."""
+    async with Daemon(Mistaken, pauses=lambda: daemon.source.indexed_again) as daemon:
+        await daemon.report()
+        daemon.time = EVERY + 1
+        daemon.due.set()
+        assert EPP not in await daemon.report()
+        assert EPP in await daemon.report()
+
+
 async def test_what_is_reused_rightly_is_no_difference():
     """A pass after a change says the same as one from nothing."""
     async with Daemon(Table) as daemon:
@@ -125,6 +138,16 @@ async def test_what_is_reused_rightly_is_no_difference():
         assert EPP in await daemon.report()
         assert await daemon.results.get() == "same"
     assert daemon.source.indexed_again == 0
+
+
+def test_only_what_is_kept_for_speed_is_left_out():
+    """What has become of our Events before is nothing that a pass could find out again."""
+    quarrel = ForeignWriters(changes={("an-event", "7"): at(0).boot})
+    judged = Memory(judged={EPP: at(0).wall})
+    before = Before(memory=judged, outputs={"kaito": "remembered"}, foreign_writers=quarrel)
+    given = from_nothing(replace(before, answered=Answered(shared=("asked",))))
+    assert given.answered.shared == ()
+    assert given == replace(before, answered=given.answered)
 
 
 async def test_a_check_that_fails_is_counted_and_the_next_one_takes_place():

@@ -12,12 +12,12 @@ from tests.unit.resolution.building import finding
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def memory(*faults):
+def memory(*faults, ripe=False):
     """Remember faults, each as (its finding, since when, whether it was told)."""
     episodes = {}
     for found, since, told in faults:
         fault = FaultMemory(
-            since=since, first_seen=timedelta(0), last_seen=timedelta(0), ripe=told, told=told,
+            since=since, first_seen=timedelta(0), last_seen=timedelta(0), ripe=told or ripe, told=told,
             uid=found.related.uid, finding=found, began_seen={},
         )  # fmt: skip
         clock = (found.related, found.budget is not None)
@@ -58,6 +58,20 @@ def test_the_text_is_bounded_and_the_oldest_go_first():
     assert max(each.since for each in take_over(text, NOON, NOON).values()) == NOON + timedelta(
         seconds=MOST - 1
     )
+
+
+def test_faults_past_their_grace_do_not_crowd_out_those_in_it():
+    """What is suppressed or secondary is not told either, may be many, and is older."""
+    old = memory(
+        *((finding("inferencesetEPPNotReady", name=f"m-{n}"), NOON, False) for n in range(MOST)),
+        ripe=True,
+    )
+    young = finding("inferencesetRouteNotReady")
+    since = NOON + timedelta(hours=1)
+    both = Memory(episodes={**old.episodes, **memory((young, since, False)).episodes})
+    handed = take_over(hand_on(both), since, since)
+    assert len(handed) == MOST
+    assert since_of(handed, young.key, (young.related, False)) == since
 
 
 @pytest.mark.parametrize(

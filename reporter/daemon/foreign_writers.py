@@ -4,10 +4,10 @@ With other settings each ends the Events that the other one begins. What the clu
 that we wrote and that says something else now, in a version that is none of our writes.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.finding import Finding
@@ -32,19 +32,23 @@ _MESSAGE: Final = (
 )
 
 
+Change: TypeAlias = tuple[str, str]
+"""An Event by its name, and a version of it that may not be ours."""
+
+
 @dataclass(frozen=True, slots=True)
-class Rivals:
+class ForeignWriters:
     """What is remembered from pass to pass.
 
     Attributes:
-        doubtful: Events by name and version that may be changed by others: the answer to a write of
+        doubtful: changes that the last pass saw and that may be ours: the answer to a write of
             ours may come after the watch has brought it.
-        changes: when others changed an Event, by the clock that is never set.
+        changes: when each change of others was counted, by the clock that is never set.
 
     """
 
-    doubtful: frozenset[tuple[str, str]] = frozenset()
-    changes: tuple[timedelta, ...] = ()
+    doubtful: frozenset[Change] = frozenset()
+    changes: Mapping[Change, timedelta] = field(default_factory=dict)
 
     @property
     def are_there(self) -> bool:
@@ -52,28 +56,38 @@ class Rivals:
         return len(self.changes) >= _CHANGES
 
 
-NO_RIVALS: Final = Rivals()
+NO_FOREIGN_WRITERS: Final = ForeignWriters()
 
 
-def look_for_rivals(before: Rivals, records: Records, own: OwnWrites, *, now: Instant) -> Rivals:
+def look_for_foreign_writers(
+    before: ForeignWriters, records: Records, own: OwnWrites, *, now: Instant, leading: bool
+) -> ForeignWriters:
     """Return what is known of others after a pass.
+
+    A change counts once, however many passes see it, and no more once an answer says that it was ours.
 
     Args:
         before: what was known.
         records: our Events as the watch has them.
         own: what we wrote.
         now: the time of the pass.
+        leading: whether we write; who does not has a leader who changes our Events.
 
     """
-    foreign = [each for each in before.doubtful if each[1] not in own.versions]
-    recent = (each for each in before.changes if now.boot - each < _WITHIN)
-    return Rivals(
-        frozenset(_changed_since(records, own)),
-        (*recent, *(now.boot for _ in foreign)),
+    recent = {
+        change: counted
+        for change, counted in before.changes.items()
+        if now.boot - counted < _WITHIN and change[1] not in own.versions
+    }
+    if not leading:
+        return ForeignWriters(changes=recent)
+    foreign = sorted(each for each in before.doubtful if each[1] not in own.versions)
+    return ForeignWriters(
+        frozenset(_changed_since(records, own)), dict.fromkeys(foreign, now.boot) | recent
     )
 
 
-def _changed_since(records: Records, own: OwnWrites) -> Iterator[tuple[str, str]]:
+def _changed_since(records: Records, own: OwnWrites) -> Iterator[Change]:
     for name, written in own.events.items():
         record = records.by_name.get(name)
         if record is None:
@@ -90,10 +104,10 @@ def _says(event: Event) -> tuple[str, str]:
 
 
 def findings_about(
-    rivals: Rivals, snapshot: Snapshot, settings: EvaluationSettings
+    foreign_writers: ForeignWriters, snapshot: Snapshot, settings: EvaluationSettings
 ) -> tuple[Finding, ...]:
     """Return a finding if somebody else writes our Events."""
-    if not rivals.are_there:
+    if not foreign_writers.are_there:
         return ()
     return (
         Finding(

@@ -36,7 +36,7 @@ class Daemon:
         self.before = Before()
         self.boot = 0
 
-    def passes(self, seen, *, written=None, versions=()):
+    def passes(self, seen, *, written=None, versions=(), leading=True):
         """Whether a pass says that somebody else writes our Events."""
         self.boot += 30
         snapshot = snapshot_of()
@@ -49,6 +49,7 @@ class Daemon:
             now=at(self.boot),
             settings=SETTINGS,
             instance="a",
+            leading=leading,
         )
         self.before = done.after
         told = [each for each in done.report.findings if each.reason == CLUSTER_STATUS_UNKNOWN]
@@ -95,3 +96,29 @@ def test_our_own_writes_and_those_of_people_are_no_quarrel():
         assert not daemon.passes(
             event("old", state="over"), written=(event("new"), "old"), versions=["new"]
         )
+
+
+def test_one_change_counts_once_however_many_passes_see_it():
+    """A former leader's last write is one change, though each pass finds it until we write again."""
+    daemon = Daemon()
+    theirs, own = event("their-1", state="over"), (event("0"), "")
+    assert not any(daemon.passes(theirs, written=own, versions=["0"]) for _ in range(6))
+
+
+def test_a_change_that_turns_out_to_be_ours_is_taken_back():
+    """Answers to writes may come passes after the watch."""
+    daemon, late = Daemon(), []
+    for number in range(4):
+        last, ours = (event(f"{number}"), ""), event(f"{number}-ours", state="over")
+        for _ in range(3):
+            assert not daemon.passes(ours, written=last, versions=[*late, f"{number}"])
+        late += [f"{number}", f"{number}-ours"]
+
+
+def test_who_no_longer_leads_counts_nothing():
+    """Its successor changes the Events that it wrote; that is no quarrel."""
+    daemon = Daemon()
+    for number in range(6):
+        theirs, own = event(f"their-{number}", state="over"), (event("0"), "")
+        assert not daemon.passes(theirs, written=own, versions=["0"], leading=False)
+    assert not daemon.passes(event("their-5"), written=(event("0"), ""), versions=["0"])
