@@ -36,6 +36,16 @@ def test_what_an_exit_code_means(code, reason, words):
         ("2026-11-20T12:00:00.123Z ERROR no space", "ERROR no space"),
         ("(EngineCore pid=174) ERROR 11-20 12:00:01 failed", "(EngineCore ) ERROR failed"),
         ("token=abcdefgh12345678 refused", "token=<redacted> refused"),
+        ("token:\nabcdefgh12345678", "<redacted>"),
+        ("refused\n--password\nhunter2hunter2\n", "<redacted>"),
+        ("\x1b[1mpass\x00word\x1b[0m:\n hunter2hunter2", "<redacted>"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdefgh", "<redacted>"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nMIIEabcdefgh\n-----END PRIVATE KEY-----\nrefused",
+            "refused",
+        ),
+        ("x" * 4090 + "\nlast one", "last one"),
+        ("key=" + "x" * 8000, ""),
     ],
 )
 def test_the_last_words(message, said):
