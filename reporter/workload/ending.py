@@ -21,7 +21,7 @@ _MEANING: Final = {
     134: "it aborted itself",
     135: "bus error, often shared memory that is full",
     136: "arithmetic error",
-    137: "killed, usually out of memory",
+    137: "killed by a probe, a stop past its grace, or for memory",
     139: "crashed with a segmentation fault",
     143: "asked to stop",
 }

@@ -11,7 +11,7 @@ from reporter.workload.ending import ending, exit_words, last_words
     [
         (1, "Error", "exit code 1"),
         (127, "Error", "exit code 127: its command was not found"),
-        (137, "Error", "exit code 137: killed, usually out of memory"),
+        (137, "Error", "exit code 137: killed by a probe, a stop past its grace, or for memory"),
         (137, "OOMKilled", "exit code 137: killed, out of memory"),
         (139, "Error", "exit code 139: crashed with a segmentation fault"),
         (143, "Error", "exit code 143: asked to stop"),
