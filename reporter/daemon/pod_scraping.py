@@ -82,7 +82,7 @@ async def run_scraper(
         with Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts,
-                Finder(cluster, settings, await _addresses(client.server)).find,
+                Finder(cluster, settings, await server_addresses(client.server)).find,
                 tell,
                 period=settings.scrape_period,
                 concurrency=_concurrency(settings),
@@ -93,7 +93,7 @@ async def run_scraper(
             await scraper.run()
 
 
-async def _addresses(server: str) -> frozenset[str]:
+async def server_addresses(server: str) -> frozenset[str]:
     """Return the addresses of the API server: that of its Service, and those that its name stands for."""
     url = yarl.URL(server)
     host = url.host or ""

@@ -35,7 +35,8 @@ def find_targets(
     """Return the pods to scrape, by namespace and name; None while pods cannot be read.
 
     Of a live cluster, for which `addresses` says which ones pods may have, only pods of subjects that
-    exist are scraped: whoever may create a pod may give it any label. What a dump has needs no asking.
+    exist are scraped, by the daemon as by `dump --metrics`: whoever may create a pod may give it any label.
+    Without `addresses` nobody is asked: the pages are already there, next to a dump.
     A stack says which of its pods are scraped. One that names no container takes what those that do
     leave: its label may be one that all pods have.
     """
