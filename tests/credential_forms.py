@@ -51,6 +51,8 @@ BY_KEY: Final = (
     "private_key = '{}'",
     "AccessKey => {}",
     "s3.secret-key := {}",
+    "token:\n  {}",
+    "--password\n{}\n",
 )
 """What a key, a flag or a place tells to be a credential, whatever it looks like."""
 
@@ -73,4 +75,5 @@ PRIVATE_KEYS: Final = (
     "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
     "-----BEGIN OPENSSH PRIVATE KEY-----\\n{}\\n",
     "-----BEGIN PRIVATE KEY----- {}",
+    "-----BEGIN EC PRIVATE KEY-----\n{}",
 )

@@ -166,6 +166,7 @@ async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, 
     from reporter.catalogue.resources import PODS
     from reporter.cli.cluster import require_answer, result_of
     from reporter.cli.dump_pages import scrape, targets_of
+    from reporter.daemon.pod_scraping import server_addresses
     from reporter.kube.client import connect
     from reporter.kube.collecting import collect
 
@@ -183,7 +184,7 @@ async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, 
         collection = await result_of(collecting, listed, server=client.server)
         if not asked.seconds or PODS not in collection.objects:
             return collection, []
-        targets = targets_of(collection, settings)
+        targets = targets_of(collection, settings, await server_addresses(client.server))
         sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {asked.seconds:g} s.\n")
         pages = await scrape(client, targets, settings, seconds=asked.seconds)
         # What is judged with the pages is the cluster as it is behind them.

@@ -3,29 +3,31 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from reporter.catalogue.resources import PODS
+from reporter.catalogue.resources import NODES, PODS
 from reporter.kube.client import KubeClient
 from reporter.kube.collecting import Collection
 from reporter.metrics.looks.target import Target
+from reporter.metrics.scraping.addresses import pod_addresses
 from reporter.metrics.scraping.answer import FetchLimits
 from reporter.metrics.scraping.direct import Endpoint
 from reporter.metrics.scraping.failures import ScrapeFailed
 from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
 from reporter.metrics.scraping.targets import find_targets
-from reporter.model.objects import Pod
-from reporter.model.report import SkippedObject
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
 from reporter.settings import DaemonSettings
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.inputs.limits import INPUT_LIMITS
 from reporter.snapshot.outputs.archive import Member
+from reporter.snapshot.outputs.pruning import Json
 from reporter.snapshot.outputs.redaction import Redaction
-from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 
 PERIOD_SECONDS: Final = 15.0
@@ -42,14 +44,21 @@ class DumpedPage:
     raw: bytes
 
 
-def targets_of(collection: Collection, settings: DaemonSettings) -> tuple[Target, ...]:
-    """Return the pods that a daemon would scrape."""
-    found = (decode_object(PODS, msgspec.json.encode(each)) for each in collection.objects[PODS])
-    pods: dict[tuple[str, str], Pod] = {
-        (each.namespace, each.name): each for each in found if not isinstance(each, SkippedObject)
-    }
-    snapshot = Snapshot(tables={PODS: Table(pods)}, states={PODS: ResourceState(Served.SERVED)})
-    return find_targets(snapshot, settings) or ()
+def targets_of(
+    collection: Collection, settings: DaemonSettings, servers: Iterable[str]
+) -> tuple[Target, ...]:
+    """Return the pods that a daemon would scrape; `servers` are the addresses of the API server."""
+    read = [each for each in collection.objects if each in {PODS, NODES} or each.subject_kind]
+    tables = {each: _table(each, collection.objects[each]) for each in read}
+    snapshot = Snapshot(tables=tables, states=collection.states)
+    return find_targets(snapshot, settings, pod_addresses(snapshot, servers)) or ()
+
+
+def _table(resource: Resource[KubeObject], objects: Iterable[Json]) -> Table[KubeObject]:
+    found = (decode_object(resource, msgspec.json.encode(each)) for each in objects)
+    return Table(
+        {(each.namespace, each.name): each for each in found if isinstance(each, KubeObject)}
+    )
 
 
 async def scrape(

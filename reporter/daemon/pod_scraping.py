@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from operator import is_
-from typing import Final
+from typing import Final, Protocol
 
 import yarl
 
@@ -24,7 +24,7 @@ from reporter.metrics.scraping.attempt import Attempts, Fetch
 from reporter.metrics.scraping.direct import DirectFetch, Endpoint
 from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
 from reporter.metrics.scraping.scraper import Observer, Scraper
-from reporter.metrics.scraping.targets import find_targets
+from reporter.metrics.scraping.targets import FoundTargets, find
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import ScrapeVia
@@ -32,6 +32,13 @@ from reporter.settings import DaemonSettings, EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
 Tell = Callable[[Target, Scrape], Awaitable[None]]
+
+
+class PodObserver(Observer, Protocol):
+    """Is told of everything, for metrics."""
+
+    def refusing(self, pods: int) -> None:
+        """Note how many pods are not scraped because of their addresses."""
 
 
 def way_to_pods(settings: DaemonSettings, *, in_cluster: bool) -> tuple[ScrapeVia, str]:
@@ -58,7 +65,7 @@ async def run_scraper(
     *,
     tell: Tell,
     targets_due: asyncio.Event,
-    observer: Observer,
+    observer: PodObserver,
     pauses: Callable[[], int],
 ) -> None:
     """Scrape the pods of the cluster, as the settings say, until cancelled.
@@ -82,7 +89,12 @@ async def run_scraper(
         with Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts,
-                Finder(cluster, settings, await _addresses(client.server)).find,
+                Finder(
+                    cluster,
+                    settings,
+                    await server_addresses(client.server),
+                    refusing=observer.refusing,
+                ).find,
                 tell,
                 period=settings.scrape_period,
                 concurrency=_concurrency(settings),
@@ -93,7 +105,7 @@ async def run_scraper(
             await scraper.run()
 
 
-async def _addresses(server: str) -> frozenset[str]:
+async def server_addresses(server: str) -> frozenset[str]:
     """Return the addresses of the API server: that of its Service, and those that its name stands for."""
     url = yarl.URL(server)
     host = url.host or ""
@@ -128,15 +140,22 @@ class Finder:
         cluster: where they are.
         settings: which of them are scraped.
         servers: addresses of the API server, which no pod has.
+        refusing: is told how many pods are left out because of their addresses.
 
     """
 
     def __init__(
-        self, cluster: LiveCluster, settings: EvaluationSettings, servers: Iterable[str] = ()
+        self,
+        cluster: LiveCluster,
+        settings: EvaluationSettings,
+        servers: Iterable[str] = (),
+        *,
+        refusing: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._cluster = cluster
         self._settings = settings
         self._servers = tuple(servers)
+        self._refusing = refusing
         self._sought: Sequence[object] = ()
 
     async def find(self) -> tuple[Target, ...] | None:
@@ -146,13 +165,15 @@ class Finder:
         if len(tables) == len(self._sought) and all(map(is_, tables, self._sought)):
             return None
         # In a thread, as a pass does: to order the pods of a large cluster takes a while.
-        targets = await asyncio.to_thread(self._found, snapshot)
-        if targets is not None:
-            self._sought = tables
-        return targets
+        found = await asyncio.to_thread(self._found, snapshot)
+        if found is None:
+            return None
+        self._sought = tables
+        self._refusing(found.refused)
+        return found.targets
 
-    def _found(self, snapshot: Snapshot) -> tuple[Target, ...] | None:
-        return find_targets(snapshot, self._settings, pod_addresses(snapshot, self._servers))
+    def _found(self, snapshot: Snapshot) -> FoundTargets | None:
+        return find(snapshot, self._settings, pod_addresses(snapshot, self._servers))
 
     def _read(self) -> Iterator[Resource[KubeObject]]:
         """Yield what the targets follow from."""

@@ -36,8 +36,8 @@ _LOCKED_DOWN: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 _NOT_SCRAPED: Final = (
-    "this pod was not scraped: it does not run, has no address, lacks the label of --scrape-selector,"
-    " or scraping is off"
+    "this pod was not scraped: it does not run, has no address or one outside of the nodes' podCIDRs,"
+    " lacks the label of --scrape-selector, its subject does not exist, or scraping is off"
 )
 
 

@@ -44,6 +44,19 @@ def clean(text: str) -> str:
     return _cleaned_before(text) if len(text) <= _KEPT_CHARACTERS else _cleaned(text)
 
 
+def clean_lines(text: str) -> list[str]:
+    """Return the last lines of a text from elsewhere, each as `clean` returns it, without empty ones.
+
+    Credentials are taken out before lines are told apart: their key may stand on the line before. Of a
+    text longer than what is read, the line that is cut off at its start is left out, as its key may be.
+    """
+    kept = _visible(_TERMINAL.sub("", text[-_UPSTREAM_CHARACTERS:]))
+    lines = without_credentials(kept).splitlines()
+    if len(text) > _UPSTREAM_CHARACTERS:
+        lines = lines[1:]
+    return [line for each in lines if (line := clean(each))]
+
+
 def _cleaned(text: str) -> str:
     text = text[:_UPSTREAM_CHARACTERS]
     if not (text.isascii() and text.isprintable()):

@@ -31,6 +31,11 @@ class ScrapeMetrics:
         self._targets = Gauge(
             "status_reporter_scrape_targets", "Pods that are scraped.", registry=registry
         )
+        self._refused = Gauge(
+            "status_reporter_scrape_addresses_refused",
+            "Pods that are not scraped because no pod should have their address.",
+            registry=registry,
+        )
         self._skips = Counter(
             "status_reporter_scrapes_skipped_total",
             "Turns of pods that were left out.",
@@ -55,6 +60,10 @@ class ScrapeMetrics:
     def following(self, targets: int) -> None:
         """Note how many pods there are to scrape."""
         self._targets.set(targets)
+
+    def refusing(self, pods: int) -> None:
+        """Note how many pods are not scraped because of their addresses."""
+        self._refused.set(pods)
 
     def scraped(self, scrape: Scrape) -> None:
         """Note what came of a scrape."""

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from reporter.model.objects.pods import Terminated
-from reporter.model.text import clean, cut
+from reporter.model.text import clean_lines, cut
 
 _MEANING: Final = {
     125: "the container could not be run",
@@ -21,7 +21,7 @@ _MEANING: Final = {
     134: "it aborted itself",
     135: "bus error, often shared memory that is full",
     136: "arithmetic error",
-    137: "killed, usually out of memory",
+    137: "killed by a probe, a stop past its grace, or for memory",
     139: "crashed with a segmentation fault",
     143: "asked to stop",
 }
@@ -47,10 +47,10 @@ def exit_words(code: int, reason: str | None = None) -> str:
 
 def last_words(message: str | None) -> str:
     """Return the last line of a termination message, clean, bounded and without running values."""
-    lines = [line for line in (message or "").splitlines() if line.strip()]
+    lines = clean_lines(message or "")
     if not lines:
         return ""
-    said = _RUNNING.sub("", clean(lines[-1]))
+    said = _RUNNING.sub("", lines[-1])
     return cut(" ".join(said.split()), _WORDS_BYTES)
 
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,7 @@ from aiohttp import web
 from reporter.daemon.sample_store import SampleStore
 from reporter.metrics.looks.scrape import Scrape
 from reporter.metrics.looks.target import Target
+from reporter.metrics.pages.limits import PageLimits
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.answer import FetchLimits
 from reporter.metrics.scraping.attempt import Attempts
@@ -188,7 +190,9 @@ async def _attacked(port: int) -> Attack:
     limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
     before, cpu = _memory(), time.process_time()
     async with DirectFetch(Endpoint(port=port), limits) as fetch:
-        with Attempts(fetch, read_page) as attempts:
+        # With the limit of time that a daemon has.
+        read = partial(read_page, limits=PageLimits(clock=time.thread_time))
+        with Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts, find, tell, period=_PERIOD, concurrency=settings.scrape_concurrency,
                 targets_due=asyncio.Event(), observer=_Unobserved(),

@@ -39,6 +39,7 @@ METRICS = {
     "status_reporter_scrapes": ("counter", {"outcome"}),
     "status_reporter_scrapes_skipped": ("counter", {"cause"}),
     "status_reporter_scrape_targets": ("gauge", set()),
+    "status_reporter_scrape_addresses_refused": ("gauge", set()),
 }
 """What dashboards and alert rules rest on: name, type and labels."""
 

@@ -44,6 +44,7 @@ def broken(number, text):
     name = f"ns{number}"
     said = f"mark{number} {text}"
     waits = {"waiting": {"reason": "CreateContainerConfigError", "message": said}}
+    ended = {"terminated": {"reason": "Error", "exitCode": 1, "message": said}}
     here = {"metadata": {"namespace": name}}
     conditions = [condition("Accepted", "True"), condition("Programmed", "False", "Invalid", said)]
     refused = {"status": {"conditions": conditions}}
@@ -54,7 +55,7 @@ def broken(number, text):
             for each in healthy_harness(name)
             if each["kind"] != "GatewayClass" or number == 0
         ),
-        *(merged(each, here) for each in (inferenceset(), workspace("qwen-a", unowned), model_pod("qwen-a-0", not_ready(waits)))),
+        *(merged(each, here) for each in (inferenceset(), workspace("qwen-a", unowned), model_pod("qwen-a-0", not_ready(waits, lastState=ended)))),
     ]  # fmt: skip
 
 
@@ -103,11 +104,13 @@ def test_what_objects_say_is_in_each_output(output):
 @given(leaks())
 def test_no_credential_survives_in_any_output(found):
     """Neither in an Event, nor in the log, the report, the page or what `check` prints."""
+    # A password may be made of the words around another one, such as AccountName.
+    around = "\n".join(text.replace(secret, "\n") for secret, text in found)
     for output, said in outputs([text for _, text in found]).items():
         for (secret, text), number in zip(found, count()):
             for start in range(len(secret) - 5):
                 piece = secret[start : start + 6]
-                if piece in said and piece not in harmless()[output]:
+                if piece in said and piece not in harmless()[output] and piece not in around:
                     pytest.fail(f"{output}: {piece!r} of {text!r} (mark{number})")
 
 

@@ -47,7 +47,7 @@ class PodAddresses:
     Attributes:
         ranges: of the cluster's pods; none is every address.
         taken: single addresses of others, such as the API server.
-        loopback: pods are on the loopback address, as the laboratory's are.
+        loopback: pods may be on the loopback address, as the laboratory's are.
 
     """
 
@@ -72,8 +72,9 @@ class PodAddresses:
 def pod_addresses(snapshot: Snapshot, servers: Iterable[str] = ()) -> PodAddresses:
     """Return the addresses that pods may have: those in the nodes' `spec.podCIDRs`, where these are used.
 
-    `servers` are the addresses of the API server. One on the loopback address is no cluster's but the
-    laboratory's, whose pods are there too.
+    `servers` are the addresses of the API server. Where one is on the loopback address, pods may be too, as
+    the laboratory's are. That is so as well with kind, minikube, `kubectl proxy` and tunnels, never in a
+    cluster: there a pod's status can name this machine, if `--scrape-via direct` is asked for outside.
 
     Calico, for one, may give addresses from pools of its own although the nodes have ranges. So the
     ranges count only if more pods have addresses inside than outside of them.

@@ -29,33 +29,56 @@ _MESH_PROXIES: Final = frozenset({"istio-proxy", "linkerd-proxy"})
 """Sidecars that may stand before the main container, so that it starts behind them."""
 
 
+@dataclass(frozen=True, slots=True)
+class FoundTargets:
+    """The pods that are scraped, and how many more would be if their addresses were pods'."""
+
+    targets: tuple[Target, ...]
+    refused: int
+
+
 def find_targets(
     snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses | None = None
 ) -> tuple[Target, ...] | None:
+    """Return the pods to scrape, as `find` does."""
+    found = find(snapshot, settings, addresses)
+    return found.targets if found is not None else None
+
+
+def find(
+    snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses | None = None
+) -> FoundTargets | None:
     """Return the pods to scrape, by namespace and name; None while pods cannot be read.
 
     Of a live cluster, for which `addresses` says which ones pods may have, only pods of subjects that
-    exist are scraped: whoever may create a pod may give it any label. What a dump has needs no asking.
+    exist are scraped, by the daemon as by `dump --metrics`: whoever may create a pod may give it any label.
+    Without `addresses` nobody is asked: the pages are already there, next to a dump.
     A stack says which of its pods are scraped. One that names no container takes what those that do
     leave: its label may be one that all pods have.
     """
     if not snapshot.known(PODS):
         return None
-    return tuple(_targets(snapshot, settings, addresses))
+    usable = (addresses or PodAddresses(loopback=True)).usable
+    targets, refused = [], 0
+    for pod, serving in _with_pages(snapshot, settings):
+        if addresses is not None and not _is_known(serving.subject, snapshot, settings):
+            continue
+        address = usable(pod.status.pod_ip)
+        if address is not None:
+            targets.append(_target(pod, serving, address))
+        elif pod.status.pod_ip:
+            refused += 1
+    return FoundTargets(tuple(targets), refused)
 
 
-def _targets(
-    snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses | None
-) -> Iterator[Target]:
+def _with_pages(
+    snapshot: Snapshot, settings: EvaluationSettings
+) -> Iterator[tuple[Pod, "_Serving"]]:
     sought = tuple(_sought(settings))
     for pod in snapshot[PODS]:
         serving = _serving(pod, sought)
-        if serving is None or not _is_scraped(pod, serving):
-            continue
-        address = (addresses or PodAddresses(loopback=True)).usable(pod.status.pod_ip)
-        known = addresses is None or _is_known(serving.subject, snapshot, settings)
-        if address is not None and known:
-            yield _target(pod, serving, address)
+        if serving is not None and _is_scraped(pod, serving):
+            yield pod, serving
 
 
 @dataclass(frozen=True, slots=True)

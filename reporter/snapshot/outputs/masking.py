@@ -1,4 +1,4 @@
-"""Credentials are masked in what goes into a dump: values of the environment, arguments, texts.
+"""Credentials are masked in what goes into a dump: of the environment, headers, volumes, arguments, texts.
 
 A mask is the same for the same value within one dump, because values are compared with each other:
 the template that an object should have with the one that it has. Its key is thrown away with the
@@ -32,6 +32,14 @@ _SECRET_VALUE: Final = re.compile(
     rf"(?<!\S)({CREDENTIAL_FLAG})(=|\s+)(\"[^\"]*\"|'[^']*'|\S+)", re.IGNORECASE
 )
 _ARGUMENTS: Final = frozenset({"args", "command"})
+_PAIRS: Final = frozenset({"env", "httpHeaders"})
+"""Lists of names and values: all that is neither compared nor read is masked."""
+
+_NAMED_SOURCES: Final = frozenset(
+    {"configMap", "downwardAPI", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
+)
+"""Of volumes: they name what they take, and hold nothing of it. What drivers are told may be a credential."""
+
 _MESH: Final = "mesh"
 
 
@@ -44,14 +52,38 @@ class Masking:
     def masked(self, value: object, key: str = "") -> object:
         """Return a value without credentials; `key` is the field that it stands in."""
         if isinstance(value, dict):
-            return {name: self.masked(each, name) for name, each in value.items()}
+            return self._members(value)
         if isinstance(value, list):
-            if key == "env":
+            if key in _PAIRS:
                 return [self._variable(each) for each in value]
+            if key == "volumes":
+                return [self._volume(each) for each in value]
             if key in _ARGUMENTS:
                 return self._arguments(value)
             return [self.masked(each) for each in value]
         return self._masked_text(value, key) if isinstance(value, str) else value
+
+    def _members(self, value: dict[str, object]) -> dict[str, object]:
+        kept = {name: self.masked(each, name) for name, each in value.items()}
+        name, text = value.get("name"), value.get("value")
+        if isinstance(name, str) and isinstance(text, str) and text and names_credential(name):
+            kept["value"] = self._mask(text)
+        return kept
+
+    def _volume(self, volume: object) -> object:
+        if not isinstance(volume, dict):
+            return self.masked(volume)
+        kept = self._members(volume)
+        others = volume.keys() - _NAMED_SOURCES - {"name"}
+        return kept | {source: self._hidden(volume[source]) for source in others}
+
+    def _hidden(self, value: object) -> object:
+        """Return a value with every text in it masked."""
+        if isinstance(value, dict):
+            return {name: self._hidden(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._hidden(each) for each in value]
+        return self._mask(value) if isinstance(value, str) and value else value
 
     def _masked_text(self, value: str, key: str) -> str:
         if key == _MESH:

@@ -1,7 +1,8 @@
 """What goes into a dump of an object: the fields that the reporter reads, as they are.
 
 The structs that objects are decoded into name these fields. So what nobody reads cannot leak, such as
-`managedFields`, the last applied configuration, volumes, and most of the environment. An object
+`managedFields`, the last applied configuration, and the volumes of pods. What is compared as a whole, such
+as a pod template, goes in as a whole: `masking.py` masks what may be a credential there. An object
 that is malformed stays so, for its report is that it is.
 """
 

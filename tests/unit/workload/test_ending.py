@@ -11,7 +11,7 @@ from reporter.workload.ending import ending, exit_words, last_words
     [
         (1, "Error", "exit code 1"),
         (127, "Error", "exit code 127: its command was not found"),
-        (137, "Error", "exit code 137: killed, usually out of memory"),
+        (137, "Error", "exit code 137: killed by a probe, a stop past its grace, or for memory"),
         (137, "OOMKilled", "exit code 137: killed, out of memory"),
         (139, "Error", "exit code 139: crashed with a segmentation fault"),
         (143, "Error", "exit code 143: asked to stop"),
@@ -36,6 +36,16 @@ def test_what_an_exit_code_means(code, reason, words):
         ("2026-11-20T12:00:00.123Z ERROR no space", "ERROR no space"),
         ("(EngineCore pid=174) ERROR 11-20 12:00:01 failed", "(EngineCore ) ERROR failed"),
         ("token=abcdefgh12345678 refused", "token=<redacted> refused"),
+        ("token:\nabcdefgh12345678", "<redacted>"),
+        ("refused\n--password\nhunter2hunter2\n", "<redacted>"),
+        ("\x1b[1mpass\x00word\x1b[0m:\n hunter2hunter2", "<redacted>"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdefgh", "<redacted>"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nMIIEabcdefgh\n-----END PRIVATE KEY-----\nrefused",
+            "refused",
+        ),
+        ("x" * 4090 + "\nlast one", "last one"),
+        ("key=" + "x" * 8000, ""),
     ],
 )
 def test_the_last_words(message, said):

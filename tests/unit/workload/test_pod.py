@@ -267,7 +267,10 @@ def test_a_restart_gives_no_new_budget():
     fault = judge(make_pod(containers=[running]))
     assert fault.cause == "starting"
     assert fault.transition == moment(INITIALIZED)
-    assert "last ended with Error (exit code 137: killed, usually out of memory)" in fault.detail
+    assert (
+        "last ended with Error (exit code 137: killed by a probe, a stop past its grace, or for memory)"
+        in fault.detail
+    )
 
 
 @pytest.mark.parametrize("reason", ["ContainerCreating", "PodInitializing", None])

@@ -29,7 +29,7 @@ from reporter.stacks.otterscale.resources import (
 _AS_WANTED: Final = "(as wanted)"
 _OTHER: Final = "(another one)"
 _NAMED: Final = re.compile(r".*\.(containers|initContainers|env|volumes|ports|volumeMounts)")
-_HIDDEN: Final = re.compile(r".*\.(args|command|env\[[^]]*\]\.value)")
+_HIDDEN: Final = re.compile(r".*\.(args|command|env\[.*\]\.value)")
 _QUANTITIES: Final = re.compile(r".*\.resources\.(limits|requests)\..*")
 _TOLD_ELSEWHERE: Final = re.compile(
     "|".join(

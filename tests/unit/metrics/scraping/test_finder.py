@@ -5,7 +5,7 @@ from reporter.daemon.pod_scraping import Finder
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.metrics.scraping.test_targets import model_pod, subject
+from tests.unit.metrics.scraping.test_targets import at_address, model_pod, node, subject
 from tests.unit.probes.building import snapshot_of
 
 
@@ -50,3 +50,17 @@ async def test_a_subject_that_comes_makes_its_pods_targets():
     assert await finder.find() == ()
     cluster.now = with_subject
     assert [target.name for target in await finder.find()] == ["qwen-0"]
+
+
+async def test_pods_that_are_left_out_for_their_address_are_counted():
+    """A second pool of addresses that the nodes do not tell would else go unseen."""
+    pods = [at_address(f"10.0.0.{n}", f"{n}-0") for n in range(3)]
+    others = [at_address("10.9.0.1", "x-0"), at_address("10.9.0.2", "y-0")]
+    waiting = at_address(None, "z-0")
+    cluster = Cluster(*pods, *others, waiting, node("10.0.0.0/24"))
+    counts = []
+    finder = Finder(cluster, FullEvaluationSettings(), refusing=counts.append)
+    assert len(await finder.find()) == 3
+    cluster.now = snapshot_of(*pods, subject(INFERENCESET_KIND), node("10.0.0.0/24"))
+    await finder.find()
+    assert counts == [2, 0]

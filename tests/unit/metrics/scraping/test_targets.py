@@ -206,7 +206,7 @@ def test_ranges_that_no_pod_uses_are_not_believed():
 
 
 def test_the_api_server_is_no_pod():
-    """Neither by its Service's address nor by its own; one on the loopback address is the laboratory's."""
+    """Neither by its Service's address nor by its own; where it is on the loopback address, pods may be."""
     pods = [
         at_address("10.0.0.7", "a-0"),
         at_address("10.0.0.1", "b-0"),

@@ -101,3 +101,41 @@ def test_values_under_the_key_of_a_credential():
 def test_of_the_mesh_only_the_names_of_providers(mesh, kept):
     """What cannot be read stays unreadable, without its words."""
     assert Masking().masked({"data": {"mesh": mesh}}) == {"data": {"mesh": kept}}
+
+
+@pytest.mark.parametrize("name", ["X-Api-Key", "Authorization", "access-token"])
+def test_a_value_whose_name_is_of_a_credential(name):
+    """As headers that a route sets have it; a value that is no text stays."""
+    masked = Masking().masked({"set": [{"name": name, "value": "hunter2hunter2"}]})
+    assert masked["set"][0]["name"] == name
+    assert masked["set"][0]["value"].startswith("masked-")
+    assert Masking().masked({"name": name, "value": 1}) == {"name": name, "value": 1}
+
+
+def test_headers_of_probes():
+    """Whatever their names: no rule reads them, and whoever probes must be let in."""
+    probe = {"httpGet": {"httpHeaders": [{"name": "X-Let-Me-In", "value": "hunter2hunter2"}]}}
+    assert "hunter2" not in str(Masking().masked({"livenessProbe": probe}))
+
+
+def test_what_volumes_are_made_from():
+    """Names of Secrets, ConfigMaps and claims stay; of drivers it is masked, and what differs differs still."""
+    named = [
+        {"name": "a", "emptyDir": {"medium": "Memory"}},
+        {"name": "b", "secret": {"secretName": "s", "items": [{"key": "k", "path": "p"}]}},
+        {"name": "c", "configMap": {"name": "c", "optional": True}},
+        {"name": "d", "persistentVolumeClaim": {"claimName": "d"}},
+    ]
+    masking = Masking()
+    assert masking.masked({"volumes": named}) == {"volumes": named}
+
+    def driver(user):
+        source = {"driver": "blob", "volumeAttributes": {"user": user}, "readOnly": True}
+        (volume,) = masking.masked({"volumes": [{"name": "e", "csi": source}]})["volumes"]
+        return volume
+
+    one, same, other = driver("hunter2"), driver("hunter2"), driver("another")
+    assert one == same != other
+    assert one["name"] == "e"
+    assert one["csi"]["readOnly"] is True
+    assert "hunter2" not in str(one)

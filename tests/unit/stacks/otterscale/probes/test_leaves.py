@@ -119,6 +119,19 @@ def test_a_field_that_differs_is_named(kind, name, path, key, value, text):
     assert not {"s3cret", "hf_x", "hf_y"} & {*drift.message.replace("=", " ").split()}
 
 
+def test_a_value_is_hidden_whatever_its_variable_is_called():
+    """Names of variables may have any printable character but `=`."""
+    docs = stored()
+    name = "HF[0].x]TOKEN"
+    for doc in docs:
+        if doc["kind"] == "ModelService":
+            doc["spec"]["engine"]["env"][0]["name"] = name
+        elif doc["metadata"]["name"] == DECODE and doc["kind"] == "Deployment":
+            at(doc, VLLM)["env"][3] |= {"name": name, "value": "hunter2hunter2"}
+    text = one(docs, "Drift").message
+    assert f"env[{name}].value has (another one) and should have (as wanted)" in text
+
+
 def test_hostnames_that_nobody_asked_for():
     docs = stored(httpRoute={"gatewayRef": {"namespace": "gateways", "name": "inference"}})
     route = next(each for each in docs if each["kind"] == "HTTPRoute")
