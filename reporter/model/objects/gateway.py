@@ -165,10 +165,9 @@ class FormerPool(KubeObject, frozen=True):
     def pool(self) -> InferencePool:
         """The same as an InferencePool of the present group."""
         selector = self.spec.selector
-        picker = self.spec.extension_ref
         spec = InferencePoolSpec(
             selector=LabelSelector(match_labels=selector) if selector else None,
-            endpoint_picker_ref=EndpointPickerRef(name=picker.name) if picker else None,
+            endpoint_picker_ref=self.spec.extension_ref,
         )
         status = ParentsStatus(parents=self.status.parent)
         return InferencePool(metadata=self.metadata, spec=spec, status=status)
