@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_NODE
-from reporter.model.catalogue import Catalogue, Priority
+from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition
 from reporter.model.subject import Layer, Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
 from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.state import PassState, Upstreams
+from reporter.setting_types import Emit
 
 _DECIDED: Final = (Disposition.PENDING, Disposition.SUPPRESSED, Disposition.HELD)
 
@@ -36,26 +37,37 @@ def suppress_by_nodes(state: PassState) -> PassState:
         for each in state.candidates
     )
     candidates = tuple(judged)
+    if state.settings.emit is Emit.FIRING:
+        return replace(state, candidates=candidates)
     return replace(state, candidates=tuple(_with_those_above(candidates, state.catalogue)))
 
 
 def _with_those_above(
     candidates: tuple[Candidate, ...], catalogue: Catalogue
 ) -> Iterator[Candidate]:
-    """Suppress also what a suppressed fault of a model would outrank: it is as little told without it."""
-    highest: dict[Subject, Priority] = {}
+    """Leave also what a suppressed fault of a model outranks: it is as little told as without the node.
+
+    It comes after that fault, and the node does not explain it.
+    """
+    highest: dict[Subject, str] = {}
     for each in candidates:
         if each.by == (CLUSTER_NODE,) and each.disposition is Disposition.SUPPRESSED:
-            rank = catalogue.priority(each.key.reason)
-            highest[each.key.subject] = min(rank, highest.get(each.key.subject, rank))
+            names = each.key.reason, highest.get(each.key.subject, each.key.reason)
+            highest[each.key.subject] = min(names, key=catalogue.priority)
     for each in candidates:
         above = highest.get(each.key.subject)
-        follows = above is not None and catalogue[each.key.reason].chain
-        if follows and each.disposition is None and each.reason.layer is Layer.DEPLOYMENT:
-            outranked = above is not None and catalogue.priority(each.key.reason) > above
-            yield _suppressed(each) if outranked else each
+        if above is not None and _comes_after(each, above, catalogue):
+            yield replace(each, disposition=Disposition.SECONDARY, by=(above,))
         else:
             yield each
+
+
+def _comes_after(candidate: Candidate, above: str, catalogue: Catalogue) -> bool:
+    """Tell whether a fault of a model would be outranked by a reason."""
+    in_chain = candidate.reason.layer is Layer.DEPLOYMENT and candidate.reason.chain
+    if candidate.disposition is not None or not in_chain:
+        return False
+    return catalogue.priority(candidate.key.reason) > catalogue.priority(above)
 
 
 def _suppressed(candidate: Candidate) -> Candidate:

@@ -166,7 +166,7 @@ def test_a_node_explains_what_rests_on_it_and_nothing_else():
 
 
 def test_what_a_fault_on_a_node_would_outrank_is_not_told_for_it():
-    """The model's pods are on the node; that requests do not reach it follows from that."""
+    """The model's pods are on the node; the rest of the model comes after them, as without the node."""
     resolver = Resolver()
     node = ObjectRef("v1", "Node", "", "node-a")
     found = resolver.look(
@@ -176,8 +176,10 @@ def test_what_a_fault_on_a_node_would_outrank_is_not_told_for_it():
         finding("inferencesetRouteNotReady", exempt=True),
         finding("inferencesetInfraProvisioningFailed", exempt=True),
     )
-    assert found["inferencesetRouteNotReady"] == "suppressed"
+    assert found["inferencesetRouteNotReady"] == "secondary"
+    assert resolver["inferencesetRouteNotReady"].by == ("inferencesetModelPodsNotReady",)
     assert found["inferencesetInfraProvisioningFailed"] == "firing"
+    assert "inferencesetRouteNotReady" not in resolver[CLUSTER_NODE].message
 
 
 @pytest.mark.parametrize(("upstream", "name"), TABLE)
