@@ -13,7 +13,7 @@ from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
 from reporter.model.suppression import SuppressionRow
 
 _WIDTH: Final = 100
-_MARGIN: Final = 16
+_MARGIN: Final = 22
 _UPPER_LAYERS: Final = {
     CLUSTER_KIND: "the shared control plane",
     NAMESPACE_KIND: "the entrance of one workload namespace",
@@ -207,7 +207,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         ("Raised when", reason.trigger),
         ("Not raised by", reason.silent),
         ("Missed where", _missed(reason, catalogue)),
-        ("Impact", users_get(reason)),
+        ("Do users get errors", users_get(reason)),
         ("What to do", reason.action),
         ("Grace", _grace(reason)),
         ("Window", f"{reason.window_seconds} s." if reason.window_seconds else ""),

@@ -67,6 +67,12 @@ INFERENCEPOOLS: Final = Resource(
     kind="InferencePool", namespaced=True, custom=True,
     type=objects.InferencePool, purpose="whether the pool behind a route is resolved",
 )  # fmt: skip
+FORMER_POOLS: Final = Resource(
+    group="inference.networking.x-k8s.io", versions=("v1alpha2",), plural="inferencepools",
+    kind="InferencePool", namespaced=True, custom=True,
+    type=objects.FormerPool, purpose="the same, in their former API group",
+)  # fmt: skip
+"""Before v1.0 of the Gateway API Inference Extension; only for the stacks that still read them."""
 ENVOYFILTERS: Final = Resource(
     group="networking.istio.io", versions=("v1alpha3",), plural="envoyfilters",
     kind="EnvoyFilter", namespaced=True, custom=True,

@@ -5,6 +5,7 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.runtime import DOWNLOADS
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import commands_for
 from reporter.model.objects import KubeObject
@@ -24,6 +25,8 @@ _BY_WORD: Final[tuple[tuple[str, Resource[KubeObject]], ...]] = (
     ("ModelLoad", r.PODS),
 )
 """A word in the name of a reason, and the object at fault that it stands for where that is read."""
+
+_OF_DOWNLOADS: Final = tuple(each.name for each in DOWNLOADS)
 
 _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
     (lambda reason: reason.says_ready, "No: it says that all is well."),
@@ -45,12 +48,16 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
         "They may: requests to models of the namespace depend on it. The report counts those models.",
     ),
     (
+        lambda reason: reason.name.endswith(_OF_DOWNLOADS),
+        "Yes, where no other pod of the model serves: one that downloads its weights is not Ready.",
+    ),
+    (
         lambda reason: reason.window_seconds is not None or not reason.chain,
         "Some may: the model serves, degraded; requests are slower, or a part of them fails.",
     ),
     (
         lambda _: True,
-        "They do where the model is not serving; where it is degraded, what is left of it serves.",
+        "Yes, where the model is not serving; where it is degraded, what is left of it serves.",
     ),
 )
 """Whether users get errors: the first line that applies to a reason."""

@@ -19,7 +19,10 @@ _CONDITIONS: Final = (
     "-o jsonpath='{range .status.conditions[*]}"
     '{.type}={.status} {.reason}: {.message}{"\\n"}{end}\''
 )
-_PARENTS: Final = "-o jsonpath='{.status.parents}'"
+_ALL: Final = "--all-containers --ignore-errors --prefix"
+"""Containers that never ended have no previous run, and one such error would end the command."""
+
+_CONTAINER: Final = re.compile(r"(?:init )?container ([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)")
 
 _Look: TypeAlias = Callable[[ObjectRef], tuple[str, ...]]
 
@@ -39,18 +42,18 @@ def describe_command(ref: ObjectRef) -> str:
     return f"kubectl {_place(ref)}describe {_resource(ref)} {ref.name}"
 
 
-def commands_for(ref: ObjectRef, more: Iterable[str] = ()) -> tuple[str, ...]:
+def commands_for(ref: ObjectRef, more: Iterable[str] = (), *, about: str = "") -> tuple[str, ...]:
     """Return what to type to look at an object at fault, the first thing to do in front.
 
     Args:
         ref: the object.
         more: commands that belong to the reason, which come behind.
+        about: the part of the object that is at fault, such as `container vllm`, where it is known.
 
     """
     if not _is_proper(ref):
         return tuple(dict.fromkeys(more))[:MOST]
-    own = _LOOKS.get(ref.kind, _custom)(ref)
-    return tuple(dict.fromkeys((*own, *more)))[:MOST]
+    return tuple(dict.fromkeys((*_own(ref, about), *more)))[:MOST]
 
 
 def conditions_command(ref: ObjectRef) -> str:
@@ -79,24 +82,47 @@ def _resource(ref: ObjectRef) -> str:
     return f"{ref.kind.lower()}.{group}" if "." in group else ref.kind.lower()
 
 
+def _own(ref: ObjectRef, about: str) -> tuple[str, ...]:
+    if ref.kind == API_RESOURCE:
+        return _api_resource(ref)
+    container = _CONTAINER.fullmatch(about)
+    if container and (_group(ref), ref.kind) == ("", "Pod"):
+        return describe_command(ref), *_logs(ref, ref.name, f"-c {container[1]}")
+    return _LOOKS.get((_group(ref), ref.kind), _custom)(ref)
+
+
 def _custom(ref: ObjectRef) -> tuple[str, ...]:
     return describe_command(ref), conditions_command(ref)
 
 
+def _logs(ref: ObjectRef, named: str, containers: str) -> tuple[str, str]:
+    """Return the commands for the logs of the run before, and of this one."""
+    logs = f"kubectl {_place(ref)}logs {named} {containers} --tail={_LINES}"
+    return f"{logs} --previous", logs
+
+
 def _pod(ref: ObjectRef) -> tuple[str, ...]:
-    logs = f"kubectl {_place(ref)}logs {ref.name} --all-containers --tail={_LINES}"
-    return describe_command(ref), f"{logs} --previous", logs
+    return describe_command(ref), *_logs(ref, ref.name, _ALL)
 
 
 def _workload(ref: ObjectRef) -> tuple[str, ...]:
     named = f"{ref.kind.lower()}/{ref.name}"
-    logs = f"kubectl {_place(ref)}logs {named} --all-containers --tail={_LINES}"
+    previous, logs = _logs(ref, named, _ALL)
     history = f"kubectl {_place(ref)}rollout history {named}"
-    return describe_command(ref), logs, f"{logs} --previous", history
+    return describe_command(ref), logs, previous, history
 
 
 def _routed(ref: ObjectRef) -> tuple[str, ...]:
-    return describe_command(ref), f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} {_PARENTS}"
+    return _status_of(ref, "parents")
+
+
+def _former_pool(ref: ObjectRef) -> tuple[str, ...]:
+    return _status_of(ref, "parent")
+
+
+def _status_of(ref: ObjectRef, name: str) -> tuple[str, ...]:
+    path = f"-o jsonpath='{{.status.{name}}}'"
+    return describe_command(ref), f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} {path}"
 
 
 def _gateway(ref: ObjectRef) -> tuple[str, ...]:
@@ -127,23 +153,23 @@ def _api_resource(ref: ObjectRef) -> tuple[str, ...]:
     return f"kubectl auth can-i list {ref.name} -A", f"kubectl get {ref.name} -A"
 
 
-_LOOKS: Final[Mapping[str, _Look]] = {
-    "Pod": _pod,
-    "Deployment": _workload,
-    "StatefulSet": _workload,
-    "DaemonSet": _workload,
-    "Node": _node,
-    "CustomResourceDefinition": _crd,
-    "Gateway": _gateway,
-    "HTTPRoute": _routed,
-    "InferencePool": _routed,
-    "Service": _service,
-    "Namespace": _plain,
-    "ConfigMap": _plain,
-    "ServiceAccount": _plain,
-    "AuthorizationPolicy": _plain,
-    "EnvoyFilter": _plain,
-    "CiliumNetworkPolicy": _plain,
-    API_RESOURCE: _api_resource,
+_LOOKS: Final[Mapping[tuple[str, str], _Look]] = {
+    ("", "Pod"): _pod,
+    ("apps", "Deployment"): _workload,
+    ("apps", "StatefulSet"): _workload,
+    ("apps", "DaemonSet"): _workload,
+    ("", "Node"): _node,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _crd,
+    ("gateway.networking.k8s.io", "Gateway"): _gateway,
+    ("gateway.networking.k8s.io", "HTTPRoute"): _routed,
+    ("inference.networking.k8s.io", "InferencePool"): _routed,
+    ("inference.networking.x-k8s.io", "InferencePool"): _former_pool,
+    ("", "Service"): _service,
+    ("", "Namespace"): _plain,
+    ("", "ConfigMap"): _plain,
+    ("", "ServiceAccount"): _plain,
+    ("security.istio.io", "AuthorizationPolicy"): _plain,
+    ("networking.istio.io", "EnvoyFilter"): _plain,
+    ("cilium.io", "CiliumNetworkPolicy"): _plain,
 }
-"""How to look at an object by its kind; any other kind has conditions."""
+"""How to look at an object by its group and kind; any other has conditions."""

@@ -11,15 +11,17 @@ from reporter.resolution.candidate import Candidate
 
 def finding_commands(candidate: Candidate, catalogue: Catalogue) -> tuple[str, ...]:
     """Return two to five commands: the object at fault first, then what belongs to the reason."""
-    at_fault = candidate.worst.says.related
-    return _commands(at_fault, candidate.key.subject, reason=candidate.key.reason, of=catalogue)
+    says = candidate.worst.says
+    key = candidate.key
+    return _commands(says.related, key.subject, about=says.about, reason=key.reason, of=catalogue)
 
 
 @lru_cache(maxsize=16_384)
 def _commands(
-    at_fault: ObjectRef, subject: Subject, *, reason: str, of: Catalogue
+    at_fault: ObjectRef, subject: Subject, *, about: str, reason: str, of: Catalogue
 ) -> tuple[str, ...]:
-    return commands_for(at_fault, _of_reason(at_fault, subject, reason=reason, of=of))
+    more = _of_reason(at_fault, subject, reason=reason, of=of)
+    return commands_for(at_fault, more, about=about)
 
 
 def _of_reason(

@@ -16,6 +16,12 @@ _SAME_SYNC: Final = timedelta(seconds=1)
 _INSUFFICIENT: Final = re.compile(
     r"Insufficient ([a-z0-9.-]{1,253}/[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)"
 )
+_OF_STATE: Final = re.compile(
+    r"\d+ (?:node\(s\) were unschedulable|Insufficient [^,\s]+"
+    r"|node\(s\) had untolerated taint \{node\.kubernetes\.io/[^}]*\})[,.]?"
+)
+"""What the scheduler says of a node for what may pass, and not for what the pod asks of nodes."""
+
 _TAINT: Final = "node.kubernetes.io/"
 _LOST_SIGNS: Final = (f"{_TAINT}unreachable", f"{_TAINT}not-ready")
 
@@ -65,7 +71,7 @@ def node_faults(node: Node) -> Iterator[NodeFault]:
         text = "is cordoned, and pods wait for it"
         yield NodeFault("cordoned", text, signs=("node(s) were unschedulable",))
     for name, quantity in sorted((node.status.allocatable or {}).items()):
-        if quantity == "0":
+        if quantity == "0" and not _offers_other(node, name):
             text = f"has no allocatable {name}: its device plugin is away or its devices failed"
             yield NodeFault(f"no {name}", text, signs=(f"Insufficient {name}",), lacking=name)
 
@@ -77,25 +83,44 @@ GONE: Final = NodeFault("gone", "is gone")
 def waited_for(message: str | None, nodes: Table[Node] | None) -> str:
     """Return the node that a pod waits for by what the scheduler says; empty where none is.
 
-    The scheduler names no node, but says for what it passed over each (kube-scheduler, plugins
-    NodeUnschedulable, TaintToleration, NodeResourcesFit). A node that does not have what the pod
-    lacks on others would be of no use to it.
+    The scheduler names no node, but says for what it passed over each, and of each node only what
+    it looks at first: a cordon, then taints, then labels, then resources (kube-scheduler, plugins
+    NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit). So where it names a taint
+    or a label, a cordoned node may have the same and be of no use to the pod. It is of use where it
+    has what the pod lacks on others, or where it is the only one and nothing else is said.
     """
-    if nodes is None or not message:
+    if nodes is None or not message or not _waits_for_state(message):
         return ""
     lacks = frozenset(_INSUFFICIENT.findall(message))
-    waited = (
+    waited = {
         node.name
         for node in nodes
         for fault in node_faults(node)
         if any(sign in message for sign in fault.signs) and _offers(node, lacks - {fault.lacking})
-    )
-    return min(waited, default="")
+    }
+    if lacks:
+        return min(waited, default="")
+    return waited.pop() if len(waited) == 1 and "Insufficient" not in message else ""
+
+
+def _waits_for_state(message: str) -> bool:
+    """Tell whether the scheduler names nothing but states of nodes, and resources that ran out."""
+    said = message.partition(" preemption:")[0].partition("nodes are available:")[2]
+    return not _OF_STATE.sub("", said).strip()
 
 
 def _offers(node: Node, resources: frozenset[str]) -> bool:
     allocatable = node.status.allocatable or {}
     return all(allocatable.get(each, "0") != "0" for each in resources)
+
+
+def _offers_other(node: Node, name: str) -> bool:
+    """Tell whether a node offers the devices of a vendor in another form, such as slices of GPUs."""
+    vendor = name.partition("/")[0]
+    return any(
+        each.partition("/")[0] == vendor and quantity != "0"
+        for each, quantity in (node.status.allocatable or {}).items()
+    )
 
 
 def _never_ready(node: Node) -> bool:

@@ -1,6 +1,6 @@
 """The kinds of the Gateway API and of its Inference Extension."""
 
-from reporter.model.objects.base import Conditioned, KubeObject, Part
+from reporter.model.objects.base import Conditioned, KubeObject, Labels, Part
 from reporter.model.objects.selectors import LabelSelector
 
 
@@ -137,3 +137,37 @@ class InferencePool(KubeObject, frozen=True):
 
     spec: InferencePoolSpec = InferencePoolSpec()
     status: ParentsStatus = ParentsStatus()
+
+
+class FormerPoolSpec(Part, frozen=True):
+    """`spec` of an InferencePool of the former group: the selector has labels alone."""
+
+    selector: Labels | None = None
+    extension_ref: EndpointPickerRef | None = None
+
+
+class FormerPoolStatus(Part, frozen=True):
+    """`status` of an InferencePool of the former group."""
+
+    parent: tuple[ParentStatus, ...] | None = None
+
+
+class FormerPool(KubeObject, frozen=True):
+    """inference.networking.x-k8s.io/v1alpha2 InferencePool.
+
+    Source: Gateway API Inference Extension, api/v1alpha2/inferencepool_types.go.
+    """
+
+    spec: FormerPoolSpec = FormerPoolSpec()
+    status: FormerPoolStatus = FormerPoolStatus()
+
+    @property
+    def pool(self) -> InferencePool:
+        """The same as an InferencePool of the present group."""
+        selector = self.spec.selector
+        spec = InferencePoolSpec(
+            selector=LabelSelector(match_labels=selector) if selector else None,
+            endpoint_picker_ref=self.spec.extension_ref,
+        )
+        status = ParentsStatus(parents=self.status.parent)
+        return InferencePool(metadata=self.metadata, spec=spec, status=status)

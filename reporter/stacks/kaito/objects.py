@@ -2,20 +2,7 @@
 
 from msgspec import field
 
-from reporter.model.objects import (
-    Annotations,
-    Conditioned,
-    EndpointPickerRef,
-    InferencePool,
-    InferencePoolSpec,
-    KubeObject,
-    Labels,
-    LabelSelector,
-    Metadata,
-    ParentsStatus,
-    ParentStatus,
-    Part,
-)
+from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadata, Part
 
 
 class InferenceSetSpec(Part, frozen=True):
@@ -82,42 +69,3 @@ class Workspace(KubeObject, frozen=True):
     """kaito.sh Workspace (v1beta1)."""
 
     status: WorkspaceStatus = WorkspaceStatus()
-
-
-class Extension(Part, frozen=True):
-    """`spec.extensionRef` of an InferencePool of the former group."""
-
-    name: str = ""
-
-
-class FormerPoolSpec(Part, frozen=True):
-    """`spec` of an InferencePool of the former group: the selector has labels alone."""
-
-    selector: Labels | None = None
-    extension_ref: Extension | None = None
-
-
-class FormerPoolStatus(Part, frozen=True):
-    """`status` of an InferencePool of the former group."""
-
-    parent: tuple[ParentStatus, ...] | None = None
-    parents: tuple[ParentStatus, ...] | None = None
-
-
-class FormerPool(KubeObject, frozen=True):
-    """inference.networking.x-k8s.io/v1alpha2 InferencePool."""
-
-    spec: FormerPoolSpec = FormerPoolSpec()
-    status: FormerPoolStatus = FormerPoolStatus()
-
-    @property
-    def pool(self) -> InferencePool:
-        """The same as an InferencePool of the present group."""
-        spec = InferencePoolSpec(
-            selector=LabelSelector(match_labels=self.spec.selector) if self.spec.selector else None,
-            endpoint_picker_ref=EndpointPickerRef(name=self.spec.extension_ref.name)
-            if self.spec.extension_ref
-            else None,
-        )
-        status = ParentsStatus(parents=self.status.parent or self.status.parents)
-        return InferencePool(metadata=self.metadata, spec=spec, status=status)

@@ -1,7 +1,9 @@
 """What is read for KAITO alone."""
 
+from dataclasses import replace
 from typing import Final
 
+from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import SubjectKind
@@ -31,13 +33,12 @@ RAGENGINES: Final = Resource(
     stack=STACK, seldom=True, unjudged=True,
 )  # fmt: skip
 """Of a chart of its own (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
-FORMER_POOLS: Final = Resource(
-    group="inference.networking.x-k8s.io", versions=("v1alpha2",), plural="inferencepools",
-    kind="InferencePool", namespaced=True, custom=True,
-    type=objects.FormerPool, purpose="whether the pool behind a route is resolved, of its former group",
-    stack=STACK, seldom=True,
-)  # fmt: skip
-"""Before v1.0 of the Gateway API Inference Extension (api/v1alpha2/inferencepool_types.go)."""
+FORMER_POOLS: Final = replace(
+    r.FORMER_POOLS,
+    purpose="whether the pool behind a route is resolved, of its former group",
+    stack=STACK,
+    seldom=True,
+)
 
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     INFERENCESETS,

@@ -1,8 +1,10 @@
 """What is read for LLMInferenceServices alone."""
 
+from dataclasses import replace
 from typing import Final
 
-from reporter.model.objects import InferencePool, KubeObject
+from reporter.catalogue import resources as r
+from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.subject import SubjectKind
 from reporter.stacks.llmisvc import objects
@@ -34,12 +36,12 @@ LEADERWORKERSETS: Final = Resource(
     type=objects.LeaderWorkerSet, purpose="replicas that are groups of pods",
     label_selector="app.kubernetes.io/part-of=llminferenceservice", stack=STACK,
 )  # fmt: skip
-FORMER_POOLS: Final = Resource(
-    group="inference.networking.x-k8s.io", versions=("v1alpha2",), plural="inferencepools",
-    kind="InferencePool", namespaced=True, custom=True,
-    type=InferencePool, purpose="whether a Gateway accepted the pool under its former group",
-    label_selector="app.kubernetes.io/part-of=llminferenceservice", stack=STACK,
-)  # fmt: skip
+FORMER_POOLS: Final = replace(
+    r.FORMER_POOLS,
+    purpose="whether a Gateway accepted the pool under its former group",
+    label_selector="app.kubernetes.io/part-of=llminferenceservice",
+    stack=STACK,
+)
 
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (LLMS, CONFIGS, LEADERWORKERSETS, FORMER_POOLS)
 """In the order of the ClusterRole."""

@@ -1,6 +1,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from reporter.catalogue.render import page_of, reasons_page, stack_pages
 from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
@@ -65,3 +67,19 @@ def test_tables_are_rendered_and_the_rest_stays():
     assert page.startswith("before\n<!-- rendered: suppression -->\n| while")
     assert page.endswith("|\n<!-- end -->\nafter\n")
     assert "old\n" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("inferencesetModelPodsNotReady", "Yes, where the model is not serving"),
+        ("inferencesetWeightDownloadSlow", "Yes, where no other pod of the model serves"),
+        ("inferencesetWeightDownloadStalled", "Yes, where no other pod of the model serves"),
+        ("inferencesetKVCacheSaturated", "Some may: the model serves"),
+    ],
+)
+def test_whether_users_get_errors_is_a_question_with_an_answer(name, answer):
+    """A pod that still downloads is not Ready, so perhaps nothing of its model serves."""
+    page = stack_pages(BUILT_IN)["reasons-kaito.md"]
+    row = page.partition(f"### {name}\n")[2].partition("\n| Do users get errors | ")[2]
+    assert row.startswith(answer)

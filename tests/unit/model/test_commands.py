@@ -7,6 +7,8 @@ from reporter.model.subject import API_RESOURCE, ObjectRef
 
 KAITO = ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace")
 
+POD = ObjectRef("v1", "Pod", "team", "a-0")
+
 
 @pytest.mark.parametrize(
     ("related", "first"),
@@ -50,9 +52,46 @@ def test_a_command_holds_nothing_but_proper_names(related):
     assert describe_command(related) == ""
 
 
-def test_the_logs_before_a_crash_are_among_those_of_a_pod():
-    """The last lines of a container that crashed are those of the one before."""
-    assert any("--previous" in each for each in commands_for(ObjectRef("v1", "Pod", "a", "b")))
+@pytest.mark.parametrize("at_fault", [POD, KAITO])
+def test_the_logs_before_a_crash_are_there_though_other_containers_had_no_run_before(at_fault):
+    """An init container or a sidecar that never ended would else be all that kubectl tells."""
+    (previous,) = [each for each in commands_for(at_fault) if "--previous" in each]
+    assert "--all-containers --ignore-errors --prefix" in previous
+
+
+@pytest.mark.parametrize(
+    ("about", "name"),
+    [("container vllm", "vllm"), ("init container storage-initializer", "storage-initializer")],
+)
+def test_the_logs_are_those_of_the_container_at_fault(about, name):
+    """Where it is known, kubectl is asked for it and no other."""
+    assert commands_for(POD, about=about)[1:] == (
+        f"kubectl -n team logs a-0 -c {name} --tail=50 --previous",
+        f"kubectl -n team logs a-0 -c {name} --tail=50",
+    )
+
+
+@pytest.mark.parametrize("about", ["image of container vllm", "container $(reboot)", "anything"])
+def test_what_names_no_container_asks_for_the_logs_of_all(about):
+    """A container whose image is not there has none, and a command holds nothing but names."""
+    assert commands_for(POD, about=about) == commands_for(POD)
+
+
+@pytest.mark.parametrize(
+    ("ref", "second"),
+    [
+        (ObjectRef("v1", "Service", "team", "a"), "get endpointslices"),
+        (ObjectRef("serving.knative.dev/v1", "Service", "team", "a"), ".status.conditions[*]"),
+        (ObjectRef("inference.networking.k8s.io/v1", "InferencePool", "team", "a"), "{.status.parents}"),
+        (ObjectRef("inference.networking.x-k8s.io/v1alpha2", "InferencePool", "team", "a"), "{.status.parent}"),
+        (ObjectRef("example.com/v1", "Gateway", "team", "a"), ".status.conditions[*]"),
+    ],
+)  # fmt: skip
+def test_kinds_of_one_name_are_told_apart_by_their_group(ref, second):
+    """A Knative Service has no endpoints of its own, and a pool of the former group other fields."""
+    commands = commands_for(ref)
+    assert second in commands[1]
+    assert "gateway.networking.k8s.io" not in "".join(commands)
 
 
 def test_commands_of_the_reason_come_behind_and_none_twice():

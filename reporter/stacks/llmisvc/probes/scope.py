@@ -218,9 +218,10 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def former_pool(self) -> InferencePool | None:
         """The same pool under the former group."""
-        return self._pool_of(FORMER_POOLS)
+        former = self._pool_of(FORMER_POOLS)
+        return former.pool if former else None
 
-    def _pool_of(self, resource: Resource[InferencePool]) -> InferencePool | None:
+    def _pool_of(self, resource: Resource[ObjectT]) -> ObjectT | None:
         if self.wanted.own_pool:
             return self.snapshot[resource].get(self.place, self.wanted.own_pool)
         return _first(self.made(resource), {SCHEDULER})

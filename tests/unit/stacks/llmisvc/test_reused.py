@@ -27,8 +27,13 @@ BEFORE = {
     "InferencePool llms/llm-former": {
         "apiVersion": "inference.networking.x-k8s.io/v1alpha2",
         "metadata": {"labels": SCHEDULER},
+        "spec": {
+            "selector": {"app.kubernetes.io/name": "llm"},
+            "targetPortNumber": 8000,
+            "extensionRef": {"name": "llm-epp-service"},
+        },
         "status": {
-            "parents": [
+            "parent": [
                 {
                     "parentRef": {"name": "kserve-ingress-gateway", "namespace": "kserve"},
                     "conditions": {"Accepted": "True Accepted"},
