@@ -55,7 +55,7 @@ async def test_server_serves_every_version_with_a_structural_schema(stage):
         ("healthy-stack", 21),
         ("broken-stack", 21),
         ("inferenceservice/failing-load", 12),
-        ("llminferenceservice/broken", 12),
+        ("llminferenceservice/broken", 11),
     ],
 )
 async def test_server_keeps_all_that_an_example_says(stage, workload, example, fewest):

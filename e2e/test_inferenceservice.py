@@ -14,6 +14,9 @@ from tests.daemon.replica import until
 V1, V2, V3 = (f"{NAME}-predictor-0000{number}" for number in (1, 2, 3))
 KSERVE_DOWN = ("clusterKServeControllerNotReady", "cluster")
 CRD_MISSING = ("clusterCRDMissing", "cluster")
+KSERVE_TAKES_A_MOMENT = f"{c.STATUS_STALE}=30"
+"""A status is behind until KServe, which is played, has looked at a change."""
+
 OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory"
 
 
@@ -45,7 +48,7 @@ async def namespace(stage, name):
 
 async def test_canary_is_promoted_and_each_revision_is_as_derived(stage, models, replica):
     """From the first rollout to the promotion, KServe's status and ours are the same."""
-    daemon = await replica()
+    daemon = await replica(grace=KSERVE_TAKES_A_MOMENT)
     await models.create()
     event = await stage.told(*models.about(c.READY), state="over")
     assert event["message"].endswith(f"is ready: predictor ready (revision {V1})")
@@ -76,7 +79,7 @@ async def test_rollback_is_told_with_both_revisions(stage, models, replica):
     """The second pass of KServe has happened: requests go to the revision of before."""
     await models.create()
     await models.change(model={"storageUri": "hf://example/chat-2"})
-    daemon = await replica()
+    daemon = await replica(grace=KSERVE_TAKES_A_MOMENT)
     await models.change(canaryTrafficPercent=0)
     event = await stage.told(*models.about(c.ROLLED_BACK))
     assert f"requests go to {V1}, none to {V2}, which is ready" in event["message"]
@@ -87,7 +90,7 @@ async def test_rollback_is_told_with_both_revisions(stage, models, replica):
 async def test_model_that_does_not_load_is_told_until_it_does(stage, models, replica):
     """The older revision is named, which serves; repaired, the InferenceService is ready again."""
     await models.create()
-    await replica()
+    await replica(grace=KSERVE_TAKES_A_MOMENT)
     await stage.told(*models.about(c.READY), state="over")
     models.kserve.fates[V2] = load_fails(OUT_OF_MEMORY)
     await models.change(model={"storageUri": "hf://example/chat-70b"})
@@ -115,7 +118,7 @@ async def _both(stage, key):
 async def test_model_that_cannot_be_fetched_is_told_of_its_pod(stage, models, replica):
     """Nothing was ever ready, and Knative knows nothing of init containers."""
     models.kserve.fates[V1] = fetch_fails("403 Forbidden", exit_code=3)
-    await replica()
+    await replica(grace=KSERVE_TAKES_A_MOMENT)
     await models.create()
     event = await stage.told(*models.about(c.STORAGE_FAILED))
     assert "the model cannot be fetched" in event["message"]
@@ -125,7 +128,7 @@ async def test_model_that_cannot_be_fetched_is_told_of_its_pod(stage, models, re
 async def test_transformer_that_fails_while_ready_is_true(stage, models, replica):
     """Ready follows predictor and ingress only, so it stays True without the transformer."""
     await models.create(transformer=True)
-    await replica()
+    await replica(grace=KSERVE_TAKES_A_MOMENT)
     await stage.told(*models.about(c.READY), state="over")
     await models.befalls(f"{NAME}-transformer", load_fails("KeyError: 'query'"))
     told = conditions(await models.status())
@@ -202,7 +205,7 @@ async def test_crd_that_is_gone_is_told_where_it_was_there_and_nothing_is_told_w
 ):
     """`auto` misses what was there or is needed, `off` nothing."""
     await models.create()
-    daemon = await replica()
+    daemon = await replica(grace=KSERVE_TAKES_A_MOMENT)
     await stage.told(*models.about(c.READY), state="over")
     await stage.stack.remove_crd(INFERENCESERVICES)
     event = await stage.told(*CRD_MISSING)
@@ -223,7 +226,7 @@ async def test_standard_mode_rests_on_deployments(stage, models, replica):
     await stage.api.create(found)
     await stage.stack.settled(models.namespace)
     await stage.stack.status(INFERENCESERVICES, models.namespace, NAME, status=status)
-    daemon = await replica()
+    daemon = await replica(grace=KSERVE_TAKES_A_MOMENT)
     event = await stage.told(*models.about(c.READY), state="over")
     assert event["message"].endswith("is ready: predictor ready")
     ours = await derived(daemon, models)

@@ -132,7 +132,7 @@ async def test_kubectl_shows_what_the_docs_promise(stage, workload, replica, kub
     assert sorted(line.split()[2] for line in firing) == ["clusterBBRNotReady", "clusterCRDMissing"]
     assert all(line.split()[1] == "Warning" for line in firing)
     primary = kubectl(*get, "-l", "status-reporter.io/primary=true")
-    assert primary.split()[2:4] == ["clusterCRDMissing", f"customresourcedefinition/{crd}"]
+    assert primary.split()[2:4] == ["clusterBBRNotReady", "namespace/kaito-system"]
 
     of_namespace = kubectl("-n", "kube-system", "events", "--for", "namespace/kaito-system")
     assert "clusterBBRNotReady" in of_namespace

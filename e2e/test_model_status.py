@@ -125,8 +125,6 @@ FAULTS = (
     (container_crashes, "ModelPodsNotReady", IN_POD, "container vllm waits in CrashLoopBackOff"),
     (nowhere_to_run, "ModelPodsNotReady", IN_POD,
      "Unschedulable: 0/7 nodes are available: insufficient gpu"),
-    (node_is_lost, "ModelPodsNotReady", IN_POD,
-     "on node gpu-0, which is not answering (NodeStatusUnknown"),
     (node_is_full, "NodeUnderPressure", IN_NODE, "node gpu-0 is under DiskPressure"),
     (route_is_refused, "RouteNotReady", IN_ROUTE,
      "Accepted is False for Gateway {0}/{0}-gw, NoMatchingListenerHostname"),
@@ -163,6 +161,22 @@ async def test_fault(stage, workload, replica, fault, reason, related, says):
     over = await stage.told(f"inferenceset{reason}", subject, state="over")
     assert over["metadata"]["uid"] == event["metadata"]["uid"]
     await stage.told("inferencesetReady", subject, state="over")
+
+
+async def test_a_lost_node_is_told_instead_of_what_is_on_it(stage, workload, replica):
+    """One Event of the node; the model is ready again without an Event of its own before."""
+    subject = f"inferenceset/{workload}/{MODEL}"
+    await node_is_lost(stage, workload)
+    await replica()
+    event = await stage.told("clusterNodeNotReady", "cluster")
+    assert event["message"].startswith(f"Node {NODE} is not answering")
+    assert (event["involvedObject"]["kind"], event["involvedObject"]["name"]) == ("Node", NODE)
+    assert await stage.firing() == {("clusterNodeNotReady", "cluster")}
+
+    await stage.mend(workload)
+    await stage.told("clusterNodeNotReady", "cluster", state="over")
+    await stage.told("inferencesetReady", subject, state="over")
+    assert await stage.events(("inferencesetModelPodsNotReady", subject)) == []
 
 
 async def test_node_pressure_does_not_keep_a_model_from_being_ready(stage, workload, replica):
