@@ -286,6 +286,8 @@ async def test_fault_is_told_from_pods_where_nodes_may_not_be_read(stage, inside
 async def test_events_that_may_not_be_written_are_said_elsewhere(stage, inside, monkeypatch):
     """Refused Events show in the metrics; once allowed they are written."""
     monkeypatch.setattr(setbacks, "DOUBTED_SECONDS", 0.5)
+    # One that is refused again before the others are is left alone for so long.
+    monkeypatch.setattr(setbacks, "REFUSED_SECONDS", 2.0)
     stage.sandbox.access.deny(Rule(resources=("events",), verbs=("create", "patch")))
     stage.scale_kaito(0)
 
