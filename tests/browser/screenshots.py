@@ -19,6 +19,7 @@ from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from tests.browser.chromium import launch_options
 from tests.browser.opened import opened
+from tests.daemon.onlooker import Account
 from tests.unit.sinks.page.reports import large
 
 BROKEN = Path(__file__).parents[2] / "examples" / "broken-stack"
@@ -34,6 +35,8 @@ PICTURES = (
 DEMO = "page-demo"
 CAUSES = 3
 """Of the step of the demo that is shown, which is the first with so many."""
+PATIENCE = 20_000.0
+"""Milliseconds for the page to show what an Event has told."""
 
 
 def broken() -> str:
@@ -58,14 +61,17 @@ class Photographer:
     def __init__(self, browser: Browser, file: Path) -> None:
         self.browser = browser
         self.file = file
+        self.account = Account()
         self.done = False
 
     async def came(self, page: str) -> None:
         self.page = await opened(self.browser, page, color_scheme="light")
 
-    async def saw(self, _step: Step) -> None:
-        await expect(self.page.locator("#live")).to_contain_text("Live.")
-        if not self.done and await self.page.locator(".card").count() == CAUSES:
+    async def saw(self, step: Step) -> None:
+        self.account.take(step)
+        if not self.done and len(self.account.reasons) == CAUSES:
+            await expect(self.page.locator("#live")).to_contain_text("Live.", timeout=PATIENCE)
+            await expect(self.page.locator(".card")).to_have_count(CAUSES, timeout=PATIENCE)
             await self.page.screenshot(path=self.file, full_page=True)
             self.done = True
 
