@@ -12,6 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 include image/targets.mk
 include tests/browser/targets.mk
+include release/targets.mk
+include e2e/cluster/targets.mk
 .PHONY: help setup demo test check format lint type contracts docs cover bench lock clean
 
 help: ## List the targets
@@ -25,7 +27,7 @@ $(VENV)/.installed: requirements-dev.lock pyproject.toml lab/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . --editable ./lab
 	@touch $@
 
-demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in 90 s
+demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in about half a minute once .venv is there
 	$(BIN)/status-reporter demo $(ARGS)
 
 test: setup ## Run all tests
@@ -71,15 +73,15 @@ e2e: envtest ## End-to-end tests, a real control plane for each of JOBS workers 
 	@echo "end-to-end tests: about 20 minutes on two cores"
 	$(BIN)/python -m pytest e2e -n $(JOBS) --dist loadgroup $(ARGS)
 
-chaos: envtest ## Faults on a real control plane, and the table of docs/reliability.md (about 20 min)
-	@echo "faults on a real control plane: about 20 minutes"
+chaos: envtest ## Faults on a real control plane, and the table of docs/performance.md (15 to 20 min)
+	@echo "faults on a real control plane: 15 to 20 minutes"
 	$(BIN)/python -m e2e.chaos $(ARGS)
 
 cover: setup ## All tests with branch coverage; fails below the floor of pyproject.toml
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: rules
-rules: setup ## Alert rules by promtool: the machine's (Debian: package prometheus), PROMTOOL, or one built once (some minutes)
+rules: setup ## Alert rules by promtool, routes by amtool: the machine's, PROMTOOL and AMTOOL, or built once (some minutes)
 	$(BIN)/python -m tests.rules
 
 .PHONY: fuzz
@@ -95,14 +97,19 @@ mutants: setup ## Change the resolution in one place at a time; fails where no t
 soak: setup ## Scrape 500 simulated pods, of which a tenth misbehave, for minutes (ARGS="--minutes 1")
 	$(BIN)/python -m tests.soak $(ARGS)
 
+.PHONY: engine-check
+engine-check: setup ## A real vLLM under load, as the daemon sees it (installs its CPU build once per machine, 6 GB; 10 min)
+	$(BIN)/python -m tests.engine $(ARGS)
+
 bench: setup ## Measure passes, memory, latency and requests (about 10 minutes)
 	$(BIN)/python -m tests.bench $(ARGS)
 
 lock: setup ## Resolve the lock files again, to the newest releases
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
+	$(BIN)/uv pip compile pyproject.toml --extra mcp --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
 	$(BIN)/uv pip compile --group browser --constraint requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-browser.lock
 	$(BIN)/uv pip compile image/build-requirements.in --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
+	$(BIN)/uv pip compile tests/engine/requirements.in --overrides tests/engine/overrides.txt --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o tests/engine/requirements.lock
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist $(CHARTS)/*/charts .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

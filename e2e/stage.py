@@ -1,8 +1,9 @@
 """The cluster of a test: the sample stack, faults to put in, and our Events."""
 
 import asyncio
+import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from e2e.envtest.commands import Command
 from e2e.stack.api import Api, unless_gone
@@ -15,6 +16,14 @@ from tests.daemon.stage import COMPONENT, key_of, state_of
 EVENT_NAMESPACE = "kube-system"
 LEASES = "leases.coordination.k8s.io"
 OURS = "status-reporter.io/reason"
+
+
+_CHANGE: Final = re.compile(r" \((?:[^()]|\([^()]*\))* at \d\d:\d\d:\d\dZ\)")
+
+
+def without_change(message: str) -> str:
+    """Return a message without what changed shortly before, which depends on the clock and on who wrote."""
+    return _CHANGE.sub("", message)
 
 
 @dataclass

@@ -193,5 +193,6 @@ async def test_several_faults_of_a_namespace_are_one_cause(stage, workload, repl
     await stage.stack.condition(GATEWAYS, workload, f"{workload}-gw", says=yes)
     event = await stage.told("modelharnessAPIKeyReconcileFailed", subject)
     assert "(also: modelharnessCatchAllFilterRejected" in event["message"]
+    await stage.told("modelharnessGatewayProgrammingFailed", subject, state="over")
     assert len(await stage.firing()) == 1
     assert not await stage.events(("modelharnessReady", subject))

@@ -128,7 +128,8 @@ async def test_drift_is_told_and_does_not_keep_it_from_being_ready(stage, otters
     wanted = (
         f"ModelService {otterscale.namespace}/{NAME}: PodMonitor qwen3-decode differs: spec.selector "
         "has llm-d.ai/role=prefill and should have llm-d.ai/role=decode (metrics of the pods are not "
-        "collected as asked for); PodMonitor qwen3-prefill is missing; "
+        "collected as asked for); PodMonitor qwen3-prefill is missing (metrics of the pods are not "
+        "collected as asked for); "
     )
 
     async def told():

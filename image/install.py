@@ -34,13 +34,13 @@ def install_wheels(arch: str, wheels: Path, prefix: Path) -> None:
     for wanted, folder in ((locked, "runtime"), ((PROGRAM,), "program")):
         pip("install", *wanted, *from_folder(wheels / folder), *target)
         shutil.rmtree(site / "bin")
-    _forget_launchers(site)
+    forget_launchers(site)
     _write_launchers(site, prefix / "bin")
     compile_bytecode(prefix)
     normalise(prefix, float(os.environ["SOURCE_DATE_EPOCH"]))
 
 
-def _forget_launchers(site: Path) -> None:
+def forget_launchers(site: Path) -> None:
     """Take pip's launchers off each distribution's list of files, which would name what is not there.
 
     They name the Python that installs, and those of libraries are not wanted.

@@ -29,18 +29,18 @@ def build_program(commit: str, wheels: Path) -> None:
     """
     with TemporaryDirectory() as folder:
         sources = Path(folder)
-        _copy_sources(sources)
-        (sources / "reporter" / "_build.py").write_text(f"COMMIT = {commit!r}\n", encoding="utf-8")
+        copy_sources(sources, commit)
         build_wheel(sources, backend=wheels / "build", to=wheels / "program")
 
 
-def build_wheel(sources: Path, *, backend: Path, to: Path) -> None:
+def build_wheel(sources: Path, *, backend: Path, to: Path, target: str = "wheel") -> None:
     """Build the wheel of a project.
 
     Args:
         sources: the folder of its pyproject.toml.
         backend: the folder of the wheels of the build backend.
         to: where the wheel is put.
+        target: `wheel`, or `sdist` for the sources in its place.
 
     """
     with TemporaryDirectory() as hatchling:
@@ -51,7 +51,7 @@ def build_wheel(sources: Path, *, backend: Path, to: Path) -> None:
         subprocess.run(  # noqa: S603  # our own words
             [
                 sys.executable, "-m", "hatchling", "build",
-                "--target", "wheel", "--directory", str(to.absolute()),
+                "--target", target, "--directory", str(to.absolute()),
             ],
             cwd=sources,
             env=os.environ | {"PYTHONPATH": hatchling},
@@ -59,7 +59,8 @@ def build_wheel(sources: Path, *, backend: Path, to: Path) -> None:
         )  # fmt: skip
 
 
-def _copy_sources(to: Path) -> None:
+def copy_sources(to: Path, commit: str) -> None:
+    """Copy what the wheel is made of to a folder, with the commit that `--version` tells."""
     for name in _SOURCES:
         source, copy = Path(name), to / name
         if source.is_dir():
@@ -67,3 +68,4 @@ def _copy_sources(to: Path) -> None:
         else:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, copy)
+    (to / "reporter" / "_build.py").write_text(f"COMMIT = {commit!r}\n", encoding="utf-8")

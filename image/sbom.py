@@ -10,13 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from image.pip import REQUIREMENTS
 from reporter import __version__
+
+Bill: TypeAlias = dict[str, Any]
 
 _LOCKED = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>\S+)", re.MULTILINE)
 _CYCLONEDX: Final = Path(sys.executable).with_name("cyclonedx-py")
@@ -31,9 +33,7 @@ def main() -> int:
     path = Path(sys.argv[1])
     with TemporaryDirectory() as folder:
         bill = describe(_install(Path(folder)))
-    # The version is dynamic in pyproject.toml, where cyclonedx-py does not look for it.
-    bill["metadata"]["component"]["version"] = __version__
-    text = json.dumps(bill, indent=2, sort_keys=True) + "\n"
+    text = rendered(bill)
     validate(text, REQUIREMENTS.read_text(encoding="utf-8"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -51,14 +51,21 @@ def _install(folder: Path) -> Path:
     return python
 
 
-def describe(python: Path) -> dict[str, Any]:
-    """Return the bill of what an environment has installed."""
+def describe(python: Path, pyproject: Path = Path("pyproject.toml")) -> Bill:
+    """Return the bill of what an environment has installed for the distribution of a pyproject.toml."""
     output = _run(
-        str(_CYCLONEDX), "environment", "--pyproject", "pyproject.toml", "--spec-version", "1.6",
+        str(_CYCLONEDX), "environment", "--pyproject", str(pyproject), "--spec-version", "1.6",
         "--output-reproducible", "--output-format", "JSON", str(python),
     )  # fmt: skip
-    bill: dict[str, Any] = json.loads(output)
+    bill: Bill = json.loads(output)
+    # The version is dynamic in pyproject.toml, where cyclonedx-py does not look for it.
+    bill["metadata"]["component"]["version"] = __version__
     return bill
+
+
+def rendered(bill: Bill) -> str:
+    """Return a bill as it is written."""
+    return json.dumps(bill, indent=2, sort_keys=True) + "\n"
 
 
 def validate(text: str, lock: str) -> None:

@@ -1,4 +1,4 @@
-# The image: part of the Makefile. docs/image.md says how to use it.
+# The image: part of the Makefile. docs/install.md says how to use it.
 
 ENGINE ?= docker
 IMAGE ?= productionstack-status-reporter

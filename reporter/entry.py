@@ -17,3 +17,11 @@ def plugin() -> int:
     from reporter.cli.kubectl import program
 
     return program()
+
+
+def plugin_completion() -> int:
+    """Answer kubectl what may be typed next; return the exit status."""
+    end_quietly()
+    from reporter.cli.completion import program
+
+    return program()

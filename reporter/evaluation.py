@@ -1,6 +1,6 @@
 """All that the probes say of a snapshot: the cluster, the namespaces, the subjects of each stack."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -9,14 +9,14 @@ from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_STATUS_UNKNOWN
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import Evaluation
 from reporter.model.link_hosts import LINK_HOSTS, with_links_to
-from reporter.probes.cluster import evaluate_cluster
+from reporter.probes.cluster import ClusterLayer
 from reporter.probes.cluster.nodes import probe_nodes
 from reporter.probes.cluster.seen import look_again
 from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
 from reporter.probes.evaluation_parts import contained_probe, joined
 from reporter.probes.harness import Namespaces
-from reporter.probes.reuse import Answered, Question, answer, shared_inputs
+from reporter.probes.reuse import Answered, Question, answer, changed_cells, shared_inputs
 from reporter.probes.runtime.network import probe_network, unproven, without_failing
 from reporter.probes.scope import Scope
 from reporter.probes.subjects import Asks, StackProbes
@@ -44,7 +44,8 @@ def evaluate_again(
     """Return the same as `evaluate`, and what the next evaluation may reuse.
 
     What rests on the same objects as when `answered` was made is not asked again. A shared part that
-    was there when it was made, and is not now, has vanished.
+    was there when it was made, and is not now, has vanished. Of an evaluation that says the same as the
+    one before, the parts are the very objects.
     """
     network = contained_probe(
         CLUSTER_STATUS_UNKNOWN,
@@ -53,26 +54,23 @@ def evaluate_again(
     )
     if doubtful := unproven(samples):
         samples = without_failing(samples, doubtful)
-    seen = look_again(snapshot, settings, answered.seen)
-    scope = Scope(snapshot=snapshot, settings=settings, samples=samples, earlier=seen)
     asked = [
         each.probes()
         for each in stacks_of(settings)
         if settings.stack(each.name) is not StackMode.OFF
     ]
+    scope = Scope(snapshot=snapshot, settings=settings, samples=samples)
     now_answered = _answers(scope, asked, before=answered, doubtful=doubtful)
-    parts = [
-        evaluate_cluster(scope, chain.from_iterable(each.cluster for each in asked)),
-        network,
-        *(each.said for each in now_answered.answers.values()),
-    ]
+    scope = replace(scope, earlier=now_answered.seen)
+    more = [network]
     if settings.catalogue.declared:
-        subjects = {known.subject for part in parts for known in part.subjects}
-        parts.append(evaluate_custom(scope, subjects))
-    rest = (each for part in parts for each in part.findings)
-    of_nodes = partial(probe_nodes, snapshot, tuple(rest))
-    parts.append(contained_probe(CLUSTER_NODE, "nodes", of_nodes))
-    failed = probe_unjudged(scope, (each for part in parts for each in part.unjudged))
+        subjects = {known.subject for known in now_answered.said.subjects}
+        more.append(evaluate_custom(scope, subjects))
+    parts = (now_answered.said, *more)
+    of_nodes = partial(probe_nodes, snapshot, tuple(chain(*(each.findings for each in parts))))
+    more.append(contained_probe(CLUSTER_NODE, "nodes", of_nodes))
+    parts = (now_answered.said, *more)
+    failed = probe_unjudged(scope, chain(*(each.unjudged for each in parts)))
     said = joined((*parts, Evaluation(tuple(failed), (), ())))
     return _linked(said, settings), now_answered
 
@@ -96,21 +94,27 @@ def _linked(said: Evaluation, settings: EvaluationSettings) -> Evaluation:
 
 
 def _answers(
-    scope: Scope, asked: Iterable[StackProbes], *, before: Answered, doubtful: object
+    scope: Scope, asked: Sequence[StackProbes], *, before: Answered, doubtful: object
 ) -> Answered:
-    """Return what is said of namespaces and subjects, as far as it must be asked again."""
+    """Return what is said of the cluster, namespaces and subjects, as far as it must be asked again."""
     trace = Trace()
     snapshot = traced(scope.snapshot, trace)
-    noting = replace(scope, snapshot=snapshot, samples=traced_samples(scope.samples, trace))
     now = Answered(
-        shared=(scope.samples.scraping, doubtful, *shared_inputs(scope.snapshot, scope.settings)),
-        tables=scope.snapshot.tables,
+        shared=(scope.samples.scraping, doubtful, *shared_inputs(snapshot, scope.settings)),
+        tables=snapshot.tables,
         samples=scope.samples,
-        seen=scope.earlier,
     )
-    asks: tuple[Asks, ...] = (Namespaces(), *(each.subjects for each in asked))
+    known = before.shared[:-1] == now.shared
+    changed = changed_cells(now, before, snapshot) if known else frozenset()
+    seen = look_again(snapshot, scope.settings, before.seen)
+    now = replace(now, shared=(*now.shared, seen), seen=seen)
+    noting = replace(
+        scope, snapshot=snapshot, samples=traced_samples(scope.samples, trace), earlier=seen
+    )
+    of_cluster = ClusterLayer(tuple(chain.from_iterable(each.cluster for each in asked)))
+    asks: tuple[Asks, ...] = (of_cluster, Namespaces(), *(each.subjects for each in asked))
 
     def questions() -> Iterable[Question]:
         return chain.from_iterable(each.questions(noting) for each in asks)
 
-    return answer(questions, noting, snapshot, now=now, before=before)
+    return answer(questions, noting, snapshot, now=now, before=before, changed=changed)

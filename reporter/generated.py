@@ -16,7 +16,7 @@ from reporter.catalogue import rbac
 from reporter.catalogue.render import reasons_page, stack_pages
 from reporter.catalogue.render_needs import components_page, place_settings
 from reporter.catalogue.render_runtime import runtime_page
-from reporter.catalogue.render_schema import reason_names, values_schema
+from reporter.catalogue.render_schema import reason_names, reason_pages, values_schema
 from reporter.catalogue.render_stacks import stacks_page
 from reporter.model.catalogue import Catalogue
 from reporter.stacks import BUILT_IN
@@ -41,6 +41,7 @@ def rendered(root: Path, catalogue: Catalogue) -> Iterator[tuple[Path, str]]:
     for path, render in _PARTLY.items():
         yield path, render((root / path).read_text(encoding="utf-8"), catalogue)
     yield CHART / "files" / "reasons.yaml", reason_names(catalogue)
+    yield CHART / "files" / "reason-pages.yaml", reason_pages(catalogue)
     yield CHART / "files" / "places.yaml", places(catalogue)
     for name, text in rbac.files(catalogue).items():
         yield CHART / "files" / "cluster-role" / name, text

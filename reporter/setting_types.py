@@ -188,6 +188,12 @@ def _is_link_host(name: str) -> str:
     return name
 
 
+def _is_host(name: str) -> str:
+    if not is_subdomain(name):
+        raise ValueError(f"{name!r} is not a name in lower case, without port")
+    return name
+
+
 def _is_name(name: str) -> str:
     if name and not is_subdomain(name):
         raise ValueError(f"{name!r} is not the name of an object")
@@ -228,6 +234,12 @@ LinkHosts = Annotated[
     NoDecode,
     BeforeValidator(_split),
     Allowed(f"nothing, or some of {', '.join(LINK_HOSTS)}"),
+]
+Hosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_is_host)], ...],
+    NoDecode,
+    BeforeValidator(_split),
+    Allowed("names in DNS, comma-separated, without ports"),
 ]
 Graces = Annotated[
     dict[str, Seconds],

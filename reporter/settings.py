@@ -18,20 +18,17 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from reporter.catalogue.built_in import built_in
 from reporter.catalogue.custom import extended
-from reporter.catalogue.runtime import (
-    DOWNLOAD_SLOW,
-    ROWS,
-    RUNTIME_NAMES,
-    STALLED_IDLE,
-    of_kind,
-)
+from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
+from reporter.catalogue.runtime import DOWNLOAD_SLOW, STALLED_IDLE, of_kind
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS
 from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.history import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent
 from reporter.model.link_hosts import LINK_HOSTS
+from reporter.model.objects import KubeObject
 from reporter.model.reason import Threshold
+from reporter.model.resource import Resource
 from reporter.model.stack import StackRows
 from reporter.model.text import meant
 from reporter.setting_types import (
@@ -41,6 +38,7 @@ from reporter.setting_types import (
     DeploymentName,
     Emit,
     Graces,
+    Hosts,
     LeaseName,
     LinkHosts,
     LogFormat,
@@ -88,7 +86,7 @@ class EvaluationSettings(BaseSettings):
     """Longest time between two passes, and how often an Event that keeps firing is refreshed."""
 
     startup_grace_seconds: Seconds = 60
-    """How long a fault must last before it fires; 0 turns all graces off, budgets stay."""
+    """How long a fault must last before it fires; 0 turns all graces off but those of --grace; budgets stay."""
 
     custom_components: CustomComponents = ()
     """Reasons of your own; in the file only. docs/custom-components.md says what they consist of."""
@@ -104,6 +102,9 @@ class EvaluationSettings(BaseSettings):
 
     load_balancer_budget_seconds: Seconds = 300
     """How long a Gateway may wait for its address; stays when graces are off."""
+
+    change_window_seconds: Annotated[int, Field(ge=0, le=86_400)] = 1800
+    """How long before a fault began a change is told with it; 0 tells none."""
 
     weight_download_window_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
     """How long a download of weights must be slow without a break before it is reported."""
@@ -142,6 +143,9 @@ class EvaluationSettings(BaseSettings):
 
     link_hosts: LinkHosts = LINK_HOSTS
     """Hosts whose links stay in messages, of the ones by default: pages about quotas. Empty: no link stays."""
+
+    pod_logs: bool = False
+    """Read the last lines before a crash of the pod that a cause names, for report and page; needs `get` of `pods/log`."""
 
     stacks: Stacks = {}
     """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""
@@ -213,6 +217,13 @@ class EvaluationSettings(BaseSettings):
         """Return whether a stack is looked at."""
         return self.stacks.get(name, StackMode.AUTO)
 
+    def reads(self, resource: Resource[KubeObject]) -> bool:
+        """Return whether a resource of the catalogue is read of a live cluster."""
+        if resource.opt_in and not getattr(self, resource.opt_in):
+            return False
+        mode = self.stack(resource.stack) if resource.stack else StackMode.ON
+        return mode is StackMode.ON or (mode is StackMode.AUTO and not resource.wide)
+
     def component(
         self, part: str, names: tuple[str, ...], *, stack: str = "", with_stack: bool = True
     ) -> PartMode:
@@ -274,7 +285,7 @@ class EvaluationSettings(BaseSettings):
         chosen = self.runtime_window.get(name) or self.grace.get(name)
         if reason == DOWNLOAD_SLOW:
             return chosen or self.weight_download_window_seconds
-        return chosen or ROWS[reason].window_seconds or 0
+        return chosen or FROM_PAGES[reason].window_seconds or 0
 
     @classmethod
     def metrics_name(cls, reason: str) -> str:
@@ -293,7 +304,7 @@ class EvaluationSettings(BaseSettings):
     @property
     def longest_window_seconds(self) -> float:
         """How far back any rule looks."""
-        return max(self.threshold(STALLED_IDLE), *map(self.window_seconds, ROWS))
+        return max(self.threshold(STALLED_IDLE), *map(self.window_seconds, FROM_PAGES))
 
     @property
     def scrape_period(self) -> float:
@@ -341,7 +352,7 @@ class EvaluationSettings(BaseSettings):
     @field_validator("runtime_reasons")
     @classmethod
     def _are_runtime_reasons(cls, chosen: RuntimeReasons) -> RuntimeReasons:
-        known = list(map(cls.metrics_name, RUNTIME_NAMES))
+        known = list(map(cls.metrics_name, SWITCHED_NAMES))
         for name in () if isinstance(chosen, Switched) else chosen:
             if name not in known:
                 told = f"{name!r} is not a runtime reason{meant(name, known)}"
@@ -351,7 +362,7 @@ class EvaluationSettings(BaseSettings):
     @field_validator("runtime_window")
     @classmethod
     def _are_windows(cls, windows: dict[str, int]) -> dict[str, int]:
-        known = list(map(cls.metrics_name, ROWS))
+        known = list(map(cls.metrics_name, FROM_PAGES))
         for name in windows:
             if name not in known:
                 raise ValueError(f"{name!r} has no window{meant(name, known)}")
@@ -393,7 +404,7 @@ class EvaluationSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _graces_count(self) -> Self:
-        settable = {self.metrics_name(each) for each in ROWS}
+        settable = {self.metrics_name(each) for each in FROM_PAGES}
         for reason in self.grace:
             if self.catalogue[reason].window_seconds is not None and reason not in settable:
                 resource, *_ = self.catalogue.of_subject(self.catalogue.metrics_kind)
@@ -429,6 +440,9 @@ class DaemonSettings(EvaluationSettings):
     mirror_to_workload: bool = False
     """Also write each Event about a model on the model itself, in its namespace."""
 
+    subject_series: Annotated[int, Field(ge=0, le=100_000)] = 10_000
+    """Most series of each metric that names subjects; 0 exports none of these metrics."""
+
     metrics_bind_address: Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
 
@@ -437,6 +451,9 @@ class DaemonSettings(EvaluationSettings):
 
     report_bind_address: Address = "127.0.0.1:8082"
     """Where the report is served; it names faults of all tenants. `0` turns it off."""
+
+    report_hosts: Hosts = ()
+    """Names, besides loopback and addresses, under which it is served: of a Service or a proxy."""
 
     leader_elect: bool = True
     """Write only while holding the Lease; needed with more than one replica."""

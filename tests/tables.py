@@ -5,8 +5,9 @@ from enum import StrEnum
 from types import SimpleNamespace
 
 from reporter.catalogue import runtime
+from reporter.catalogue.pickers import FROM_PAGES
 from reporter.catalogue.resources import BY_PLACE
-from reporter.catalogue.runtime import ROWS, of_kind
+from reporter.catalogue.runtime import of_kind
 from reporter.stacks import BUILT_IN, STACKS
 
 Stack = StrEnum("Stack", {each.name.upper(): each.name for each in STACKS})
@@ -18,6 +19,7 @@ SUPPRESSION = BUILT_IN.suppression
 POD_SUPPRESSION = BUILT_IN.pod_suppression
 CLUSTER_WIDE = BUILT_IN.resources
 ALL = (*CLUSTER_WIDE, *BY_PLACE)
+PICKED_KINDS = tuple(each.pickers.kind for each in STACKS if each.pickers)
 SCRAPED_KINDS = tuple(each.scraped.kind for each in STACKS if each.scraped)
 SCRAPED = tuple(
     SimpleNamespace(stack=Stack(each.name), **asdict(each.scraped))
@@ -26,7 +28,7 @@ SCRAPED = tuple(
 )
 """The stacks that say which container of their pods serves metrics."""
 
-FROM_METRICS = frozenset(of_kind(each, BUILT_IN.metrics_kind) for each in ROWS)
+FROM_METRICS = frozenset(of_kind(each, BUILT_IN.metrics_kind) for each in FROM_PAGES)
 """The reasons that come from metrics, by the names that settings call them."""
 
 

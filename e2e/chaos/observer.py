@@ -87,9 +87,10 @@ class Observer:
             self._note(event)
 
     def _note(self, event: Object, *, gone: bool = False) -> None:
-        if event["source"].get("component") != COMPONENT:
-            return
         metadata, involved = meta(event), event["involvedObject"]
+        mirror = metadata["namespace"] != EVENT_NAMESPACE
+        if mirror or event["source"].get("component") != COMPONENT:
+            return
         self.versions.append(
             Version(
                 at=time.time(),
@@ -100,6 +101,7 @@ class Observer:
                 state="" if gone else metadata["labels"][_STATE],
                 count=event["count"],
                 involved=f"{involved['kind']}/{involved['name']}",
+                message=event["message"],
                 history=self._history,
             )
         )
@@ -108,5 +110,6 @@ class Observer:
 def _ended(version: Version, history: int) -> Version:
     return Version(
         at=time.time(), name=version.name, uid=version.uid, key=version.key, type=version.type,
-        state="", count=version.count, involved=version.involved, history=history,
+        state="", count=version.count, involved=version.involved, message=version.message,
+        history=history,
     )  # fmt: skip

@@ -50,6 +50,7 @@ class Version:
 
     Attributes:
         at: when an admin's watch brought it, in seconds since the epoch.
+        message: what it says.
         history: grows when the cluster itself goes back to an earlier state.
         name: of the Event.
         uid: of the object; another one after it was deleted and created again.
@@ -68,6 +69,7 @@ class Version:
     state: str
     count: int = 1
     involved: str = ""
+    message: str = ""
     history: int = 0
 
     @property

@@ -88,7 +88,18 @@ def _pinned(module: str) -> str:
 
 
 def _built() -> Path:
-    programs = SERVERS if shutil.which("kubectl") else (*SERVERS, "kubectl")
+    return built(*SERVERS) if shutil.which("kubectl") else built(*SERVERS, "kubectl")
+
+
+def built(*programs: str) -> Path:
+    """Return the folder of programs of the pinned release, building those that are missing.
+
+    Args:
+        programs: names of folders below `cmd` of the module, such as `kubelet`.
+
+    Raises:
+        EnvtestError: the build failed.
+    """
     folder = cache() / "controlplane" / f"{kubernetes_version()}-{_digest()}"
     with _only_one(cache() / "controlplane.lock"):
         missing = [name for name in programs if not (folder / name).exists()]

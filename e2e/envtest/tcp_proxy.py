@@ -83,9 +83,14 @@ class TcpProxy:
         return len(self._writers) // 2
 
     def _start(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._server is None or not self._server.is_serving():
+            writer.transport.abort()
+            return
         task = asyncio.create_task(self._accepted(reader, writer))
         self._handlers.add(task)
         task.add_done_callback(self._handlers.discard)
+        # A task that is cancelled before its first step closes nothing itself.
+        task.add_done_callback(lambda _: writer.transport.abort())
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with self._kept(writer):

@@ -88,7 +88,7 @@ def _facts_of_container(container: Container) -> Iterator[Fact]:
     yield "bytecode", partial(facts.is_compiled, container)
     yield "unprivileged", partial(facts.is_unprivileged, container)
     yield "--version", partial(facts.says_its_version, container)
-    yield "run --help", partial(facts.says_its_help, container)
+    yield "run --help-all", partial(facts.says_its_help, container)
     for dump, status in DUMPS.items():
         yield f"check --from {dump}", partial(facts.judges, container, dump, status)
     yield "run, ready, SIGTERM", partial(daemon.ends_on_sigterm, container)

@@ -15,12 +15,12 @@ def copy_python(to: Path) -> None:
     """
     base = Path(sys.base_prefix)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    (to / "bin").mkdir(parents=True)
+    (to / "bin").mkdir(parents=True, exist_ok=True)
     shutil.copy2(base / "bin" / version, to / "bin" / version)
     (to / "bin" / "python3").symlink_to(version)
     shutil.copytree(base / "lib" / version, to / "lib" / version, ignore=_python_without)
     for library in (base / "lib").glob("libpython*.so*"):
-        shutil.copy2(library, to / "lib" / library.name)
+        shutil.copy2(library, to / "lib" / library.name, follow_symlinks=False)
 
 
 def _python_without(folder: str, names: list[str]) -> set[str]:

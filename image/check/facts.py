@@ -111,7 +111,7 @@ def has_no_build_tools(container: Container) -> str:
     status, output = container.python(probe)
     require(status == 0 and output.strip() == "[]", output)
     programs = sorted(path.name for path in (container.root / "usr/local/bin").iterdir())
-    ours = ["kubectl-status_reporter", "status-reporter"]
+    ours = ["kubectl-status_reporter", "kubectl_complete-status_reporter", "status-reporter"]
     expected = sorted([*ours, *(name for name in programs if name.startswith("python"))])
     require(programs == expected, f"/usr/local/bin has {programs}")
     return f"/usr/local/bin has {', '.join(programs)}"
@@ -156,8 +156,8 @@ def says_its_version(container: Container) -> str:
 
 
 def says_its_help(container: Container) -> str:
-    """`run --help` lists the flags."""
-    status, output = container.run("run", "--help")
+    """`run --help-all` lists the flags."""
+    status, output = container.run("run", "--help-all")
     require(status == 0 and "--startup-grace-seconds" in output, output)
     return f"{len(output.splitlines())} lines"
 

@@ -8,18 +8,34 @@ from typing import Final
 from reporter.arguments import Parser
 from reporter.interrupts import own_interrupts
 
+_EXAMPLES: Final = (
+    ("status-reporter demo", "the control plane breaks and recovers"),
+    ("status-reporter demo --scenario runtime --fast", "model pods that suffer, without waiting"),
+    ("status-reporter demo --keep", "leave the page and the cluster there to look at"),
+)
+
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def main(argv: Sequence[str]) -> int:
     """Walk through the demo."""
+    arguments = command_parser().parse(argv)
+
+    with own_interrupts():
+        return asyncio.run(_tell(arguments.scenario, fast=arguments.fast, keep=arguments.keep))
+
+
+def command_parser() -> Parser:
+    """Return the parser of the command."""
     parser = Parser(
         "demo",
         "Run a sample stack in the sandbox with the real daemon, walk through faults and "
         "recoveries, and print the Events as they come.",
+        examples=_EXAMPLES,
     )
     parser.add_argument(
         "--scenario",
+        metavar="NAME",
         choices=(
             "control-plane",
             "runtime",
@@ -41,10 +57,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--keep", action="store_true", help="leave the sandbox and the daemon running at the end"
     )
-    arguments = parser.parse(argv)
-
-    with own_interrupts():
-        return asyncio.run(_tell(arguments.scenario, fast=arguments.fast, keep=arguments.keep))
+    return parser
 
 
 async def _tell(scenario: str, *, fast: bool, keep: bool) -> int:

@@ -1,11 +1,13 @@
 """`status-reporter sandbox`: the embedded API server alone, preloaded from a dump."""
 
 import asyncio
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from reporter.arguments import Parser
 from reporter.errors import UsageError
@@ -20,6 +22,10 @@ from reporter.snapshot.documents import (
 
 _KUBECONFIG: Final = "sandbox.kubeconfig"
 _LAST_PORT: Final = 65_535
+_EXAMPLES: Final = (
+    ("status-reporter sandbox --from examples/healthy-stack/", "a stack without a fault"),
+    ("kubectl --kubeconfig sandbox.kubeconfig get pods -A", "in another terminal"),
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -29,7 +35,25 @@ def main(argv: Sequence[str]) -> int:
         UsageError: the dump cannot be read, or the port cannot be used.
 
     """
-    parser = Parser("sandbox", "Serve a small API server in memory, to try the reporter on.")
+    arguments = command_parser().parse(argv)
+    port = _port(arguments.port)
+    documents = _documents(arguments.sources)
+    try:
+        with own_interrupts():
+            port = asyncio.run(_serve(documents, port, Path(arguments.kubeconfig)))
+    except OSError as error:
+        raise UsageError(f"cannot serve: {(error.strerror or str(error)).lower()}") from None
+    sys.stderr.write(_farewell(arguments.sources, port, arguments.kubeconfig))
+    return 0
+
+
+def command_parser() -> Parser:
+    """Return the parser of the command."""
+    parser = Parser(
+        "sandbox",
+        "Serve a small API server in memory, to try the reporter on.",
+        examples=_EXAMPLES,
+    )
     parser.add_argument(
         "--from",
         dest="sources",
@@ -45,15 +69,15 @@ def main(argv: Sequence[str]) -> int:
         help=f"where to write the kubeconfig ({_KUBECONFIG})",
     )
     parser.add_argument("--port", metavar="N", default="0", help="port, 0 for any (0)")
-    arguments = parser.parse(argv)
-    port = _port(arguments.port)
-    documents = _documents(arguments.sources)
-    try:
-        with own_interrupts():
-            asyncio.run(_serve(documents, port, Path(arguments.kubeconfig)))
-    except OSError as error:
-        raise UsageError(f"cannot serve: {(error.strerror or str(error)).lower()}") from None
-    return 0
+    return parser
+
+
+def _farewell(sources: Sequence[str], port: int, kubeconfig: str) -> str:
+    """Say how to start again with the same data, where clients look for it."""
+    given = [part for path in sources for part in ("--from", path)]
+    flags = shlex.join([*given, "--port", str(port), "--kubeconfig", kubeconfig])
+    again = f"status-reporter sandbox {flags}"
+    return f"Stopped; what was changed is gone. Again, with the same data and address:\n{again}\n"
 
 
 def _port(text: str) -> int:
@@ -76,7 +100,8 @@ def _documents(paths: Sequence[str]) -> list[object]:
     return values
 
 
-async def _serve(documents: list[object], port: int, kubeconfig: Path) -> None:
+async def _serve(documents: list[object], port: int, kubeconfig: Path) -> int:
+    """Serve until a signal ends it, and return the port."""
     from lab.sandbox.serve import running
 
     stop = asyncio.Event()
@@ -86,3 +111,4 @@ async def _serve(documents: list[object], port: int, kubeconfig: Path) -> None:
         sys.stdout.write(f"{sandbox.url}\nkubectl --kubeconfig {kubeconfig} get pods -A\n")
         sys.stdout.flush()
         await stop.wait()
+        return urlsplit(sandbox.url).port or port

@@ -71,6 +71,7 @@ _STEPS: Final = (
                 "cluster",
                 "(suppressing downstream reasons: inferencesetInfraProvisioningFailed, "
                 "inferencesetModelPodsNotReady in 2 namespace(s))",
+                "(spec.replicas 1 to 0 by kubectl (scale) at ",
             ),
         ),
     ),

@@ -41,7 +41,8 @@ class SeenEvent:
 
     def is_(self, expected: Expected) -> bool:
         """Tell whether this is an expected Event."""
-        return self.becomes(expected) and expected.text in self.record.event.message
+        said = self.record.event.message
+        return self.becomes(expected) and expected.text in said and expected.change in said
 
     def becomes(self, expected: Expected) -> bool:
         """Tell whether this is an expected Event, even if its message has yet to follow.

@@ -17,6 +17,7 @@ from lab.demo.llmisvc import LLMINFERENCESERVICE
 from lab.demo.models import ModelPods
 from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
+from lab.demo.printing import say, say_command, say_event, say_header
 from lab.demo.runtime import RUNTIME
 from lab.demo.sample_stack import load_stack
 from lab.demo.story import (
@@ -80,20 +81,20 @@ async def run_demo(
             if story.scrapes:
                 await stack.enter_async_context(pods)
                 flags += ["--scrape-via=direct", f"--scrape-port={pods.port}"]
-            _say(f"# sandbox: {sandbox.url}")
-            _say(f"# daemon:  status-reporter run {shlex.join(flags)}")
+            say(f"# sandbox: {sandbox.url}")
+            say(f"# daemon:  status-reporter run {shlex.join(flags)}")
             stream = await stack.enter_async_context(EventStream(sandbox.url))
             background = (
-                await stack.enter_async_context(story.background(sandbox, _say))
+                await stack.enter_async_context(story.background(sandbox, say))
                 if story.background is not None
                 else None
             )
             page = await stack.enter_async_context(daemon(flags, log))
             if page is None:
-                _say("# FAILED: the daemon did not start.")
+                say("# FAILED: the daemon did not start.")
                 _say_log(log)
                 return 1
-            _say(f"# page:    {page}\n")
+            say(f"# page:    {page}\n")
             if onlooker is not None:
                 await onlooker.came(page)
             cluster = StoryCluster(sandbox, present)
@@ -115,8 +116,8 @@ def _flags(kubeconfig: Path, pace: StoryPace) -> list[str]:
 
 
 async def _stay(kubeconfig: Path, page: str) -> None:
-    _say(f"\n# It goes on, and so does {page}; stop it with Ctrl-C. In another terminal:")
-    _say(
+    say(f"\n# It goes on, and so does {page}; stop it with Ctrl-C. In another terminal:")
+    say_command(
         f"kubectl --kubeconfig {kubeconfig} get events -n {EVENT_NAMESPACE} "
         f"--field-selector source={COMPONENT}"
     )
@@ -156,23 +157,23 @@ class _Telling:
         seconds = asyncio.get_running_loop().time() - began
         faults = [*self._background.faults()] if self._background is not None else []
         for fault in faults:
-            _say(f"# FAILED: {fault}")
+            say(f"# FAILED: {fault}")
         if self._surprises:
-            _say("\n# FAILED: Events that nothing explains:")
+            say("\n# FAILED: Events that nothing explains:")
             for event in self._surprises:
-                _say(event.line())
+                say_event(event)
         if faults or self._surprises:
             return False
         if self._background is not None and (verdict := self._background.verdict()):
-            _say(f"# {verdict}")
-        _say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
+            say(f"# {verdict}")
+        say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
         return True
 
     async def _step(self, number: int, step: Step, scene: Scene) -> bool:
         """Take a step and return whether all that it brings came."""
-        _say(f"# {number}. {step.told}")
+        say(f"# {number}. {step.told}")
         if number == 1:
-            _say(SeenEvent.header())
+            say_header()
         self._missing, self._not_over = list(step.expected), list(step.over)
         step.act(scene)
         now = asyncio.get_running_loop().time
@@ -187,10 +188,10 @@ class _Telling:
         while (event := await self._stream.next(quiet_until)) is not None:
             self._take(event)
         for line in self._background.lines() if self._background is not None else ():
-            _say(line)
+            say(line)
         if self._onlooker is not None:
             await self._onlooker.saw(step)
-        _say("")
+        say("")
         return True
 
     @property
@@ -205,27 +206,23 @@ class _Telling:
             awaited.remove(fitting)
         if event.over:
             if fitting is not None:
-                _say(f"# over: {event.record.event.reason}")
+                say(f"# over: {event.record.event.reason}")
             return
-        _say(event.line())
+        say_event(event)
         if event.new and fitting is None and not any(map(event.becomes, awaited)):
             self._surprises.append(event)
 
     def _explain(self) -> None:
         for each in self._missing:
-            _say(f"# FAILED: did not come: {each.reason} for {each.subject} {each.text}".rstrip())
+            say(f"# FAILED: did not come: {each.reason} for {each.subject} {each.text}".rstrip())
         for each in self._not_over:
-            _say(f"# FAILED: did not end: {each.reason} for {each.subject}")
+            say(f"# FAILED: did not end: {each.reason} for {each.subject}")
         if not self._at_rest:
-            _say("# FAILED: the status does not say what there is, or it does not settle")
+            say("# FAILED: the status does not say what there is, or it does not settle")
         _say_log(self._log)
 
 
 def _say_log(log: Path) -> None:
-    _say("# The daemon's last log lines:")
+    say("# The daemon's last log lines:")
     for line in log.read_text("utf-8", "replace").splitlines()[-20:]:
-        _say(line)
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201  # this is the demo's output
+        say(line)

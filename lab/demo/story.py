@@ -28,11 +28,15 @@ def present() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An Event that a step must bring: its reason, its subject, and text it must contain."""
+    """An Event that a step must bring: its reason, its subject, and texts it must contain.
+
+    `change` is of what was changed before.
+    """
 
     reason: str
     subject: str
     text: str = ""
+    change: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def read_request(
             raise unknown_resource()
         raise UnknownPathError(path)
     verb = _verb(at, method, query)
-    allowed = ("get", "patch", "update") if at.subresource else resource.verbs
+    allowed = _verbs_of(at.subresource) if at.subresource else resource.verbs
     if verb not in allowed or (resource.namespaced and not at.namespace and verb == "create"):
         raise method_not_allowed()
     return _request(resource, at, verb)
@@ -135,7 +135,13 @@ def _verb(at: _Location, method: str, query: Mapping[str, str]) -> str:
     return "watch" if verb == "list" and is_true(query.get("watch")) else verb
 
 
+def _verbs_of(subresource: str) -> tuple[str, ...]:
+    return ("get",) if subresource == "log" else ("get", "patch", "update")
+
+
 def _has_subresource(resource: Resource, subresource: str) -> bool:
+    if subresource == "log":
+        return (resource.group, resource.plural) == ("", "pods")
     if subresource == "scale":
         return resource.scale is not None
     return subresource == "status" and resource.status

@@ -8,6 +8,7 @@ from aiohttp import hdrs, web
 
 from lab.sandbox.access import Access
 from lab.sandbox.bodies import duplicate_fields, read_object, read_patch
+from lab.sandbox.container_logs import ContainerLogs
 from lab.sandbox.deletion import Deletion
 from lab.sandbox.errors import (
     ApiError,
@@ -58,6 +59,7 @@ class ResourceHandlers:
         access: Access,
         *,
         faults: Faults,
+        logs: ContainerLogs,
         bookmark_seconds: float,
     ) -> None:
         self._operations = operations
@@ -65,6 +67,7 @@ class ResourceHandlers:
         self._deletion = deletion
         self._access = access
         self._faults = faults
+        self._logs = logs
         self._bookmark_seconds = bookmark_seconds
 
     async def answer(  # noqa: PLR0911 - one for each verb
@@ -141,6 +144,8 @@ class ResourceHandlers:
         version = read(request.query.get("resourceVersion", ""))
         check_reached(self._storage, wanted.resource, version)
         stored = self._operations.find(wanted.resource, wanted.namespace, wanted.name)
+        if wanted.subresource == "log":
+            return web.Response(text=self._logs.read(wanted.namespace, wanted.name, request.query))
         return self._object(request, wanted, stored)
 
     def _list(self, request: web.Request, wanted: ResourceRequest) -> web.Response:

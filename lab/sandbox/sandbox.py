@@ -15,6 +15,7 @@ from aiohttp import web
 
 from lab.sandbox import admin
 from lab.sandbox.access import Access
+from lab.sandbox.container_logs import ContainerLogs
 from lab.sandbox.deletion import Deletion
 from lab.sandbox.errors import UnknownPathError
 from lab.sandbox.faults import Faults
@@ -65,6 +66,7 @@ class Sandbox:
         self.access = Access()
         self.faults = Faults(self.storage)
         self.request_log = RequestLog()
+        self.container_logs = ContainerLogs()
         self.token = token
         self._operations = Operations(
             self.storage, self.registry, event_ttl_seconds=event_ttl_seconds
@@ -76,6 +78,7 @@ class Sandbox:
             self._deletion,
             self.access,
             faults=self.faults,
+            logs=self.container_logs,
             bookmark_seconds=bookmark_seconds,
         )
         self._server = Server(
@@ -227,8 +230,17 @@ class Sandbox:
         return as_object(found, stored)
 
     def scale(self, resource: str, name: str, replicas: int, *, namespace: str = "") -> Object:
-        """Set the replicas of an object."""
-        return self.patch(resource, name, {"spec": {"replicas": replicas}}, namespace=namespace)
+        """Set the replicas of an object, as `kubectl scale` does."""
+        found = self.resource(resource)
+        stored, _ = self._operations.patch(
+            found,
+            namespace,
+            name,
+            patch_type="merge",
+            body={"spec": {"replicas": replicas}},
+            options=WriteOptions(manager="kubectl", through="scale"),
+        )
+        return as_object(found, stored)
 
     def delete(self, resource: str, name: str, *, namespace: str = "") -> None:
         """Delete an object; what has finalizers stays until they are gone."""

@@ -75,7 +75,7 @@ class ModelPod:
         self._listens = True
         self._accepts = False
         self._turn = asyncio.Lock()
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], socket.socket] = {}
         self._walk: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -157,8 +157,12 @@ class ModelPod:
         with suppress(BlockingIOError, ConnectionAbortedError):
             connection, _ = self._socket.accept()
             task = asyncio.get_running_loop().create_task(self._serve(connection))
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
+            self._connections[task] = connection
+            task.add_done_callback(self._served)
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        # A task that is cancelled before its first step closes nothing itself.
+        self._connections.pop(task).close()
 
     async def _serve(self, connection: socket.socket) -> None:
         reader, writer = await asyncio.open_connection(sock=connection)

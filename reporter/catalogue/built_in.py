@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from reporter.catalogue.pickers import picker_suppression_of
 from reporter.catalogue.pod_suppression import pod_rows_of
 from reporter.catalogue.reasons import CLUSTER_AFTER_STACKS, CLUSTER_BEFORE_STACKS, HARNESS
 from reporter.catalogue.resources import SHARED
@@ -24,10 +25,18 @@ def built_in(stacks: tuple[StackRows, ...]) -> Catalogue:
         suppression=(*SUPPRESSION, *(row for stack in stacks for row in stack.suppression)),
         resources=(*SHARED, *(each for stack in stacks for each in stack.resources)),
         stacks=stacks,
-        pod_suppression=tuple(
-            row
-            for stack in stacks
-            if stack.scraped
-            for row in pod_rows_of(stack.scraped.kind, stack.scraped.not_ready)
+        pod_suppression=(
+            *(
+                row
+                for stack in stacks
+                if stack.scraped
+                for row in pod_rows_of(stack.scraped.kind, stack.scraped.not_ready)
+            ),
+            *(
+                row
+                for stack in stacks
+                if stack.pickers
+                for row in picker_suppression_of(stack.pickers.kind)
+            ),
         ),
     )

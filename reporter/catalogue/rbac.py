@@ -21,13 +21,16 @@ ALWAYS: Final = "always"
 _HEAD: Final = "# From reporter/catalogue/resources.py, by `make docs`.\n"
 
 
-def cluster_role_rules(catalogue: Catalogue, stack: str, *, wide: bool = False) -> str:
+def cluster_role_rules(
+    catalogue: Catalogue, stack: str, *, wide: bool = False, opt_in: str = ""
+) -> str:
     """Return the rules for one stack, or for what is always read, as YAML.
 
     Args:
         catalogue: says what is read.
         stack: its name; empty for what is read whatever stacks there are.
         wide: what is read only where the stack is `on`, in place of the rest.
+        opt_in: what is read only with this setting, in place of the rest.
 
     """
     always = {(each.group, each.plural) for each in catalogue.resources if not each.stack}
@@ -35,7 +38,7 @@ def cluster_role_rules(catalogue: Catalogue, stack: str, *, wide: bool = False) 
         each
         for each in catalogue.resources
         if each.stack == stack
-        and each.wide is wide
+        and (each.wide, each.opt_in) == (wide, opt_in)
         # RBAC knows no labels: what is read in any case needs no rule of its own.
         and (not stack or (each.group, each.plural) not in always)
     )
@@ -47,8 +50,11 @@ def files(catalogue: Catalogue) -> dict[str, str]:
     stacks = ["", *(each.name for each in catalogue.stacks)]
     rules = {f"{each or ALWAYS}.yaml": cluster_role_rules(catalogue, each) for each in stacks}
     wide = {each.stack for each in catalogue.resources if each.wide}
+    asked_for = {(each.stack, each.opt_in) for each in catalogue.resources if each.opt_in}
+    rules |= {f"{each}-on.yaml": cluster_role_rules(catalogue, each, wide=True) for each in wide}
     return rules | {
-        f"{each}-on.yaml": cluster_role_rules(catalogue, each, wide=True) for each in wide
+        f"{opt_in.replace('_', '-')}.yaml": cluster_role_rules(catalogue, stack, opt_in=opt_in)
+        for stack, opt_in in asked_for
     }
 
 

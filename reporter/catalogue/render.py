@@ -20,11 +20,23 @@ _UPPER_LAYERS: Final = {
 }
 _FOLDED: Final = frozenset({"Suppresses", "Suppressed by", "Missed where"})
 """Facts that are lists too long for a table."""
+_USUAL: Final = frozenset(
+    {
+        ("Grace", "The global one, --startup-grace-seconds."),
+        ("Grace", "The window is the grace."),
+        ("Blocks Ready", "yes"),
+        ("In the chain", "yes"),
+    }
+)
+"""Facts that the index says once, for every reason without a row of its own."""
+_OF_THE_STACK: Final = frozenset({"Reads", "Suppressed by", "Suppresses"})
+"""Facts in which reasons from metrics differ from stack to stack, by their names alone."""
 
 _STACK_HEAD: Final = """\
 # Reasons: {title}
 
-Rendered from the catalogue (`make docs`). The index of all reasons is in [reasons.md](reasons.md).
+Rendered from the catalogue (`make docs`). The index of all reasons, and what holds where a table has no
+row for it, is in [reasons.md](reasons.md).
 """
 _DECLARED: Final = "by you, in custom-components of the file of --config"
 _MARKDOWN_HEAD: Final = """\
@@ -35,6 +47,13 @@ rendered from the catalogue (`make docs`); `status-reporter explain <reason>` sh
 
 For each kind of subject the reasons stand in the order of the priority chain. A reason outside of the chain is
 written in addition. Which models a cause hits, the report says itself (`impact`).
+
+Where a table has no row for it:
+
+- **Grace**: the global one, `--startup-grace-seconds`; of a reason with a window, the window.
+- **Blocks Ready** and **In the chain**: yes. A reason that says that all is well has neither, and no grace.
+- **Switch off**: `--disable-reasons REASON`; for one object the annotation `status-reporter.io/mute` on it
+  ([mutes](events.md#mutes-living-with-a-known-fault)). The report shows it all the same.
 """
 
 
@@ -147,7 +166,11 @@ def _sections(title: str, reasons: Iterable[Reason], catalogue: Catalogue) -> It
     for reason in reasons:
         yield f"### {reason.name}\n"
         yield f"{reason.type}. {escape(reason.summary)}\n"
-        told = facts(reason, catalogue)[1:]
+        first = _first_like(reason, catalogue)
+        if first is not reason:
+            yield f"Everything else is as for {_link(first, page_of(first, catalogue))}.\n"
+            continue
+        told = _unusual(reason, catalogue)
         rows = [f"| {name} | {escape(text)} |" for name, text in told if name not in _FOLDED]
         yield "\n".join(["| | |", "| --- | --- |", *rows]) + "\n"
         if commands := looks(reason, catalogue):
@@ -156,6 +179,29 @@ def _sections(title: str, reasons: Iterable[Reason], catalogue: Catalogue) -> It
             if name in _FOLDED:
                 folded = escape(text).replace("; ", "<br>")
                 yield f"<details><summary>{name}</summary>\n\n{folded}\n\n</details>\n"
+
+
+def _unusual(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
+    """Return the facts that the index does not say for all reasons."""
+    common = {*_USUAL, ("Switch off", switched_off(reason))} if reason.mutable else _USUAL
+    return [fact for fact in facts(reason, catalogue)[1:] if fact not in common]
+
+
+def _first_like(reason: Reason, catalogue: Catalogue) -> Reason:
+    """Return the first reason from metrics that differs in names alone, which may be the reason."""
+    if reason.window_seconds is None:
+        return reason
+    told = _of_all_stacks(reason, catalogue)
+    return next(
+        each
+        for each in catalogue
+        if each.window_seconds is not None and _of_all_stacks(each, catalogue) == told
+    )
+
+
+def _of_all_stacks(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
+    told = _unusual(reason, catalogue)
+    return [(title, text) for title, text in told if title not in _OF_THE_STACK]
 
 
 def _by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
@@ -235,15 +281,24 @@ def _missed(reason: Reason, catalogue: Catalogue) -> str:
 def _reads(reason: Reason) -> str:
     groups = [
         ("", reason.reads),
-        *((f"of a {each.kind} also ", reads) for each, reads in reason.also_reads),
+        *(
+            (f"of {'an' if each.kind[0] in 'AEIOU' else 'a'} {each.kind} also ", reads)
+            for each, reads in reason.also_reads
+        ),
     ]
     return "; ".join(f"{about}{', '.join(map(str, reads))}" for about, reads in groups if reads)
+
+
+_NO_GRACE: Final = "Fires at once:"
+"""How the note of a reason begins of which no fault waits for a grace."""
 
 
 def _grace(reason: Reason) -> str:
     if reason.says_ready:
         return ""
     if reason.window_seconds is not None:
+        return reason.grace_note
+    if reason.grace_note.startswith(_NO_GRACE):
         return reason.grace_note
     own = reason.grace_seconds
     base = f"{own} s." if own is not None else "The global one, --startup-grace-seconds."

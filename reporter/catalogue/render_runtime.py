@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from reporter.catalogue.engine_support import ENGINES
+from reporter.catalogue.pickers import FROM_PAGES
 from reporter.catalogue.render import escape
 from reporter.catalogue.rendered_parts import with_parts
-from reporter.catalogue.runtime import DOWNLOAD_SLOW, ROWS, RUNTIME, of_kind
+from reporter.catalogue.runtime import DOWNLOAD_SLOW, RUNTIME, of_kind
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason
 
@@ -27,7 +28,7 @@ def runtime_page(text: str, catalogue: Catalogue) -> str:
 def _reasons(catalogue: Catalogue) -> Iterator[str]:
     yield "| reason | window | thresholds | means |"
     yield "| --- | --- | --- | --- |"
-    for reason in ROWS.values():
+    for reason in FROM_PAGES.values():
         names = _names(reason)
         cells = (
             f"`{_name(reason, catalogue)}`",

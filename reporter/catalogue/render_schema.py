@@ -9,8 +9,10 @@ from typing import Any
 
 from reporter.catalogue.custom.checks import MOST_LETTERS
 from reporter.catalogue.custom.kinds import prefixes_of
+from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
+from reporter.catalogue.render import page_of
 from reporter.catalogue.render_needs import shared_parts
-from reporter.catalogue.runtime import ROWS, RUNTIME_NAMES, THRESHOLDS, of_kind
+from reporter.catalogue.runtime import THRESHOLDS, of_kind
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Threshold
 from reporter.model.subject import Layer
@@ -32,10 +34,10 @@ def values_schema(text: str, catalogue: Catalogue) -> str:
         "pattern": f"^({'|'.join(_prefixes(catalogue))})[A-Z][A-Za-z0-9]*$",
     }
     definitions["runtimeReason"]["enum"] = [
-        of_kind(each, catalogue.metrics_kind) for each in RUNTIME_NAMES
+        of_kind(each, catalogue.metrics_kind) for each in SWITCHED_NAMES
     ]
     properties["runtime"]["properties"]["windows"]["propertyNames"] = {
-        "enum": [of_kind(each, catalogue.metrics_kind) for each in ROWS]
+        "enum": [of_kind(each, catalogue.metrics_kind) for each in FROM_PAGES]
     }
     mode = {"$ref": "#/definitions/stackMode"}
     properties["stacks"]["properties"] = {each.name: mode for each in catalogue.stacks}
@@ -54,6 +56,18 @@ def reason_names(catalogue: Catalogue) -> str:
     """Return the names of all reasons as a list in YAML, for the chart's own checks."""
     return "# From reporter/catalogue/reasons.py, by `make docs`.\n" + "".join(
         f"- {reason.name}\n" for reason in catalogue
+    )
+
+
+def reason_pages(catalogue: Catalogue) -> str:
+    """Return the page in `docs` that has the reasons of each kind of model, for the chart's alerts."""
+    pages = {
+        reason.subject_kind: page_of(reason, catalogue)
+        for reason in catalogue
+        if reason.layer is Layer.DEPLOYMENT
+    }
+    return "# By what the reasons begin with; from the catalogue, by `make docs`.\n" + "".join(
+        f"{kind}: {page}\n" for kind, page in pages.items()
     )
 
 

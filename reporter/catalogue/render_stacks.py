@@ -34,6 +34,8 @@ def _reads(stack: StackRows) -> str:
 def _read(resource: Resource[KubeObject]) -> str:
     label = f"label `{resource.label_selector}`" if resource.label_selector else ""
     mode = f"only with `{resource.stack}=on`" if resource.wide else ""
+    if resource.opt_in:
+        mode = f"only with `--{resource.opt_in.replace('_', '-')}`"
     said = ", ".join(each for each in (label, mode) if each)
     return f"`{resource}`" + (f" ({said})" if said else "")
 

@@ -6,6 +6,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason
+from reporter.model.request_stage import RequestStage
 from reporter.model.resource import Resource
 from reporter.model.subject import Layer, SubjectKind
 
@@ -30,6 +31,7 @@ def row(
     reads: tuple[Resource[KubeObject], ...],
     grace_seconds: int | None = None,
     grace_note: str = "",
+    stage: RequestStage | None = None,
 ) -> Reason:
     """Return a row of the priority chain, which keeps its subject from being ready."""
     return Reason(
@@ -43,6 +45,7 @@ def row(
         reads=reads,
         grace_seconds=grace_seconds,
         grace_note=grace_note,
+        stage=stage,
     )
 
 

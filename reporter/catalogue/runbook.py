@@ -4,7 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.reasons import (
+    CLUSTER_CRD_MISSING,
+    CLUSTER_NODE,
+    CLUSTER_STATUS_UNKNOWN,
+)
 from reporter.catalogue.runtime import DOWNLOADS
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import commands_for
@@ -40,6 +44,10 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
         "While nothing of it works, requests through a Gateway may fail; while it is degraded, they pass.",
     ),
     (
+        lambda reason: reason.name == CLUSTER_NODE,
+        "Yes, where a model has no Ready pod on another node. A node that is cordoned or lacks devices only takes no new pods.",
+    ),
+    (
         lambda reason: reason.layer is Layer.CLUSTER,
         "Not by itself: models that run go on serving; none comes up, changes or scales meanwhile.",
     ),
@@ -52,7 +60,7 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
         "Yes, where no other pod of the model serves: one that downloads its weights is not Ready.",
     ),
     (
-        lambda reason: reason.window_seconds is not None or not reason.chain,
+        lambda reason: not reason.chain,
         "Some may: the model serves, degraded; requests are slower, or a part of them fails.",
     ),
     (
@@ -64,6 +72,8 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
 
 _NAMESPACE: Final = "namespace-of-it"
 _NAME: Final = "name-of-it"
+_PLURAL: Final = "plural-of-it"
+_GROUP: Final = "group-of-it"
 
 
 def users_get(reason: Reason) -> str:
@@ -78,7 +88,13 @@ def looks(reason: Reason, catalogue: Catalogue) -> tuple[str, ...]:
     ref = _at_fault(reason, catalogue)
     own = commands_for(ref) if ref is not None else ()
     room = f"<{ref.kind.lower()}>" if ref is not None else ""
-    filled = (each.replace(_NAMESPACE, "<namespace>").replace(_NAME, room) for each in own)
+    filled = (
+        each.replace(_NAMESPACE, "<namespace>")
+        .replace(_NAME, room)
+        .replace(_PLURAL, "<plural>")
+        .replace(_GROUP, "<group>")
+        for each in own
+    )
     return tuple(dict.fromkeys((*filled, *reason.look, *_of_metrics(reason))))
 
 
@@ -98,11 +114,12 @@ def _of_metrics(reason: Reason) -> Iterator[str]:
 def _at_fault(reason: Reason, catalogue: Catalogue) -> ObjectRef | None:
     """Return what stands for the object that is mostly at fault."""
     if reason.name == CLUSTER_CRD_MISSING:
-        return ObjectRef(
-            "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", f"{_NAME}.group"
-        )
+        name = f"{_PLURAL}.{_GROUP}"
+        return ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
     found = _resource(reason, catalogue)
-    return found.ref_named(_NAMESPACE, _NAME) if found is not None else None
+    if found is None:
+        return None
+    return found.ref_named(_NAMESPACE if found.namespaced else "", _NAME)
 
 
 def _resource(reason: Reason, catalogue: Catalogue) -> Resource[KubeObject] | None:

@@ -285,7 +285,7 @@ RUNTIME: Final = (
 RUNTIME_NAMES: Final = tuple(reason.name for reason in RUNTIME)
 
 ROWS: Final = {reason.name: reason for reason in (*DOWNLOADS, *RUNTIME)}
-"""Every reason that comes from pages, by the end of its name."""
+"""Every reason that comes from the pages of model pods, by the end of its name."""
 
 THRESHOLDS: Final = {each.name: each for reason in RUNTIME for each in reason.thresholds}
 

@@ -23,8 +23,13 @@ _LONGEST_SECONDS: Final = 3600
 _SUFFIXES: Final = (".tgz", ".tar.gz")
 _DESCRIPTION: Final = """\
 Collect of the live cluster what `check` reads, and nothing else, into one archive to send to somebody.
-Nothing is written to the cluster. Values of the environment, managed fields, Secrets and tokens are left out.
-Look at it with: status-reporter check --from FILE.tgz"""
+Nothing is written to the cluster. Values of the environment, Secrets and tokens are left out; of managed fields who wrote when is kept."""
+_EXAMPLES: Final = (
+    ("status-reporter dump", "an archive in the current folder, for your eyes alone"),
+    ("status-reporter dump -o FILE.tgz --redact", "with other names, to send to somebody"),
+    ("status-reporter dump -n chat-models --metrics 600", "with ten minutes of model pods' pages"),
+    ("status-reporter check FILE.tgz", "what is wrong there"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
         UsageError: the cluster cannot be read, or the file cannot be written.
 
     """
-    arguments = _parser().parse(argv)
+    arguments = command_parser().parse(argv)
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
@@ -54,8 +59,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser("dump", _DESCRIPTION, EPILOG)
+def command_parser() -> Parser:
+    """Return the parser of the command."""
+    parser = Parser("dump", _DESCRIPTION, EPILOG, examples=_EXAMPLES)
     parser.add_argument(
         "-o",
         "--output",

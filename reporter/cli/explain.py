@@ -3,14 +3,23 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from typing import Final
 
 from reporter.arguments import CONFIG_VARIABLE, Parser
 from reporter.catalogue.render import reason_document, reason_table, reason_text
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.stacks import BUILT_IN
+
+_EXAMPLES: Final = (
+    ("status-reporter explain", "a line for each reason"),
+    ("status-reporter explain clusterBBRNotReady", "one, with what to do"),
+    ("status-reporter explain eppnotready", "which reasons have that in their name"),
+)
+_SHORTEST: Final = 3
+_OFFERED: Final = 12
 
 
 def main(argv: Sequence[str]) -> int:
@@ -20,22 +29,8 @@ def main(argv: Sequence[str]) -> int:
         UsageError: there is no such reason, or the file of settings cannot be used.
 
     """
-    parser = Parser(
-        "explain",
-        "Say what a reason means, what raises it and what to do.",
-        arguments="[REASON] [FLAGS]",
-    )
-    parser.add_argument("reason", nargs="?", metavar="REASON", help="all in short by default")
-    parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"
-    )
-    parser.add_argument(
-        "--config",
-        metavar="PATH",
-        help="file of settings, YAML, with reasons of your own; STATUS_REPORTER_CONFIG",
-    )
-    arguments = parser.parse(argv)
-    catalogue = _catalogue(arguments.config)
+    arguments = command_parser().parse(argv)
+    catalogue = catalogue_of(arguments.config)
     reason = catalogue[_named(arguments.reason, catalogue)] if arguments.reason else None
     if arguments.output == "json":
         content = (
@@ -49,7 +44,27 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _catalogue(config: str | None) -> Catalogue:
+def command_parser() -> Parser:
+    """Return the parser of the command."""
+    parser = Parser(
+        "explain",
+        "Say what a reason means, what raises it and what to do.",
+        arguments="[REASON] [FLAGS]",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("reason", nargs="?", metavar="REASON", help="all in short by default")
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"
+    )
+    parser.add_argument(
+        "--config",
+        metavar="PATH",
+        help="file of settings, YAML, with reasons of your own; STATUS_REPORTER_CONFIG",
+    )
+    return parser
+
+
+def catalogue_of(config: str | None) -> Catalogue:
     """Return the catalogue; settings are read only where a file is named, which may declare more."""
     if not (config or os.environ.get(CONFIG_VARIABLE)):
         return BUILT_IN
@@ -63,6 +78,16 @@ def _named(text: str, catalogue: Catalogue) -> str:
     lowered = {reason.name.lower(): reason.name for reason in catalogue}
     if text.lower() in lowered:
         return lowered[text.lower()]
-    near = get_close_matches(text.lower(), lowered, n=1)
-    hint = f"did you mean {lowered[near[0]]}?" if near else "without a name all are listed"
-    raise UsageError(f"{text!r} is not a reason; {hint}")
+    raise UsageError(f"{text!r} is not a reason; {_hint(text.lower(), lowered)}")
+
+
+def _hint(text: str, lowered: Mapping[str, str]) -> str:
+    """Return which reasons may be meant: all that a word is part of, else the nearest."""
+    parts = [name for lower, name in lowered.items() if len(text) >= _SHORTEST and text in lower]
+    near = parts or [lowered[each] for each in get_close_matches(text, lowered, n=1)]
+    if not near:
+        return "without a name all are listed"
+    if len(near) == 1:
+        return f"did you mean {near[0]}?"
+    more = f" and {len(near) - _OFFERED} more" if len(near) > _OFFERED else ""
+    return f"did you mean one of {', '.join(near[:_OFFERED])}{more}?"

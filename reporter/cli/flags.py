@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sized
 from enum import Enum
 from typing import Final
 
+from reporter.arguments import Parser
 from reporter.cli.configure import FullProgramSettings, ProgramSettings, flag_of, load_settings
 from reporter.settings import DaemonSettings
 from reporter.stacks.settings import FullEvaluationSettings
@@ -13,8 +14,10 @@ from reporter.stacks.stack import stacks_of
 _LAST: Final = 3
 """Groups of flags that come after those of the stacks: listeners, leading, logging."""
 
+_CLUSTER: Final = "cluster"
+
 _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("cluster", ("kubeconfig", "context")),
+    (_CLUSTER, ("kubeconfig", "context")),
     (
         "passes, graces and budgets",
         (
@@ -25,6 +28,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "node_boot_budget_seconds",
             "model_startup_budget_seconds",
             "load_balancer_budget_seconds",
+            "change_window_seconds",
         ),
     ),
     (
@@ -56,6 +60,10 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ("emit", "disable_reasons", "link_hosts", "release_namespace", "mirror_to_workload"),
     ),
     (
+        "logs of pods that crash",
+        ("pod_logs",),
+    ),
+    (
         "components; an empty name switches one off",
         (
             "components",
@@ -71,7 +79,16 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "network_policy_ignored_namespaces",
         ),
     ),
-    ("listeners", ("metrics_bind_address", "health_probe_bind_address", "report_bind_address")),
+    (
+        "listeners",
+        (
+            "metrics_bind_address",
+            "health_probe_bind_address",
+            "report_bind_address",
+            "report_hosts",
+            "subject_series",
+        ),
+    ),
     (
         "leading",
         (
@@ -112,8 +129,8 @@ FILE_ONLY: Final = frozenset({"custom_components"})
 
 EPILOG: Final = (
     "Each flag has an environment variable, such as STATUS_REPORTER_RESYNC_SECONDS for "
-    "--resync-seconds,\nand a key in the file of --config, such as resync-seconds. "
-    "A flag wins over the environment, the\nenvironment over the file."
+    "--resync-seconds, and a key in the file of --config, such as resync-seconds. "
+    "A flag wins over the environment, the environment over the file."
 )
 
 
@@ -133,7 +150,7 @@ class _Switch(argparse.Action):
         setattr(namespace, self.dest, "false" if negative else (values or "true"))
 
 
-def add_setting_flags(parser: argparse.ArgumentParser, *, daemon: bool) -> None:
+def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
     """Add a flag for each setting.
 
     Args:
@@ -146,7 +163,8 @@ def add_setting_flags(parser: argparse.ArgumentParser, *, daemon: bool) -> None:
         "--config", metavar="PATH", help="file of settings, YAML; STATUS_REPORTER_CONFIG"
     )
     for title, fields in GROUPS:
-        group = parser.add_argument_group(title)
+        # Which cluster is asked for as often as what is looked at.
+        group = parser if title == _CLUSTER else parser.add_settings_group(title)
         for field in fields:
             shown = daemon or field in _EVALUATION
             _add_flag(group, field, shown=shown)
@@ -155,7 +173,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, *, daemon: bool) -> None:
 _EVALUATION: Final = frozenset({*FullEvaluationSettings.model_fields, "kubeconfig", "context"})
 
 
-def _add_flag(group: argparse._ArgumentGroup, field: str, *, shown: bool) -> None:
+def _add_flag(group: argparse._ActionsContainer, field: str, *, shown: bool) -> None:
     info = FullProgramSettings.model_fields[field]
     text = f"{info.description} {_default(info.default)}".replace("%", "%%")
     help_text = text if shown else argparse.SUPPRESS

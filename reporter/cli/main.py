@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final
 
-from reporter.arguments import PROGRAM, USAGE_STATUS
+from reporter.arguments import PROGRAM, USAGE_STATUS, hanging, help_columns
 from reporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ COMMANDS: Final = {
     "dump": "what check would read of the live cluster, into one archive",
     "explain": "what a reason means, what triggers it, what suppresses it, what to do",
     "status": "what a running daemon sees now",
+    "completion": "the script that completes command lines in bash, zsh or fish",
+    "mcp": "read-only tools for assistants, over standard input and output (an extra)",
 }
 
 LABORATORY: Final = {
@@ -41,7 +43,15 @@ _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _HELP: Final = """\
 usage: {program} [--help] [--version] COMMAND ...
 
-Say which one fault is behind the others in an LLM serving stack.
+Say which one fault is behind the others.
+
+examples:
+  {program} check
+      what is wrong in the cluster of the current context
+  {program} check dump.tgz
+      the same of a dump that somebody sent
+  {program} explain clusterKedaNotReady
+      what a reason means, and what to do
 
 commands:
 {commands}
@@ -49,7 +59,8 @@ commands:
 commands of {distribution}:
 {laboratory}
 
-`{program} COMMAND --help` shows the flags of a command.
+{program} COMMAND --help shows how it is used,
+--help-all everything that it understands.
 """
 
 
@@ -96,7 +107,7 @@ def _write_no_more() -> None:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     command = arguments[0] if arguments else ""
-    if command in {"-h", "--help", "help"}:
+    if command in {"-h", "--help", "--help-all", "help"}:
         sys.stdout.write(_help())
         return 0
     if command == "--version":
@@ -104,14 +115,18 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         sys.stdout.write(f"{PROGRAM} {version()} (commit {commit()})\n")
         return 0
+    if command == "__complete":
+        from reporter.cli.completion import complete
+
+        return complete(arguments[1:])
     try:
-        status = _main_of(command)(arguments[1:])
+        status = main_of(command)(arguments[1:])
     except UsageError as error:
         return _refuse(f"{command}: {error}" if command in known_commands() else str(error))
     return status
 
 
-def _main_of(command: str) -> Callable[[Sequence[str]], int]:
+def main_of(command: str) -> Callable[[Sequence[str]], int]:
     """Return what carries out a command.
 
     Raises:
@@ -160,8 +175,9 @@ def _refuse(message: str, program: str = PROGRAM) -> int:
 
 def _help() -> str:
     width = max(map(len, known_commands()))
+    columns = help_columns()
     commands, laboratory = (
-        "\n".join(f"  {name:{width}}  {text}" for name, text in each.items())
+        "\n".join(hanging(name, text, width=width, columns=columns) for name, text in each.items())
         for each in (_commands(), LABORATORY)
     )
     return _HELP.format(

@@ -3,12 +3,18 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
+
+_EXAMPLES: Final = (
+    ("status-reporter run --context kind-lab", "from your machine; scrapes no pods"),
+    ("status-reporter run --config settings.yaml", "with a file of settings"),
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -18,9 +24,7 @@ def main(argv: Sequence[str]) -> int:
         UsageError: a setting is not allowed, or there is no way to the cluster.
 
     """
-    parser = Parser("run", "Watch the cluster and write root causes as Events.", EPILOG)
-    add_setting_flags(parser, daemon=True)
-    settings = settings_from(parser.parse(argv))
+    settings = settings_from(command_parser().parse(argv))
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
 
@@ -34,3 +38,12 @@ def main(argv: Sequence[str]) -> int:
             )
     except KubeError as error:
         raise UsageError(str(error)) from None
+
+
+def command_parser() -> Parser:
+    """Return the parser of the command."""
+    parser = Parser(
+        "run", "Watch the cluster and write root causes as Events.", EPILOG, examples=_EXAMPLES
+    )
+    add_setting_flags(parser, daemon=True)
+    return parser

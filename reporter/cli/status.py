@@ -1,103 +1,160 @@
 """`status-reporter status`: what a running daemon sees now."""
 
+import argparse
+import asyncio
+import json
 import re
+import shlex
 import sys
 from collections.abc import Sequence
-from typing import Final
+from datetime import UTC, datetime
+from typing import Final, cast
 
-import httpx
-
-from reporter.arguments import PROGRAM, Parser
+from reporter.arguments import Parser
+from reporter.cli.daemon_answers import FORWARD, LOCAL, REPORT, fetch
+from reporter.cli.daemon_report import report_of
+from reporter.cli.explain import catalogue_of
+from reporter.cli.narrow import in_namespace
+from reporter.cli.rendering import View, write
+from reporter.cli.report_options import add_options, exit_status_of, require_sense
 from reporter.errors import UsageError
-from reporter.model.text import clean, cut
+from reporter.model.catalogue import Catalogue
+from reporter.model.report import Report
+from reporter.model.text import clean
+from reporter.version import version
 
-_LOCAL: Final = "http://127.0.0.1:8082"
-_PATHS: Final = {"json": "/api/v1/report", "text": "/"}
 _POD_PATHS: Final = {"json": "/api/v1/pods/{}", "text": "/pods/{}"}
 _POD: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_NOT_FOUND: Final = 404
-_TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
-_MAX_BYTES: Final = 64 * 1024 * 1024
-_UNAVAILABLE: Final = 503
-_FORWARD: Final = "kubectl -n kube-system port-forward deploy/<release>-status-reporter 8082:8082"
+_POLL_SECONDS: Final = 2.0
+_EXAMPLES: Final = (
+    ("status-reporter status", "the daemon on this machine, or whose port is forwarded"),
+    ("status-reporter status -n chat-models -w", "one namespace, again on every change"),
+    ("status-reporter status --pod chat-models/llama-0", "what was scraped from a pod"),
+)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Fetch the report of a daemon and print it.
+    """Fetch the report of a daemon and print it, once or on every change.
+
+    Returns:
+        What `check` returns; 0 with `--pod`.
 
     Raises:
         UsageError: no daemon answers there.
 
     """
-    parser = Parser("status", "Show what a running daemon sees now.")
-    parser.add_argument(
+    arguments = command_parser().parse(argv)
+    require_sense(arguments)
+    if arguments.sources:
+        raise UsageError(
+            "status asks a daemon; a dump is looked at with: "
+            f"status-reporter check {shlex.join(arguments.sources)}"
+        )
+    url = arguments.url.rstrip("/")
+    if arguments.pod is not None:
+        sys.stdout.write(fetch(url, _path_of_pod(arguments.output, arguments.pod)).decode())
+        return 0
+    catalogue = catalogue_of(arguments.config)
+    if arguments.watch:
+        from reporter.cli.following import until_interrupted
+
+        return until_interrupted(lambda: _show_changes(url, arguments, catalogue))
+    view = _view(fetch(url, REPORT), arguments, catalogue)
+    write(view.text(arguments.output), arguments.output)
+    return exit_status_of(view.report, arguments.fail_on)
+
+
+def command_parser() -> Parser:
+    """Return the parser of the command."""
+    made = Parser("status", "Show what a running daemon sees now.", examples=_EXAMPLES)
+    made.add_argument(
         "--url",
-        default=_LOCAL,
-        help=f"where the daemon serves its report ({_LOCAL}); of one in a cluster: {_FORWARD}",
+        default=LOCAL,
+        help=f"where the daemon serves its report ({LOCAL}); of one in a cluster: {FORWARD}",
     )
-    parser.add_argument(
-        "-o", "--output", choices=tuple(_PATHS), default="text", help="text or json (text)"
-    )
-    parser.add_argument(
+    made.add_argument(
         "--pod",
         metavar="NAMESPACE/NAME",
         help="what was last scraped from a pod, and why it is or is not judged",
     )
-    arguments = parser.parse(argv)
-    url = arguments.url.rstrip("/")
-    sys.stdout.write(_fetch(url, _path(arguments.output, arguments.pod)))
-    return 0
+    add_options(made, dump=False)
+    made.add_argument(
+        "--config",
+        metavar="PATH",
+        help="file of settings, YAML, with reasons of your own; STATUS_REPORTER_CONFIG",
+    )
+    return made
 
 
-def _path(output: str, pod: str | None) -> str:
-    if pod is None:
-        return _PATHS[output]
+def _path_of_pod(output: str, pod: str) -> str:
     if not _POD.fullmatch(pod):
         raise UsageError(f"--pod: {pod!r} is not allowed; allowed: NAMESPACE/NAME")
+    if output not in _POD_PATHS:
+        raise UsageError(f"--pod: -o {output} is about a report; allowed: text, json")
     return _POD_PATHS[output].format(pod)
 
 
-def _fetch(url: str, path: str) -> str:
-    try:
-        with (
-            httpx.Client(timeout=_TIMEOUT) as client,
-            client.stream("GET", url + path) as response,
-        ):
-            body = _read(response, url)
-            if response.status_code == _UNAVAILABLE:
-                raise UsageError(f"{url}: {_answer(response, body)}; ask again in a moment")
-            if response.status_code == _NOT_FOUND and path not in _PATHS.values():
-                raise UsageError(f"{path.partition('pods/')[2]}: {_text(body)}")
-            if not response.is_success:
-                raise UsageError(f"{url}: {_answer(response, body)}; is this a {PROGRAM}?")
-            return body.decode(response.encoding or "utf-8", "replace")
-    except httpx.ConnectError:
-        raise UsageError(
-            f"{url}: nothing answers there; start the daemon, or forward its port: {_FORWARD}"
-        ) from None
-    except httpx.TimeoutException:
-        raise UsageError(f"{url}: no answer in time") from None
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol):
-        raise UsageError(
-            f"--url: {url!r} is not allowed; allowed: an address such as {_LOCAL}"
-        ) from None
-    except httpx.HTTPError as error:
-        raise UsageError(f"{url}: {clean(str(error))}") from None
+def _view(body: bytes, arguments: argparse.Namespace, catalogue: Catalogue) -> View:
+    namespace = arguments.namespace or ""
+    report, passed_over = report_of(body, catalogue)
+    if namespace:
+        if all(each.namespace != namespace for each in report.subjects):
+            raise UsageError(
+                f"the daemon knows of no model in namespace {clean(namespace)}; see -n"
+            )
+        report = in_namespace(report, namespace)
+    return View(
+        report=report,
+        document=lambda: _document(body, report, namespace),
+        page=lambda: _page(report),
+        about=f"the daemon; namespace {namespace}" if namespace else "the daemon",
+        notes=passed_over,
+    )
 
 
-def _read(response: httpx.Response, url: str) -> bytes:
-    body = bytearray()
-    for part in response.iter_bytes():
-        body += part
-        if len(body) > _MAX_BYTES:
-            raise UsageError(f"{url}: the answer is larger than {_MAX_BYTES} bytes")
-    return bytes(body)
+def _document(body: bytes, report: Report, namespace: str) -> bytes:
+    """Return what the daemon answered, as it came, or what of it is about one namespace."""
+    if not namespace:
+        return body
+    document: dict[str, object] = json.loads(body)
+    subjects = {"cluster", *(str(each) for each in report.subjects)}
+
+    def of(key: str) -> list[dict[str, object]]:
+        return cast("list[dict[str, object]]", document.get(key, []))
+
+    for key in ("findings", "subjects", "ready"):
+        document[key] = [each for each in of(key) if each.get("subject") in subjects]
+    for key in ("skipped", "derived"):
+        document[key] = [each for each in of(key) if each.get("namespace") in {"", namespace}]
+    told = {finding.message for finding in report.findings}
+    document["events"] = [each for each in of("events") if each.get("message") in told]
+    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _text(body: bytes) -> str:
-    return cut(clean(body[:400].decode("utf-8", "replace")), 200)
+def _page(report: Report) -> str:
+    from reporter.sinks.page.build import page_view
+    from reporter.sinks.page.document import page_html
+    from reporter.sinks.page.episodes import EpisodeHistory
+    from reporter.sinks.page.view import ReportOrigin
+
+    about = ReportOrigin(time="the daemon", version=version(), saved=datetime.now(UTC))
+    return page_html(page_view(report, about, EpisodeHistory.of(report)))
 
 
-def _answer(response: httpx.Response, body: bytes) -> str:
-    text = _text(body)
-    return f"it answers {response.status_code}" + (f" ({text})" if text else "")
+async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Catalogue) -> None:
+    from reporter.cli.following import show
+    from reporter.cli.redraw import Screen
+
+    def ask() -> View:
+        return _view(fetch(url, REPORT), arguments, catalogue)
+
+    screen = Screen(sys.stdout, sys.stderr)
+    # That there is no daemon is said at once; one that goes away may come back.
+    view = await asyncio.to_thread(ask)
+    while True:
+        show(screen, view, arguments.output)
+        await asyncio.sleep(_POLL_SECONDS)
+        try:
+            view = await asyncio.to_thread(ask)
+        except UsageError as error:
+            screen.remark(str(error), keep=True)

@@ -21,6 +21,7 @@ from reporter.daemon.server import (
 from reporter.daemon.state import DaemonState
 from reporter.settings import DaemonSettings
 from reporter.sinks.own_metrics import LiveMetrics, Metrics
+from reporter.sinks.subject_metrics import SubjectMetrics
 
 
 @asynccontextmanager
@@ -34,6 +35,8 @@ async def listening(
 
     """
     report_address = ListenAddress.parse("report-bind-address", settings.report_bind_address)
+    if report_address is not None:
+        report_address = replace(report_address, names=settings.report_hosts)
     metrics_address = ListenAddress.parse("metrics-bind-address", settings.metrics_bind_address)
     health_address = ListenAddress.parse(
         "health-probe-bind-address", settings.health_probe_bind_address
@@ -41,7 +44,9 @@ async def listening(
     pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
     probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
     async with Servers(before_close=page.close) as servers:
-        await _listen(servers, metrics_address, metrics_routes(LiveMetrics(metrics, state)))
+        of_subjects = SubjectMetrics(state.report, settings.subject_series)
+        exported = metrics_routes(LiveMetrics(metrics, state), of_subjects)
+        await _listen(servers, metrics_address, exported)
         await _listen(servers, health_address, health_routes(probes))
         routes = with_page(report_routes(pages, report_address), page, report_address)
         await _listen(servers, report_address, routes)

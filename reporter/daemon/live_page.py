@@ -1,6 +1,7 @@
 """The page of a running daemon: what it shows, which version that is, and who waits for the next."""
 
 import asyncio
+import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report
 from reporter.resolution.records import Records
+from reporter.sinks.episode_json import history_json
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
@@ -20,6 +22,12 @@ from reporter.sinks.page.view import Lost, PageView, ReportOrigin
 from reporter.version import version
 
 _TOKEN_BYTES: Final = 4
+
+OVERDUE_RESYNCS: Final = 2
+"""Resyncs without a pass after which the newest report is old."""
+
+PASS_SECONDS: Final = 10.0
+"""Time that a pass itself may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,16 @@ class _State:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The page, and what it was drawn from."""
+
+    state: _State
+    overdue: bool
+    view: PageView
+    html: bytes
+
+
 class LivePage:
     """The newest report as a page.
 
@@ -43,6 +61,7 @@ class LivePage:
     Args:
         leading: whether this replica writes.
         lost_watches: the watches that have lost their connection, None where none has.
+        overdue_seconds: the newest report is old after so long without a pass.
 
     """
 
@@ -50,16 +69,19 @@ class LivePage:
         self,
         leading: Callable[[], bool],
         lost_watches: Callable[[], LostWatches | None] = lambda: None,
+        *,
+        overdue_seconds: float = math.inf,
     ) -> None:
         self._leading = leading
         self._lost_watches = lost_watches
+        self._overdue_seconds = overdue_seconds
         self._process = secrets.token_hex(_TOKEN_BYTES)
         self._count = 0
         self._state: _State | None = None
         self._passed = 0.0
         self._changed = asyncio.Event()
         self._drawing = asyncio.Lock()
-        self._drawn: tuple[_State, PageView, bytes] | None = None
+        self._drawn: _Drawn | None = None
         self.closed = False
 
     def passed(self, report: Report, records: Records | None = None) -> None:
@@ -97,8 +119,8 @@ class LivePage:
 
     @property
     def news(self) -> dict[str, object] | None:
-        """What the stream tells: version, time of the newest report, seconds since, and whether the
-        API server is out of reach; None before the first report.
+        """What the stream tells: version, time of the newest report, seconds since, after how many
+        it is old, and whether the API server is out of reach; None before the first report.
 
         The version is another one only where the page says something else; a report that decides
         the same is the same version at a later time.
@@ -108,9 +130,14 @@ class LivePage:
         return {
             "version": self._state.version,
             "now": rfc3339_micro(self._state.report.now),
-            "age": round(boot_seconds() - self._passed, 3),
+            "age": round(self._age, 3),
+            "limit": self._overdue_seconds if math.isfinite(self._overdue_seconds) else None,
             "lost": self._state.lost is not None and not self._state.lost.resources,
         }
+
+    @property
+    def _age(self) -> float:
+        return boot_seconds() - self._passed
 
     async def changed(self, known: str | None) -> None:
         """Wait until there is another version than `known`, or the page is closed."""
@@ -126,20 +153,31 @@ class LivePage:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def html(self, query: str = "") -> bytes | None:
-        """Return the page, narrowed to what names `query`; None before the first pass."""
+    def history(self) -> bytes | None:
+        """Return the episodes of late as JSON; None before the first pass."""
+        state = self._state
+        return history_json(_history(state), state.report.now) if state else None
+
+    async def html(self, query: str = "", *, whole: bool = False) -> bytes | None:
+        """Return the page, narrowed to what names `query`; None before the first pass.
+
+        Long lists are cut unless it is `whole`.
+        """
         state = self._state
         if state is None:
             return None
         async with self._drawing:
             # While this one waited for the lock, another one may have drawn the page.
             state = self._state or state
-            if self._drawn is None or self._drawn[0] is not state:
-                self._drawn = await asyncio.to_thread(_draw, state)
-            _, view, html = self._drawn
-            if not query.strip():
+            overdue = self._age > self._overdue_seconds
+            drawn = self._drawn
+            if drawn is None or drawn.state is not state or drawn.overdue != overdue:
+                drawn = self._drawn = await asyncio.to_thread(_draw, state, overdue=overdue)
+            view, html = drawn.view, drawn.html
+            if not query.strip() and not whole:
                 return html
-            return await asyncio.to_thread(_draw_narrowed, view, query, state.version)
+            narrowed = filtered(view, query)
+            return await asyncio.to_thread(_html, narrowed, state.version, whole=whole)
 
 
 def _same(report: Report, other: Report) -> bool:
@@ -155,14 +193,24 @@ def _same(report: Report, other: Report) -> bool:
     )
 
 
-def _draw(state: _State) -> tuple[_State, PageView, bytes]:
-    about = ReportOrigin(version=version(), leading=state.leading, live=True, lost=state.lost)
-    history = state.history
-    if state.records is not None:
-        history = history.with_records(state.records, state.report.catalogue, state.report.now)
-    view = page_view(state.report, about, history)
-    return state, view, page_html(view, version=state.version).encode("utf-8", "replace")
+def _draw(state: _State, *, overdue: bool) -> _Drawn:
+    about = ReportOrigin(
+        version=version(),
+        leading=state.leading,
+        live=True,
+        lost=state.lost,
+        overdue=overdue,
+    )
+    view = page_view(state.report, about, _history(state))
+    return _Drawn(state, overdue, view, _html(view, state.version))
 
 
-def _draw_narrowed(view: PageView, query: str, version_: str) -> bytes:
-    return page_html(filtered(view, query), version=version_).encode("utf-8", "replace")
+def _history(state: _State) -> EpisodeHistory:
+    """Return what was seen, and what our Events tell of before."""
+    if state.records is None:
+        return state.history
+    return state.history.with_records(state.records, state.report.catalogue, state.report.now)
+
+
+def _html(view: PageView, version_: str, *, whole: bool = False) -> bytes:
+    return page_html(view, version=version_, whole=whole).encode("utf-8", "replace")

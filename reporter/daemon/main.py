@@ -15,6 +15,7 @@ import structlog
 from reporter import __version__
 from reporter.daemon import logs
 from reporter.daemon.connection import Connection, connected
+from reporter.daemon.garbage import spare_the_old
 from reporter.daemon.listeners import listening
 from reporter.daemon.pod_scraping import way_to_pods
 from reporter.daemon.wiring import Parts, build
@@ -37,6 +38,7 @@ async def run_daemon(
     """
     logs.configure(settings.log_level, settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
+    spare_the_old()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -77,6 +79,7 @@ async def serve(
             "cluster": parts.watching.cluster.run(),
             "passes": _passes(parts),
             "self_check": parts.self_check.run(),
+            "pod_logs": parts.pod_logs.run(),
             "writers": parts.writers.run(),
             "heartbeat": parts.watching.heartbeat.run(),
             "scraper": parts.scrape(),

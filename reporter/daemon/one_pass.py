@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import chain
+from types import MappingProxyType
 from typing import Final
 
 from reporter.catalogue.resources import EVENTS
@@ -17,6 +18,7 @@ from reporter.daemon.foreign_writers import (
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.catalogue import Catalogue
+from reporter.model.crash import Crash, EpisodeKey
 from reporter.model.instant import Instant
 from reporter.model.report import Report
 from reporter.probes.reuse import Answered
@@ -28,6 +30,7 @@ from reporter.resolution.unknown import confirmed
 from reporter.settings import DaemonSettings
 from reporter.sinks.events.plan import Plan, plan_events
 from reporter.sinks.events.written import OwnWrites, Written, overlay
+from reporter.sinks.last_lines import crashes_of, with_last_lines
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.output import Decision, OutputScope
@@ -89,6 +92,7 @@ class Pass:
         seconds: how long it took.
         processor_seconds: how much of that its thread had the processor.
         to_hand_on: what the next process should know of faults that are not told yet.
+        crashes: the containers whose logs are worth reading, where logs are read.
 
     """
 
@@ -102,6 +106,7 @@ class Pass:
     seconds: float
     processor_seconds: float
     to_hand_on: str = ""
+    crashes: Mapping[EpisodeKey, Crash] = field(default_factory=dict)
 
 
 def run_pass(
@@ -115,6 +120,7 @@ def run_pass(
     samples: Samples = NONE,
     leading: bool = True,
     handed: Handed = NOTHING,
+    last_lines: Mapping[EpisodeKey, tuple[str, ...]] = MappingProxyType({}),
 ) -> Pass:
     """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out.
 
@@ -128,6 +134,7 @@ def run_pass(
         samples: what was scraped.
         leading: whether this replica writes.
         handed: what the process that led before handed on.
+        last_lines: what was read of containers that crashed.
 
     """
     began, spent = time.perf_counter(), time.thread_time()
@@ -171,7 +178,12 @@ def run_pass(
     mirrors = None
     if settings.mirror_to_workload and leading and _records_confirmed(snapshot):
         mirrors = plan_mirrors(
-            records, lately.mirrors, snapshot, catalogue=settings.catalogue, now=now
+            records,
+            lately.mirrors,
+            snapshot,
+            catalogue=settings.catalogue,
+            now=now,
+            resync=timedelta(seconds=settings.resync_seconds),
         )
     waits = (
         resolution.wake_in,
@@ -180,7 +192,7 @@ def run_pass(
         mirrors.next_in if mirrors is not None else None,
     )
     return Pass(
-        report=resolution.report,
+        report=with_last_lines(resolution.report, last_lines),
         records=records if snapshot.known(EVENTS) else None,
         after=Before(
             resolution.memory,
@@ -196,6 +208,7 @@ def run_pass(
         seconds=time.perf_counter() - began,
         processor_seconds=time.thread_time() - spent,
         to_hand_on=hand_on(resolution.memory),
+        crashes=crashes_of(resolution.report, snapshot) if settings.pod_logs else {},
     )
 
 

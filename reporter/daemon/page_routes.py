@@ -16,7 +16,7 @@ from reporter.sinks.page.assets import POLICY, TYPES, asset
 MOST_STREAMS: Final = 32
 """Browsers that may wait for changes at a time; others ask again by themselves."""
 
-ALIVE_SECONDS: Final = 10.0
+ALIVE_SECONDS: Final = 5.0
 """How often a stream says that it is still alive, and how old the newest report is."""
 
 SLOW_SECONDS: Final = 10.0
@@ -31,6 +31,9 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_AGAIN_MILLISECONDS: Final = 1000
+"""How soon a browser asks for a stream again that has ended."""
+
 _STREAM_HEADERS: Final = {
     **_HEADERS,
     "Content-Type": "text/event-stream",
@@ -58,7 +61,7 @@ def with_page(
             response.headers["Vary"] = "Accept"
             return response
         check_host(request, address)
-        html = await page.html(request.query.get("q", ""))
+        html = await page.html(request.query.get("q", ""), whole="all" in request.query)
         if html is None:
             # A browser asks again by itself.
             return web.Response(status=503, text=_NOTHING_YET, headers={**_HEADERS, "Refresh": "1"})
@@ -68,6 +71,13 @@ def with_page(
             charset="utf-8",
             headers={**_HEADERS, "Vary": "Accept"},
         )
+
+    async def history(request: web.Request) -> web.StreamResponse:
+        check_host(request, address)
+        body = await asyncio.to_thread(page.history)
+        if body is None:
+            return web.json_response({"error": "no pass has ended yet"}, status=503)
+        return web.Response(body=body, content_type="application/json")
 
     async def file(request: web.Request, name: str) -> web.StreamResponse:
         check_host(request, address)
@@ -84,7 +94,8 @@ def with_page(
         return await streams.serve(request)
 
     pace = pace or RenderingPace()
-    rendered = {path: pace.paced(each) for path, each in {**routes, "/": root}.items()}
+    drawn = {**routes, "/": root, "/api/v1/history": history}
+    rendered = {path: pace.paced(each) for path, each in drawn.items()}
     files = {f"/{name}": partial(file, name=name) for name in TYPES}
     return {**rendered, **files, "/live": stream}
 
@@ -118,6 +129,7 @@ class _Streams:
         try:
             async with asyncio.timeout(SLOW_SECONDS):
                 await response.prepare(request)
+                await response.write(f"retry: {_AGAIN_MILLISECONDS}\n\n".encode())
             known: str | None = None
             while True:
                 known = await self._next(known)

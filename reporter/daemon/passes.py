@@ -17,8 +17,8 @@ an hour of quiet as much as the thousandth of a rollout. So passes spend an allo
 earns. A pass costs five times the processor time that it took, at least 0.3 s, so that a fault among
 many changes is told within half a second. Its wall time is
 no measure: where others take the processor, a pass that waits for it would space the next ones out.
-Up to three passes ahead are saved up in quiet times. Hence two or three changes in a row
-are answered at once, and in the long run passes take a fifth of the time at most.
+What quiet times save up is worth three passes, or 5 s where that is more. Hence a few changes in a
+row are answered at once, and in the long run passes take a fifth of the time at most.
 
 A pass runs in a thread, on a frozen snapshot, so that the event loop goes on renewing the Lease.
 A pass during which the process stood still is dropped: what it decided rests on old data.
@@ -26,16 +26,18 @@ A pass during which the process stood still is dropped: what it decided rests on
 
 import asyncio
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
 import structlog
 
+from reporter.daemon.garbage import Garbage
 from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
 from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
 from reporter.metrics.looks.samples import NONE, Samples
+from reporter.model.crash import EpisodeKey
 from reporter.model.instant import Instant
 from reporter.resolution.handing_on import NOTHING, Handed
 from reporter.settings import DaemonSettings
@@ -51,7 +53,10 @@ SHARE: Final = 5
 """A pass takes at most one part in this many of the time."""
 
 BURST: Final = 3
-"""Passes that may follow each other freely after quiet: churn is more changes than that."""
+"""Passes that may follow each other freely after quiet, however long each takes."""
+
+SAVED_SECONDS: Final = 5.0
+"""Time for passes that quiet saves up at least: one second of a processor."""
 
 
 class SnapshotSource(Protocol):
@@ -74,8 +79,13 @@ def nothing_handed(_now: Instant) -> Handed:
     return NOTHING
 
 
+def nothing_read() -> Mapping[EpisodeKey, tuple[str, ...]]:
+    """Return the last lines for a daemon that reads no logs."""
+    return {}
+
+
 class Allowance:
-    """Time that passes may take: it is earned by the clock, up to `BURST` passes ahead."""
+    """Time that passes may take: it is earned by the clock, and what is left is saved up to a limit."""
 
     def __init__(self, now: float) -> None:
         self._free_at = now
@@ -83,7 +93,8 @@ class Allowance:
     def spend(self, now: float, seconds: float) -> float:
         """Pay for a pass that began at `now` and took `seconds`; return when the next may begin."""
         price = max(SHORTEST_SECONDS, seconds * SHARE)
-        self._free_at = max(self._free_at, now - price * (BURST - 1)) + price
+        saved = max(price * (BURST - 1), SAVED_SECONDS)
+        self._free_at = max(self._free_at, now - saved) + price
         return self._free_at
 
 
@@ -109,6 +120,7 @@ class Passes:
         publish: Callable[[Pass], None],
         self_check: SelfCheck,
         handed: Callable[[Instant], Handed] = nothing_handed,
+        last_lines: Callable[[], Mapping[EpisodeKey, tuple[str, ...]]] = nothing_read,
     ) -> None:
         """Make them.
 
@@ -125,6 +137,7 @@ class Passes:
             publish: is given each result.
             self_check: compares with a pass from nothing now and then.
             handed: what the process that led before handed on.
+            last_lines: what was read of containers that crashed.
         """
         self._source = source
         self._settings = settings
@@ -137,6 +150,7 @@ class Passes:
         self._samples = samples
         self._publish = publish
         self._handed = handed
+        self._last_lines = last_lines
         self._led = False
         self._self_check = self_check
         self._before = Before()
@@ -145,7 +159,7 @@ class Passes:
     async def run(self) -> None:
         """Run passes until cancelled. A pass that fails is logged and the next one tried."""
         loop = asyncio.get_running_loop()
-        allowance, settled = Allowance(loop.time()), False
+        allowance, garbage, settled = Allowance(loop.time()), Garbage(), False
         while True:
             self._due.clear()
             began = loop.time()
@@ -163,7 +177,8 @@ class Passes:
             except Exception:  # noqa: BLE001  # logged; /healthz fails when no pass ends
                 self._log.exception("pass_failed")
                 cost = SHORTEST_SECONDS
-            await self._pause(began, wait)
+            changed = await self._pause(began, wait)
+            garbage.walk(rests=not changed)
             earliest = allowance.spend(began, cost)
             await asyncio.sleep(max(DEBOUNCE_SECONDS, earliest - loop.time()))
 
@@ -186,6 +201,7 @@ class Passes:
             leading=leading,
             # Who has led for a pass knows better. Who has not may have passed before the elector read it.
             handed=NOTHING if leading and self._led else self._handed(now),
+            last_lines=self._last_lines(),
         )
         done = await asyncio.to_thread(ask, snapshot, before)
         if self._pauses() != pauses:
@@ -195,8 +211,13 @@ class Passes:
         self._self_check.passed(Passed(ask, snapshot, before, done), busy=self._due.is_set())
         return done
 
-    async def _pause(self, began: float, wait: timedelta | None) -> None:
-        """Sleep until something changes, a grace ends, or a resync has passed since `began`."""
+    async def _pause(self, began: float, wait: timedelta | None) -> bool:
+        """Sleep until something changes, a grace ends, or a resync has passed since `began`.
+
+        Returns:
+            Whether something has changed.
+
+        """
         longest = float(self._settings.resync_seconds)
         if wait is not None:
             longest = min(longest, wait.total_seconds())
@@ -204,4 +225,5 @@ class Passes:
             async with asyncio.timeout_at(began + longest):
                 await self._due.wait()
         except TimeoutError:
-            pass
+            return False
+        return True

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import yarl
 
-from reporter.catalogue.resources import NODES, PODS
+from reporter.catalogue.resources import NODES, PODS, SERVICES
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
 from reporter.metrics.looks.scrape import Scrape
@@ -22,6 +22,7 @@ from reporter.metrics.scraping.addresses import pod_addresses
 from reporter.metrics.scraping.answer import FetchLimits
 from reporter.metrics.scraping.attempt import Attempts, Fetch
 from reporter.metrics.scraping.direct import DirectFetch, Endpoint
+from reporter.metrics.scraping.pickers import picker_rows
 from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
 from reporter.metrics.scraping.scraper import Observer, Scraper
 from reporter.metrics.scraping.targets import FoundTargets, find
@@ -181,3 +182,7 @@ class Finder:
         yield NODES
         for stack in self._settings.known_stacks:
             yield from stack.subjects
+        if rows := picker_rows(self._settings):
+            yield SERVICES
+            for row in rows:
+                yield from row.pools

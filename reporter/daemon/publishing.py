@@ -7,6 +7,7 @@ from reporter.daemon.hand_over import HandOver
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.logs import ChangeLog
 from reporter.daemon.one_pass import Pass
+from reporter.daemon.pod_logs import PodLogs
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
 from reporter.sinks.own_metrics import Metrics
@@ -22,6 +23,7 @@ class Publisher:
     gate: WriteGate
     writers: Writers
     hand_over: HandOver
+    pod_logs: PodLogs
     changes: ChangeLog = field(default_factory=ChangeLog)
 
     def publish(self, done: Pass) -> None:
@@ -31,6 +33,8 @@ class Publisher:
         self.metrics.passed(done.seconds, done.report.now.timestamp())
         self.changes.note(done.report)
         self.hand_over.passed(done)
+        going_on = {(each.key, each.since) for each in done.report.findings}
+        self.pod_logs.passed(done.crashes, going_on=going_on)
         if self.gate.outdated:
             # A plan replaces only what it speaks of; nothing else from before a pause may stay.
             self.writers.drop()

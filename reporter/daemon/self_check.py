@@ -129,7 +129,7 @@ def from_nothing(before: Before) -> Before:
     """Return what a pass is given without what is kept for speed alone."""
     return replace(
         before,
-        memory=replace(before.memory, standing={}),
+        memory=replace(before.memory, standing={}, steps={}),
         answered=Answered(seen=before.answered.seen),
         records=NO_RECORDS,
     )

@@ -5,14 +5,14 @@ import ipaddress
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
 
 import structlog
 from aiohttp import web
-from prometheus_client import generate_latest
+from prometheus_client import Metric, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
@@ -43,11 +43,15 @@ _NOT_SCRAPED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the listener of a setting is; an empty host is every interface."""
+    """Where the listener of a setting is; an empty host is every interface.
+
+    `names` are those under which it may be asked besides; they count for the report alone.
+    """
 
     setting: str
     host: str
     port: int
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host or "*"
@@ -187,11 +191,24 @@ def _cause(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def metrics_routes(metrics: Collector) -> dict[str, Handler]:
-    """Return the routes of the metrics listener."""
+class _Collected(Collector):
+    """Metrics as they were at one moment."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = tuple(metrics)
+
+    def collect(self) -> tuple[Metric, ...]:
+        """Return them."""
+        return self._metrics
+
+
+def metrics_routes(metrics: Collector, of_subjects: Collector) -> dict[str, Handler]:
+    """Return the routes of the metrics listener; what they have is written in a thread, off the loop."""
 
     async def serve(_request: web.Request) -> web.StreamResponse:
-        body = generate_latest(metrics)
+        # What is asked of the loop's own state is asked here.
+        pages = (_Collected(metrics.collect()), of_subjects)
+        body = await asyncio.to_thread(lambda: b"".join(map(generate_latest, pages)))
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     return {"/metrics": serve}
@@ -263,13 +280,13 @@ def check_host(request: web.Request, address: ListenAddress | None) -> None:
     """Refuse a request under a name that is not ours.
 
     Raises:
-        web.HTTPForbidden: it came under another name than loopback's or that of `address`.
+        web.HTTPForbidden: it came under another name than loopback's or those of `address`.
 
     """
     name = request.host.rsplit(":", 1)[0] if not request.host.endswith("]") else request.host
     allowed = set(_LOCAL_NAMES)
-    if address is not None and address.host:
-        allowed.add(address.host)
+    if address is not None:
+        allowed.update((address.host, *address.names))
     if name.lower() in allowed:
         return
     if address is not None and not _is_loopback(address.host) and _is_ip(name):

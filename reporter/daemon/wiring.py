@@ -18,8 +18,9 @@ from reporter.daemon.connection import Connection
 from reporter.daemon.gate import WriteGate
 from reporter.daemon.hand_over import HandOver, handed_by
 from reporter.daemon.heartbeat import Heartbeat
-from reporter.daemon.live_page import LivePage
+from reporter.daemon.live_page import OVERDUE_RESYNCS, PASS_SECONDS, LivePage
 from reporter.daemon.passes import Passes, nothing_handed, nothing_scraped
+from reporter.daemon.pod_logs import PodLogs
 from reporter.daemon.pod_scraping import run_scraper
 from reporter.daemon.publishing import Publisher
 from reporter.daemon.sample_store import SampleStore
@@ -66,6 +67,7 @@ class Parts:
         writers: write to the API server.
         scrape: scrapes pods until cancelled.
         passes: evaluate the cluster.
+        pod_logs: reads the last lines of containers that crashed.
         self_check: compares a pass with one from nothing now and then.
         state: what the listeners tell.
         page: the page for browsers.
@@ -77,6 +79,7 @@ class Parts:
     writers: Writers
     scrape: Work
     passes: Passes
+    pod_logs: PodLogs
     self_check: SelfCheck
     state: DaemonState
     page: LivePage
@@ -108,9 +111,17 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         gave_up=metrics.scrapes.gave_up,
     )
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
-    page = LivePage(leading, state.lost_watches)
+    overdue = OVERDUE_RESYNCS * settings.resync_seconds + PASS_SECONDS
+    page = LivePage(leading, state.lost_watches, overdue_seconds=overdue)
+    pod_logs = PodLogs(client, leading=leading, changed=due.set)
     publisher = Publisher(
-        state=state, page=page, metrics=metrics, gate=gate, writers=writers, hand_over=hand_over
+        state=state,
+        page=page,
+        metrics=metrics,
+        gate=gate,
+        writers=writers,
+        hand_over=hand_over,
+        pod_logs=pod_logs,
     )
     self_check = SelfCheck(settings.self_check_seconds, tell=metrics.self_checked, changed=due.set)
     passes = Passes(
@@ -126,6 +137,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         publish=publisher.publish,
         self_check=self_check,
         handed=nothing_handed if elector is None else partial(handed_by, elector),
+        last_lines=pod_logs.read,
     )
     return Parts(
         watching=watching,
@@ -133,6 +145,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         writers=writers,
         scrape=_scraping(connection, settings, watching, store=store),
         passes=passes,
+        pod_logs=pod_logs,
         self_check=self_check,
         state=state,
         page=page,

@@ -131,10 +131,7 @@ class _Collector:
         self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
 
     def _read(self) -> Iterator[AnyResource]:
-        for resource in self.settings.catalogue.resources:
-            mode = self.settings.stack(resource.stack) if resource.stack else StackMode.ON
-            if mode is StackMode.ON or (mode is StackMode.AUTO and not resource.wide):
-                yield resource
+        yield from filter(self.settings.reads, self.settings.catalogue.resources)
 
     async def _take(self, resource: AnyResource) -> None:
         served = self.discovered.discovery.state(resource.crd_name)

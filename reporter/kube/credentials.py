@@ -13,6 +13,9 @@ from reporter.kube.clock import boot_seconds
 from reporter.kube.errors import ConfigurationError
 from reporter.kube.library import library
 from reporter.model.text import clean, cut
+from reporter.yaml_reader.decoding import decoded
+from reporter.yaml_reader.limits import Unreadable
+from reporter.yaml_reader.reading import read_yaml
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
@@ -70,6 +73,11 @@ class Kubeconfig:
         self._paths = paths
         self._context = context
         self._loader: KubeConfigLoader | None = None
+
+    @property
+    def paths(self) -> str:
+        """The file, or several joined by colons."""
+        return self._paths
 
     async def load(self) -> "Configuration":
         """Read the file, and run its exec plugin if it has one."""
@@ -275,3 +283,32 @@ def choose_source(
     raise ConfigurationError(
         "no cluster: name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a cluster"
     )
+
+
+def context_names(kubeconfig: Path | None) -> tuple[str, ...]:
+    """Return the contexts of the kubeconfig, in its order; of several files, those of all.
+
+    Raises:
+        ConfigurationError: there is none, or it cannot be read.
+
+    """
+    source = choose_source(kubeconfig, None)
+    if not isinstance(source, Kubeconfig):
+        raise ConfigurationError(
+            "there are no contexts in a pod; name a kubeconfig with --kubeconfig"
+        )
+    names: list[str] = []
+    for path in (Path(part).expanduser() for part in source.paths.split(os.pathsep) if part):
+        try:
+            content = read_yaml(decoded(path.read_bytes())) if path.is_file() else None
+        except (OSError, Unreadable) as error:
+            raise ConfigurationError(f"{path}: {cut(clean(str(error)), 200)}") from None
+        found = content.get("contexts") if isinstance(content, dict) else None
+        names += [
+            each["name"]
+            for each in (found if isinstance(found, list) else ())
+            if isinstance(each, dict) and isinstance(each.get("name"), str)
+        ]
+    if not names:
+        raise ConfigurationError(f"{source.paths}: there are no contexts")
+    return tuple(dict.fromkeys(names))

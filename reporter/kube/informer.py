@@ -30,7 +30,9 @@ typed list fail as a whole, where here that one object is skipped.
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Generic, NoReturn, TypeVar
 
@@ -201,6 +203,7 @@ class Informer(Generic[ObjectT]):
         timing: Timing | None = None,
         now: Now = real_now,
         chance: random.Random | None = None,
+        turn: asyncio.Lock | None = None,
         on_change: Callable[[], None] = lambda: None,
         on_missing: Callable[[], None] = lambda: None,
     ) -> None:
@@ -210,6 +213,7 @@ class Informer(Generic[ObjectT]):
         self._timing = timing or Timing()
         self._now = now
         self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
+        self._turn = turn or asyncio.Lock()
         self._on_change = on_change
         self._on_missing = on_missing
         self._backoff = Backoff(self._seconds, self._chance, self._timing.backoff)
@@ -243,6 +247,10 @@ class Informer(Generic[ObjectT]):
     def changes(self) -> int:
         """Grows with each change of `objects` or `skipped`."""
         return self._store.changes
+
+    def take_touched(self) -> AbstractSet[Key] | None:
+        """Return the keys of all objects that changed since this was asked last; None is any."""
+        return self._store.take_touched()
 
     @property
     def settled(self) -> bool:
@@ -353,9 +361,8 @@ class Informer(Generic[ObjectT]):
             except (Gone, AnswerTooLarge) as error:
                 self._resize(error)
                 raise
-            objects.update(self._store.known(page.objects))
-            # A large page takes milliseconds to decode; others may want to run in between.
-            await asyncio.sleep(0)
+            async with self._taking_turns():
+                objects.update(self._store.known(page.objects))
             for each in page.skipped[: SKIPPED - len(skipped)]:
                 skipped[each.namespace, each.name] = each
             token = page.continue_token
@@ -386,7 +393,15 @@ class Informer(Generic[ObjectT]):
         proceed = {"continue": token} if token else {}
         params = {**self.place.selectors, **limit, **proceed}
         response = await self._read("list", params)
-        return decode_page(self.place.resource, response.body)
+        async with self._taking_turns():
+            return decode_page(self.place.resource, response.body)
+
+    @asynccontextmanager
+    async def _taking_turns(self) -> AsyncIterator[None]:
+        """Do what takes milliseconds while no other informer does, and let the rest of the loop run after it."""
+        async with self._turn:
+            yield
+            await asyncio.sleep(0)
 
     async def _got(self) -> ListPage[ObjectT]:
         """Return the one object as a list of it; an empty one if it does not exist."""

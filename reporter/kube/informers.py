@@ -37,6 +37,8 @@ class Informers:
         self._timing = timing
         self._watch = watch
         self._chance = random.Random()  # noqa: S311 - jitter is no secret
+        # Pages of twenty kinds come at once; decoded in one turn of the loop they would hold it up.
+        self._turn = asyncio.Lock()
         self._on_change = on_change
         self._on_missing = on_missing
         self._running: dict[AnyPlace, AnyInformer] = {}
@@ -69,6 +71,7 @@ class Informers:
             place,
             timing=self._timing,
             chance=self._chance,
+            turn=self._turn,
             on_change=lambda: self._on_change(place.resource),
             on_missing=self._on_missing,
         )

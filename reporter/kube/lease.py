@@ -69,7 +69,7 @@ class LeaseTimes:
     Attributes:
         duration: how long others wait for a leader that no longer renews.
         renew_deadline: how long after its last renewal a leader still starts requests.
-        retry: time between two tries, and the longest that one request may take.
+        retry: time between two tries.
 
     """
 
@@ -84,6 +84,15 @@ class LeaseTimes:
                 f"{self.retry} s: the lease must exceed the renew deadline, and that 1.2 times "
                 "the retry period"
             )
+
+    @property
+    def patience(self) -> float:
+        """Longest that one request may take: short enough that one that hangs costs no Lease.
+
+        As in client-go (tools/leaderelection/resourcelock/interface.go, `NewFromKubeconfig`). Less would
+        take the Lease from a leader whose API server is slow, and nobody would lead for as long as it is.
+        """
+        return max(self.retry, self.renew_deadline / 2)
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -243,7 +252,7 @@ class Elector:
             await self._release()
 
     async def _acquire(self) -> None:
-        if await self._try(self._times.retry):
+        if await self._try(self._times.renew_deadline):
             return
         watch = LeaseWatch(self._client, self._leases, self._name, chance=self._chance)
         async with _beside(watch.run()):
@@ -256,7 +265,7 @@ class Elector:
                     async with asyncio.timeout(min(pause, left) if left > 0 else pause):
                         await watch.free.wait()
                 watch.free.clear()
-                held = await self._try(self._times.retry)
+                held = await self._try(self._times.renew_deadline)
 
     async def _hold(self) -> None:
         """Renew every retry period; return once the fence has closed or another one holds it."""
@@ -264,7 +273,7 @@ class Elector:
             await asyncio.sleep(min(self._times.retry, self.fence_left()))
             while (left := self.fence_left()) > 0:
                 began = self._seconds()
-                if await self._try(min(self._times.retry, left)):
+                if await self._try(left):
                     break
                 if self.holder != self._identity:
                     return
@@ -442,7 +451,7 @@ class Elector:
             verb=verb,
             resource="leases",
             body=body,
-            timeout=self._times.retry,
+            timeout=self._times.patience,
             lease=True,
         )
         if response.status not in (HTTPStatus.OK, HTTPStatus.CREATED):

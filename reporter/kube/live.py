@@ -29,6 +29,7 @@ absent where it should be unknown.
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -49,7 +50,8 @@ from reporter.kube.client import KubeClient
 from reporter.kube.clock import real_now
 from reporter.kube.discovery import Discoverer
 from reporter.kube.informer import Place, Timing
-from reporter.kube.informers import AnyPlace, Informers
+from reporter.kube.informers import AnyInformer, AnyPlace, Informers
+from reporter.kube.store import Key
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
@@ -149,7 +151,9 @@ class LiveCluster:
         self._on_change = on_change
         self._places_due = asyncio.Event()
         self._unserved: frozenset[Unserved] = frozenset()
-        self._tables: dict[Resource[KubeObject], tuple[object, Table[KubeObject]]] = {}
+        self._tables: dict[
+            Resource[KubeObject], tuple[list[tuple[AnyInformer, int]], Table[KubeObject]]
+        ] = {}
         self._discoverer = Discoverer(
             client,
             interval=discovery_seconds,
@@ -233,10 +237,7 @@ class LiveCluster:
 
     def _read(self) -> Iterator[Resource[KubeObject]]:
         """Yield what is read over the whole cluster, without the stacks that are switched off."""
-        for resource in self._settings.catalogue.resources:
-            mode = self._settings.stack(resource.stack) if resource.stack else StackMode.ON
-            if mode is StackMode.ON or (mode is StackMode.AUTO and not resource.wide):
-                yield resource
+        yield from filter(self._settings.reads, self._settings.catalogue.resources)
 
     def _is_of_use(self, resource: Resource[KubeObject]) -> bool:
         """Tell whether the stack that a resource is read for may have subjects, or needs of its parts.
@@ -383,8 +384,12 @@ class LiveCluster:
         kept = self._tables.get(resource)
         if kept is not None and kept[0] == stamp:
             return kept[1]
-        objects = {key: obj for informer in informers for key, obj in informer.objects.items()}
-        table = Table(objects, kept[1] if kept else None)
+        objects = informers[0].objects if len(informers) == 1 else _together(informers)
+        touched = _touched(informers)
+        if kept is not None and [informer for informer, _ in kept[0]] == informers:
+            table = Table(objects, kept[1], touched)
+        else:
+            table = Table(objects, kept[1] if kept else None)
         self._tables[resource] = stamp, table
         return table
 
@@ -467,6 +472,22 @@ class LiveCluster:
             relists=sum(informer.counters.lists for informer in informers),
             failures=sum(informer.counters.failures for informer in informers),
         )
+
+
+def _touched(informers: Iterable[AnyInformer]) -> AbstractSet[Key] | None:
+    """Return the keys of all objects that changed in some places; None is any."""
+    touched: set[Key] = set()
+    # Each is asked, as it begins to count again then.
+    for each in [informer.take_touched() for informer in informers]:
+        if each is None:
+            return None
+        touched |= each
+    return touched
+
+
+def _together(informers: Iterable[AnyInformer]) -> dict[Key, KubeObject]:
+    """Return the objects of several places."""
+    return dict(chain.from_iterable(each.objects.items() for each in informers))
 
 
 def _merged(states: list[ResourceState]) -> ResourceState:

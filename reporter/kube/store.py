@@ -1,11 +1,11 @@
 """The objects that an informer holds, and how often they changed."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final, Generic, TypeAlias, TypeVar
 
-from msgspec import structs
-
 from reporter.kube.decode import FrameType
+from reporter.kube.shared_values import SharedValues
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 
@@ -28,12 +28,20 @@ class Store(Generic[ObjectT]):
         self.objects: dict[Key, ObjectT] = {}
         self.skipped: dict[Key, SkippedObject] = {}
         self.changes = 0
+        self._touched: set[Key] | None = None
+        self._values = SharedValues()
+
+    def take_touched(self) -> AbstractSet[Key] | None:
+        """Return the keys of all objects that changed, came or went since this was asked last; None is any."""
+        touched, self._touched = self._touched, set()
+        return touched
 
     def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
         """Take a complete list, made of what `known` gave for each page."""
         if _identical(objects, self.objects) and skipped == self.skipped:
             return
         self.objects, self.skipped = objects, skipped
+        self._touched = None
         self.changes += 1
 
     def known(self, page: Iterable[ObjectT]) -> Iterator[tuple[Key, ObjectT]]:
@@ -41,7 +49,10 @@ class Store(Generic[ObjectT]):
         for new in page:
             key = (new.namespace, new.name)
             old = self.objects.get(key)
-            yield key, old if old is not None and _same_version(old, new) else new
+            if old is not None and _same_version(old, new):
+                yield key, old
+            else:
+                yield key, self._values.shared(new)
 
     def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
         """Take one change; an object of which nothing changed that we read stays the same one."""
@@ -53,9 +64,11 @@ class Store(Generic[ObjectT]):
         self.skipped.pop(key, None)
         if type_ is not FrameType.DELETED:
             if not isinstance(content, SkippedObject):
-                self.objects[key] = content
+                self.objects[key] = self._values.shared(content)
             elif len(self.skipped) < SKIPPED:
                 self.skipped[key] = content
+        if self._touched is not None:
+            self._touched.add(key)
         self.changes += 1
 
     def _is_no_news(self, key: Key, content: ObjectT | SkippedObject) -> bool:
@@ -77,8 +90,7 @@ def _same_version(one: KubeObject, other: KubeObject) -> bool:
 
 
 def _reads_equal(one: KubeObject, other: KubeObject) -> bool:
-    version = one.metadata.resource_version
-    if structs.replace(other.metadata, resource_version=version) != one.metadata:
+    if not one.metadata.reads_as(other.metadata):
         return False
     fields = type(one).__struct_fields__
     return all(getattr(one, name) == getattr(other, name) for name in fields if name != "metadata")

@@ -65,6 +65,11 @@ _CAPITALS: Final = (
 )  # fmt: skip
 
 _LOWER: Final = {ord(upper): upper.lower() for upper in ascii_uppercase}
+LONG_LINE: Final = 60
+"""Characters of a line of a private key, at least: 64 in PEM (RFC 7468), 70 in OpenSSH's form."""
+
+KEY_END: Final = "-----END"
+
 _USER_INFO: Final = re.compile(r"@(?!sha\d+:)[\w\[]", re.ASCII)
 
 
@@ -105,3 +110,10 @@ def may_have_shape(text: str, lowered: str) -> bool:
                     if word is None or word.search(lowered):
                         return True
     return "A" in text and any(map(text.__contains__, _CAPITALS))
+
+
+def may_have_key_lines(text: str) -> bool:
+    """Tell whether lines of a private key may be in a text, without its beginning."""
+    if len(text) < LONG_LINE:
+        return KEY_END in text
+    return max(map(len, text.split()), default=0) >= LONG_LINE or KEY_END in text

@@ -10,9 +10,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from reporter.model.credential_hints import (
+    KEY_END,
+    LONG_LINE,
     beginnings_of_keys,
     in_lower_case,
     may_have_flag,
+    may_have_key_lines,
     may_have_shape,
     may_have_user_info,
 )
@@ -31,7 +34,7 @@ _KEY_ENDS: Final = (
 _QUOTE: Final = r"(?:\\*[\"']|%2[27])"
 _NO_VALUE: Final = (
     r"(?!masked-[0-9a-f]{8}|[=>]*<redacted>|(?:a|an|and|are|at|authenti\w+|cannot|could|denied|does|empty|error|expired"
-    r"|failed|for|from|forbidden|has|in|incorrect|invalid|is|malformed|mismatch|missing|must|no|none|not|null|of|on"
+    r"|failed|for|from|forbidden|has|in|incorrect|invalid|is|malformed|mismatch|missing|must|no|none|not|null|of|off|on"
     r"|or|rejected|required|revoked|should|the|to|true|false|server\s+message|unable|unauthorized|unknown|was|with|wrong)(?=[.,;:)\]]{0,3}(?:\s|\Z)))"
 )
 """Words that follow `token:` in the sentences of errors."""
@@ -90,6 +93,27 @@ BY_SHAPE: Final = re.compile(
 )  # fmt: skip
 """What its issuer writes into a credential so that it is found; a private key to its end."""
 
+_BREAK: Final = r"(?:\s{1,9}|(?:\\{1,4}[rn]){1,2}){1,2}"
+"""The end of a line, as it is, as a blank, or written out."""
+
+KEY_LINES: Final = re.compile(
+    rf"""(?x)
+      (?<![\w+/=]) (?: [A-Za-z0-9+/]{{4,}} {_BREAK} )?
+      [A-Za-z0-9+/]{{{LONG_LINE},}} (?: {_BREAK} [A-Za-z0-9+/]{{{LONG_LINE},}} )+ (?: {_BREAK}? [A-Za-z0-9+/]* ={{1,2}} )?
+    """,
+    re.ASCII,
+)
+"""Two long lines of base64 or more, with what is left of the line before and the last, shorter one."""
+
+BEFORE_KEY_END: Final = re.compile(
+    rf"""(?x)
+      (?: (?<![\w+/=]) [A-Za-z0-9+/]{{16,}} {_BREAK} ){{0,99}} (?: (?<![\w+/=]) [A-Za-z0-9+/]{{2,}} ={{0,2}} {_BREAK}? )?
+      {KEY_END}[ ][A-Z ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----
+    """,
+    re.ASCII,
+)
+"""The end of a private key whose beginning is not there."""
+
 _NAMES_CREDENTIAL: Final = re.compile(rf"(?:.*[^a-z0-9])?(?:{_KEY_ENDS})", re.IGNORECASE)
 _IS_FLAG: Final = re.compile(CREDENTIAL_FLAG, re.IGNORECASE)
 
@@ -115,7 +139,17 @@ def without_credentials(text: str) -> str:
         text = BY_FLAG.sub(rf"\1{REDACTED}", text)
     if may_have_shape(text, lowered):
         text = BY_SHAPE.sub(REDACTED, text)
+    if may_have_key_lines(text):
+        text = KEY_LINES.sub(_without_key_lines, text)
+        text = BEFORE_KEY_END.sub(REDACTED, text)
     return text
+
+
+def _without_key_lines(match: re.Match[str]) -> str:
+    """Return what stays of lines of base64: digests in hexadecimal and paths are no keys."""
+    lines = match[0]
+    mixed = any(map(str.isupper, lines)) and any(map(str.islower, lines))
+    return REDACTED if mixed and any(map(str.isdigit, lines)) else lines
 
 
 def _without_values(text: str, beginnings: Iterable[int]) -> str:

@@ -34,8 +34,9 @@ class Finding:
         severity: larger is worse; among equals the first `related` in name order counts as worst.
         transition: when the condition whose *status* is the fault took that status; None where
             only its reason or text is the fault, or where there is no condition.
-        created: creation time of the object at fault, None if it does not exist.
-        exempt: fires at once, whatever the grace (design 5.2).
+        created: creation time of the object at fault, None if it does not exist; or when what the fault
+            follows from last changed, where that is known and since when it lasts is not.
+        exempt: fires at once, whatever the grace.
         budget: time this fault may legitimately last; unlike a grace it stays when graces are off.
         governs: the fault keeps the status that downstream reasons read from being written, so
             it holds and suppresses them.
@@ -51,6 +52,10 @@ class Finding:
             another part do not stay; empty where only an equal severity decides that.
         down: nothing of what is at fault works, so that whatever passes through it is hit.
         unneeded: nothing in the cluster uses what is at fault, besides what it comes with.
+        by_spec: follows from what objects ask for and which objects exist, so that no status, however
+            old, can make it untrue.
+        uids: of `involved` and `related`. References compare without them, and so do keys; a finding
+            about a recreated object is another one, for its Event refers to that object.
 
     """
 
@@ -74,6 +79,11 @@ class Finding:
     about: str = ""
     down: bool = False
     unneeded: bool = False
+    by_spec: bool = False
+    uids: tuple[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "uids", (self.involved.uid, self.related.uid))
 
     @property
     def key(self) -> FindingKey:
@@ -83,13 +93,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyEvidence:
-    """Positive evidence that a subject works (design 5.7); absence of faults is not enough."""
+    """Positive evidence that a subject works; absence of faults is not enough.
+
+    `uids` are those of `involved` and `related`, as in a `Finding`.
+    """
 
     reason: str
     subject: Subject
     involved: ObjectRef
     related: ObjectRef
     message: str
+    uids: tuple[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "uids", (self.involved.uid, self.related.uid))
 
 
 Entrance: TypeAlias = tuple[str, str]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reporter.model.objects import KubeObject
+from reporter.model.request_stage import RequestStage
 from reporter.model.resource import Resource
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 
@@ -57,6 +58,7 @@ class Reason:
         thresholds: the numbers its trigger names; each is a setting.
         look: commands that show what it is about; `<namespace>` and `<name>` are the subject's.
         on_path: requests that come through a Gateway pass through what it is about.
+        stage: where on the way of requests that is, if not where `way` says for its layer.
 
     """
 
@@ -79,6 +81,18 @@ class Reason:
     thresholds: tuple[Threshold, ...] = ()
     look: tuple[str, ...] = ()
     on_path: bool = False
+    stage: RequestStage | None = None
+
+    @property
+    def way(self) -> RequestStage | None:
+        """Where on the way of requests it is; None for what no request passes."""
+        match self.layer:
+            case Layer.CLUSTER:
+                return RequestStage.GATEWAY if self.on_path else None
+            case Layer.HARNESS:
+                return self.stage or RequestStage.GATEWAY
+            case _:
+                return self.stage or RequestStage.PODS
 
     def reads_of(self, kinds: Collection[str]) -> frozenset[Resource[KubeObject]]:
         """Return what its findings about objects of some kinds read."""

@@ -10,6 +10,7 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.derived import Derived
 from reporter.model.finding import FindingKey
 from reporter.model.reason import EventType
+from reporter.model.spec_change import SpecChange
 from reporter.model.subject import Layer, ObjectRef, Subject
 from reporter.model.text import clean
 
@@ -51,16 +52,31 @@ class ServingState(StrEnum):
         return self in {ServingState.NOT_SERVING, ServingState.DEGRADED}
 
 
+WORST_FIRST: Final = (
+    ServingState.NOT_SERVING,
+    ServingState.DEGRADED,
+    ServingState.UNKNOWN,
+    ServingState.SERVING,
+    ServingState.IDLE,
+)
+"""The order in which states are told; what is not known comes before what is well."""
+
+
 @dataclass(frozen=True, slots=True)
 class SubjectState:
     """The state of a subject.
 
-    `since` is None where the state was found at the first look and nothing tells when it began.
+    Attributes:
+        since: None where the state was found at the first look and nothing tells when it began.
+        cause: the reason of the first cause that hits it; empty where it is not impaired, or where
+            no cause that fires hits it.
+
     """
 
     subject: Subject
     state: ServingState
     since: datetime | None = None
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +138,8 @@ class ResolvedFinding:
         primary: the one to look at first for its subject.
         impact: whom a cause hits; None of what is no cause.
         commands: what to type to look at the object at fault.
+        changes: what was changed shortly before it began, the one that the message tells in front.
+        last_lines: what the container said before it crashed, where logs are read; clean and short.
 
     """
 
@@ -144,6 +162,8 @@ class ResolvedFinding:
     age_known: bool = True
     impact: Impact | None = None
     commands: tuple[str, ...] = ()
+    changes: tuple[SpecChange, ...] = ()
+    last_lines: tuple[str, ...] = ()
 
     @property
     def is_blind(self) -> bool:
@@ -151,10 +171,14 @@ class ResolvedFinding:
         return self.reason == BLIND
 
     @property
+    def fires(self) -> bool:
+        """Whether it is told."""
+        return self.disposition is Disposition.FIRING
+
+    @property
     def is_cause(self) -> bool:
         """Whether it is a fault of the stack that fires."""
-        fires = self.disposition is Disposition.FIRING and self.type is EventType.WARNING
-        return fires and not self.is_blind
+        return self.fires and self.type is EventType.WARNING and not self.is_blind
 
     @property
     def key(self) -> FindingKey:
@@ -166,7 +190,7 @@ class ResolvedFinding:
 class ReadySubject:
     """A subject that is ready by the rules.
 
-    `due` says that its Event is to be written: see design 5.7. `episode` tells one recovery from
+    `due` says that its Event is to be written. `episode` tells one recovery from
     the next; two replicas that see the same records derive the same. `state` says whether it serves
     with a fault all the same.
     """

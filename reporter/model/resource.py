@@ -27,6 +27,8 @@ class Resource(Generic[ObjectT_co]):
         stack: name of the stack that it is read for; where it is empty, it is read in any case.
         wide: the right to read it reaches much further than what is selected, for RBAC knows no
             labels; so it is read only where its stack is `on`, and missed nowhere else.
+        opt_in: the setting that asks for it, as it stands in code; without that it is not read of
+            a cluster. Of a dump it is read where it is there.
         observes_another: `status.observedGeneration` of its objects is that of another object, so that
             it does not tell whether a condition is of the present spec.
         seldom: few clusters have it, so that a dump without it says that there is none.
@@ -47,6 +49,7 @@ class Resource(Generic[ObjectT_co]):
     custom: bool = False
     stack: str = ""
     wide: bool = False
+    opt_in: str = ""
     observes_another: bool = False
     seldom: bool = False
     unjudged: bool = False

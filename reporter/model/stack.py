@@ -4,6 +4,7 @@ Everything here is data. What a stack looks at, derives and writes is added to i
 `reporter.stacks.stack.Stack`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -125,6 +126,26 @@ class ScrapedPods:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScrapedPickers:
+    """The endpoint pickers of a stack, whose metrics say what no pod's do.
+
+    Attributes:
+        kind: what their subjects are.
+        label: it names the subject, in the pod's namespace.
+        value: what the label's value is, given the subject's name.
+        labels: what else they carry.
+        pools: where the InferencePools are that name them.
+
+    """
+
+    kind: SubjectKind
+    label: str
+    value: Callable[[str], str] = str
+    labels: Labels = field(default_factory=dict)
+    pools: tuple[Resource[KubeObject], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StackWords:
     """What docs/stacks.md says of a stack besides what the tables hold.
 
@@ -156,6 +177,7 @@ class StackRows:
         controllers: its Deployments.
         required: its CustomResourceDefinitions.
         scraped: which of its pods serve metrics; None where none do.
+        pickers: its endpoint pickers; None where it has none.
         made_with: label of what its controllers make for a subject; its value is the subject's name.
 
     """
@@ -171,6 +193,7 @@ class StackRows:
     controllers: tuple[Controller, ...] = ()
     required: tuple[RequiredKind, ...] = ()
     scraped: ScrapedPods | None = None
+    pickers: ScrapedPickers | None = None
     made_with: str = ""
 
     @property

@@ -29,6 +29,7 @@ class FaultFields(TypedDict):
     passing: NotRequired[bool]
     part: NotRequired[str]
     lost_node: NotRequired[str]
+    by_spec: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +67,5 @@ class About:
             passing=fault.get("passing", False),
             about=fault.get("part", ""),
             lost_node=fault.get("lost_node", ""),
+            by_spec=fault.get("by_spec", False),
         )

@@ -4,12 +4,16 @@ import traceback
 from collections.abc import Callable, Iterable
 from itertools import chain
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeVar
 
 from reporter.model.finding import Evaluation, Finding, Unjudged
 from reporter.model.subject import CLUSTER, Subject
 
+T = TypeVar("T")
+
 _PACKAGE: Final = "reporter"
+
+NOTHING_SAID: Final = Evaluation((), (), ())
 
 
 def contained_probe(reason: str, probe: str, ask: Callable[[], Iterable[Finding]]) -> Evaluation:
@@ -40,15 +44,25 @@ def _where(error: Exception) -> str:
     return f"{type(error).__name__} in {_PACKAGE}/{path}, line {ours[-1].lineno}"
 
 
-def joined(parts: Iterable[Evaluation]) -> Evaluation:
-    """Return one evaluation of all parts, in their order."""
+def joined(parts: Iterable[Evaluation], before: Evaluation = NOTHING_SAID) -> Evaluation:
+    """Return one evaluation of all parts, in their order.
+
+    What is the same as `before` stays the very object, so that others see at once that it is.
+    """
     parts = tuple(parts)
+    undecided = {pod: which for part in parts for pod, which in part.undecided.items()}
     return Evaluation(
-        findings=tuple(chain.from_iterable(map(attrgetter("findings"), parts))),
-        ready=tuple(chain.from_iterable(map(attrgetter("ready"), parts))),
-        subjects=tuple(chain.from_iterable(map(attrgetter("subjects"), parts))),
-        undecided={pod: which for part in parts for pod, which in part.undecided.items()},
-        derived=tuple(chain.from_iterable(map(attrgetter("derived"), parts))),
-        unjudged=tuple(chain.from_iterable(map(attrgetter("unjudged"), parts))),
-        serving=tuple(chain.from_iterable(map(attrgetter("serving"), parts))),
+        findings=_chained(map(attrgetter("findings"), parts), before.findings),
+        ready=_chained(map(attrgetter("ready"), parts), before.ready),
+        subjects=_chained(map(attrgetter("subjects"), parts), before.subjects),
+        undecided=undecided,
+        derived=_chained(map(attrgetter("derived"), parts), before.derived),
+        unjudged=_chained(map(attrgetter("unjudged"), parts), before.unjudged),
+        serving=_chained(map(attrgetter("serving"), parts), before.serving),
     )
+
+
+def _chained(parts: Iterable[tuple[T, ...]], before: tuple[T, ...]) -> tuple[T, ...]:
+    found = list(filter(None, parts))
+    chained = found[0] if len(found) == 1 else tuple(chain.from_iterable(found))
+    return before if chained == before else chained

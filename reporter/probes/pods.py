@@ -1,6 +1,6 @@
 """What all stacks say alike of the pods of a model: their own faults, and what their metrics tell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Final, Unpack
 
@@ -25,9 +25,36 @@ def startup_budget(scope: SubjectScope[KubeObject]) -> timedelta:
     return timedelta(seconds=scope.settings.model_startup_budget_seconds)
 
 
-def fault_of_pod(scope: SubjectScope[KubeObject], pod: Pod) -> PodFault | None:
-    """Return what keeps a pod from being Ready, a start-up too; None if nothing does."""
-    return judge_pod(pod, nodes=nodes_of(pod, scope.snapshot), startup_budget=startup_budget(scope))
+def fault_of_pod(
+    scope: SubjectScope[KubeObject], pod: Pod, others: Iterable[Pod] = ()
+) -> PodFault | None:
+    """Return what keeps a pod from being Ready, a start-up too; None if nothing does.
+
+    Among `others`, the pods of the same kind, those are sought that stand for one on a lost node.
+    """
+    nodes = nodes_of(pod, scope.snapshot)
+    fault = judge_pod(pod, nodes=nodes, startup_budget=startup_budget(scope))
+    return None if fault and fault.node and _is_replaced(pod, others) else fault
+
+
+def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
+    """Tell of a pod that is being deleted whether all that stand for it are Ready.
+
+    On a lost node it never ends, as no kubelet says so (Kubernetes, "Nodes"). Its ReplicaSet does not
+    count it any more; a StatefulSet makes none of its name before it is gone.
+    """
+    deployment = _deployment_of(pod)
+    if not pod.deleting or not deployment:
+        return False
+    standing = [each for each in others if not each.deleting and _deployment_of(each) == deployment]
+    return bool(standing) and all(map(is_ready, standing))
+
+
+def _deployment_of(pod: Pod) -> str:
+    """Return the name of the Deployment of a pod: its ReplicaSet's without the hash at the end."""
+    owners = pod.metadata.owner_references or ()
+    names = (each.name for each in owners if each.kind == "ReplicaSet" and each.controller)
+    return next(names, "").rpartition("-")[0]
 
 
 def pod_finding(

@@ -8,6 +8,7 @@ speed only: with or without it an evaluation is the same.
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter, is_
 from types import MappingProxyType
 from typing import Final
 
@@ -17,7 +18,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.seen import Seen
 from reporter.model.subject import Subject
-from reporter.probes.evaluation_parts import contained
+from reporter.probes.evaluation_parts import NOTHING_SAID, contained, joined
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -25,6 +26,9 @@ from reporter.snapshot.table import Table
 from reporter.snapshot.trace import Cell, How, TracedSnapshot, WorkedOut, cells_of
 
 _SMALL: Final = 10_000
+
+_READ: Final = attrgetter("served", "partial", "cause", "permission", "since", "lasting")
+"""What probes may read of the state of a resource: nothing rests on whether it is confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +77,25 @@ class Readers:
     """
 
     def __init__(self, answers: Mapping[Subject, KeptAnswer] = MappingProxyType({})) -> None:
-        self._of: dict[Cell, set[Subject]] = {}
+        # On nearly each cell one answer rests: a set for each took half of what all answers take.
+        self._one: dict[Cell, Subject] = {}
+        self._others: dict[Cell, set[Subject]] = {}
         self._added = 0
         self.add(answers)
         self._first = self._added
 
     def of(self, cell: Cell) -> Collection[Subject]:
         """Return the answers that may rest on a cell."""
-        return self._of.get(cell, ())
+        one = self._one.get(cell)
+        return () if one is None else (one, *self._others.get(cell, ()))
 
     def add(self, answers: Mapping[Subject, KeptAnswer]) -> None:
         """Note what new answers rest on."""
         for key, each in answers.items():
             self._added += len(each.cells)
             for cell in each.cells:
-                self._of.setdefault(cell, set()).add(key)
+                if self._one.setdefault(cell, key) != key:
+                    self._others.setdefault(cell, set()).add(key)
 
     @property
     def is_crowded(self) -> bool:
@@ -100,11 +108,12 @@ class Answered:
     """What was answered in a pass, and from what.
 
     Attributes:
-        shared: what all answers rest on.
+        shared: what all answers rest on, `seen` among it.
         tables: the objects.
         samples: what was scraped.
         asked: what was asked.
         answers: by what they are about.
+        said: all of them together.
         readers: which answers rest on a cell.
         found: what was worked out of many objects for many answers.
         seen: what was there of shared parts.
@@ -116,6 +125,7 @@ class Answered:
     samples: Samples = NONE
     asked: KeptQuestions = field(default_factory=KeptQuestions)
     answers: Mapping[Subject, KeptAnswer] = field(default_factory=dict)
+    said: Evaluation = NOTHING_SAID
     readers: Readers = field(default_factory=Readers)
     found: Mapping[Hashable, WorkedOut] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
@@ -128,8 +138,12 @@ def answer(
     *,
     now: Answered,
     before: Answered,
+    changed: Collection[Cell],
 ) -> Answered:
     """Return the answers, those of before where what they rest on is the same.
+
+    An answer that is the same as before stays the very object, and so does what all say together: who goes
+    on from there need not look at what did not change.
 
     Args:
         find: finds out what is asked.
@@ -137,10 +151,10 @@ def answer(
         snapshot: notes what is looked up.
         now: what is asked of, without answers.
         before: what was answered last.
+        changed: the cells that may be another answer now.
 
     """
     same = now.shared == before.shared
-    changed = _changed_cells(now, before, snapshot) if same else frozenset()
     if same and before.asked.cells and before.asked.cells.isdisjoint(changed):
         asked, kept = before.asked, before.answers
     else:
@@ -151,19 +165,36 @@ def answer(
     for about in (stale & asked.of.keys()) | (asked.of.keys() - kept.keys()):
         question = asked.of[about]
         said, cells = snapshot.trace.of(partial(contained, partial(question.ask, scope), about))
+        known = before.answers.get(about)
+        if known is not None and known.said == said:
+            said = known.said
         news[about] = KeptAnswer(said, cells.union(question.rests_on))
     if not same or before.readers.is_crowded:
         readers = Readers({**kept, **news})
     else:
         readers = before.readers
         readers.add(news)
+    answers = before.answers
+    if asked is not before.asked:
+        answers = {about: news.get(about) or kept[about] for about in asked.of}
+    elif news:
+        answers = {**kept, **news}
     return replace(
         now,
         asked=asked,
-        answers={about: news.get(about) or kept[about] for about in asked.of},
+        answers=answers,
+        said=before.said if answers is before.answers else _said(answers, before),
         readers=readers,
         found=snapshot.found,
     )
+
+
+def _said(answers: Mapping[Subject, KeptAnswer], before: Answered) -> Evaluation:
+    parts = [each.said for each in answers.values()]
+    known = [each.said for each in before.answers.values()]
+    if len(parts) == len(known) and all(map(is_, parts, known)):
+        return before.said
+    return joined(parts, before.said)
 
 
 def _kept(before: Answered, questions: Mapping[Subject, Question]) -> Mapping[Subject, KeptAnswer]:
@@ -183,12 +214,12 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
         snapshot.covered,
         snapshot.skipped,
         snapshot.incomplete,
-        {resource: (state.served, state.partial) for resource, state in snapshot.states.items()},
+        {resource: _READ(state) for resource, state in snapshot.states.items()},
     )
 
 
-def _changed_cells(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Cell]:
-    """Return what may be another answer now."""
+def changed_cells(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Cell]:
+    """Return what may be another answer now, of what was looked up before."""
     changed = set(_changed(now, before))
     return frozenset(changed.union(_found_again(before.found, changed, snapshot)))
 

@@ -18,6 +18,9 @@ a week old and breaks now would be told at once, and a model that is edited in i
 is as old as its start-up budget. To ignore it fails too: each new object would have its grace twice
 after a restart.
 
+In one look nobody knows more, and a fault without a time counts as old enough to be told; but
+nothing has been wrong with a subject for longer than the subject exists.
+
 A budget is what may rightly take long, such as loading a model. It has a clock of its own for the
 same object (`FaultKey`). With one clock for both, a pod that loaded for twenty minutes and then
 crashed for a second would be told without any grace; and a pod that loads and crashes by turns
@@ -52,7 +55,8 @@ class OneLook:
     """An evaluation without earlier passes, as `check` makes it.
 
     A finding without a time of its own counts as first seen `observed_for` ago; None stands for
-    as long as it needs to fire. Without `metrics` of pods, what a daemon has told of them goes on.
+    as long as it needs to fire. Neither is longer than its subject exists. Without `metrics` of
+    pods, what a daemon has told of them goes on.
     """
 
     observed_for: timedelta | None = None
@@ -126,6 +130,7 @@ def place_in_time(
     *,
     settings: EvaluationSettings,
     one_look: OneLook | None,
+    subject_created: datetime | None = None,
     judged: datetime | None = None,
     handed: datetime | None = None,
 ) -> Fault:
@@ -133,14 +138,24 @@ def place_in_time(
 
     Several findings about one object are one fault; the worst whose time has come speaks for it.
     Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin again.
-    `judged` is when an earlier pass looked at the same reason, `handed` when another process saw the
-    fault begin.
+    `subject_created` is when the subject of the findings was made, which one look goes by. `judged` is
+    when an earlier pass looked at the same reason, `handed` when another process saw the fault begin.
     """
     before = remembered
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
-        begun = [_since(each, now, settings, one_look=one_look, judged=judged) for each in findings]
+        begun = [
+            _since(
+                each,
+                now,
+                settings,
+                one_look=one_look,
+                subject_created=subject_created,
+                judged=judged,
+            )
+            for each in findings
+        ]
         since, age_known = min(begun, key=lambda each: (each[0], not each[1]))
         first_seen = now.boot
     else:
@@ -185,10 +200,10 @@ def _words(
     its cause. An object that was missing and is made again recovers too. What does not move on for `PASSING` is told as it is,
     and so is what rests on another node than before: the earlier words are about that one.
     """
-    before = remembered.finding if remembered is not None else None
-    if not finding.passing or remembered is None or before is None or before.passing:
+    if not finding.passing or remembered is None:
         return finding, None
-    if before.lost_node != finding.lost_node:
+    before = remembered.finding
+    if before is None or before.passing or before.lost_node != finding.lost_node:
         return finding, None
     since = now.boot if remembered.passing_since is None else remembered.passing_since
     same = before.about == finding.about if finding.about else before.severity == finding.severity
@@ -252,6 +267,7 @@ def _since(
     settings: EvaluationSettings,
     *,
     one_look: OneLook | None,
+    subject_created: datetime | None,
     judged: datetime | None,
 ) -> tuple[datetime, bool]:
     """Return since when a fault that is not remembered lasts, and whether anything tells."""
@@ -266,9 +282,11 @@ def _since(
         return min(created, now.wall), True
     if one_look is None:
         return now.wall, True
-    if one_look.observed_for is None:
-        return now.wall - delay, False
-    return now.wall - one_look.observed_for, True
+    observed_for = one_look.observed_for
+    seen_since = now.wall - (delay if observed_for is None else observed_for)
+    if subject_created is not None and subject_created > seen_since:
+        return min(subject_created, now.wall), True
+    return seen_since, observed_for is not None
 
 
 def _remaining(

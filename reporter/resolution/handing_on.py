@@ -83,7 +83,7 @@ def since_of(handed: Handed, key: FindingKey, clock: FaultKey) -> datetime | Non
 
 def hand_on(memory: Memory) -> str:
     """Return the starts of the faults that are remembered and not told, as text; empty without any."""
-    first = heapq.nsmallest(MOST, _untold(memory), key=lambda each: each[:4])
+    first = heapq.nsmallest(MOST, _untold(memory))
     if not first:
         return ""
     # Rounded up: a grace must not end before its time.

@@ -8,8 +8,8 @@ those only the ones count that do not serve, or serve degraded.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from reporter.model.catalogue import Catalogue, Priority
@@ -17,7 +17,8 @@ from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, Impact, ResolvedFinding, ServingState, SubjectState
 from reporter.model.subject import Layer, Subject
 from reporter.resolution.hold import explainers, upstream_key
-from reporter.resolution.memory import UpstreamKey
+from reporter.resolution.memory import Primary, UpstreamKey
+from reporter.resolution.primary import mark_primary
 from reporter.resolution.state import PassState
 from reporter.resolution.subject_states import PassEvidence, is_deployment, judge_states, layer_rank
 
@@ -29,10 +30,15 @@ _BEHIND: Final = frozenset({Disposition.SUPPRESSED, Disposition.HELD, Dispositio
 
 @dataclass(frozen=True, slots=True)
 class Impacts:
-    """The findings, the causes in front with whom they hit, and the state of each subject."""
+    """The findings, the causes in front with whom they hit, and the state of each subject.
+
+    `primaries` are to be remembered, and `wake_in` is the time until one of them changes by itself.
+    """
 
     findings: tuple[ResolvedFinding, ...]
     states: tuple[SubjectState, ...]
+    primaries: Mapping[Subject, Primary] = field(default_factory=dict)
+    wake_in: timedelta | None = None
 
 
 def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impacts:
@@ -45,14 +51,18 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
     burdened = frozenset[Subject]().union(*resting.values())
     states = judge_states(state, listed, evidence, hit=burdened)
     explained = _explained(listed, evidence, state.catalogue)
-    serving = {each.subject: each.state for each in states}
-    weighed: list[ResolvedFinding] = []
-    for cause in causes:
-        hit = resting[cause.key].union(explained.get(upstream_key(cause.key), ()))
-        weighed.append(replace(cause, impact=_impact(hit, serving)))
+    # Nearly always nothing fires, and there are thousands of subjects.
+    serving = {each.subject: each.state for each in states} if causes else {}
+    hit = {key: hit.union(explained.get(upstream_key(key), ())) for key, hit in resting.items()}
+    weighed = [replace(each, impact=_impact(hit[each.key], serving)) for each in causes]
     weighed.sort(key=lambda each: _order(each, faults, state.catalogue))
     rest = (replace(each, impact=None, primary=False) for each in listed if not each.is_cause)
-    return Impacts((*_with_primary(weighed), *rest), states)
+    marked = mark_primary(weighed, state)
+    first = _first_causes(weighed, hit)
+    with_causes = state.steps.take(
+        "states with causes", (states, first), lambda: tuple(_with_causes(states, first))
+    )
+    return Impacts((*marked.causes, *rest), with_causes, marked.held, marked.wake_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +124,27 @@ def _explained(
     return explained
 
 
+def _first_causes(
+    causes: Iterable[ResolvedFinding], hit: Mapping[FindingKey, frozenset[Subject]]
+) -> dict[Subject, str]:
+    """Return of each subject the first of the causes, in order, that hit it."""
+    first: dict[Subject, str] = {}
+    for cause in causes:
+        for subject in (cause.subject, *hit[cause.key]):
+            first.setdefault(subject, cause.reason)
+    return first
+
+
+def _with_causes(
+    states: Iterable[SubjectState], first: Mapping[Subject, str]
+) -> Iterator[SubjectState]:
+    """Yield the states, of what is impaired with its first cause."""
+    for each in states:
+        reason = first.get(each.subject, "") if each.state.is_impaired else ""
+        # A state that lasts is the one of the pass before, with the cause of then.
+        yield each if each.cause == reason else replace(each, cause=reason)
+
+
 def _impact(hit: Iterable[Subject], serving: Mapping[Subject, ServingState]) -> Impact:
     states = {each: serving.get(each) for each in hit}
     counts = Counter(states.values())
@@ -138,13 +169,3 @@ def _order(cause: ResolvedFinding, faults: _Faults, catalogue: Catalogue) -> _Or
         cause.since,
         cause.key,
     )
-
-
-def _with_primary(causes: Iterable[ResolvedFinding]) -> Iterator[ResolvedFinding]:
-    """Yield the causes, of each subject the first one marked; one that is stale only where all are."""
-    ordered = tuple(causes)
-    first: dict[Subject, FindingKey] = {}
-    for cause in sorted(ordered, key=lambda each: each.stale):
-        first.setdefault(cause.subject, cause.key)
-    for cause in ordered:
-        yield replace(cause, primary=first[cause.subject] == cause.key)

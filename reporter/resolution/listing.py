@@ -7,11 +7,13 @@ from datetime import timedelta
 
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.spec_change import SpecChange
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import ZERO
 from reporter.resolution.looking import finding_commands
 from reporter.resolution.message import compose, suppression_suffixes
+from reporter.resolution.recent_changes import changes_before
 from reporter.resolution.recovery import as_clearing
 from reporter.resolution.state import PassState
 
@@ -34,8 +36,9 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
                 shown = as_clearing(candidate.episode).shown
                 findings.append(replace(shown, mutes=candidate.mutes))
                 continue
-            message = compose(candidate, group, suffixes)
-            findings.append(_line(candidate, message, state))
+            before = changes_before(candidate, state)
+            message = compose(candidate, group, suffixes, changes=before)
+            findings.append(_line(candidate, message, state, changes=before))
     return tuple(
         sorted(
             findings,
@@ -49,7 +52,9 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
     )
 
 
-def _line(candidate: Candidate, message: str, state: PassState) -> ResolvedFinding:
+def _line(
+    candidate: Candidate, message: str, state: PassState, *, changes: tuple[SpecChange, ...]
+) -> ResolvedFinding:
     now, reason = state.now, candidate.reason
     worst = candidate.worst.says
     wait = _fires_in(candidate, now)
@@ -70,6 +75,7 @@ def _line(candidate: Candidate, message: str, state: PassState) -> ResolvedFindi
         mutes=candidate.mutes,
         age_known=candidate.age_known(now),
         commands=finding_commands(candidate, state.catalogue),
+        changes=changes,
     )
 
 
@@ -78,7 +84,7 @@ def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
     held = candidate.holds_until - now.boot if candidate.holds_until is not None else None
     if candidate.disposition is Disposition.HELD:
         return held
-    if candidate.disposition is Disposition.PENDING and not candidate.ripe:
+    if not candidate.ripe:
         if candidate.by and held is None:
             return None  # what it waits for tells no time
         return min(

@@ -9,6 +9,8 @@ from reporter.model.finding import Finding, FindingKey, KnownSubject, ReadyEvide
 from reporter.model.report import Disposition, Mute, ReadySubject, ResolvedFinding, SubjectState
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.records import Record
+from reporter.resolution.seen_changes import SeenChanges
+from reporter.resolution.steps import TakenStep
 
 UpstreamKey: TypeAlias = tuple[str, str]
 """A reason that can suppress others, and the CustomResourceDefinition or Node it is about, if any."""
@@ -135,6 +137,14 @@ class StandingReady:
 
 
 @dataclass(frozen=True, slots=True)
+class Primary:
+    """The cause of a subject to look at first; `behind_since` is since when others are in front of it, on the boot clock."""
+
+    key: FindingKey
+    behind_since: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """State between passes; grace survives a failover because standbys keep one too.
 
@@ -148,10 +158,13 @@ class Memory:
         told: of a subject that was found ready without a Ready being due, the records that it then
             had; none of them calls for another Ready.
         standing: who is ready and was told so.
+        steps: those of the last pass that need not be taken again; a matter of speed only, as `standing` is.
         mutes: those that counted; one whose object cannot be read any more goes on.
         judged: by reason, when a pass last looked that could see all it reads: what is older and was
             not at fault then has been seen without the fault.
         states: the state of each subject.
+        changes: what was seen to change.
+        primaries: which cause of each subject is primary.
 
     """
 
@@ -161,6 +174,9 @@ class Memory:
     released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
     told: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)
     standing: Mapping[Subject, StandingReady] = field(default_factory=dict)
+    steps: Mapping[str, TakenStep] = field(default_factory=dict)
     mutes: tuple[Mute, ...] = ()
     judged: Mapping[str, datetime] = field(default_factory=dict)
     states: Mapping[Subject, SubjectState] = field(default_factory=dict)
+    changes: SeenChanges = field(default_factory=SeenChanges)
+    primaries: Mapping[Subject, Primary] = field(default_factory=dict)

@@ -1,12 +1,14 @@
 """Rules 1 and 2 for a whole pass: one candidate for each key, and which of them are pending."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Finding, FindingKey
 from reporter.model.report import Disposition
+from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate, worst_first
 from reporter.resolution.grace import Fault, place_in_time, severity_key, sustained
 from reporter.resolution.handing_on import since_of
@@ -24,15 +26,29 @@ def merge_findings(state: PassState) -> PassState:
     for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
         groups[finding.key].append(finding)
     candidates: list[Candidate] = []
+    created = _subjects_created(state)
     for key, found in groups.items():
         episode = known.get(key)
-        faults = _faults(found, episode, state)
+        faults = _faults(found, episode, state, subject_created=created.get(key.subject))
         if faults:
             candidates.append(Candidate(key, catalogue[key.reason], worst_first(faults), episode))
     return replace(state, candidates=tuple(candidates))
 
 
-def _faults(findings: Iterable[Finding], episode: Episode | None, state: PassState) -> list[Fault]:
+def _subjects_created(state: PassState) -> Mapping[Subject, datetime | None]:
+    """Return when each subject was made, for one look; passes see for themselves what begins."""
+    if state.one_look is None:
+        return {}
+    return {each.subject: each.created for each in state.evaluation.subjects}
+
+
+def _faults(
+    findings: Iterable[Finding],
+    episode: Episode | None,
+    state: PassState,
+    *,
+    subject_created: datetime | None,
+) -> list[Fault]:
     """Return the faults of a key: one for each clock, or the earlier one that it continues."""
     remembered = episode.faults if episode else {}
     clocks: dict[FaultKey, list[Finding]] = defaultdict(list)
@@ -49,6 +65,7 @@ def _faults(findings: Iterable[Finding], episode: Episode | None, state: PassSta
             state.now,
             settings=state.settings,
             one_look=state.one_look,
+            subject_created=subject_created,
             judged=state.memory.judged.get(group[0].reason),
             handed=since_of(state.handed, group[0].key, (group[0].related, clock[1])),
         )

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition
+from reporter.model.spec_change import SpecChange
 from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.hold import explainers, upstream_key
@@ -14,25 +14,42 @@ from reporter.resolution.memory import UpstreamKey
 _ALSO_NAMED = 4
 _CAUSE_BYTES = 80
 
+SUPPRESSING = " (suppressing downstream reasons: "
+"""How the last suffix of a message begins."""
+
 
 def compose(
-    candidate: Candidate, others: Sequence[Candidate], suppressed: Mapping[UpstreamKey, str]
+    candidate: Candidate,
+    others: Sequence[Candidate],
+    suppressed: Mapping[UpstreamKey, str],
+    *,
+    changes: Sequence[SpecChange] = (),
 ) -> str:
     """Return the message of a candidate, at most 1,024 bytes.
 
     `others` are the candidates of the same subject, the one to look at first in front. The base is
-    cut where it is too long, what is appended to it is not.
+    cut where it is too long, what is appended to it is not. The first of the `changes` is told behind
+    the cause where there is room for it.
     """
     suffix = _more(candidate)
     if candidate.disposition is Disposition.FIRING:
         suffix += _of_one_node(candidate, others) + _also(candidate, others)
         suffix += suppressed.get(upstream_key(candidate.key), "")
-    return with_suffix(clean(candidate.worst.says.message), suffix, MESSAGE_BYTES)
+    base, change = clean(candidate.worst.says.message), _change(candidate, changes)
+    if len(f"{base}{change}{suffix}".encode("utf-8", "replace")) <= MESSAGE_BYTES:
+        base += change
+    return with_suffix(base, suffix, MESSAGE_BYTES)
 
 
 def _more(candidate: Candidate) -> str:
     count = len(candidate.told or candidate.ripe or candidate.faults) - 1
     return f" (and {count} more)" if count > 0 else ""
+
+
+def _change(candidate: Candidate, changes: Sequence[SpecChange]) -> str:
+    if candidate.disposition is not Disposition.FIRING or not changes:
+        return ""
+    return f" ({changes[0].seen_from(candidate.worst.says.related)})"
 
 
 def _also(candidate: Candidate, others: Iterable[Candidate]) -> str:
@@ -72,7 +89,8 @@ def suppression_suffixes(
     """Return, per upstream, the suffix that says what it suppresses in this pass.
 
     The whole row of the table is named once one of its reasons is being suppressed; of a node only
-    what it suppresses, for it explains single faults. The count is that of the namespaces.
+    what it suppresses, for it explains single faults. The count is that of the namespaces; the cluster
+    is none.
     """
     places: dict[UpstreamKey, set[str]] = defaultdict(set)
     hit: dict[UpstreamKey, set[str]] = defaultdict(set)
@@ -81,9 +99,9 @@ def suppression_suffixes(
             reason, place = candidate.key.reason, candidate.key.subject.namespace
             for upstream in explainers(reason, candidate.by, catalogue, nodes=candidate.nodes):
                 hit[upstream].add(reason)
-                if place or upstream[0] != CLUSTER_NODE:
+                if place:
                     places[upstream].add(place)
-    names = {key: set(reasons) if key[0] == CLUSTER_NODE else set() for key, reasons in hit.items()}
+    names = {key: set(reasons) for key, reasons in hit.items()}
     for row in catalogue.suppression:
         upstream = (row.upstream, row.crd)
         if not hit.get(upstream, set()).isdisjoint(row.downstream):
@@ -94,4 +112,4 @@ def suppression_suffixes(
 def _suffix(names: set[str], count: int) -> str:
     listed = ", ".join(sorted(names))
     where = f" in {count} namespace(s)" if count else ""
-    return f" (suppressing downstream reasons: {listed}{where})"
+    return f"{SUPPRESSING}{listed}{where})"

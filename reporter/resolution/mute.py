@@ -72,5 +72,5 @@ def _unseen(episode: Episode, mutes: Mutes) -> Episode:
     if not by_fault or not all(by_fault):
         return episode
     found = tuple(dict.fromkeys(each for those in by_fault for each in those))
-    shown = replace(shown, disposition=Disposition.MUTED, mutes=found, primary=False, by=())
+    shown = replace(shown, disposition=Disposition.MUTED, mutes=found, by=())
     return replace(episode, shown=shown)

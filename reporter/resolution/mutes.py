@@ -115,18 +115,20 @@ def _asked(
             yield ref, Asked(faults=(_ON_EVENT,))
         elif annotations is not None:
             said = asked(annotations, now, catalogue, hints=hints if faults < FAULTS else None)
-            faults += len(said.faults)
+            faults += len(set(said.faults))
             yield ref, said
 
 
 def _is_readable(ref: ObjectRef, snapshot: Snapshot) -> bool:
-    """Tell whether the snapshot has an object, knows that it is gone, or has its kind no more."""
+    """Tell whether the snapshot has an object, knows that it is gone, or has its kind no more.
+
+    Some kinds are read twice, the second time those of a stack alone: that there is no such stack
+    says nothing of the others.
+    """
     group, kind, namespace, name = _place(ref)
     tables = [each for each in snapshot.states if (each.group, each.kind) == (group, kind)]
-    return not tables or any(
-        snapshot[each].get(namespace, name) is not None
-        or snapshot.absence_known(each, namespace, name)
-        for each in tables
+    return any(snapshot[each].get(namespace, name) is not None for each in tables) or all(
+        snapshot.absence_known(each, namespace, name) for each in tables
     )
 
 

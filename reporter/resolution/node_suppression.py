@@ -1,7 +1,7 @@
 """Rule 3 for nodes: what is on a node at fault, or waits for it, is explained by the node.
 
 One lost node would else be told once for each part and each model on it. Unlike a controller, a node
-explains single faults: those that rest on it. So which fault it is decides, and not only which reason;
+explains single faults: those that rest on it, or are about it. So which fault it is decides, and not only which reason;
 a candidate with another fault is told with that one.
 
 While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.catalogue.resources import NODES
 from reporter.model.report import Disposition
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
@@ -89,13 +90,28 @@ def _judge(candidate: Candidate, nodes: _Nodes) -> Candidate:
     faults = candidate.told or candidate.ripe or candidate.faults
     rest = _not_on(faults, nodes.upstreams.firing)
     if not candidate.ripe:
-        by = tuple(sorted({*candidate.by, CLUSTER_NODE}))
-        return candidate if rest else replace(candidate, by=by, holds_until=None)
+        return _waiting(candidate, rest, nodes)
     if not rest:
         return _left(candidate, Disposition.SUPPRESSED)
     if not candidate.was_active and not _not_on(rest, nodes.waiting):
         return _left(candidate, Disposition.HELD, _until(rest, nodes.upstreams))
     return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
+
+
+def _waiting(candidate: Candidate, rest: tuple[Fault, ...], nodes: _Nodes) -> Candidate:
+    """Return a pending candidate that says what it waits for, where all of its faults do.
+
+    Behind a node that fires it is never told, and behind one that is pending it is held next.
+    """
+    by = tuple(sorted({*candidate.by, CLUSTER_NODE}))
+    if not rest:
+        return replace(candidate, by=by, holds_until=None)
+    if candidate.was_active or _not_on(rest, nodes.waiting):
+        return candidate
+    until = _until(rest, nodes.upstreams)
+    if candidate.by:  # the other one may tell no time, or let go later
+        until = until and candidate.holds_until and max(until, candidate.holds_until)
+    return replace(candidate, by=by, holds_until=until)
 
 
 def _left(
@@ -106,11 +122,17 @@ def _left(
 
 def _until(faults: Iterable[Fault], upstreams: Upstreams) -> timedelta | None:
     """Return when the last node that holds these faults lets go; None while one is pending."""
-    nodes = {(CLUSTER_NODE, each.says.lost_node) for each in faults}
+    nodes = {(CLUSTER_NODE, _node_of(each)) for each in faults}
     if not nodes.isdisjoint(upstreams.pending):
         return None
     return max(upstreams.released[each] for each in nodes)
 
 
 def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey]) -> tuple[Fault, ...]:
-    return tuple(each for each in faults if (CLUSTER_NODE, each.says.lost_node) not in nodes)
+    return tuple(each for each in faults if (CLUSTER_NODE, _node_of(each)) not in nodes)
+
+
+def _node_of(fault: Fault) -> str:
+    """Return the node that a fault rests on or is about; empty if there is none."""
+    about = fault.says.related
+    return fault.says.lost_node or (about.name if about.kind == NODES.kind else "")

@@ -27,7 +27,7 @@ came later calls for another Ready.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 
 from reporter.catalogue.resources import EVENTS
@@ -37,6 +37,7 @@ from reporter.model.instant import Instant, rfc3339_micro
 from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.subject import Layer, Subject, SubjectKind
+from reporter.model.text import MESSAGE_BYTES, cut
 from reporter.resolution.memory import StandingReady, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.state import PassState
@@ -55,36 +56,82 @@ class Readiness:
         ready: the ready subjects.
         told: for the next pass, which records of each subject need no answer.
         standing: for the next pass, those about which nothing has to be decided again.
+        ages: one is due only while it is young.
 
     """
 
     ready: tuple[ReadySubject, ...]
     told: Mapping[Subject, frozenset[Writing]]
     standing: Mapping[Subject, StandingReady]
+    ages: bool = False
 
 
 def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readiness:
     """Return which subjects are ready, given these findings, and whether their Event is due."""
     evaluation, snapshot, catalogue = state.evaluation, state.snapshot, state.catalogue
     blocked = {finding.subject for finding in findings if catalogue[finding.reason].blocks_ready}
+    sight = state.steps.take(
+        "sight",
+        (evaluation.open_reasons, snapshot.states, snapshot.discovery, catalogue),
+        lambda: _Sight.of(evaluation.open_reasons, snapshot, catalogue),
+    )
+    return state.steps.take(
+        "ready",
+        (
+            evaluation.ready,
+            evaluation.subjects,
+            blocked,
+            sight,
+            records_known(snapshot),
+            state.records,
+            state.memory.told,
+        ),
+        partial(_readiness, state, blocked, sight),
+        lasts=lambda found: not found.ages,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What can be told of kinds of subjects being ready.
+
+    Attributes:
+        blind: those of which something is unknown that decides about it.
+        confirmed: those of which all that decides about it is confirmed.
+
+    """
+
+    blind: frozenset[SubjectKind]
+    confirmed: frozenset[SubjectKind]
+
+    @classmethod
+    def of(cls, unjudged: Collection[str], snapshot: Snapshot, catalogue: Catalogue) -> "_Sight":
+        kinds = catalogue.kinds
+        return cls(
+            frozenset(
+                each for each in kinds if _blind(each, unjudged, snapshot, catalogue=catalogue)
+            ),
+            frozenset(each for each in kinds if ready_confirmed(each, snapshot, catalogue)),
+        )
+
+
+def _readiness(state: PassState, blocked: Collection[Subject], sight: _Sight) -> Readiness:
+    evaluation, catalogue = state.evaluation, state.catalogue
     known = {each.subject: each for each in evaluation.subjects}
-    unjudged = evaluation.open_reasons
-    blind = {
-        kind: _blind(kind, unjudged, snapshot, catalogue=catalogue) for kind in catalogue.kinds
-    }
-    on_record = records_known(snapshot)
+    on_record = records_known(state.snapshot)
+    ages = False
     told = {subject: each for subject, each in state.memory.told.items() if subject in known}
     before, standing = state.memory.standing, dict[Subject, StandingReady]()
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=attrgetter("subject")):
         subject = evidence.subject
-        if subject in blocked or subject not in known or blind[subject.kind]:
+        if subject in blocked or subject not in known or subject.kind in sight.blind:
             continue
         answered = told.get(subject)
-        if answered is None and not ready_confirmed(subject.kind, snapshot, catalogue):
+        if answered is None and subject.kind not in sight.confirmed:
             continue
         about, recorded = known[subject], state.records.of(subject)
-        stands = before.get(subject) if on_record else None
+        stands = before.get(subject)
         if stands is not None and stands.holds(evidence, about, answered, own=recorded):
             ready.append(stands.ready)
             standing[subject] = stands
@@ -92,6 +139,7 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
         own = _on_record(recorded, about, catalogue)
         newest = _newest(own, answered)
         due = on_record and _is_due(about, newest, answered, now=state.now)
+        ages |= due and newest is None and about.created is not None
         layer = catalogue[evidence.reason].layer
         found = _ready(evidence, layer, _episode(about, newest), due=due)
         ready.append(found)
@@ -101,7 +149,10 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
                 standing[subject] = StandingReady(evidence, about, recorded, answered, found)
             else:
                 told[subject] = writings
-    return Readiness(tuple(ready), told, standing)
+    before_told = state.memory.told
+    # The very mapping, where it is the same, so that the next pass sees at once that it is.
+    now_told = before_told if told == before_told else told
+    return Readiness(tuple(ready), now_told, standing, ages)
 
 
 def _is_due(
@@ -195,7 +246,7 @@ def _ready(evidence: ReadyEvidence, layer: Layer, episode: str, *, due: bool) ->
         subject=evidence.subject,
         involved=evidence.involved,
         related=evidence.related,
-        message=evidence.message,
+        message=cut(evidence.message, MESSAGE_BYTES),
         due=due,
         episode=episode,
     )

@@ -26,6 +26,7 @@ from reporter.snapshot.table import Table
 
 SINCE_ANNOTATION = f"{LABEL_PREFIX}since"
 SUBJECT_ANNOTATION = f"{LABEL_PREFIX}subject"
+PRIMARY_LABEL = f"{LABEL_PREFIX}primary"
 MUTED_ANNOTATION = f"{LABEL_PREFIX}muted"
 
 
@@ -67,6 +68,11 @@ class Record:
     def live(self) -> bool:
         """Whether the record says that the fault goes on."""
         return self.state is not RecordState.OVER
+
+    @property
+    def primary(self) -> bool:
+        """Whether the record says that it is the one to look at first for its subject."""
+        return self.event.metadata.label(PRIMARY_LABEL) == "true"
 
     @property
     def goes_on(self) -> bool:

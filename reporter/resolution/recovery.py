@@ -186,7 +186,7 @@ def _told_of_metrics(
 
 def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
     evaluation, snapshot, now = state.evaluation, state.snapshot, state.now
-    subjects = {each.subject for each in evaluation.subjects}
+    subjects = {each.subject for each in evaluation.subjects} if unseen else set()
     unjudged = evaluation.open_reasons
     kept: dict[FindingKey, Episode] = {}
     stale: set[FindingKey] = set()

@@ -1,6 +1,6 @@
 """What the next pass is given."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -43,16 +43,30 @@ def remember(
         told=readiness.told,
         standing=readiness.standing,
         mutes=state.mutes.all,
-        states={each.subject: each for each in judged.states},
+        states=state.steps.take(
+            "states by subject",
+            (judged.states,),
+            lambda: {each.subject: each for each in judged.states},
+        ),
+        changes=state.changes,
+        primaries=judged.primaries,
         judged={**state.memory.judged, **dict.fromkeys(_judged(state), state.now.wall)},
+        steps=state.steps.taken,
     )
 
 
-def _judged(state: PassState) -> Iterator[str]:
-    for reason in state.catalogue:
-        known = not reads_unknown(reason, state.snapshot)
-        if known and confirmed(reason.name, state.snapshot, state.catalogue):
-            yield reason.name
+def _judged(state: PassState) -> tuple[str, ...]:
+    """Return the reasons that this pass could judge."""
+    snapshot, catalogue = state.snapshot, state.catalogue
+    return state.steps.take(
+        "judged",
+        (snapshot.states, snapshot.discovery.confirmed, catalogue),
+        lambda: tuple(
+            reason.name
+            for reason in catalogue
+            if not reads_unknown(reason, snapshot) and confirmed(reason.name, snapshot, catalogue)
+        ),
+    )
 
 
 def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> Episode:

@@ -7,6 +7,7 @@ whatever order it comes.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import chain
 from operator import attrgetter
 from typing import Final
 
@@ -23,15 +24,17 @@ from reporter.resolution.memory import Memory
 from reporter.resolution.merge import mark_pending, merge_findings
 from reporter.resolution.mute import mute
 from reporter.resolution.node_suppression import suppress_by_nodes
-from reporter.resolution.outside import outside_of
+from reporter.resolution.outside import outside_of, tables_of_stacks
 from reporter.resolution.pod_suppression import suppress_within_pods
 from reporter.resolution.priority import outrank
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import Records, records_of
 from reporter.resolution.recovery import look_for_absence, take_up
 from reporter.resolution.remember import remember
+from reporter.resolution.seen_changes import look_for_changes
 from reporter.resolution.state import PassState, Rule
-from reporter.resolution.unknown import skipped_subjects, unknown_resources
+from reporter.resolution.steps import Steps
+from reporter.resolution.unknown import unknown_resources
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -99,6 +102,13 @@ def resolve(
         memory=take_up(records, memory, evaluation, now=now, catalogue=settings.catalogue),
         records=records,
         handed=handed,
+        changes=look_for_changes(
+            memory.changes,
+            snapshot,
+            now,
+            window=timedelta(seconds=settings.change_window_seconds),
+        ),
+        steps=Steps(memory.steps),
     )
     for rule in _RULES:
         state = rule(state)
@@ -108,8 +118,13 @@ def resolve(
     return Resolution(
         report=_report(state, judged, readiness.ready),
         memory=remember(state, judged, readiness),
-        wake_in=min(changes(state), default=None),
+        wake_in=min(chain(changes(state), _wakes(judged)), default=None),
     )
+
+
+def _wakes(judged: Impacts) -> Iterator[timedelta]:
+    if judged.wake_in is not None:
+        yield judged.wake_in
 
 
 def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) -> Report:
@@ -118,18 +133,22 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
         catalogue=state.catalogue,
         now=now.wall,
         findings=judged.findings,
-        ready=tuple(_with_state(ready, judged)),
+        ready=state.steps.take(
+            "ready with states", (ready, judged.states), lambda: tuple(_with_state(ready, judged))
+        ),
         unknown=unknown_resources(snapshot),
         skipped=tuple(sorted({*snapshot.skipped, *snapshot.superseded})),
         derived=tuple(
             each.dated(now.wall) for each in sorted(evaluation.derived, key=attrgetter("object"))
         ),
-        subjects=tuple(
-            sorted({each.subject for each in evaluation.subjects} | skipped_subjects(snapshot))
-        ),
+        subjects=state.subjects,
         mutes=state.mutes.all,
         mute_faults=state.mutes.faults,
-        outside=outside_of(evaluation.subjects, snapshot, state.settings),
+        outside=state.steps.take(
+            "outside",
+            (evaluation.subjects, state.settings, *tables_of_stacks(snapshot, state.settings)),
+            lambda: outside_of(evaluation.subjects, snapshot, state.settings),
+        ),
         states=judged.states,
     )
 
@@ -139,6 +158,9 @@ def _with_state(ready: Iterable[ReadySubject], judged: Impacts) -> Iterator[Read
     states = {each.subject: each.state for each in judged.states}
     for each in ready:
         state = states.get(each.subject, ServingState.UNKNOWN)
+        if state is each.state is ServingState.SERVING:
+            yield each
+            continue
         told = replace(each, state=state)
         suffix = f" ({told.caveat})" if state.is_impaired else ""
         due = each.due and state is not ServingState.NOT_SERVING

@@ -9,12 +9,16 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import ResolvedFinding
+from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import OneLook
 from reporter.resolution.handing_on import Handed
 from reporter.resolution.memory import Episode, Memory, UpstreamKey
 from reporter.resolution.mutes import Mutes
 from reporter.resolution.records import Records
+from reporter.resolution.seen_changes import SeenChanges
+from reporter.resolution.steps import Steps
+from reporter.resolution.unknown import skipped_subjects
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -81,6 +85,8 @@ class PassState:
         absence: what became of the episodes that are not seen.
         upstreams: what suppresses and holds.
         mutes: what is muted.
+        changes: what was seen to change up to now.
+        steps: takes those that seldom come to something else.
 
     """
 
@@ -97,11 +103,23 @@ class PassState:
     absence: Absence = field(default_factory=Absence)
     upstreams: Upstreams = field(default_factory=Upstreams)
     mutes: Mutes = field(default_factory=Mutes)
+    changes: SeenChanges = field(default_factory=SeenChanges)
+    steps: Steps = field(default_factory=Steps, compare=False)
 
     @property
     def catalogue(self) -> Catalogue:
         """The reasons that there are."""
         return self.settings.catalogue
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The subjects that exist, in their order; those too of which nothing else is known."""
+        judged, skipped = self.evaluation.subjects, skipped_subjects(self.snapshot)
+        return self.steps.take(
+            "subjects",
+            (judged, skipped),
+            lambda: tuple(sorted(skipped.union(each.subject for each in judged))),
+        )
 
 
 Rule: TypeAlias = Callable[[PassState], PassState]

@@ -10,7 +10,7 @@ status that it was read from.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -21,7 +21,6 @@ from reporter.model.reason import EventType
 from reporter.model.report import Disposition, ResolvedFinding, ServingState, SubjectState
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
 from reporter.resolution.state import PassState
-from reporter.resolution.unknown import skipped_subjects
 
 _AT_FAULT: Final = frozenset(
     {Disposition.FIRING, Disposition.SECONDARY, Disposition.CLEARING, Disposition.MUTED}
@@ -45,8 +44,15 @@ class PassEvidence:
     @classmethod
     def of(cls, state: PassState) -> "PassEvidence":
         """Return the evidence of a pass."""
-        serving = {each.subject: each for each in state.evaluation.serving}
-        return cls(serving, frozenset(each.subject for each in state.evaluation.ready))
+        serving, ready = state.evaluation.serving, state.evaluation.ready
+        return state.steps.take(
+            "evidence",
+            (serving, ready),
+            lambda: cls(
+                {each.subject: each for each in serving},
+                frozenset(each.subject for each in ready),
+            ),
+        )
 
     @cached_property
     def entering(self) -> Mapping[Entrance, tuple[Subject, ...]]:
@@ -104,20 +110,35 @@ def judge_states(
         for subject, each in faults.items()
         if any(finding.disposition in _AT_FAULT for finding in each)
     }.union(hit)
-    known = {each.subject for each in state.evaluation.subjects}
-    states: list[SubjectState] = []
-    for subject in sorted(known | skipped_subjects(state.snapshot)):
+    return state.steps.take(
+        "states",
+        (state.subjects, evidence, burdened, state.memory.states),
+        lambda: tuple(_states(state, evidence, faults, burdened=burdened)),
+        # Of one without a time of its beginning a fault may still come to light that tells it.
+        lasts=lambda found: (
+            not any(each.since is None and each.state.is_impaired for each in found)
+        ),
+    )
+
+
+def _states(
+    state: PassState,
+    evidence: PassEvidence,
+    faults: Mapping[Subject, Sequence[ResolvedFinding]],
+    *,
+    burdened: Collection[Subject],
+) -> Iterator[SubjectState]:
+    for subject in state.subjects:
         now = _state(subject, evidence, burdened=subject in burdened)
         before = state.memory.states.get(subject)
         stays = before is not None and before.state is now
         if before is not None and stays and (before.since is not None or not now.is_impaired):
-            states.append(before)
+            yield before
             continue
         began = _began(faults.get(subject, ()), before) if now.is_impaired else None
         if began is None and before is not None and not stays:
             began = state.now.wall
-        states.append(SubjectState(subject, now, began))
-    return tuple(states)
+        yield SubjectState(subject, now, began)
 
 
 def _state(subject: Subject, evidence: PassEvidence, *, burdened: bool) -> ServingState:

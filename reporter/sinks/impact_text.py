@@ -3,18 +3,11 @@
 from collections import Counter
 from typing import Final
 
-from reporter.model.report import Impact, Report, ResolvedFinding, ServingState
+from reporter.model.report import WORST_FIRST, Impact, Report, ResolvedFinding, ServingState
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer
 
 NOBODY: Final = "no model is known to be hit"
 
-_WORST_FIRST: Final = (
-    ServingState.NOT_SERVING,
-    ServingState.DEGRADED,
-    ServingState.UNKNOWN,
-    ServingState.SERVING,
-    ServingState.IDLE,
-)
 
 _ABOVE: Final = frozenset({CLUSTER_KIND, NAMESPACE_KIND})
 
@@ -61,5 +54,5 @@ def _joined(*words: str) -> str:
 def models_text(report: Report) -> str:
     """Return how many models are in which state, the worst first; empty where there is none."""
     counts = Counter(each.state for each in report.states if each.subject.kind not in _ABOVE)
-    told = [f"{counts[each]} {each.word}" for each in _WORST_FIRST if counts[each]]
+    told = [f"{counts[each]} {each.word}" for each in WORST_FIRST if counts[each]]
     return f"Models: {', '.join(told)}." if told else ""

@@ -201,6 +201,8 @@ class Outbox(ABC, Generic[W]):
                         await self._wakeup.wait()
             elif self._is_made(entry.write):
                 self._queue.remove(entry)
+                # A plan over a burst has a thousand of them.
+                await asyncio.sleep(0)
             elif self._may_write():
                 await self._make(entry)
             else:

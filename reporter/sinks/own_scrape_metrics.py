@@ -8,7 +8,7 @@ from reporter.metrics.looks.scrape import Failure, Scrape
 
 OK: Final = "ok"
 _BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-_SKIPPED: Final = ("busy", "late", "paused")
+_SKIPPED: Final = ("busy", "late", "paused", "closed")
 
 
 class ScrapeMetrics:

@@ -1,11 +1,12 @@
 """What was last scraped from a pod, and why it is or is not judged: as text and as JSON."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from reporter.catalogue.runtime import ROWS, RUNTIME_NAMES, of_kind
+from reporter.catalogue.pickers import PICKER_NAMES, SWITCHED_NAMES
+from reporter.catalogue.runtime import ROWS, of_kind
 from reporter.metrics.looks.look import EngineLook, Look
 from reporter.metrics.looks.samples import Judged
 from reporter.model.instant import rfc3339
@@ -45,7 +46,7 @@ def pod_view(judged: Judged, settings: EvaluationSettings) -> PodView:
         "scrapes": len(judged.history.looks),
         "spanSeconds": int((look.at.boot - judged.history.looks[0].at.boot).total_seconds()),
         "values": dict(_values(look)),
-        "reasons": [_reason(name, judged, settings) for name in ROWS],
+        "reasons": [_reason(name, judged, settings) for name in _names(look)],
     }
 
 
@@ -58,7 +59,7 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
     """Return what is known of a pod, for a terminal."""
     view = pod_view(judged, settings)
     look = judged.history.newest
-    entries = [_reason(name, judged, settings) for name in ROWS]
+    entries = [_reason(name, judged, settings) for name in _names(look)]
     width = max(len(entry["reason"]) for entry in entries)
     lines = [
         (
@@ -82,8 +83,15 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
     return "\n".join(lines) + "\n"
 
 
+def _names(look: Look) -> Iterable[str]:
+    return ROWS if look.target.picked is None else PICKER_NAMES
+
+
 def _service(judged: Judged) -> str:
     target = judged.history.newest.target
+    if target.picked is not None:
+        ready = len(target.picked.ready_since)
+        return f"An endpoint picker, with {ready} Ready pod{'' if ready == 1 else 's'} to pick."
     if judged.verdict.in_service:
         return _in_service(judged.history.newest)
     if target.ready:
@@ -105,7 +113,7 @@ def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str
         told, detail = "fault", clean(verdict.faults[name].text)
     elif name in verdict.why:
         told, detail = "not judged", verdict.why[name]
-    elif name in RUNTIME_NAMES and not settings.judges(name):
+    elif name in SWITCHED_NAMES and not settings.judges(name):
         told, detail = "off", ""
     else:
         told, detail = "clear", ""
@@ -114,12 +122,20 @@ def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str
 
 
 def _values(look: Look) -> Iterator[tuple[str, float | bool]]:
-    for name, value in (("download_speed", look.speed), ("download_remaining", look.remaining)):
+    for name, value in _gauges(look):
         if value is not None:
             yield name, value
     for engine, values in sorted(look.engines.items()):
         yield from _engine(f"engine {engine} ", values)
     yield from _engine("", look.pod)
+
+
+def _gauges(look: Look) -> tuple[tuple[str, float | None], ...]:
+    return (
+        ("download_speed", look.speed),
+        ("download_remaining", look.remaining),
+        ("ready_endpoints", look.endpoints and look.endpoints.fresh),
+    )
 
 
 def _engine(prefix: str, look: EngineLook) -> Iterator[tuple[str, float | bool]]:

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from reporter.model.derived import Derived
 from reporter.model.instant import rfc3339
 from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SubjectState
+from reporter.model.spec_change import SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import events_of
@@ -64,7 +65,7 @@ def report_document(report: Report, settings: EvaluationSettings) -> ReportDocum
         ],
         "mutes": [{**_mute(each), "reasons": list(each.reasons)} for each in report.mutes],
         "muteFaults": [
-            {"object": _reference(each.object), "text": each.text} for each in report.mute_faults
+            {"object": reference(each.object), "text": each.text} for each in report.mute_faults
         ],
         "derived": [_derived(each) for each in report.derived],
         "events": sorted(events_of(report, settings), key=_event_name),
@@ -81,8 +82,8 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "primary": finding.primary,
         "stale": finding.stale,
         "subject": str(finding.subject),
-        "involvedObject": _reference(finding.involved),
-        "related": _reference(finding.related),
+        "involvedObject": reference(finding.involved),
+        "related": reference(finding.related),
         "message": finding.message,
         "since": rfc3339(finding.since),
         "ageKnown": finding.age_known,
@@ -90,6 +91,8 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "by": list(finding.by),
         "commands": list(finding.commands),
         **({"impact": _impact(finding.impact)} if finding.impact is not None else {}),
+        **({"lastLines": list(finding.last_lines)} if finding.last_lines else {}),
+        **({"changes": list(map(_change, finding.changes))} if finding.changes else {}),
         "mutes": [_mute(each) for each in finding.mutes[:MUTES_LISTED]],
         **({"moreMutes": more} if more > 0 else {}),
     }
@@ -103,14 +106,28 @@ def _impact(impact: Impact) -> ReportDocument:
     }
 
 
+def _change(change: SpecChange) -> ReportDocument:
+    told = {"by": change.by, "field": change.field, "from": change.before, "to": change.after}
+    return {
+        "object": reference(change.object),
+        "at": rfc3339(change.at),
+        **{name: text for name, text in told.items() if text},
+    }
+
+
 def _state(state: SubjectState) -> ReportDocument:
     since = rfc3339(state.since) if state.since else None
-    return {"subject": str(state.subject), "state": str(state.state), "since": since}
+    return {
+        "subject": str(state.subject),
+        "state": str(state.state),
+        "since": since,
+        "cause": state.cause or None,
+    }
 
 
 def _mute(mute: Mute) -> ReportDocument:
     until = rfc3339(mute.until) if mute.until else None
-    return {"object": _reference(mute.object), "until": until}
+    return {"object": reference(mute.object), "until": until}
 
 
 def _derived(derived: Derived) -> ReportDocument:
@@ -119,7 +136,8 @@ def _derived(derived: Derived) -> ReportDocument:
     return {"kind": ref.kind, **place, "status": derived.status}
 
 
-def _reference(ref: ObjectRef) -> ReportDocument:
+def reference(ref: ObjectRef) -> ReportDocument:
+    """Return an object by what kubectl needs to find it."""
     place = {"namespace": ref.namespace} if ref.namespace else {}
     return {"apiVersion": ref.api_version, "kind": ref.kind, **place, "name": ref.name}
 

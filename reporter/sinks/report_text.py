@@ -1,7 +1,6 @@
 """The report for people: the verdict first, then each cause and what to do, then notices and the rest."""
 
 import re
-import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ from reporter.model.report import (
 from reporter.model.text import clean, cut
 from reporter.sinks.action import action_of
 from reporter.sinks.age import age
+from reporter.sinks.change_text import further_changes
+from reporter.sinks.fitting import NO_BREAK, command_lines, stacked, table_rows, wrapped
 from reporter.sinks.impact_text import impact_line, models_text
 from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
 from reporter.sinks.relation import relation
@@ -34,14 +35,12 @@ from reporter.sinks.verdict import (
     without_verdict,
 )
 
-_WIDTH: Final = 100
 _INDENT: Final = "    "
 _LISTED: Final = 10
 """Most entries of a list that is not about causes: the report should fit on one screen."""
 
 _QUIET_BYTES: Final = 300
 _AGE_UNKNOWN: Final = "age unknown"
-_NO_BREAK: Final = "\u00a0"
 _COMMAND: Final = re.compile(r"kubectl (?:[^,;]|,(?=\S))*[^,;. ]")
 
 
@@ -52,7 +51,12 @@ class _Style(StrEnum):
 
 
 def report_text(
-    report: Report, *, about: str = "", notes: Sequence[str] = (), colour: bool = False
+    report: Report,
+    *,
+    about: str = "",
+    notes: Sequence[str] = (),
+    colour: bool = False,
+    columns: int | None = None,
 ) -> str:
     """Return the report as text; the same report gives the same text.
 
@@ -61,9 +65,10 @@ def report_text(
         about: where the time of the report is from, for the first line.
         notes: what else the reader should know, one sentence each.
         colour: use the colours of a terminal.
+        columns: of the terminal; None where there is none, so that commands and rows stay whole.
 
     """
-    page = _Page(report, _coloured if colour else _plain)
+    page = _Page(report, _coloured if colour else _plain, columns)
     lines = [
         page.verdict(about),
         *page.models(),
@@ -93,6 +98,7 @@ def _plain(text: str, style: _Style) -> str:
 class _Page:
     report: Report
     paint: Callable[[str, _Style], str]
+    columns: int | None
 
     def verdict(self, about: str) -> str:
         """Return the first line: how much fires, and the time that was used."""
@@ -100,7 +106,7 @@ class _Page:
         bad = any(map(is_cause, firing))
         without = without_verdict(self.report)
         style = _Style.BAD if bad else _Style.HEAD if firing or without else _Style.GOOD
-        said = self.paint(verdict(self.report), style)
+        said = verdict(self.report)
         counts = Counter(each.disposition for each in self.report.findings if not is_blind(each))
         told = [
             f"{counts[each]} {each}"
@@ -113,7 +119,9 @@ class _Page:
             told.append(NOT_ALL_SEEN)
         rest = ", ".join(told)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
-        return f"{said} {time}" + (f"; {rest}." if rest else ".")
+        line = f"{said} {time}" + (f"; {rest}." if rest else ".")
+        lines = wrapped(line, self.columns) if self.columns else [line]
+        return "\n".join(lines).replace(said, self.paint(said, style), 1)
 
     def models(self) -> Iterator[str]:
         """Yield how many models serve."""
@@ -144,10 +152,10 @@ class _Page:
         for finding in findings:
             firing = finding.disposition is Disposition.FIRING
             state = "" if firing else f"  {finding.disposition}"
-            head = self.paint(finding.reason, _Style.HEAD)
             lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
-            yield f"{_INDENT}{head}  {lasts}{state}"
-            yield from _wrapped(self._unbroken(clean(finding.message)))
+            told = [finding.reason, f"{lasts}{state}"]
+            yield from self._head(told, _Style.HEAD, _INDENT)
+            yield from self._wrapped(self._unbroken(clean(finding.message)))
 
     def unknown(self) -> Iterator[str]:
         """Yield in one line for each cause which resources are unknown for it."""
@@ -161,20 +169,31 @@ class _Page:
         for cause, names in sorted(by_cause.items(), key=lambda each: each[0] == NOT_IN_DUMP):
             more = len(names) - _LISTED
             rest = f" and {more} more (-o json lists all)" if more > 0 else ""
-            yield from _wrapped(f"{', '.join(names[:_LISTED])}{rest}: {cause}")
+            yield from self._wrapped(f"{', '.join(names[:_LISTED])}{rest}: {cause}")
 
     def _firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
-        head = f"{self.paint(finding.reason, style)}  {clean(str(finding.subject))}"
         lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
-        yield f"{head}  {lasts}{'  (stale)' if finding.stale else ''}"
-        yield from _wrapped(clean(finding.message))
+        last = f"{lasts}{'  (stale)' if finding.stale else ''}"
+        yield from self._head([finding.reason, clean(str(finding.subject)), last], style)
+        yield from self._wrapped(clean(finding.message))
         if told := impact_line(finding, self.report):
-            yield from _wrapped(told)
+            yield from self._wrapped(told)
+        for line in further_changes(finding):
+            yield from self._wrapped(f"Changed before: {line}")
+        if finding.last_lines:
+            yield from self._wrapped("Last lines before the crash:")
+            for each in finding.last_lines:
+                yield from self._quoted(each)
         if finding.mutes:
-            yield from _wrapped(f"Not told here: {where_muted(finding)}")
-        yield from _wrapped(f"To do: {self._action(finding)}")
-        # A command stays on one line, however long, to be copied.
-        yield from (f"{_INDENT}$ {each}" for each in finding.commands)
+            yield from self._wrapped(f"Not told here: {where_muted(finding)}")
+        yield from self._wrapped(f"To do: {self._action(finding)}")
+        for each in finding.commands:
+            yield from command_lines(each, self.columns, _INDENT)
+
+    def _head(self, cells: list[str], style: _Style, indent: str = "") -> Iterator[str]:
+        first, *rest = stacked(cells, self.columns, indent)
+        yield first.replace(cells[0], self.paint(cells[0], style), 1)
+        yield from rest
 
     def others(self) -> Iterator[str]:
         """Yield what is not a cause: why in one line, and below it the object and what is wrong.
@@ -189,13 +208,11 @@ class _Page:
         if not found:
             return
         rows = [self._row(each) for each in found]
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
         yield from self._title("Not causes")
-        for finding, row in zip(found, rows, strict=True):
-            cells = [f"{cell:{width}}" for cell, width in zip(row[:4], widths, strict=True)]
-            yield f"{_INDENT}{'  '.join([*cells, row[4]])}".rstrip()
+        for finding, lines in zip(found, table_rows(rows, self.columns, _INDENT), strict=True):
+            yield from lines
             text = cut(clean(finding.message), _QUIET_BYTES)
-            yield from _wrapped(text, indent=2 * _INDENT)
+            yield from self._wrapped(text, indent=2 * _INDENT)
 
     def _row(self, finding: ResolvedFinding) -> tuple[str, str, str, str, str]:
         lasts = self._age(finding) if finding.age_known else _AGE_UNKNOWN
@@ -234,7 +251,7 @@ class _Page:
             return
         yield from self._title(f"{title} ({len(entries)})" if counted else title)
         for entry in entries[:_LISTED]:
-            yield from _wrapped(entry)
+            yield from self._wrapped(entry)
         if len(entries) > _LISTED:
             yield f"{_INDENT}and {len(entries) - _LISTED} more; {rest}"
 
@@ -254,7 +271,7 @@ class _Page:
 
     def _unbroken(self, text: str) -> str:
         """Return a text of which each command stays on one line, to be copied."""
-        return _COMMAND.sub(lambda command: command[0].replace(" ", _NO_BREAK), text)
+        return _COMMAND.sub(lambda command: command[0].replace(" ", NO_BREAK), text)
 
     def _why(self, finding: ResolvedFinding) -> str:
         told = ["stale"] if finding.stale else []
@@ -267,14 +284,10 @@ class _Page:
             told.append(f"fires in {wait} at the earliest")
         return ", ".join(told)
 
+    def _quoted(self, line: str) -> list[str]:
+        """Return a line of a log, whole where there is no terminal."""
+        quote = f"{_INDENT}| "
+        return wrapped(line, self.columns, quote) if self.columns else [f"{quote}{line}"]
 
-def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
-    lines = textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace(_NO_BREAK, " ") for line in lines]
+    def _wrapped(self, text: str, indent: str = _INDENT) -> list[str]:
+        return wrapped(text, self.columns, indent)

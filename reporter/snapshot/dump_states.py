@@ -134,8 +134,11 @@ def _is_read(
 ) -> bool:
     """Tell whether there is a use for a resource, as a live reporter finds by discovery.
 
-    What is read for a stack is of no use without its subjects.
+    What is read for a stack is of no use without its subjects. What somebody has to ask for is
+    asked for by being there, and missed by nobody, however complete the dump.
     """
+    if resource.opt_in:
+        return resource in looks.seen or str(resource) in looks.partial
     if not resource.stack or resource in looks.seen or kinds.failure(resource):
         return True
     subjects = (

@@ -6,6 +6,7 @@ before, and mends what the changed objects are in. Nothing shared is changed: wh
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final, Generic, TypeVar
 
 from reporter.model.objects import KubeObject, LabelSelector
@@ -27,20 +28,24 @@ class Table(Generic[ObjectT_co]):
     Args:
         objects: by namespace and name.
         before: the table that this one follows.
+        touched: the keys of the objects that may be others than in `before`; None is any.
 
     """
 
-    __slots__ = ("_before", "_changes", "_chosen", "_index", "_objects")
+    __slots__ = ("_before", "_changes", "_chosen", "_index", "_objects", "_touched")
 
     def __init__(
         self,
         objects: Mapping[Place, ObjectT_co] | None = None,
         before: "Table[ObjectT_co] | None" = None,
+        touched: AbstractSet[Place] | None = None,
     ) -> None:
         self._objects = dict(objects or {})
         self._index: Index[ObjectT_co] | None = None
         self._chosen: dict[Hashable, tuple[KubeObject, ...]] = {}
-        self._before = before.with_index() if before is not None else None
+        self._before, self._touched = (
+            before.followed(touched) if before is not None else (None, None)
+        )
         self._changes: tuple[object, tuple[Change, ...]] = (None, ())
 
     def __iter__(self) -> Iterator[ObjectT_co]:
@@ -102,11 +107,13 @@ class Table(Generic[ObjectT_co]):
         if known is before:
             return changes
         old, new = before.objects, self._objects
-        found: list[Change] = [
-            (known, obj) for key, obj in new.items() if (known := old.get(key)) is not obj
-        ]
-        found += [(old[key], None) for key in old.keys() - new.keys()]
-        self._changes = (before, tuple(found))
+        keys: Iterable[Place]
+        if before is self._before and self._touched is not None:
+            keys = self._touched
+        else:
+            keys = old.keys() | new.keys()
+        pairs = ((old.get(key), new.get(key)) for key in keys)
+        self._changes = (before, tuple(pair for pair in pairs if pair[0] is not pair[1]))
         # What is remembered names the table before, and must not keep all those before it alive.
         before.forget_changes()
         return self._changes[1]
@@ -120,15 +127,21 @@ class Table(Generic[ObjectT_co]):
         if self._index is None:
             before = self._before
             self._index = index_of(self._objects) if before is None else self._mended(before)
-            self._before = None
+            self._before = self._touched = None
         return self._index
 
-    def with_index(self) -> "Table[ObjectT_co] | None":
-        """Return the newest of this table and those before it that has an index.
+    def followed(
+        self, touched: AbstractSet[Place] | None
+    ) -> "tuple[Table[ObjectT_co] | None, AbstractSet[Place] | None]":
+        """Return the newest of this table and those before it that has an index, and what was touched since.
 
         One that nobody asked has nothing to take over, and must not keep those before it alive.
         """
-        return self if self._index is not None else self._before
+        if self._index is not None:
+            return self, touched
+        if touched is None or self._touched is None:
+            return self._before, None
+        return self._before, self._touched | touched
 
     def _mended(self, before: "Table[ObjectT_co]") -> Index[ObjectT_co]:
         changes = self.changes(before)

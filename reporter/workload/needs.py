@@ -1,6 +1,7 @@
 """Whether a cluster needs a shared part, or a CustomResourceDefinition of one."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from reporter.model.need import Need
 from reporter.model.seen import PartKey, Seen
@@ -32,8 +33,10 @@ def may_be_needed(needs: Iterable[Need], snapshot: Snapshot) -> bool:
 
 
 def _first(need: Need, snapshot: Snapshot) -> str:
-    """Look once for each snapshot, Deployments, CRDs and Ready ask the same; or at what changed."""
-    if need.alone is None:
-        return snapshot.once(need, need.first)
-    found = snapshot[need.by].first(need.alone)
+    """Look once for each snapshot: Deployments, CRDs and Ready ask the same."""
+    return snapshot.once(need, need.first if need.alone is None else partial(_first_alone, need))
+
+
+def _first_alone(need: Need, snapshot: Snapshot) -> str:
+    found = snapshot[need.by].first(need.alone) if need.alone is not None else None
     return need.names(found) if found is not None else ""

@@ -18,9 +18,12 @@ _INSUFFICIENT: Final = re.compile(
 )
 _OF_STATE: Final = re.compile(
     r"\d+ (?:node\(s\) were unschedulable|Insufficient [^,\s]+"
-    r"|node\(s\) had untolerated taint \{node\.kubernetes\.io/[^}]*\})[,.]?"
+    r"|node\(s\) had untolerated taint(?:\(s\)| \{node\.kubernetes\.io/[^}]*\}))[,.]?"
 )
 """What the scheduler says of a node for what may pass, and not for what the pod asks of nodes."""
+
+_UNNAMED_TAINTS: Final = re.compile(r"(\d+) node\(s\) had untolerated taint\(s\)")
+"""What kube-scheduler 1.36 says, which names no taint any more (plugin TaintToleration)."""
 
 _TAINT: Final = "node.kubernetes.io/"
 _LOST_SIGNS: Final = (f"{_TAINT}unreachable", f"{_TAINT}not-ready")
@@ -87,16 +90,24 @@ def waited_for(message: str | None, nodes: Table[Node] | None) -> str:
     it looks at first: a cordon, then taints, then labels, then resources (kube-scheduler, plugins
     NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit). So where it names a taint
     or a label, a cordoned node may have the same and be of no use to the pod. It is of use where it
-    has what the pod lacks on others, or where it is the only one and nothing else is said.
+    has what the pod lacks on others, or where it is the only one and nothing else is said. Taints
+    that are not named are those of states where there are as many as nodes in such states.
     """
-    if nodes is None or not message or not _waits_for_state(message):
+    if nodes is None or not message:
+        return ""
+    unnamed = _UNNAMED_TAINTS.search(message)
+    if unnamed is not None and int(unnamed[1]) != sum(map(_is_tainted, nodes)):
+        return ""
+    if not _waits_for_state(message):
         return ""
     lacks = frozenset(_INSUFFICIENT.findall(message))
     waited = {
         node.name
         for node in nodes
         for fault in node_faults(node)
-        if any(sign in message for sign in fault.signs) and _offers(node, lacks - {fault.lacking})
+        if any(sign in message for sign in fault.signs)
+        or (unnamed is not None and _is_tainted(node) and fault.signs[0].startswith(_TAINT))
+        if _offers(node, lacks - {fault.lacking})
     }
     if lacks:
         return min(waited, default="")
@@ -106,7 +117,19 @@ def waited_for(message: str | None, nodes: Table[Node] | None) -> str:
 def _waits_for_state(message: str) -> bool:
     """Tell whether the scheduler names nothing but states of nodes, and resources that ran out."""
     said = message.partition(" preemption:")[0].partition("nodes are available:")[2]
-    return not _OF_STATE.sub("", said).strip()
+    # After the reasons, which end with a full stop, plugins say what they tried (kube-scheduler,
+    # FitError.Error): in 1.36 "no new claims to deallocate", of any pod.
+    return not _OF_STATE.sub("", said.partition(". ")[0]).strip()
+
+
+def _is_tainted(node: Node) -> bool:
+    """Tell whether its state keeps pods from it by a taint; of a cordoned one the cordon is said."""
+    ready = node.status.condition("Ready")
+    pressures = map(node.status.condition, _PRESSURES)
+    return not node.spec.unschedulable and (
+        (ready is not None and ready.status != "True")
+        or any(each is not None and each.status == "True" for each in pressures)
+    )
 
 
 def _offers(node: Node, resources: frozenset[str]) -> bool:

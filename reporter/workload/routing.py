@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from reporter.catalogue.resources import GATEWAYS
+from reporter.catalogue.resources import GATEWAYS, SERVICES
 from reporter.model.finding import Entrance
 from reporter.model.objects import HttpRoute, InferencePool
 from reporter.snapshot.snapshot import Snapshot
@@ -95,3 +95,20 @@ def fails_open(pool: InferencePool | None) -> bool:
     """
     reference = pool.spec.endpoint_picker_ref if pool else None
     return reference is not None and reference.failure_mode == "FailOpen"
+
+
+def missing_picker_service(pool: InferencePool, snapshot: Snapshot) -> str:
+    """Return the Service that a pool names for its endpoint picker, if it is known not to exist.
+
+    Empty where it is there, where nobody can tell, and where the pool names none. The reference has
+    no namespace, and without group and kind it is to a Service of the core group (Gateway API
+    Inference Extension, api/v1/inferencepool_types.go, `EndpointPickerRef`).
+    """
+    reference = pool.spec.endpoint_picker_ref
+    if reference is None or not reference.name:
+        return ""
+    if reference.group or (reference.kind or SERVICES.kind) != SERVICES.kind:
+        return ""
+    place, name = pool.namespace, reference.name
+    gone = snapshot[SERVICES].get(place, name) is None
+    return name if gone and snapshot.absence_known(SERVICES, place, name) else ""

@@ -16,10 +16,10 @@ from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
 from tests.bench.moving import measure_moving
 from tests.bench.moving_table import Moving, render_moving
-from tests.bench.one_change import measure_one_change
+from tests.bench.one_change import ChangeTimes, measure_one_change
 from tests.bench.processes import BenchError
 from tests.bench.servers import real_server, sandbox_server
-from tests.bench.table import Numbers, render
+from tests.bench.table import Numbers, lines_of, one_change_rows, render
 
 _SIZES: Final = (10, 100, 1000)
 _CHANGES: Final = 30
@@ -32,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tell = _Progress()
     found: dict[str, object] = {}
     try:
-        if not (options.real or options.moving):
+        if options.real:
+            found["one_change"] = _after_one_change(options.sizes, tell)
+        elif not options.moving:
             found |= _at_rest(options.sizes, options.changes, tell)
         server = real_server if options.real else sandbox_server
         name = "etcd and kube-apiserver" if options.real else "the sandbox"
@@ -50,6 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found["moving"] = moving
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
     return 0
+
+
+def _after_one_change(sizes: Sequence[int], tell: Callable[[str], None]) -> list[ChangeTimes]:
+    """Measure passes after one change, which no API server has a part in."""
+    found = []
+    for sets in sizes:
+        tell(f"{sets} InferenceSets: passes after one change")
+        found.append(measure_one_change(sets))
+    header = [f"{sets} sets" for sets in sizes]
+    sys.stdout.write("\n".join(["", *lines_of(header, one_change_rows(found)), "", ""]))
+    return found
 
 
 def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Self
 
@@ -93,6 +93,12 @@ class Api:
     def events(self) -> Mapping[str, Object]:
         """Return each Event of ours as it is, by its name."""
         return self._states
+
+    def warned(self, related: str) -> Iterator[float]:
+        """Yield when each Warning about an object at fault came, whether it fires or not."""
+        for name, event in self._states.items():
+            if event["type"] == "Warning" and _related(event) == related:
+                yield self.told[name]
 
     async def wait_firing(self, count: int, within: float, related: str = "") -> float:
         """Wait until at least `count` Events fire and return when, by `time.perf_counter`.

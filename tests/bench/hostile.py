@@ -69,6 +69,7 @@ class Attack:
         busy: the longest that the event loop itself worked in one go, seconds of processor time.
         gap: the longest time between two scrapes of somebody else's pod, in periods.
         cpu: processor time, seconds for each period.
+        waited: for how long its threads waited for a processor that others had, seconds for each period.
         given_up: looks that were given up.
 
     """
@@ -78,6 +79,7 @@ class Attack:
     busy: float
     gap: float
     cpu: float
+    waited: float
     given_up: int
 
 
@@ -99,6 +101,7 @@ def render(found: Attack) -> str:
         ("event loop itself at work for", found.busy, "s", None),
         ("longest time between scrapes of others", found.gap, "periods", _MOST_GAP),
         ("processor for one period", found.cpu, "s", None),
+        ("waited for one that others had", found.waited, "s", None),
         ("looks given up", found.given_up, "", None),
     )
     return "\n".join(
@@ -188,7 +191,7 @@ async def _attacked(port: int) -> Attack:
         await store.scraped_aside(target, scrape)
 
     limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
-    before, cpu = _memory(), time.process_time()
+    before, cpu, waited = _memory(), time.process_time(), _waited()
     async with DirectFetch(Endpoint(port=port), limits) as fetch:
         # With the limit of time that a daemon has.
         read = partial(read_page, limits=PageLimits(clock=time.thread_time))
@@ -201,7 +204,7 @@ async def _attacked(port: int) -> Attack:
             late, busy = await _latest(_PERIOD * _PERIODS)
             running.cancel()
             await asyncio.wait([running])
-    cpu = time.process_time() - cpu
+    cpu, waited = time.process_time() - cpu, _waited() - waited
     for number in range(_PERIODS, _LOOKS):
         page = read_page(hostile_page(64, 270, number).encode())
         at = Instant(datetime.now(UTC), timedelta(seconds=time.clock_gettime(time.CLOCK_BOOTTIME)))
@@ -210,7 +213,15 @@ async def _attacked(port: int) -> Attack:
     growth = _memory() - before
     others = [each.name for each in targets[_ATTACKERS:]]
     gap = max(b - a for name in others for a, b in pairwise(times[name]))
-    return Attack(growth, late, busy, gap / _PERIOD, cpu / _PERIODS, sum(given_up))
+    return Attack(
+        growth,
+        late,
+        busy,
+        gap=gap / _PERIOD,
+        cpu=cpu / _PERIODS,
+        waited=waited / _PERIODS,
+        given_up=sum(given_up),
+    )
 
 
 async def _latest(seconds: float) -> tuple[float, float]:
@@ -228,6 +239,12 @@ def _memory() -> float:
     """Return what the process holds in memory, MiB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096 / 2**20
+
+
+def _waited() -> float:
+    """Return for how long all threads were ready and had no processor, seconds (Linux, sched-stats)."""
+    tasks = Path("/proc/self/task").glob("*/schedstat")
+    return sum(int(each.read_text().split()[1]) for each in tasks) / 1e9
 
 
 async def _serve_until_closed() -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TypeVar
@@ -16,15 +17,16 @@ import aiohttp
 from e2e.stack.errors import ApiError
 from lab.sandbox.objects import Object
 from tests.bench.api import Api, Metrics
+from tests.bench.as_installed import compile_reporter
 from tests.bench.changes import Change, picker
-from tests.bench.cluster import PICKER_PODS, Model, models
+from tests.bench.churn import Changing, Churn, break_picker, churn_of, mend_picker
+from tests.bench.cluster import models
 from tests.bench.daemon_process import Phase
 from tests.bench.processes import BenchError, Daemon, Memory, daemon
 from tests.bench.servers import AT_ONCE, Serve, Server
 
 LATENCY_SECONDS: Final = 0.02
 FIRING: Final = 24
-CHANGES_PER_SECOND: Final = 50
 _RESYNC_SECONDS: Final = 60
 """The default, as the cost of what fires is one of time."""
 
@@ -32,9 +34,6 @@ _REST_SECONDS: Final = 60.0
 _WITHIN_SECONDS: Final = 600.0
 _POLL_SECONDS: Final = 0.02
 _SETTLE_SECONDS: Final = 3.0
-_BREAKERS: Final = 3
-_LASTS_SECONDS: Final = (1.0, 3.0)
-"""How long a fault lasts while much changes; it must be told before it is over."""
 
 Tell = Callable[[str], None]
 ItemT = TypeVar("ItemT")
@@ -45,22 +44,6 @@ _KAITO: Final = Change(
     "spec",
     lambda _: {"replicas": 0},
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Churn:
-    """While many objects change: the part of a processor, and how soon faults were told.
-
-    Attributes:
-        share: of one processor, the whole daemon.
-        told: seconds from a fault to its Event, of those that were told before they were over.
-        untold: faults that were over before anybody was told.
-
-    """
-
-    share: float
-    told: list[float]
-    untold: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +95,8 @@ async def measure_moving(
         BenchError: something could not be measured.
 
     """
+    # Here, so that the first start is not the one that compiles.
+    compile_reporter()
     try:
         with TemporaryDirectory() as name:
             tell("starting the API server")
@@ -137,7 +122,7 @@ class _Moving:
 
     async def run(self, churn_seconds: float) -> MovingNumbers:
         """Measure everything."""
-        await self._break(self._models[-1])
+        await break_picker(self._api, self._models[-1])
         began = time.perf_counter()
         async with self._daemon("first") as first:
             numbers = await self._run(first, began, churn_seconds)
@@ -146,7 +131,7 @@ class _Moving:
 
     async def _run(self, first: Daemon, began: float, churn_seconds: float) -> MovingNumbers:
         ready, told = await asyncio.gather(self._is_ready(first), self._told_first())
-        await self._mend(self._models[-1])
+        await mend_picker(self._api, self._models[-1])
         await self._api.wait_quiet(_WITHIN_SECONDS)
         await self._nothing_waits(first)
         started, listed = first.memory(), await self._metrics(first)
@@ -218,13 +203,13 @@ class _Moving:
                     return
 
     async def _burst(self) -> float:
-        await _each(self._models, self._break)
+        await _each(self._models, partial(break_picker, self._api))
         changed = time.perf_counter()
         return await self._api.wait_firing(self._sets, _WITHIN_SECONDS) - changed
 
     async def _behind_recoveries(self) -> float:
         self._server.latency.seconds = LATENCY_SECONDS
-        mending = asyncio.create_task(_each(self._models, self._mend))
+        mending = asyncio.create_task(_each(self._models, partial(mend_picker, self._api)))
         api, sets = self._api, self._sets
         await api.wait_events(lambda: api.firing() < sets, _WITHIN_SECONDS)
         await mending
@@ -240,7 +225,7 @@ class _Moving:
     async def _at_rest(self, running: Daemon) -> tuple[float, float]:
         firing = self._models[:FIRING]
         for model in firing:
-            await self._break(model)
+            await break_picker(self._api, model)
             await asyncio.sleep(self._chance.random())
         await self._api.wait_firing(len(firing), _WITHIN_SECONDS)
         await self._nothing_waits(running)
@@ -248,60 +233,23 @@ class _Moving:
         before, cpu = await self._metrics(running), running.cpu_seconds()
         await asyncio.sleep(_REST_SECONDS)
         used, after = running.cpu_seconds() - cpu, await self._metrics(running)
-        await _each(firing, self._mend)
+        await _each(firing, partial(mend_picker, self._api))
         await self._api.wait_quiet(_WITHIN_SECONDS)
         minutes = _REST_SECONDS / 60
         return after.since(before)["pass_duration_seconds_count"] / minutes, used / minutes
 
     async def _churn(self, running: Daemon, seconds: float) -> Churn:
-        running.look_away()
         await self._nothing_waits(running)
-        share = self._models[:: _BREAKERS + 1]
-        others = [each for each in self._models if each not in share] or share
-        told: list[float | None] = []
-        began, cpu = time.perf_counter(), running.cpu_seconds()
-        ends = began + seconds
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._change_pods(others, ends))
-            for first in range(min(_BREAKERS, len(share))):
-                tasks.create_task(self._break_shortly(share[first::_BREAKERS], ends, told))
-        used, spent = running.cpu_seconds() - cpu, time.perf_counter() - began
-        found = [each for each in told if each is not None]
-        return Churn(used / spent, found or [0.0], len(told) - len(found))
-
-    async def _change_pods(self, found: list[Model], ends: float) -> None:
-        """Change pods in fields that are read, and that break nothing."""
-        number = 0
-        began, at_once = time.perf_counter(), asyncio.Semaphore(AT_ONCE)
-        async with asyncio.TaskGroup() as tasks:
-            while time.perf_counter() < ends:
-                number += 1
-                tasks.create_task(self._change_pod(self._chance.choice(found), number, at_once))
-                due = began + number / CHANGES_PER_SECOND
-                await asyncio.sleep(max(0.0, due - time.perf_counter()))
-
-    async def _change_pod(self, model: Model, number: int, at_once: asyncio.Semaphore) -> None:
-        path = f"/api/v1/namespaces/{model.namespace}/pods/{model.pod(number % 3)}"
-        # The labels of pods are read: they decide what a pod belongs to.
-        async with at_once:
-            await self._api.patch(path, {"metadata": {"labels": {"bench": str(number)}}})
-
-    async def _break_shortly(
-        self, found: list[Model], ends: float, told: list[float | None]
-    ) -> None:
-        while time.perf_counter() < ends:
-            model = self._chance.choice(found)
-            lasts = self._chance.uniform(*_LASTS_SECONDS)
-            began = time.perf_counter()
-            await self._break(model)
-            try:
-                at = await self._api.wait_firing(1, lasts, picker(model).related)
-                told.append(at - began)
-            except TimeoutError:
-                told.append(None)
-            await asyncio.sleep(max(0.0, began + lasts - time.perf_counter()))
-            await self._mend(model)
-            await asyncio.sleep(self._chance.uniform(*_LASTS_SECONDS))
+        # Not right after the phase began: of two signals that wait, the later one is handled first.
+        running.look_away()
+        changing = Changing(self._api, self._models, self._chance)
+        began, cpu, loop = time.perf_counter(), running.cpu_seconds(), running.loop_seconds()
+        faults = await changing.run(seconds)
+        used, of_loop = running.cpu_seconds() - cpu, running.loop_seconds() - loop
+        spent = time.perf_counter() - began
+        await self._api.wait_quiet(_WITHIN_SECONDS)
+        await self._nothing_waits(running)
+        return churn_of(faults, self._api, share=used / spent, loop=of_loop / spent)
 
     async def _takeover(self, first: Daemon) -> float:
         await self._api.wait_quiet(_WITHIN_SECONDS)
@@ -312,14 +260,8 @@ class _Moving:
             await asyncio.sleep(_SETTLE_SECONDS)
             began = time.perf_counter()
             first.stop()
-            await self._break(model)
+            await break_picker(self._api, model)
             return await self._api.wait_firing(1, _WITHIN_SECONDS, picker(model).related) - began
-
-    async def _break(self, model: Model) -> None:
-        await self._api.patch(picker(model).path, {"spec": {"replicas": 0}})
-
-    async def _mend(self, model: Model) -> None:
-        await self._api.patch(picker(model).path, {"spec": {"replicas": PICKER_PODS}})
 
     def _doubled(self) -> int:
         """Return how many Events tell what another one tells that fires too."""

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tests.bench.churn import CHANGES_PER_SECOND
 from tests.bench.daemon_process import Phase
-from tests.bench.moving import CHANGES_PER_SECOND, FIRING, LATENCY_SECONDS, MovingNumbers
+from tests.bench.moving import FIRING, LATENCY_SECONDS, MovingNumbers
 from tests.bench.table import Row, lines_of
 
 _START: Final = "start"
@@ -56,9 +57,11 @@ _LINES: Final = (
         lambda each: each.churn.share * 100,
         5,
     ),
+    _Line("  of it watches, writes and the loop", "%", lambda each: each.churn.loop * 100),
     _Line("  fault to Event, p50", "ms", lambda each: statistics.median(each.churn.told) * 1e3),
     _Line("  fault to Event, p95", "ms", lambda each: _p95(each.churn.told) * 1e3, 500),
     _Line("  fault to Event, max", "ms", lambda each: max(each.churn.told) * 1e3, 1000),
+    _Line("  faults of 1 to 3 s told when they were over", "", lambda each: each.churn.late, 0),
     _Line("  faults of 1 to 3 s never told", "", lambda each: each.churn.untold, 0),
     _Line("SIGTERM of the leader to the next Event", "ms", lambda each: each.takeover * 1e3, 1000),
     _Line("relists since the start", "", lambda each: each.relists, 0),

@@ -22,6 +22,9 @@ from tests.bench.own_events import events_over
 
 _PASSES: Final = 25
 _WARM_UP: Final = 2
+AT_ONCE: Final = 15
+"""What changes between two passes at 50 changes a second."""
+
 ON_RECORD: Final = 3_300
 """About what an hour leaves in which a thousand sets broke and recovered, three Events each."""
 
@@ -45,6 +48,7 @@ class ChangeTimes:
         pod: a model pod, with few sets in each namespace.
         pod_in_ten: the same where ten namespaces hold all sets.
         pod_in_one: the same where one namespace does.
+        pods: `AT_ONCE` model pods of as many sets.
         deployment: the Deployment of an endpoint picker.
         service: the Service of one.
         node: a Node.
@@ -56,6 +60,7 @@ class ChangeTimes:
     pod: Spent
     pod_in_ten: Spent
     pod_in_one: Spent
+    pods: Spent
     deployment: Spent
     service: Spent
     node: Spent
@@ -68,6 +73,7 @@ def measure_one_change(sets: int) -> ChangeTimes:
     usual = World(sets, SETS_PER_NAMESPACE)
     found = {
         "pod": usual.after_each(PODS, model_pod),
+        "pods": usual.after_each(PODS, model_pod, AT_ONCE),
         "deployment": usual.after_each(DEPLOYMENTS, lambda model, _: picker(model)),
         "service": usual.after_each(SERVICES, lambda model, _: picker(model)),
         "node": usual.after_each(NODES, usual.node),
@@ -110,10 +116,11 @@ class World:
         self._last = Before()
         self.run_pass()
 
-    def after_each(self, resource: Resource[KubeObject], find: Find) -> Spent:
-        """Return what passes cost before each of which one object changed in a field that is read."""
+    def after_each(self, resource: Resource[KubeObject], find: Find, at_once: int = 1) -> Spent:
+        """Return what passes cost before each of which so many objects changed in a field that is read."""
         places = (find(model, number) for number, model in zip(count(), cycle(self._models)))
-        return self._spent(self._changed(resource, place) for place in places)
+        groups = (set(islice(places, at_once)) for _ in count())
+        return self._spent(self._changed(resource, group) for group in groups)
 
     def node(self, _model: Model, number: int) -> tuple[str, str]:
         """Return a Node, each in turn."""
@@ -130,12 +137,11 @@ class World:
             self._snapshot, tables={**self._snapshot.tables, EVENTS: Table(events)}
         )
 
-    def _changed(self, resource: Resource[KubeObject], place: tuple[str, str]) -> Snapshot:
+    def _changed(self, resource: Resource[KubeObject], places: set[tuple[str, str]]) -> Snapshot:
         table = self._snapshot[resource]
-        known = table.objects[place]
-        metadata = structs.replace(known.metadata, generation=known.metadata.generation + 1)
-        changed = table.objects | {place: structs.replace(known, metadata=metadata)}
-        tables = {**self._snapshot.tables, resource: Table(changed, table)}
+        changed = {place: _again(table.objects[place]) for place in places}
+        tables = {**self._snapshot.tables}
+        tables[resource] = Table({**table.objects, **changed}, table, places)
         return replace(self._snapshot, tables=tables)
 
     def _spent(self, snapshots: Iterator[Snapshot]) -> Spent:
@@ -161,3 +167,8 @@ class World:
         )
         self._last = done.after
         return done
+
+
+def _again(known: KubeObject) -> KubeObject:
+    metadata = structs.replace(known.metadata, generation=known.metadata.generation + 1)
+    return structs.replace(known, metadata=metadata)

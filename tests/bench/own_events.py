@@ -29,6 +29,11 @@ def events_over(models: Sequence[Model], number: int) -> tuple[Event, ...]:
 
     The Ready answers the faults, so that nothing is left to be told.
     """
+    return decode_page(EVENTS, page_of_events(models, number)).objects
+
+
+def page_of_events(models: Sequence[Model], number: int) -> bytes:
+    """Return the same as the API server lists them."""
     began = datetime.now(UTC) - _AGO
     faults = islice(cycle(models), number - len(models))
     events = [_fault(model, began + each * _APART) for each, model in enumerate(faults)]
@@ -36,7 +41,7 @@ def events_over(models: Sequence[Model], number: int) -> tuple[Event, ...]:
     events += [_ready(model, ended) for model in models]
     head = b'{"kind":"EventList","metadata":{"resourceVersion":"1"},"items":['
     items = b",".join(map(msgspec.json.encode, events))
-    return decode_page(EVENTS, head + items + b"]}").objects
+    return head + items + b"]}"
 
 
 def _fault(model: Model, since: datetime) -> Object:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from image.check.dockerfile import DOCKERFILE, Dockerfile
+from tests.bench.as_installed import compile_reporter
 from tests.bench.daemon_process import RESYNC_SECONDS, Phase
 
 _PROJECT = Path(__file__).parents[2]
@@ -88,8 +89,15 @@ class Daemon:
 
     def cpu_seconds(self) -> float:
         """Return the processor time that its threads have used; finer than the clock's ticks."""
-        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
-        return sum(int(each.read_text(encoding="ascii").split()[0]) for each in threads) / 1e9
+        return self._scheduled("*")
+
+    def loop_seconds(self) -> float:
+        """Return the processor time of the thread that has the event loop; passes have another one."""
+        return self._scheduled(str(self._process.pid))
+
+    def _scheduled(self, threads: str) -> float:
+        found = Path(f"/proc/{self._process.pid}/task").glob(f"{threads}/schedstat")
+        return sum(int(each.read_text(encoding="ascii").split()[0]) for each in found) / 1e9
 
 
 @asynccontextmanager
@@ -113,11 +121,13 @@ async def daemon(
         name: of its files, where there is more than one.
 
     """
+    compile_reporter()
     metrics_port, health_port = _free_port(), _free_port()
     output, log = folder / f"{name}.json", folder / f"{name}.log"
     with log.open("wb") as stderr:
         process = await _start(
-            module,
+            "as_installed",
+            f"{__package__}.{module}",
             str(kubeconfig),
             str(metrics_port),
             str(health_port),

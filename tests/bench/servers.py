@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 import yaml
 
+from e2e.envtest.access import Access
 from e2e.envtest.binaries import binaries
 from e2e.envtest.control_plane import ControlPlane
 from e2e.envtest.errors import EnvtestError
@@ -40,6 +41,9 @@ class Server:
     latency: Latency
 
 
+_ROOM: Final = ("--service-cluster-ip-range=10.96.0.0/16",)
+"""Addresses for the Services of 5,000 InferenceSets, four for each."""
+
 Serve: TypeAlias = Callable[[int, Path], AbstractAsyncContextManager[Server]]
 
 
@@ -61,11 +65,10 @@ async def real_server(sets: int, folder: Path) -> AsyncIterator[Server]:
         BenchError: there are no programs, or they do not start.
 
     """
-    plane = ControlPlane(binaries(), folder)
+    plane = ControlPlane(binaries(), folder, flags=_ROOM)
     try:
         await asyncio.to_thread(plane.start)
-        async with RealApi(plane.admin) as admin:
-            await StillCluster(admin, _installable(build(sets))).install(at_once=AT_ONCE)
+        await _install(plane.admin, sets)
         direct = plane.admin.write_kubeconfig(folder / "direct.yaml")
         latency = Latency(plane.admin.url)
         async with Api(plane.admin.url, plane.admin) as api, latency.running():
@@ -74,6 +77,14 @@ async def real_server(sets: int, folder: Path) -> AsyncIterator[Server]:
         raise BenchError(str(error)) from error
     finally:
         await asyncio.to_thread(plane.stop)
+
+
+async def _install(access: Access, sets: int) -> None:
+    async with RealApi(access) as admin:
+        try:
+            await StillCluster(admin, _installable(build(sets))).install(at_once=AT_ONCE)
+        except ExceptionGroup as refused:
+            raise BenchError(f"cannot install it: {refused.exceptions[0]}") from refused
 
 
 def _installable(documents: Iterable[Object]) -> list[Object]:

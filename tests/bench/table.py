@@ -8,7 +8,7 @@ from typing import Final
 from tests.bench.daemon_process import Phase
 from tests.bench.evaluation import PassTimes
 from tests.bench.live import RESYNCS, LiveNumbers, Quiet, Requests
-from tests.bench.one_change import ON_RECORD, ChangeTimes, Spent
+from tests.bench.one_change import AT_ONCE, ON_RECORD, ChangeTimes, Spent
 
 _MEGABYTE: Final = 1e6
 _START: Final = "start"
@@ -50,7 +50,7 @@ class Row:
 def rows(sizes: Sequence[Numbers]) -> Iterator[Row]:
     """Yield the lines of the table."""
     yield from _passes([each.passes for each in sizes])
-    yield from _one_change([each.one_change for each in sizes])
+    yield from one_change_rows([each.one_change for each in sizes])
     lives = [each.live for each in sizes]
     yield from _loop(lives)
     for name, sizes_of in (
@@ -80,11 +80,13 @@ def _passes(passes: Sequence[PassTimes]) -> Iterator[Row]:
     yield _row("pass, every picker down", "ms", _ms(each.all_broken for each in passes))
 
 
-def _one_change(found: Sequence[ChangeTimes]) -> Iterator[Row]:
+def one_change_rows(found: Sequence[ChangeTimes]) -> Iterator[Row]:
+    """Yield the lines of passes after one change."""
     yield from _spent("pass after one model pod", [each.pod for each in found], _ONE_POD_MS)
     in_ten, in_one = [each.pod_in_ten for each in found], [each.pod_in_one for each in found]
     yield from _spent("  all sets in 10 namespaces", in_ten, _ONE_POD_MS)
     yield from _spent("  all sets in one namespace", in_one, _ONE_POD_MS)
+    yield from _spent(f"pass after {AT_ONCE} model pods", [each.pods for each in found])
     yield from _spent("pass after one Deployment", [each.deployment for each in found])
     yield from _spent("pass after one Service", [each.service for each in found], _SHARED_MS)
     yield from _spent("pass after one Node", [each.node for each in found], _SHARED_MS)

@@ -28,13 +28,13 @@ class Watching:
         self.account.take(step)
 
         async def shown():
-            texts = await self.page.locator(".card h3").all_text_contents()
+            texts = await self.page.locator(".cause h3").all_text_contents()
             return sorted(texts) == sorted(self.account.reasons)
 
         # Their order is that of whom they hit, which the story does not tell.
         await until(shown, "the page shows what fires")
         for each in step.over:
-            ended = self.page.locator("#hour li", has_text=each.reason)
+            ended = self.page.locator("#day li", has_text=each.reason)
             await expect(ended.locator(".bars .over")).not_to_have_count(0)
         self.seen.append(self.account.reasons)
 
@@ -48,7 +48,7 @@ async def test_the_page_follows_the_story_without_reload(browser):
     assert await watching.page.evaluate("window.loadedOnce")
 
 
-async def test_what_has_ended_moves_to_the_last_hour(browser):
+async def test_what_has_ended_moves_to_the_last_day(browser):
     """A slow download and a full cache begin and end."""
     watching = Watching(browser)
     assert await run_demo("runtime", fast=True, onlooker=watching) == 0

@@ -46,6 +46,7 @@ class Served:
     async def start(self) -> "Served":
         address = ListenAddress("report-bind-address", "127.0.0.1", self.port)
         pages = Pages(lambda: None, lambda: None)
+        self.page.closed = False
         self._servers = Servers(before_close=self.page.close)
         await self._servers.listen(
             address, with_page(report_routes(pages, address), self.page, address)

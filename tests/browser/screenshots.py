@@ -23,16 +23,21 @@ from tests.daemon.onlooker import Account
 from tests.unit.sinks.page.reports import large
 
 BROKEN = Path(__file__).parents[2] / "examples" / "broken-stack"
-SIZES = {360: 740, 1280: 900, 3840: 2160}
+SIZES = {390: 844, 820: 1180, 1440: 900, 3840: 2160}
 PICTURES = (
     # name, page, width, colours
-    ("page-1280-light", "broken", 1280, "light"),
-    ("page-1280-dark", "broken", 1280, "dark"),
-    ("page-360-light", "broken", 360, "light"),
+    *(
+        (f"page-{width}-{colours}", "broken", width, colours)
+        for width in (390, 820, 1440)
+        for colours in ("light", "dark")
+    ),
     ("page-3840-light", "broken", 3840, "light"),
-    ("page-1000-subjects", "large", 1280, "light"),
+    ("page-1000-subjects", "large", 1440, "light"),
 )
 DEMO = "page-demo"
+OLD = "page-old"
+GONE = 5_000.0
+"""Milliseconds that its daemon is gone on that picture."""
 CAUSES = 3
 """Of the step of the demo that is shown, which is the first with so many."""
 PATIENCE = 20_000.0
@@ -71,9 +76,15 @@ class Photographer:
         self.account.take(step)
         if not self.done and len(self.account.reasons) == CAUSES:
             await expect(self.page.locator("#live")).to_contain_text("Live.", timeout=PATIENCE)
-            await expect(self.page.locator(".card")).to_have_count(CAUSES, timeout=PATIENCE)
+            await expect(self.page.locator(".cause")).to_have_count(CAUSES, timeout=PATIENCE)
             await self.page.screenshot(path=self.file, full_page=True)
             self.done = True
+
+    async def saw_it_end(self) -> None:
+        """Take the picture of a page whose daemon is gone."""
+        await self.page.wait_for_timeout(GONE)
+        await expect(self.page.locator("#alarm")).to_be_visible(timeout=PATIENCE)
+        await self.page.screenshot(path=self.file.with_name(f"{OLD}.png"))
 
 
 async def shoot(pages: Mapping[str, Path], folder: Path) -> int:
@@ -89,6 +100,8 @@ async def shoot(pages: Mapping[str, Path], folder: Path) -> int:
         photographer = Photographer(browser, folder / f"{DEMO}.png")
         with contextlib.redirect_stdout(io.StringIO()) as out:
             status = await run_demo(fast=True, onlooker=photographer)
+        if photographer.done:
+            await photographer.saw_it_end()
         await browser.close()
     if status or not photographer.done:
         sys.stderr.write(f"screenshots: the demo did not come so far\n{out.getvalue()}")

@@ -1,5 +1,6 @@
 """What must be on the page at each step of a story of the demo, and who looks whether it is."""
 
+import re
 from html.parser import HTMLParser
 
 import aiohttp
@@ -39,7 +40,7 @@ class Account:
 
 
 class Cards(HTMLParser):
-    """The text of each card of a page."""
+    """The text of each cause on a page."""
 
     def __init__(self, html):
         super().__init__()
@@ -47,7 +48,7 @@ class Cards(HTMLParser):
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):
-        if tag == "li" and "card" in (dict(attrs).get("class") or "").split():
+        if tag == "li" and "cause" in (dict(attrs).get("class") or "").split():
             self.cards.append("")
             self._depth = 1
         elif tag == "li" and self._depth:
@@ -99,9 +100,10 @@ class Onlooker:
     def page(self, page):
         assert len(page.cards) == len(self.account.firing)
         for (reason, subject), text in self.account.firing.items():
-            assert [
-                card for card in page.cards if reason in card and subject in card and text in card
-            ]
+            # A change has a place of its own there, and what is suppressed is listed below.
+            own = text.partition("(suppressing ")[0]
+            told = (reason, subject, *re.split(r" ?\(", own))
+            assert [card for card in page.cards if all(each in card for each in told)]
         if not self.account.firing:
             (heading,) = page.headings
             assert heading.startswith("Nothing fires")

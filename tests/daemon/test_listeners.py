@@ -64,7 +64,7 @@ async def test_metrics_are_those_that_are_documented(stage, inside):
     await stage.all_ready()
     _, text = await replica.get("metrics", "/metrics")
     exported = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
-    documented = {code(row[0])[0] for row in table(page("metrics.md"), "metric")}
+    documented = {code(row[0])[0] for row in table(page("alerts.md"), "metric")}
     assert {each for each in exported if not each.endswith("_created")} == documented
 
 

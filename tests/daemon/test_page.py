@@ -84,7 +84,7 @@ async def test_a_fault_appears_on_the_page_and_in_the_stream(stage, inside, monk
             return "Nothing fires" in await page_of(replica)
 
         await until(cleared, "the page is clear")
-    strip = (await page_of(replica)).partition('id="hour"')[2]
+    strip = (await page_of(replica)).partition('id="day"')[2]
     assert KAITO[0] in strip.replace("<wbr>", "")
     assert 'class="over"' in strip
 
@@ -133,7 +133,7 @@ async def test_the_page_names_the_one_kind_that_is_out_of_reach(stage, inside):
         assert (await stream.next())["lost"] is False
 
 
-async def test_a_restart_does_not_empty_the_last_hour(stage, inside):
+async def test_a_restart_does_not_empty_the_last_day(stage, inside):
     """Our Events on record tell what the process before has seen."""
     first = await (await inside().start()).ready()
     await stage.all_ready()
@@ -144,7 +144,7 @@ async def test_a_restart_does_not_empty_the_last_hour(stage, inside):
     await first.stop()
     second = await (await inside().start()).ready()
     await second.passes(1)
-    strip = (await page_of(second)).partition('id="hour"')[2].replace("<wbr>", "")
+    strip = (await page_of(second)).partition('id="day"')[2].replace("<wbr>", "")
     assert KAITO[0] in strip
     assert " to about " in strip
 
@@ -249,6 +249,23 @@ async def test_nothing_is_served_under_another_name(served, path):
     status, _, text = await served.get(path, **HTML, Host="attacker.example")
     assert status == 403
     assert KAITO_REASON not in text
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("status.example.com", 200),
+        ("status.example.com:80", 200),
+        ("Status.Example.com", 200),
+        ("example.com", 403),
+        ("status.example.com.attacker.example", 403),
+    ],
+)
+async def test_the_name_of_a_proxy_is_served_where_it_was_given(serve, host, status):
+    """A proxy passes on the name that the browser asked for, or that of the Service."""
+    served = await serve(report(), names=("status.example.com",))
+    answer, _, _ = await served.get("/", **HTML, Host=host)
+    assert answer == status
 
 
 async def test_before_the_first_pass_the_page_says_so(serve):
@@ -364,6 +381,30 @@ async def test_who_takes_nothing_delays_nobody_and_is_dropped(served, monkeypatc
         await until(let_in, "the deaf one is dropped")
 
 
+@pytest.mark.parametrize(("most", "old"), [(0.0, True), (3600.0, False)])
+async def test_a_daemon_whose_passes_have_stopped_says_so(most, *, old):
+    """It answers, and what it answers is not the present: also in a browser without script."""
+    page = LivePage(lambda: True, overdue_seconds=most)
+    page.passed(report(ready_ones=[CLUSTER]))
+    assert page.news["limit"] == most
+    html = (await page.html()).decode()
+    assert ("has not looked at the cluster since" in html) is old
+    assert ("<title>OLD · Nothing fires" in html) is old
+    assert (" data-old>" in html) is old
+
+
+async def test_long_lists_are_cut_unless_all_is_asked_for(serve):
+    """A page for a browser stays small; what is left out is found by its name."""
+    served = await serve(large(1000, 0))
+    _, _, short = await served.get("/", **HTML)
+    _, _, whole = await served.get("/?all=1", **HTML)
+    _, _, found = await served.get("/?q=model-0839", **HTML)
+    assert ("model-0839" in short, "model-0839" in whole) == (False, True)
+    assert re.findall(r'data-words="([^"]+/model[^"]+)"', found) == ["team-39/model-0839"]
+    assert 'href="?all=1"' in short
+    assert "show all" not in whole
+
+
 async def test_a_page_is_drawn_once_for_all_who_ask(served, monkeypatch):
     """A thousand subjects, many browsers: the loop goes on and the work is done once."""
     drawn = []
@@ -371,7 +412,7 @@ async def test_a_page_is_drawn_once_for_all_who_ask(served, monkeypatch):
     monkeypatch.setitem(
         page_routes.LivePage.html.__globals__,
         "_draw",
-        lambda state: drawn.append(state) or draw(state),
+        lambda state, **how: drawn.append(state) or draw(state, **how),
     )
     served.page.passed(large(1000, 500))
     answers = await asyncio.gather(*(served.get("/", **HTML) for _ in range(10)))
@@ -389,8 +430,8 @@ class Served:
         self.url = f"http://127.0.0.1:{self.port}/"
         self._servers = Servers(before_close=self.page.close)
 
-    async def start(self):
-        address = ListenAddress("report-bind-address", "127.0.0.1", self.port)
+    async def start(self, names=()):
+        address = ListenAddress("report-bind-address", "127.0.0.1", self.port, names)
         pages = Pages(lambda: b"{}", lambda: "the text")
         routes = report_routes(pages, address)
         await self._servers.listen(address, page_routes.with_page(routes, self.page, address))
@@ -411,8 +452,8 @@ class Served:
 async def _serve():
     running = []
 
-    async def serve(first):
-        served = await Served().start()
+    async def serve(first, **how):
+        served = await Served().start(**how)
         running.append(served)
         if first is not None:
             served.page.passed(first)

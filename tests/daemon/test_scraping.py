@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+from aiohttp import web
 
 from lab.demo.models import ModelPods
 from lab.demo.story import CHAT, SEARCH
@@ -13,6 +14,7 @@ from lab.simulation import Misbehaviour, Phase
 from tests.daemon.replica import free_port, passes, until
 from tests.daemon.stage import key_of
 from tests.tables import of_inferencesets as t
+from tests.unit.metrics.pages.reading import PAGES
 
 PERIOD = 0.25
 WINDOW = 2
@@ -46,6 +48,43 @@ def _settings(pods):
         "weight_download_window_seconds": WINDOW,
         "runtime_window": dict.fromkeys(windows, WINDOW),
     }
+
+
+EPP_PAGE = (PAGES / "epp-former-metrics.txt").read_bytes()
+NO_ENDPOINTS = ("inferencesetEPPNoEndpoints", f"inferenceset/{CHAT}/phi-4-mini")
+
+
+@pytest.fixture(name="picker")
+async def _picker(stage):
+    """Serves what is put in it as the page of a model's picker, on a port that is free."""
+    pod = next(
+        each
+        for each in stage.sandbox.list("pods")
+        if each["metadata"]["labels"].get("inferencepool") == "phi-4-mini-inferencepool-epp"
+    )
+    answer = {"status": 200, "body": EPP_PAGE, "requests": 0, "tokens": 0}
+
+    async def serve(request):
+        answer["requests"] += 1
+        answer["tokens"] += "Authorization" in request.headers
+        return web.Response(status=answer["status"], body=answer["body"], content_type="text/plain")
+
+    app = web.Application()
+    app.router.add_get("/metrics", serve)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, pod["status"]["podIP"], 0).start()
+        port = {"name": "metrics", "containerPort": runner.addresses[0][1]}
+        container = {**pod["spec"]["containers"][0], "ports": [port]}
+        name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+        stage.sandbox.patch(
+            "pods", name, {"spec": {"containers": [container]}}, namespace=namespace
+        )
+        yield answer
+    finally:
+        await runner.cleanup()
+    assert answer["tokens"] == 0
 
 
 async def scraped(pod, more: int) -> None:
@@ -291,3 +330,28 @@ async def test_status_of_a_pod_that_was_not_scraped_says_why_that_may_be(
     if via != "direct":
         assert all(each.requests == 0 for each in pods.all.values())
         assert UNKNOWN not in await replica.dispositions()
+
+
+async def test_an_endpoint_picker_without_endpoints(stage, picker, inside, *, settings):
+    """It is told of its model, and over once it sees a pod; no token is ever sent."""
+    settings["runtime_window"]["inferencesetEPPNoEndpoints"] = WINDOW
+    picker["body"] = EPP_PAGE.replace(b'{name="pool-a"} 3', b'{name="pool-a"} 0')
+    await inside(**settings).start()
+    event = await stage.told(NO_ENDPOINTS)
+    assert "endpoint picker pod phi-4-mini-inferencepool-epp" in event["message"]
+    picker["body"] = EPP_PAGE
+    await stage.told(NO_ENDPOINTS, "over")
+
+
+async def test_an_endpoint_picker_that_wants_a_token(stage, picker, inside, *, settings):
+    """It is asked once and then left alone, which is counted; that is no fault of it."""
+    picker["status"], picker["body"] = 401, b"Unauthorized"
+    replica = await inside(**settings).start()
+
+    async def left_out() -> bool:
+        return await replica.metric("scrapes_skipped_total", cause="closed") > 2
+
+    await until(left_out, "turns are left out")
+    assert picker["requests"] == 1
+    assert await disposed(replica, NO_ENDPOINTS) is None
+    assert told(stage) == []

@@ -10,6 +10,7 @@ _FILLED_IN = {
     "$__rate_interval": "2m",
     "$__range": "6h",
     "$namespace": NAMESPACE,
+    "$subject_namespace": ".*",
     "$job": "prod-status-reporter-metrics",
 }
 

@@ -8,11 +8,14 @@ from reporter.catalogue.resources import EVENTS
 from reporter.cli.configure import FullProgramSettings
 from reporter.daemon.state import LEAST_SECONDS, SLOW_PASSES
 from reporter.model.reason import EventType
+from reporter.model.subject import Layer
 from reporter.setting_types import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.own_scrape_metrics import OK
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import render
+from tests.rules.cases import filled
+from tests.unit.docs.pages import ROOT, anchors
 
 ON = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
 GIVEN_BY_PROMETHEUS = {"namespace", "job", "pod"}
@@ -30,13 +33,20 @@ def alerts(values=None):
 
 
 ALERTS = alerts()
+CAUSES = [name for name in ALERTS if "Cause" in name]
+STOPPING = [name for name in CAUSES if "Stops" in name]
 
 
 def test_an_alert_says_what_is_wrong_and_what_to_look_at():
     """And how grave it is."""
     assert {rule["labels"]["severity"] for rule in ALERTS.values()} == {"critical", "warning"}
     said = {"summary", "description", "runbook"}
-    assert [name for name, rule in ALERTS.items() if set(rule["annotations"]) != said] == []
+    of_causes = said | {"impact", "reason_doc"}
+    assert [
+        name
+        for name, rule in ALERTS.items()
+        if set(rule["annotations"]) != (of_causes if name in CAUSES else said)
+    ] == []
 
 
 def test_labels_that_the_text_of_an_alert_shows_are_kept_by_its_expression():
@@ -145,36 +155,108 @@ def test_the_runbook_is_linked_where_it_can_be_read():
 
 def test_a_cause_is_an_alert_after_the_time_that_was_asked_for():
     """And how grave it is, is for the user to say."""
-    values = {"prometheusRule.causes": {"for": "1h", "severity": "page"}}
-    rule = alerts(values)["StatusReporterCauseFires"]
-    assert (rule["for"], rule["labels"]["severity"]) == ("1h", "page")
-    assert "for 1h or longer" in rule["annotations"]["summary"]
+    causes = {"for": "1h", "severity": "ticket"}
+    causes |= {
+        "stopsModels": {"for": "2m", "severity": "page"},
+        "stopsItself": {"severity": "call"},
+    }
+    rules = alerts({"prometheusRule.causes": causes})
+    assert {name: (rules[name]["for"], rules[name]["labels"]["severity"]) for name in CAUSES} == {
+        "StatusReporterClusterCauseStopsModels": ("2m", "page"),
+        "StatusReporterClusterCause": ("1h", "ticket"),
+        "StatusReporterHarnessCauseStopsModels": ("2m", "page"),
+        "StatusReporterHarnessCause": ("1h", "ticket"),
+        "StatusReporterModelCauseStopsIt": ("1h", "call"),
+        "StatusReporterModelCause": ("1h", "ticket"),
+    }
+
+
+def test_what_stops_many_models_is_critical_and_nothing_else_of_the_stack():
+    """It is what somebody has to get up for."""
+    critical = {name for name in CAUSES if ALERTS[name]["labels"]["severity"] == "critical"}
+    assert critical == {
+        "StatusReporterClusterCauseStopsModels",
+        "StatusReporterHarnessCauseStopsModels",
+    }
 
 
 @pytest.mark.parametrize("nothing", ["", None])
 def test_those_who_read_events_need_no_alert_of_causes(nothing):
-    """An empty time is no alert."""
+    """An empty time is no alert; nor is there one about what these rest on."""
     rules = alerts({"prometheusRule.causes.for": nothing})
-    assert set(ALERTS) - set(rules) == {"StatusReporterCauseFires"}
+    assert set(ALERTS) - set(rules) == {*CAUSES, "StatusReporterSeriesLeftOut"}
+    assert rules.keys() < ALERTS.keys()
 
 
-def left_out(values=None):
-    """Return the reasons whose firing is no alert."""
-    expression = alerts(values)["StatusReporterCauseFires"]["expr"]
-    (names,) = re.findall(r'reason!~"([^"]*)"', expression)
-    return names.split("|")
+@pytest.mark.parametrize("nothing", ["", None])
+def test_a_cause_that_stops_models_may_count_as_any_other(nothing):
+    """Then the other alert of its layer is about it too."""
+    rules = alerts({"prometheusRule.causes.stopsModels.for": nothing})
+    assert set(ALERTS) - set(rules) == set(STOPPING) - {"StatusReporterModelCauseStopsIt"}
+    assert "unless" not in rules["StatusReporterClusterCause"]["expr"]
+    assert "unless" in rules["StatusReporterModelCause"]["expr"]
+
+
+def test_without_series_of_subjects_there_is_one_alert_of_causes_for_each_reason():
+    """As it was before there were any."""
+    rules = alerts(
+        {"metrics.subjectSeries": 0, "prometheusRule.causes": {"for": "1h", "severity": "page"}}
+    )
+    assert set(ALERTS) - set(rules) == {*CAUSES, "StatusReporterSeriesLeftOut"}
+    (name,) = rules.keys() - ALERTS.keys()
+    assert (rules[name]["for"], rules[name]["labels"]["severity"]) == ("1h", "page")
+    assert "for 1h or longer" in rules[name]["annotations"]["summary"]
 
 
 NOTICES = [each.name for each in BUILT_IN if each.type is EventType.NORMAL and not each.says_ready]
 
 
+def left_out(disabled):
+    """Return the reasons whose firing is no alert where there are no series of subjects."""
+    values = {"metrics.subjectSeries": 0, "disableReasons": disabled}
+    expression = alerts(values)["StatusReporterCauseFires"]["expr"]
+    (names,) = re.findall(r'reason!~"([^"]*)"', expression)
+    return names.split("|")
+
+
 @pytest.mark.parametrize("nothing", [[], None])
 def test_a_notice_is_no_alert(nothing):
     """It fires for as long as somebody wants it: a canary, a model that is switched off."""
-    assert left_out({"disableReasons": nothing}) == NOTICES
+    assert left_out(nothing) == NOTICES
+    for name in CAUSES:
+        firing = re.findall(r"firing_findings\{([^}]*)\}", ALERTS[name]["expr"])
+        assert firing, name
+        assert all(each.endswith(f'type="{EventType.WARNING}"') for each in firing)
 
 
 def test_reasons_that_are_disabled_are_no_alerts():
     """They write no Event either."""
     disabled = ["clusterBBRNotReady", "clusterStatusUnknown"]
-    assert left_out({"disableReasons": disabled}) == NOTICES + disabled
+    assert left_out(disabled) == NOTICES + disabled
+    rules = alerts({"disableReasons": disabled})
+    for name in CAUSES:
+        firing = re.findall(r"firing_findings\{([^}]*)\}", rules[name]["expr"])
+        assert all(
+            each.endswith('reason!~"clusterBBRNotReady|clusterStatusUnknown"') for each in firing
+        )
+
+
+def test_the_reason_is_linked_where_its_page_can_be_read():
+    """Those of models by what their names begin with."""
+    rules = alerts({"prometheusRule.docsUrl": "https://d.example/docs/"})
+    for name in CAUSES:
+        annotations = rules[name]["annotations"]
+        assert annotations["reason_url"] == f"https://d.example/{annotations['reason_doc']}"
+    for reason in BUILT_IN:
+        if reason.says_ready:
+            continue
+        text = rules[_BY_LAYER[reason.layer]]["annotations"]["reason_doc"]
+        path, _, anchor = filled(text, {"$labels.reason": reason.name}).partition("#")
+        assert anchor in anchors((ROOT / path).read_text()), (path, anchor)
+
+
+_BY_LAYER = {
+    Layer.CLUSTER: "StatusReporterClusterCause",
+    Layer.HARNESS: "StatusReporterHarnessCause",
+    Layer.DEPLOYMENT: "StatusReporterModelCause",
+}

@@ -10,7 +10,7 @@ import yaml
 from reporter import __version__
 from reporter.catalogue.render_schema import values_schema
 from reporter.catalogue.resources import COMPONENT, LABEL_PREFIX
-from reporter.cli.status import _LOCAL
+from reporter.cli.daemon_answers import LOCAL
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import (
     NAMESPACE,
@@ -67,7 +67,7 @@ def test_the_schema_knows_every_value_and_every_reason():
     assert values_schema(schema, BUILT_IN) == schema
     values = metadata(REPORTER, "values.yaml")
     properties = json.loads(schema)["properties"]
-    assert values.keys() == properties.keys() - {"global", "enabled"}
+    assert values.keys() == properties.keys() - {"enabled"}
     assert values["stacks"].keys() == properties["stacks"]["properties"].keys() == set(Stack)
 
 
@@ -108,7 +108,7 @@ def test_the_umbrellas_switch_installs_nothing(umbrella):
         ({f"{SUBCHART}.replica": 3}, "Additional property replica is not allowed"),
         (
             {f"{SUBCHART}.leaderElection.enabled": False},
-            "leaderElection.enabled does not match: true",
+            "leaderElection.enabled=true, as several replicas would all write, is required",
         ),
         ({f"{SUBCHART}.enabled": "yes"}, "enabled: Invalid type. Expected: boolean"),
         ({"status-reporter.enabled": True}, "Additional property status-reporter is not allowed"),
@@ -149,7 +149,7 @@ def test_the_notes_name_what_is_there(notes):
     assert f"get events -l {LABEL_PREFIX}state=firing" in text
     assert f"--field-selector source={COMPONENT}" in text
     assert f"kubectl -n kube-system get lease {COMPONENT}" in text
-    port = _LOCAL.rpartition(":")[2]
+    port = LOCAL.rpartition(":")[2]
     forward = (
         f"kubectl -n {namespace_of(deployment)} port-forward deploy/{name_of(deployment)} {port}"
     )
@@ -166,6 +166,12 @@ def test_the_notes_name_what_is_there(notes):
         ({"leaderElection.id": "mine"}, COMPONENT + "\n\nWhat it sees", "get lease mine"),
         ({"reportBindAddress": "0"}, "port-forward", "the report is switched off"),
         ({"reportBindAddress": "127.0.0.1:9000"}, ":8082\n", "8082:9000"),
+        ({}, "has a Service", ""),
+        (
+            {"reportService.enabled": True, "reportBindAddress": ":8082"},
+            "",
+            "The report has a Service, prod-status-reporter-report.",
+        ),
         ({"rbac.create": False}, "", "No roles were made for it"),
         ({}, "model pods", ""),
         ({"scrape.via": "off"}, "pods/proxy", "The metrics of model pods are not read"),

@@ -1,7 +1,9 @@
 """The dashboard is one that Grafana can show, and a ConfigMap that its sidecar collects."""
 
 import json
+import re
 
+from reporter.model.report import ServingState
 from tests.helm.charts import NAMESPACE, render
 from tests.helm.dashboard import FILE, expressions
 
@@ -39,6 +41,27 @@ def test_panels_have_ids_of_their_own_and_do_not_overlap():
     ]
     assert len(taken) == len(set(taken))
     assert max(x for x, _ in taken) < 24
+
+
+def test_what_does_not_serve_comes_first_and_the_reporter_itself_last():
+    """It is what an operator opens the page for."""
+    rows = [
+        each["title"] for each in sorted(DASHBOARD["panels"], key=_place) if each["type"] == "row"
+    ]
+    assert (rows[0], rows[-1]) == ("Which models do not serve", "The reporter itself")
+
+
+def _place(panel):
+    return panel["gridPos"]["y"], panel["gridPos"]["x"]
+
+
+def test_each_state_of_a_model_has_a_number_and_a_word():
+    """The states over time are drawn by them."""
+    (panel,) = (each for each in DASHBOARD["panels"] if each["type"] == "state-timeline")
+    drawn = re.findall(r'(\d) \* status_reporter_subject_state\{[^}]*state="([^"]*)"\}', str(panel))
+    assert {state for _, state in drawn} == set(ServingState)
+    (mapping,) = panel["fieldConfig"]["defaults"]["mappings"]
+    assert mapping["options"].keys() == {number for number, _ in drawn}
 
 
 def test_a_panel_says_what_it_shows():

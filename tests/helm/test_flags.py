@@ -1,10 +1,9 @@
 """What the daemon makes of the command line that the chart writes."""
 
-import argparse
-
 import pytest
 import yaml
 
+from reporter.arguments import Parser
 from reporter.cli.configure import FullProgramSettings
 from reporter.cli.flags import add_setting_flags, settings_from
 from reporter.stacks.settings import FullDaemonSettings
@@ -24,9 +23,9 @@ PROGRAM = FullProgramSettings()
 
 def parsed(values=None) -> FullProgramSettings:
     """Return the settings, as the program itself reads them from the rendered command line."""
-    parser = argparse.ArgumentParser()
+    parser = Parser("run", "test")
     add_setting_flags(parser, daemon=True)
-    return settings_from(parser.parse_args(render(values).flags))
+    return settings_from(parser.parse(render(values).flags))
 
 
 def plain(value: object) -> object:

@@ -1,5 +1,6 @@
 """The NetworkPolicy lets the daemon out to the pods that it scrapes, of whatever stack."""
 
+from reporter.stacks import STACKS
 from tests.helm.charts import render
 from tests.tables import SCRAPED, Stack
 
@@ -38,7 +39,20 @@ def test_pods_of_inferencesets_are_let_out_to_while_kaito_is_looked_at():
     assert rule not in to_pods(kaito="off")
 
 
+def test_endpoint_pickers_are_let_out_to():
+    """By the labels that the scraper goes by, as far as they are not those of another stack."""
+    rows = {each.name: each.pickers for each in STACKS if each.pickers}
+    for row in rows.values():
+        fits = [{**rule.get("matchLabels", {})}.items() <= row.labels.items() for rule in to_pods()
+                if row.label in {each["key"] for each in rule["matchExpressions"]}]  # fmt: skip
+        assert any(fits)
+    off = dict.fromkeys(rows, "off")
+    gone = [rule for rule in to_pods() if rule not in to_pods(**off)]
+    assert len(gone) == 2 * len(rows) - 1
+
+
 def test_nothing_else_is():
     """A stack without vLLM pods of its own has no rule."""
-    assert len(to_pods()) == len(SCRAPED) + 1
+    pickers = len({each.pickers.label for each in STACKS if each.pickers})
+    assert len(to_pods()) == len(SCRAPED) + 1 + pickers
     assert to_pods(**dict.fromkeys(Stack, "off")) == []

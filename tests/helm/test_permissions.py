@@ -58,7 +58,7 @@ def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
     read = (
         each
         for each in CLUSTER_WIDE
-        if each.stack not in off and (not each.wide or each.stack == on)
+        if each.stack not in off and (not each.wide or each.stack == on) and not each.opt_in
     )
     return sorted({(each.group, each.plural, verb) for each in read for verb in VERBS})
 
@@ -139,6 +139,40 @@ def test_writes_are_granted_for_the_mode_that_makes_them(values, wanted):
     assert granted(rule for rule in rules if rule not in wanted) == reading()
 
 
+CLUSTER_ROLES_RULE = {
+    "apiGroups": ["rbac.authorization.k8s.io"],
+    "resources": ["clusterroles", "clusterrolebindings"],
+    "verbs": ["list", "watch"],
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        ({}, []),
+        ({"stacks.otterscale": "on"}, []),
+        ({"controlPlane.otterscaleClusterRoles": True}, [CLUSTER_ROLES_RULE]),
+        ({"controlPlane.otterscaleClusterRoles": True, "stacks.otterscale": "off"}, []),
+    ],
+    ids=str,
+)
+def test_rbac_objects_are_read_only_where_that_is_asked_for(values, wanted):
+    """They tell what anybody may do, so no mode of a stack grants them."""
+    rules = cluster_rules(values)
+    assert [each for each in rules if "rbac.authorization.k8s.io" in each["apiGroups"]] == wanted
+
+
+LOGS_RULE = {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
+
+
+@pytest.mark.parametrize("switch", [True, False, None])
+def test_logs_are_granted_only_where_they_are_read(switch):
+    """The right is to the log of any pod, so nobody has it by default."""
+    rules = cluster_rules({"podLogs": switch})
+    assert [rule for rule in rules if "pods/log" in rule["resources"]] == [LOGS_RULE] * bool(switch)
+    assert granted(rule for rule in rules if rule != LOGS_RULE) == reading()
+
+
 def test_the_mesh_configurations_of_revisions_are_granted_by_name():
     """Without OtterScale no other ConfigMap can be read, wherever it is."""
     rules = cluster_rules({"controlPlane.istioRevisions": ["asm-1-27"], "stacks.otterscale": "off"})
@@ -198,8 +232,8 @@ def is_sensitive(kind, rule) -> bool:
 
 
 def test_nothing_sensitive_is_ever_granted(combinations):
-    """No Secrets, no RBAC objects, no wildcards, no writes beyond kube-system; for pods/proxy see below."""
-    asked_for = [PAGES, *(rule for _, wanted in WRITES for rule in wanted)]
+    """No Secrets, no RBAC objects unless asked for, no wildcards, no writes beyond kube-system; for pods/proxy see below."""
+    asked_for = [PAGES, CLUSTER_ROLES_RULE, *(rule for _, wanted in WRITES for rule in wanted)]
     assert [
         (row["name"], kind, rule)
         for row, rendered in combinations

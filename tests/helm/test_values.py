@@ -54,12 +54,16 @@ def test_every_object_of_the_schema_is_closed():
     }
     assert open_ones == {
         "global",
+        "extraEnv[].valueFrom",
         "affinity",
         "tolerations[]",
         "topologySpreadConstraints[]",
         "networkPolicy.metricsFrom[].podSelector",
         "networkPolicy.metricsFrom[].namespaceSelector",
         "networkPolicy.metricsFrom[].ipBlock",
+        "networkPolicy.reportFrom[].podSelector",
+        "networkPolicy.reportFrom[].namespaceSelector",
+        "networkPolicy.reportFrom[].ipBlock",
     }
 
 
@@ -74,6 +78,13 @@ def walk(node, path=""):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
+        *(
+            (
+                {"reportService.enabled": True, "reportBindAddress": address},
+                f"reportBindAddress is {address}: a Service needs an address that other pods reach",
+            )
+            for address in ("127.0.0.1:8082", "localhost:1", "[::1]:8082", "0", ":0")
+        ),
         (
             {"leaderElection.leaseDurationSeconds": 10},
             "leaderElection.leaseDurationSeconds is 10: it must be more than renewDeadlineSeconds",

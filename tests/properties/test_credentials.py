@@ -1,5 +1,7 @@
 """No credential survives in what leaves the program, in whatever form it came."""
 
+import base64
+import hashlib
 import string
 from unittest.mock import patch
 
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.model import credential_rules
-from reporter.model.text import clean, redact
+from reporter.model.text import clean, clean_lines, redact
 from reporter.snapshot.outputs.masking import Masking
 from tests.credential_forms import BY_KEY, BY_SHAPE, PRIVATE_KEYS
 
@@ -73,6 +75,42 @@ def test_no_credential_survives(found):
         assert kept(secret, str(masked)) is None
 
 
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 63),
+    st.integers(2, 20),
+    st.sampled_from(["\n", " ", "\\n", "\r\n"]),
+)
+def test_the_middle_of_a_private_key(seed, start, lines, end):
+    """The end of a log may have neither the beginning of a key nor its end, and as little as two of its lines."""
+    body = base64.b64encode(hashlib.shake_256(str(seed).encode()).digest(48 * 22)).decode()
+    wrapped = [body[at : at + 64] for at in range(0, 64 * (lines + 1), 64)]
+    text = end.join(["it said:", wrapped[0][start:], *wrapped[1:], "and ended"])
+    for said in (clean(text), redact(text), " ".join(clean_lines(text))):
+        assert not [
+            piece
+            for each in wrapped[1:]
+            for n in range(0, 60, 4)
+            if (piece := each[n : n + 4]) in said
+        ]
+        assert "it said" in said
+        assert "and ended" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(3)),
+        "/opt/venv/lib/python3/site/packages/transformers/models/llama/modeling and others",
+        "no such host",
+        "-----END of the report-----",
+    ],
+)
+def test_what_is_long_and_no_key_stays(text):
+    """Digests in hexadecimal and paths are what an operator looks for."""
+    assert clean(text) == text
+
+
 @given(leaks(), st.lists(st.tuples(st.integers(0, 60), st.sampled_from(INVISIBLE)), max_size=30))
 def test_what_nobody_sees_hides_nothing(found, inserted):
     """Characters without a glyph are taken out before anything is looked for."""
@@ -89,7 +127,8 @@ def test_what_nobody_sees_hides_nothing(found, inserted):
 def with_all_rules(text):
     """What is left if each rule is tried at each character, however long that takes."""
     yes = {
-        name: lambda *_: True for name in ("may_have_user_info", "may_have_flag", "may_have_shape")
+        name: lambda *_: True
+        for name in ("may_have_user_info", "may_have_flag", "may_have_shape", "may_have_key_lines")
     }
     everywhere = {"beginnings_of_keys": lambda lowered: range(len(lowered) + 1)}
     with patch.multiple(credential_rules, **yes, **everywhere):

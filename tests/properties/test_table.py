@@ -44,24 +44,33 @@ def seen(table):
     )
 
 
-@given(st.lists(st.tuples(OBJECTS, st.booleans()), min_size=2, max_size=6))
+def touched(before, after):
+    """The keys that a watch told of, one among them that came and went."""
+    keys = before.keys() | after.keys()
+    return {key for key in keys if before.get(key) is not after.get(key)} | {("a", "gone")}
+
+
+@given(st.lists(st.tuples(OBJECTS, st.booleans(), st.booleans()), min_size=2, max_size=6))
 def test_a_table_that_follows_another_is_one_that_is_made_from_nothing(story):
-    """Whether it was asked anything in between or not."""
+    """Whether it was asked anything in between or not, and was told what was touched or not."""
     objects, table = {}, Table()
-    for labels_of, is_asked in story:
-        objects = made(labels_of, objects)
-        table = Table(objects, table)
+    for labels_of, is_asked, is_told in story:
+        before, objects = objects, made(labels_of, objects)
+        table = Table(objects, table, touched(before, objects) if is_told else None)
         if is_asked:
             assert seen(table) == seen(Table(objects))
     assert seen(table) == seen(Table(objects))
 
 
-@given(OBJECTS, OBJECTS)
-def test_changes_are_the_objects_that_are_others(before, after):
+@given(OBJECTS, OBJECTS, st.booleans())
+def test_changes_are_the_objects_that_are_others(before, after, is_told):
+    """Whoever is asked, with an index or without one."""
     old = made(before, {})
     new = made(after, old)
+    first = Table(old)
+    list(first)
     changes = set()
-    for was, now in Table(new).changes(Table(old)):
+    for was, now in Table(new, first, touched(old, new) if is_told else None).changes(first):
         named = now or was
         changes.add((named.namespace, named.name))
     assert changes == {key for key in old.keys() | new.keys() if old.get(key) is not new.get(key)}

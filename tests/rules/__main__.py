@@ -1,6 +1,7 @@
 """`make rules`: promtool reads what the chart renders, and judges `cases.yaml` by its rules.
 
-The dashboard's expressions are read too, as if each was a rule.
+The dashboard's expressions are read too, as if each was a rule. Amtool reads the recipe for
+Alertmanager, and says to whom alerts go by it.
 """
 
 import json
@@ -11,13 +12,14 @@ from pathlib import Path
 
 from tests.helm.dashboard import expressions
 from tests.rules.cases import CASES, rendered, unit_tests
-from tests.rules.tool import NoPromtoolError, promtool
+from tests.rules.recipes import ALERTMANAGER, ROUTES
+from tests.rules.tool import NoPromtoolError, amtool, promtool
 
 
 def main() -> int:
-    """Check the rules and run the cases; promtool's exit status, or 2 where there is none."""
+    """Check rules, cases and routes; the exit status of what failed, or 2 where a program is missing."""
     try:
-        program = promtool()
+        program, router = promtool(), amtool()
     except NoPromtoolError as error:
         sys.stderr.write(f"rules: {error}\n")
         return 2
@@ -35,6 +37,25 @@ def main() -> int:
             if status:
                 return status
     sys.stdout.write(f"{len(CASES)} cases\n")
+    return _routes(router)
+
+
+def _routes(program: Path) -> int:
+    """Ask amtool to whom each alert goes."""
+    checked = subprocess.run([program, "check-config", ALERTMANAGER], check=False)
+    if checked.returncode:
+        return checked.returncode
+    for row in ROUTES:
+        labels = [f"{name}={value}" for name, value in row["labels"].items()]
+        command = ["config", "routes", "test", f"--config.file={ALERTMANAGER}"]
+        done = subprocess.run(
+            [program, *command, *labels], capture_output=True, text=True, check=False
+        )
+        if done.stdout.strip() != row["to"]:
+            told = f"{done.stdout}{done.stderr}".strip()
+            sys.stdout.write(f"not to {row['to']} but to {told}: {row['labels']}\n")
+            return 1
+    sys.stdout.write(f"{len(ROUTES)} routes\n")
     return 0
 
 

@@ -15,19 +15,25 @@ VALUES = {
     "serviceMonitor.enabled": True,
     "prometheusRule.enabled": True,
     "prometheusRule.runbookUrl": "https://docs.example/alerts",
+    "prometheusRule.docsUrl": "https://docs.example/",
     "modelServing.status": "full",
     "mirrorToWorkload": True,
     "disableReasons": ["clusterBBRNotReady"],
 }
-"""Renders every rule that there is."""
+"""Renders every rule that there is, but for that of causes without subjects."""
 
 _JOB = "prod-status-reporter-metrics"
 _SERIES = re.compile(r"(\w+)(?:\{(.*)\})?")
 
 
 def rendered() -> dict[str, object]:
-    """Return the groups of rules."""
-    return render(VALUES).one("PrometheusRule")["spec"]
+    """Return the groups of rules, with those that are there instead of others."""
+    spec = render(VALUES).one("PrometheusRule")["spec"]
+    (group,) = spec["groups"]
+    there = {rule["alert"] for rule in group["rules"]}
+    (other,) = render(VALUES | {"metrics.subjectSeries": 0}).one("PrometheusRule")["spec"]["groups"]
+    more = [rule for rule in other["rules"] if rule["alert"] not in there]
+    return {"groups": [group | {"rules": [*group["rules"], *more]}]}
 
 
 def alerts() -> dict[str, Document]:
@@ -76,12 +82,28 @@ def _alert(expected: Document, rule: Document) -> Document:
     if "pod" in labels:
         kept = {"namespace": NAMESPACE, "job": _JOB} if expected.get("series") != "false" else {}
         labels |= kept
-    texts = {name: _filled(text, labels) for name, text in rule["annotations"].items()}
+    known = {f"$labels.{name}": value for name, value in labels.items()}
+    known["$value"] = expected.get("value", "")
+    texts = {name: filled(text, known) for name, text in rule["annotations"].items()}
     return {
         "exp_labels": {**labels, **rule["labels"]},
         "exp_annotations": {**texts, "summary": expected["summary"]},
     }
 
 
-def _filled(text: str, labels: dict[str, str]) -> str:
-    return re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda match: labels[match[1]], text)
+def filled(text: str, known: dict[str, str]) -> str:
+    """Return a text of an alert as Prometheus shows it, by what it knows of `$value` and `$labels`."""
+    return re.sub(r"\{\{ (.*?) \}\}", lambda match: _piped(match[1], known), text)
+
+
+def _piped(expression: str, known: dict[str, str]) -> str:
+    """Return what Prometheus makes of a value and the functions behind it."""
+    name, *functions = expression.split(" | ")
+    value = known.get(name, "")
+    for function in functions:
+        match function.split():
+            case ["toLower"]:
+                value = value.lower()
+            case ["reReplaceAll", pattern, replacement]:
+                value = re.sub(pattern.strip('"'), replacement.strip('"'), value)
+    return value

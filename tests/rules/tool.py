@@ -1,7 +1,8 @@
-"""Where promtool comes from.
+"""Where promtool and amtool come from.
 
-`PROMTOOL` names one; else the machine's is taken (Debian's package `prometheus` brings it); else it
-is built from the Go module beside this file, once per machine and content of that module.
+`PROMTOOL` and `AMTOOL` name them; else the machine's are taken (Debian's packages `prometheus` and
+`prometheus-alertmanager` bring them); else each is built from the Go module beside this file, once
+per machine and content of that module.
 """
 
 import os
@@ -10,31 +11,47 @@ from pathlib import Path
 
 from tests.go_programs import NotBuiltError, built
 
-MODULE = Path(__file__).parent / "promtool"
-PACKAGE = "github.com/prometheus/prometheus/cmd/promtool"
+HERE = Path(__file__).parent
 
 
 class NoPromtoolError(Exception):
-    """There is no promtool, and none could be built; the message says what to do."""
+    """There is no promtool or no amtool, and none could be built; the message says what to do."""
 
 
 def promtool() -> Path:
     """Return the program, building it where it is missing."""
-    named = os.environ.get("PROMTOOL")
+    # It speaks to no service discovery here, whose libraries are most of it.
+    return _found(
+        "promtool",
+        "github.com/prometheus/prometheus/cmd/promtool",
+        package="prometheus",
+        flags=("-tags", "remove_all_sd"),
+    )
+
+
+def amtool() -> Path:
+    """Return the program, building it where it is missing."""
+    return _found(
+        "amtool",
+        "github.com/prometheus/alertmanager/cmd/amtool",
+        package="prometheus-alertmanager",
+    )
+
+
+def _found(name: str, source: str, *, package: str, flags: tuple[str, ...] = ()) -> Path:
+    variable = name.upper()
+    named = os.environ.get(variable)
     if named:
         found = shutil.which(named)
         if found is None:
-            raise NoPromtoolError(f"PROMTOOL={named} is no program: name one, or unset it")
+            raise NoPromtoolError(f"{variable}={named} is no program: name one, or unset it")
         return Path(found)
-    own = shutil.which("promtool")
-    return Path(own) if own else _built()
-
-
-def _built() -> Path:
-    # It speaks to no service discovery here, whose libraries are most of it.
+    own = shutil.which(name)
+    if own:
+        return Path(own)
     try:
-        return built(MODULE, PACKAGE, ("-tags", "remove_all_sd"))
+        return built(HERE / name, source, flags)
     except NotBuiltError as error:
         raise NoPromtoolError(
-            f"no promtool; install one (Debian: apt-get install prometheus), or name it with PROMTOOL: {error}"
+            f"no {name}; install one (Debian: apt-get install {package}), or name it with {variable}: {error}"
         ) from None

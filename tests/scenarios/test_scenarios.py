@@ -21,7 +21,7 @@ _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
     "muted_on", "mute_faults", "components", "dies", "rewrites", "event", "states", "state_since",
-    "impact", "causes", "led_by", "by",
+    "impact", "causes", "led_by", "by", "state_cause", "changes",
 }  # fmt: skip
 _CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
@@ -46,11 +46,12 @@ class Replica:
 class Run:
     """One scenario from its start: passes when the cluster changes, on timers, and each resync."""
 
-    def __init__(self, case) -> None:
+    def __init__(self, case, start=START, age=timedelta(days=7)) -> None:
         self.others = case.get("settings", {})
         self.settings = self._settings(case.get("components", []))
-        self.now = START
-        self.world = World(case.get("base", "healthy"), self.now, self.settings.catalogue)
+        self.now = start
+        base = case.get("base", "healthy")
+        self.world = World(base, self.now, self.settings.catalogue, age=age)
         self.replicas = [Replica() for _ in range(case.get("replicas", 1))]
         self.leader = 0
 
@@ -111,7 +112,7 @@ class Run:
         return self.replicas[max(self.leader, 0)].report
 
 
-def _line(key) -> str:
+def line_of(key) -> str:
     """`reason subject`, and the CRD where the reason is about one."""
     crd = f" {key.involved.name}" if key.involved.kind == "CustomResourceDefinition" else ""
     return f"{key.reason} {key.subject}{crd}"
@@ -141,7 +142,7 @@ def _impact(impact) -> list[int] | None:
 
 def _found(run: Run, step) -> dict[str, object]:
     """Return what a step may expect, as it was found."""
-    findings = {_line(each.key): each for each in run.report.findings}
+    findings = {line_of(each.key): each for each in run.report.findings}
 
     def of(name: str, attribute: str):
         return getattr(findings.get(_spelled(name, findings)), attribute, None)
@@ -168,8 +169,13 @@ def _found(run: Run, step) -> dict[str, object]:
             for each in run.report.states
             if str(each.subject) in step.get("state_since", {})
         },
+        "state_cause": {str(each.subject): each.cause for each in run.report.states if each.cause},
         "impact": {name: _impact(of(name, "impact")) for name in step.get("impact", {})},
-        "causes": [_line(each.key) for each in run.report.findings if each.impact is not None],
+        "changes": {
+            name: [each.seen_from(of(name, "related")) for each in of(name, "changes") or ()]
+            for name in step.get("changes", {})
+        },
+        "causes": [line_of(each.key) for each in run.report.findings if each.impact is not None],
         "by": {name: list(of(name, "by") or ()) for name in step.get("by", {})},
         "led_by": run.world.primary(),
         "ready": sorted(str(each.subject) for each in run.report.ready),
@@ -188,7 +194,7 @@ def _found(run: Run, step) -> dict[str, object]:
 def _wanted(run: Run, step, name: str):
     """Return what a step expects, spelled out."""
     wanted = step[name]
-    lines = [_line(each.key) for each in run.report.findings]
+    lines = [line_of(each.key) for each in run.report.findings]
     match name:
         case "findings":
             return {_spelled(key, lines): value for key, value in wanted.items()}
@@ -239,7 +245,7 @@ def _difference(case, step, name, wanted, found, run: Run) -> str:
     parts += [f"  + found    {each}" for each in right]
     parts.append("  the report:")
     parts += [
-        f"    {each.disposition!s:10} {_line(each.key)}: {each.message}"
+        f"    {each.disposition!s:10} {line_of(each.key)}: {each.message}"
         for each in run.report.findings
     ]
     parts.append(f"  ready: {', '.join(str(each.subject) for each in run.report.ready)}")

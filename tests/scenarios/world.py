@@ -49,7 +49,12 @@ class World:
     """Objects, how well each resource can be read, and our Events with their lifetime."""
 
     def __init__(
-        self, base: str | list[str] | None, now: Instant, catalogue: Catalogue = BUILT_IN
+        self,
+        base: str | list[str] | None,
+        now: Instant,
+        catalogue: Catalogue = BUILT_IN,
+        *,
+        age: timedelta = timedelta(days=7),
     ) -> None:
         self.objects = {}
         self.crds, self.names = set(), set()
@@ -61,7 +66,7 @@ class World:
         self.discovery = True
         self._version = 0
         self._later = []
-        made = Instant(now.wall - timedelta(days=7), now.boot)
+        made = Instant(now.wall - age, now.boot)
         for each in [base] if isinstance(base, str) else base or ():
             self.change(yaml.safe_load((FOLDER / f"bases/{each}.yaml").read_text()), made)
 

@@ -13,11 +13,12 @@ from tests.workflows.tool import NoActionlintError, actionlint
 
 MAKE = re.compile(r"^(?:sudo )?make ([a-z-]+)", re.MULTILINE)
 TEXT = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+PUBLISHING = (ROOT / ".github" / "workflows" / "release.yml").read_text()
 WORKFLOW = yaml.safe_load(TEXT)
 STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
 MAKEFILE = "\n".join(
     (ROOT / name).read_text()
-    for name in ("Makefile", "image/targets.mk", "tests/browser/targets.mk")
+    for name in ("Makefile", "image/targets.mk", "tests/browser/targets.mk", "release/targets.mk")
 )
 
 
@@ -34,7 +35,7 @@ def test_it_runs_the_steps_of_ci_run():
 
 def test_actions_are_pinned_by_commit_and_say_which_release_that_is():
     """A tag can be moved by whoever owns the action."""
-    uses = re.findall(r"uses: (.+)", TEXT)
+    uses = re.findall(r"uses: (.+)", TEXT + PUBLISHING)
     assert uses
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) for each in uses)
 
@@ -53,6 +54,29 @@ def test_the_least_python_is_the_first_of_the_matrix():
     pythons = WORKFLOW["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert pythons == ["3.11", "3.12", "3.13", "3.14"]
     assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_only_what_was_built_twice_and_tried_is_published():
+    """Each job that publishes takes the files of the one that built, and no other job builds."""
+    jobs = yaml.safe_load(PUBLISHING)["jobs"]
+    built = [step.get("run", "") for step in jobs.pop("build")["steps"]]
+    targets = [name for run in built for name in MAKE.findall(run)]
+    assert targets == ["setup", "release-check", "release-try"]
+    for job in jobs.values():
+        assert job["needs"]
+        assert job["steps"][0]["uses"].startswith("actions/download-artifact@")
+        assert not any(MAKE.findall(step.get("run", "")) for step in job["steps"])
+
+
+def test_publishing_has_no_secret_and_each_job_its_own_rights():
+    """PyPI trusts the workflow and not a token; no job may write everything."""
+    workflow = yaml.safe_load(PUBLISHING)
+    assert "secrets." not in PUBLISHING
+    assert workflow["permissions"] == {}
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    for job in workflow["jobs"].values():
+        assert len(job["permissions"]) <= 3
+        assert job["timeout-minutes"] <= 60
 
 
 def test_hooks_are_the_steps_of_make_check():
@@ -77,7 +101,7 @@ def test_targets_without_files_are_phony():
 
 def test_there_is_something_to_lint():
     """`make workflow-lint` of nothing would pass."""
-    assert [path.name for path in WORKFLOWS] == ["ci.yml"]
+    assert [path.name for path in WORKFLOWS] == ["ci.yml", "release.yml"]
 
 
 def test_an_actionlint_that_is_named_and_not_there(monkeypatch):

@@ -37,6 +37,9 @@
 {{- fail (printf "serviceMonitor.scrapeTimeout is %s: it must not be more than interval, which is %s, or the Prometheus operator leaves the ServiceMonitor out" .scrapeTimeout .interval) -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.reportService.enabled (regexMatch "^(0$|localhost:|127[.]|\\[::1\\]|.*:0$)" .Values.reportBindAddress) -}}
+{{- fail (printf "reportService.enabled is true and reportBindAddress is %s: a Service needs an address that other pods reach, such as :8082" .Values.reportBindAddress) -}}
+{{- end -}}
 {{- if eq (include "status-reporter.stacks" . | fromYaml).kthena "off" -}}
 {{- $status := include "status-reporter.modelServingStatus" . -}}
 {{- if ne $status "off" -}}

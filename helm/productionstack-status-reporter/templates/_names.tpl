@@ -30,6 +30,22 @@
 {{- include "status-reporter.label" (regexMatch "^[a-z]" $name | ternary $name (printf "release-%s" $name)) -}}
 {{- end -}}
 
+{{- define "status-reporter.reportName" -}}
+{{- $name := printf "%s-report" (include "status-reporter.fullname" .) -}}
+{{- include "status-reporter.label" (regexMatch "^[a-z]" $name | ternary $name (printf "release-%s" $name)) -}}
+{{- end -}}
+
+{{/* Names under which the report is asked for: those of its Service, and those of the values. */}}
+{{- define "status-reporter.reportHosts" -}}
+{{- $hosts := .Values.reportHosts | default list -}}
+{{- if .Values.reportService.enabled -}}
+{{- $name := include "status-reporter.reportName" . -}}
+{{- $namespace := include "status-reporter.namespace" . -}}
+{{- $hosts = concat (list $name (printf "%s.%s" $name $namespace) (printf "%s.%s.svc" $name $namespace)) $hosts -}}
+{{- end -}}
+{{- $hosts | toYaml -}}
+{{- end -}}
+
 {{- define "status-reporter.selectorLabels" -}}
 app.kubernetes.io/name: productionstack-status-reporter
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
@@ -55,8 +71,13 @@ app.kubernetes.io/component: status-reporter
 {{- mergeOverwrite $ours ($.Values.commonLabels | default dict) (last . | default dict) $selector | toYaml -}}
 {{- end -}}
 
+{{/* A first part with a dot or a colon is a host, as in all references of images: such a repository stays where it is. */}}
 {{- define "status-reporter.image" -}}
+{{- $registry := (.Values.global | default dict).imageRegistry | default .Values.image.registry -}}
 {{- with .Values.image -}}
+{{- if and $registry (not (regexMatch "^(localhost|[^/]*[.:][^/]*)/" .repository)) -}}
+{{ trimSuffix "/" $registry }}/
+{{- end -}}
 {{- if .digest -}}
 {{ .repository }}@{{ .digest }}
 {{- else -}}

@@ -27,6 +27,11 @@ What it sees, with what is pending, held and suppressed:
   kubectl -n {{ $namespace }} port-forward deploy/{{ $name }} 8082:{{ splitList ":" .Values.reportBindAddress | last }}
   and, elsewhere: status-reporter status, or a browser at http://127.0.0.1:8082/
 {{- end }}
+{{- if .Values.reportService.enabled }}
+
+The report has a Service, {{ include "status-reporter.reportName" . }}. It names the faults of all tenants and asks nobody who they are:
+put a proxy that does in front of it (docs/page.md, "Behind a proxy"), and let only that proxy reach it{{ if not .Values.networkPolicy.enabled }} (networkPolicy.enabled and networkPolicy.reportFrom){{ end }}.
+{{- end }}
 {{- if .Values.metrics.enabled }}
 
 Whether it works, with the permissions that it needs:

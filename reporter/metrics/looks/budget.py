@@ -23,7 +23,11 @@ def look_bytes(look: Look, before: Look | None) -> int:
     """Return about how many bytes a look takes besides what it shares with the one before."""
     known: Mapping[str, EngineLook] = before.engines if before is not None else {}
     fresh = [each for name, each in look.engines.items() if each is not known.get(name)]
-    return _LOOK + sum(map(_engine, (*fresh, look.pod))) + 100 * len(look.engines)
+    size = _LOOK + sum(map(_engine, (*fresh, look.pod))) + 100 * len(look.engines)
+    picked = look.target.picked
+    if picked is not None and (before is None or picked is not before.target.picked):
+        size += _NUMBER * len(picked.ready_since)
+    return size
 
 
 def _engine(engine: EngineLook) -> int:

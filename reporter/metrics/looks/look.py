@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
+from typing import NamedTuple
 
 from reporter.metrics.looks.scrape import Failure
 from reporter.metrics.looks.target import Target
@@ -10,7 +11,11 @@ from reporter.model.instant import Instant
 
 
 class Counter(IntEnum):
-    """What only rises in the life of a process (vLLM, vllm/v1/metrics/loggers.py)."""
+    """What only rises in the life of a process (vLLM, vllm/v1/metrics/loggers.py).
+
+    The last six are of endpoint pickers: attempts to choose an endpoint and those that failed, requests that
+    left its queue and those that it refused for want of room, requests and those that it had no endpoint for.
+    """
 
     PROMPT_TOKENS = auto()
     GENERATED_TOKENS = auto()
@@ -25,6 +30,12 @@ class Counter(IntEnum):
     NOT_ADMITTED = auto()
     HTTP_REQUESTS = auto()
     HTTP_ERRORS = auto()
+    CHOICES = auto()
+    FAILED_CHOICES = auto()
+    QUEUED = auto()
+    SHED = auto()
+    PICKED = auto()
+    EXHAUSTED = auto()
 
 
 class Latency(Enum):
@@ -82,6 +93,19 @@ class EngineLook:
     latencies: Mapping[Latency, Buckets] = field(default_factory=dict)
 
 
+class Endpoints(NamedTuple):
+    """What an endpoint picker may pick.
+
+    Attributes:
+        fresh: endpoints whose metrics it has just read.
+        known: those that it knows, with old metrics or none too.
+
+    """
+
+    fresh: float
+    known: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """One scrape of one pod.
@@ -95,6 +119,7 @@ class Look:
         process_started: start of the process that serves the page, where it tells.
         speed: of the download of weights, in bytes a second.
         remaining: seconds it will take; -1 is unknown, 0 nothing.
+        endpoints: of an endpoint picker that tells how many it has.
         engines: by their number, as text.
         pod: counters of the pod as a whole.
         restarts: how often engines started again since the page before; the history sets it.
@@ -110,6 +135,7 @@ class Look:
     process_started: float | None = None
     speed: float | None = None
     remaining: float | None = None
+    endpoints: Endpoints | None = None
     engines: Mapping[str, EngineLook] = field(default_factory=dict)
     pod: EngineLook = field(default_factory=EngineLook)
 

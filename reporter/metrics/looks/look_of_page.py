@@ -1,9 +1,17 @@
 """From a page to a look: the part of a page that the rules read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
+from reporter.metrics.looks.look import (
+    Buckets,
+    Count,
+    Counter,
+    Endpoints,
+    EngineLook,
+    Latency,
+    Look,
+)
 from reporter.metrics.looks.scrape import Scrape
 from reporter.metrics.looks.target import Target
 from reporter.metrics.pages import page as p
@@ -16,6 +24,11 @@ _NOT_BEGUN: Final = "waiting_to_start"
 _BEGUN: Final = "in_progress"
 _STORE_FAILURES: Final = ("error", "partial_failure")
 _SERVER_ERROR: Final = "5xx"
+_FAILED_CHOICE: Final = "failure"
+_SHED: Final = frozenset({"RejectedCapacity", "EvictedTTL"})
+"""What a client gets 429 for; one that left, and an empty pool, are no lack of room."""
+
+_EXHAUSTED: Final = frozenset({"ResourceExhausted", "InferencePoolResourceExhausted"})
 
 
 def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float]) -> Look:
@@ -31,6 +44,7 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
         process_started=page.process_start,
         speed=page.download_speed,
         remaining=page.download_remaining,
+        endpoints=_endpoints(page.picker),
         engines={}
         if page.router
         else {
@@ -131,8 +145,32 @@ def _pod(page: p.Page) -> EngineLook:
         Counter.NOT_ADMITTED: _total(page.admission_rejections.values()),
         Counter.HTTP_REQUESTS: _total(requests.values()),
         Counter.HTTP_ERRORS: _total(errors) if errors or not requests else Count(0.0),
+        **_of_picker(page.picker),
     }
     return EngineLook(counters={n: each for n, each in counters.items() if each is not None})
+
+
+def _of_picker(picker: p.Picker) -> dict[Counter, Count | None]:
+    """Return what an endpoint picker counts; a series that has not begun is 0 where its family is told."""
+    requests = {"": picker.requests} if picker.requests else {}
+    return {
+        Counter.CHOICES: _total(picker.attempts.values()),
+        Counter.FAILED_CHOICES: _part(picker.attempts, {_FAILED_CHOICE}),
+        Counter.QUEUED: _total(picker.outcomes.values()),
+        Counter.SHED: _part(picker.outcomes, _SHED),
+        Counter.PICKED: _total(requests.values()),
+        Counter.EXHAUSTED: _part(picker.errors, _EXHAUSTED) if picker.errors else _none(requests),
+    }
+
+
+def _part(series: Mapping[str, p.CounterValue | None], names: Container[str]) -> Count | None:
+    """Return the sum of some series of a family, 0 while none of them has begun."""
+    found = [each for name, each in series.items() if name in names]
+    return _total(found) if found else _none(series)
+
+
+def _none(series: Mapping[str, p.CounterValue | None]) -> Count | None:
+    return Count(0.0) if series else None
 
 
 def _awake(states: Mapping[str, float | None]) -> bool | None:
@@ -142,6 +180,12 @@ def _awake(states: Mapping[str, float | None]) -> bool | None:
 
 def _count(counter: p.CounterValue | None) -> Count | None:
     return None if counter is None else Count(counter.value, counter.created)
+
+
+def _endpoints(picker: p.Picker) -> Endpoints | None:
+    if picker.endpoints is None:
+        return None
+    return Endpoints(picker.endpoints, picker.known)
 
 
 def _sum(counters: Iterable[p.CounterValue | None]) -> Count | None:

@@ -59,8 +59,8 @@ class PodVerdict:
         uid: of the pod it is about.
         faults: by reason.
         doubts: what cannot be judged now, by reason.
-        failing: the newest attempt failed.
-        in_service: Ready long enough for its numbers to count.
+        failing: the newest attempt failed, at a model pod.
+        in_service: a model pod that has been Ready long enough for its numbers to count.
 
     """
 

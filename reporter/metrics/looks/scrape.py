@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from reporter.metrics.pages.page import Page
 from reporter.model.instant import Instant
@@ -46,3 +46,16 @@ class Scrape:
     page: Page | None = None
     failure: Failure | None = None
     detail: str = ""
+
+
+def wants_token(failure: Failure | None, detail: str) -> bool:
+    """Tell whether a page is only for those who send a token.
+
+    An endpoint picker answers 401 or 403, and 500 where it may not ask the API server about tokens
+    (Gateway API Inference Extension, cmd/epp/runner/runner.go; controller-runtime,
+    pkg/metrics/filters/filters.go).
+    """
+    return failure is Failure.STATUS and detail in _CLOSED
+
+
+_CLOSED: Final = frozenset({"401", "403", "500"})

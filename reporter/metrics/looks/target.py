@@ -1,7 +1,7 @@
 """A pod that is scraped, as the API server told of it when it was asked."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from reporter.metrics.looks.scrape import PodName
 from reporter.model.subject import Subject
@@ -14,6 +14,22 @@ class ContainerRun:
     name: str
     restarts: int
     started_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What an endpoint picker may pick: the Ready model pods that its InferencePools select.
+
+    Attributes:
+        ready_since: since when each of them has been Ready, the earliest first.
+
+    """
+
+    ready_since: tuple[datetime, ...] = ()
+
+    def settled(self, at: datetime, after: timedelta) -> int:
+        """Return how many have been Ready for so long."""
+        return sum(at - each >= after for each in self.ready_since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +49,7 @@ class Target:
         ready: whether its Ready condition is True.
         ready_since: since when that has been so; None while it is not Ready.
         containers: the one that serves the page; a sidecar that restarts is no restart of an engine.
+        picked: what it picks from, of an endpoint picker; None of a model pod.
 
     """
 
@@ -48,6 +65,7 @@ class Target:
     ready: bool = False
     ready_since: datetime | None = None
     containers: tuple[ContainerRun, ...] = ()
+    picked: Picked | None = None
 
     @property
     def pod(self) -> PodName:

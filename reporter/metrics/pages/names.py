@@ -87,12 +87,16 @@ def _histogram(*names: str) -> Family:
     return Family(Kind.HISTOGRAM, names)
 
 
-def _pod_gauge(name: str) -> Family:
-    return Family(Kind.GAUGE, (name,), per_engine=False)
+def _pod_gauge(*names: str) -> Family:
+    return Family(Kind.GAUGE, names, per_engine=False)
 
 
 def _pod_counter(name: str, *labels: bytes) -> Family:
     return Family(Kind.COUNTER, (name,), tuple((each,) for each in labels), per_engine=False)
+
+
+def _picker_counter(label: bytes | None, *names: str) -> Family:
+    return Family(Kind.COUNTER, names, ((label,),) if label else (), per_engine=False)
 
 
 RUNNING: Final = _gauge("vllm:num_requests_running", "sglang:num_running_reqs")
@@ -161,6 +165,35 @@ RATE_LIMITED: Final = _pod_counter("kaito_ratelimit_rejected")
 ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", b"reason")
 SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", b"endpoint", b"status_code")
 HTTP_REQUESTS: Final = _pod_counter("http_requests", b"handler", b"status")
+
+# Of endpoint pickers: llm-d/llm-d-router from v0.9 on has the first name, and the one of the Gateway API
+# Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to v1.5) beside it with the same numbers.
+READY_ENDPOINTS: Final = _pod_gauge("llm_d_epp_ready_endpoints", "inference_pool_ready_pods")
+ENDPOINT_QUEUES: Final = Family(
+    Kind.GAUGE,
+    ("llm_d_epp_per_endpoint_queue_size", "inference_pool_per_pod_queue_size"),
+    ((b"model_server_endpoint", b"model_server_pod"),),
+    per_engine=False,
+)
+SCHEDULER_ATTEMPTS: Final = _picker_counter(
+    b"status", "llm_d_epp_scheduler_attempts", "inference_extension_scheduler_attempts"
+)
+PICKER_REQUESTS: Final = _picker_counter(None, "llm_d_epp_request", "inference_objective_request")
+PICKER_ERRORS: Final = _picker_counter(
+    b"error_code", "llm_d_epp_request_error", "inference_objective_request_error"
+)
+# Only with flow control, which is a feature gate. Below v0.10 the number of observations of the time in the
+# queue says what became of requests.
+FLOW_OUTCOMES: Final = _picker_counter(b"outcome", "llm_d_epp_flow_control_requests")
+FLOW_DEPARTURES: Final = Family(
+    Kind.OBSERVATIONS,
+    (
+        "llm_d_epp_flow_control_request_queue_duration_seconds",
+        "inference_extension_flow_control_request_queue_duration_seconds",
+    ),
+    ((b"outcome",),),
+    per_engine=False,
+)
 
 FAMILIES: Final = tuple(each for each in globals().copy().values() if isinstance(each, Family))
 

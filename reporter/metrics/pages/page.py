@@ -143,6 +143,29 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picker:
+    """What the page of an endpoint picker tells.
+
+    Attributes:
+        endpoints: those of its pool whose metrics it read within the last seconds; every 5 s it counts them
+            (Gateway API Inference Extension, pkg/epp/datalayer/logger/logger.go).
+        known: how many of its pool it knows, with old metrics or none too: each has a queue on the page.
+        attempts: to choose an endpoint, by `status`: `success` or `failure`; a pool without endpoints is none.
+        requests: that it was asked about.
+        errors: of these, by `error_code`; each series begins with the first one.
+        outcomes: what became of requests in its queue, by `outcome`; only with flow control.
+
+    """
+
+    endpoints: float | None = None
+    known: int = 0
+    attempts: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    requests: CounterValue | None = None
+    errors: Mapping[str, CounterValue | None] = field(default_factory=dict)
+    outcomes: Mapping[str, CounterValue | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """One page.
 
@@ -159,6 +182,7 @@ class Page:
         rate_limited: requests that KAITO's guard refused with 429.
         download_speed: of the weights, bytes a second.
         download_remaining: seconds; -1 is unknown, 0 does not prove that it has ended.
+        picker: what it tells of an endpoint picker.
         reading: how it was read.
 
     """
@@ -173,4 +197,5 @@ class Page:
     rate_limited: CounterValue | None = None
     download_speed: float | None = None
     download_remaining: float | None = None
+    picker: Picker = field(default_factory=Picker)
     reading: Reading = field(default_factory=Reading)

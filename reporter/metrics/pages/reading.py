@@ -7,7 +7,7 @@ from typing import TypeVar
 from reporter.metrics.pages import names
 from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
 from reporter.metrics.pages.names import Meaning
-from reporter.metrics.pages.page import CounterValue, Engine, Page, Reading, UnreadablePage
+from reporter.metrics.pages.page import CounterValue, Engine, Page, Picker, Reading, UnreadablePage
 from reporter.metrics.pages.reader import PageReader, PageSamples, has_name_with
 from reporter.metrics.pages.sorted_samples import POD, EngineTold, Extra, Told
 
@@ -42,6 +42,7 @@ def read_page(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> Page:
         rate_limited=pod.counter(names.RATE_LIMITED),
         download_speed=pod.gauge(names.DOWNLOAD_SPEED),
         download_remaining=pod.gauge(names.DOWNLOAD_REMAINING),
+        picker=_picker(pod),
         reading=_reading(found, told),
     )
 
@@ -89,6 +90,18 @@ def _engine(name: str, of: EngineTold) -> Engine:
         time_to_first_token=of.histogram(names.TIME_TO_FIRST_TOKEN),
         inter_token_latency=of.histogram(names.INTER_TOKEN_LATENCY),
         e2e_request_latency=of.histogram(names.E2E_REQUEST_LATENCY),
+    )
+
+
+def _picker(of: EngineTold) -> Picker:
+    outcomes = of.counters(names.FLOW_OUTCOMES) or of.counters(names.FLOW_DEPARTURES)
+    return Picker(
+        endpoints=of.gauge(names.READY_ENDPOINTS),
+        known=len(of.gauges(names.ENDPOINT_QUEUES)),
+        attempts=_by_one(of.counters(names.SCHEDULER_ATTEMPTS)),
+        requests=of.counter(names.PICKER_REQUESTS),
+        errors=_by_one(of.counters(names.PICKER_ERRORS)),
+        outcomes=_by_one(outcomes),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from reporter.kube.clock import Now, real_now
-from reporter.metrics.looks.scrape import Failure, Scrape
+from reporter.metrics.looks.scrape import Failure, Scrape, wants_token
 from reporter.metrics.looks.target import Target
 from reporter.metrics.scraping.schedule import Schedule, Turn
 from reporter.metrics.scraping.slots import FairSlots
@@ -20,6 +20,12 @@ once."""
 
 _STEP_SECONDS: Final = 0.01
 """Turns that come closer together than this are taken at once."""
+
+CLOSED_SECONDS: Final = 600.0
+"""A picker whose page wants a token, or that hangs again and again, is asked this often.
+
+Most want one by default, and a NetworkPolicy that keeps the reporter from pickers keeps it from all.
+"""
 
 FOLLOW_SECONDS: Final = 1.0
 """Targets are looked for at most this often under churn."""
@@ -41,15 +47,21 @@ class Observer(Protocol):
         """Note what came of a scrape."""
 
     def skipped(self, cause: str) -> None:
-        """Count a turn left out: `late`, `busy`, or one that fell into a pause: `paused`."""
+        """Count a turn left out: `late`, `busy`, one that fell into a pause: `paused`, or one of a
+        picker that is left alone for a while: `closed`.
+        """
 
 
 @dataclass(slots=True, eq=False)
 class _Followed:
-    """A pod that is scraped; `target` is as fresh as the snapshot."""
+    """A pod that is scraped; `target` is as fresh as the snapshot.
+
+    `closed_until` is when it is asked again, by the boot clock, where it is left alone.
+    """
 
     target: Target
     suspect: bool = False
+    closed_until: float = 0.0
     task: Task[None] | None = None
 
     @property
@@ -170,6 +182,8 @@ class Scraper:
             self._observer.skipped("late")
         elif followed.task is not None and not followed.task.done():
             self._observer.skipped("busy")
+        elif self._seconds() < followed.closed_until:
+            self._observer.skipped("closed")
         else:
             followed.task = tasks.create_task(self._attempt(followed))
 
@@ -207,11 +221,26 @@ class Scraper:
         if self._pauses() != pauses:
             self._observer.skipped("paused")
             return
-        followed.suspect = scrape.failure is Failure.TIMEOUT
+        hung, followed.suspect = followed.suspect, scrape.failure is Failure.TIMEOUT
+        self._note_closed(followed, scrape, hangs=hung and followed.suspect)
         self._observer.scraped(scrape)
         told = self._tell(target, scrape)
         if told is not None:
             await told
+
+    def _note_closed(self, followed: _Followed, scrape: Scrape, *, hangs: bool) -> None:
+        """Leave a picker alone for a while whose page is not for us."""
+        target = followed.target
+        closed = hangs or wants_token(scrape.failure, scrape.detail)
+        if target.picked is None or not closed:
+            followed.closed_until = 0.0
+            return
+        if not followed.closed_until:
+            why = "does not answer" if hangs else "wants a token"
+            self._log.info(
+                "picker_page_closed", namespace=target.namespace, pod=target.name, why=why
+            )
+        followed.closed_until = self._seconds() + CLOSED_SECONDS
 
     def _seconds(self) -> float:
         return self._now().boot.total_seconds()

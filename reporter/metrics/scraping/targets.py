@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.target import ContainerRun, Target
 from reporter.metrics.scraping.addresses import PodAddresses
+from reporter.metrics.scraping.pickers import PickerPod, find_pickers
 from reporter.model.objects import Container, ContainerStatus, Pod
 from reporter.model.stack import ScrapedPods
 from reporter.model.subject import Subject
@@ -52,7 +53,7 @@ def find(
 
     Of a live cluster, for which `addresses` says which ones pods may have, only pods of subjects that
     exist are scraped, by the daemon as by `dump --metrics`: whoever may create a pod may give it any label.
-    Without `addresses` nobody is asked: the pages are already there, next to a dump.
+    Without `addresses` nobody is asked: the pages are already there, next to a dump. Pickers come last.
     A stack says which of its pods are scraped. One that names no container takes what those that do
     leave: its label may be one that all pods have.
     """
@@ -68,7 +69,16 @@ def find(
             targets.append(_target(pod, serving, address))
         elif pod.status.pod_ip:
             refused += 1
+    for picker in find_pickers(snapshot, settings, tuple(targets), live=addresses is not None):
+        address = usable(picker.pod.status.pod_ip)
+        serving = _of_picker(picker)
+        if address is not None and _is_scraped(picker.pod, serving):
+            targets.append(replace(_target(picker.pod, serving, address), picked=picker.picked))
     return FoundTargets(tuple(targets), refused)
+
+
+def _of_picker(picker: PickerPod) -> "_Serving":
+    return _Serving(picker.subject, _main(picker.pod), picker.port, "http")
 
 
 def _with_pages(

@@ -1,17 +1,22 @@
 """What all objects have: metadata and conditions."""
 
-from collections.abc import Mapping
-from datetime import datetime
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import cache
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Self, TypeAlias
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
+from msgspec.structs import force_setattr
 
 MUTE: Final = "status-reporter.io/mute"
 """Annotation with the reasons that are not to be told of an object."""
 
 MUTE_UNTIL: Final = "status-reporter.io/mute-until"
 """Annotation with the time at which that ends."""
+
+NOT_READ: Final = "status-reporter.io/not-read"
+"""In place of the name of a field that a kind does not read although its base does: nothing has it."""
 
 Timestamp: TypeAlias = Annotated[datetime, Meta(tz=True)]
 Labels: TypeAlias = dict[str, str]
@@ -61,8 +66,93 @@ def _attributes(type_: type[Annotations]) -> Mapping[str, str]:
     return dict(zip(type_.__struct_encode_fields__, type_.__struct_fields__, strict=True))
 
 
+class _Something(Struct, frozen=True, gc=False):
+    """An object of which nothing is read."""
+
+
+class OwnedFields(Part, frozen=True):
+    """Of the field set of a manager only whether it has anything of what is wanted.
+
+    The sets are the larger part of many objects: they are skipped while an object is decoded.
+    """
+
+    spec: _Something | None = field(name="f:spec", default=None)
+    data: _Something | None = field(name="f:data", default=None)
+
+
+class ManagerEntry(Part, frozen=True):
+    """An entry of `metadata.managedFields`, without the fields.
+
+    Attributes:
+        time: when the manager last changed what it owns, in the API's own form, in which the later
+            one is the larger.
+        fields_v1: what it owns; None where a dump leaves that out.
+
+    """
+
+    manager: str = ""
+    operation: str = ""
+    subresource: str = ""
+    time: str = ""
+    fields_v1: OwnedFields | None = field(name="fieldsV1", default=None)
+
+    @property
+    def owns_wanted(self) -> bool:
+        """Whether the manager owns anything of what is wanted, as far as that is known."""
+        owned = self.fields_v1
+        some = owned is None or owned.spec is not None or owned.data is not None
+        return some and self.subresource != "status"
+
+
+_AT_CREATION: Final = timedelta(seconds=5)
+"""What is written so soon after an object was created belongs to its creation."""
+
+_WRITES: Final = 4
+"""Writes that are kept of an object, the newest: a manager has one entry for all that it wrote."""
+
+
+def wanted_writes(
+    entries: Iterable[ManagerEntry], created: datetime | None
+) -> tuple[ManagerEntry, ...] | None:
+    """Return who changed what is wanted of an object after its creation, the newest last.
+
+    Nearly all objects have none, so that this takes no memory.
+    """
+    after = _end_of_creation(created)
+    found = [each for each in entries if each.owns_wanted and _instant(each.time) > after]
+    if not found:
+        return None
+    found.sort(key=lambda each: each.time)
+    return tuple(
+        ManagerEntry(
+            manager=sys.intern(each.manager),
+            operation=sys.intern(each.operation),
+            subresource=sys.intern(each.subresource),
+            time=each.time,
+        )
+        for each in found[-_WRITES:]
+    )
+
+
+def _end_of_creation(created: datetime | None) -> str:
+    try:
+        return (created + _AT_CREATION).isoformat() if created else ""
+    except OverflowError:  # at the end of the calendar
+        return ""
+
+
+def _instant(time: str) -> str:
+    # Both are in UTC and to the second: `2026-11-20T11:57:20Z` and `2026-11-20T11:57:20+00:00`.
+    return time.replace("Z", "+00:00")
+
+
 class Metadata(Part, frozen=True):
-    """`metadata`, with the annotations that are read."""
+    """`metadata`, with the annotations that are read.
+
+    Attributes:
+        managed_fields: who wrote what is wanted of it after its creation, the newest last.
+
+    """
 
     name: str
     namespace: str = ""
@@ -74,6 +164,19 @@ class Metadata(Part, frozen=True):
     labels: Labels | None = None
     owner_references: tuple[OwnerReference, ...] | None = None
     annotations: Annotations | None = None
+    managed_fields: tuple[ManagerEntry, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Forget the managers that changed nothing of what is wanted since the object was created."""
+        if self.managed_fields is not None:
+            kept = wanted_writes(self.managed_fields, self.creation_timestamp)
+            force_setattr(self, "managed_fields", kept)
+
+    def reads_as(self, other: Self) -> bool:
+        """Tell whether nothing that is read is another, besides the version and who wrote it last."""
+        return self == structs.replace(
+            other, resource_version=self.resource_version, managed_fields=self.managed_fields
+        )
 
     def label(self, key: str) -> str | None:
         """Return the value of a label, None where it is not set."""

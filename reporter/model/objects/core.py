@@ -4,10 +4,12 @@ from msgspec import field
 from msgspec.structs import force_setattr
 
 from reporter.model.objects.base import (
+    NOT_READ,
     Annotations,
     Conditioned,
     KubeObject,
     Labels,
+    ManagerEntry,
     Metadata,
     Part,
     Timestamp,
@@ -111,9 +113,10 @@ class EventAnnotations(Annotations, frozen=True):
 
 
 class EventMetadata(Metadata, frozen=True):
-    """`metadata` of an Event."""
+    """`metadata` of an Event; who wrote it is not read."""
 
     annotations: EventAnnotations | None = None
+    managed_fields: tuple[ManagerEntry, ...] | None = field(name=NOT_READ, default=None)
 
 
 class Event(KubeObject, frozen=True):

@@ -77,9 +77,16 @@ class HeaderMatch(Part, frozen=True):
     name: str = ""
 
 
+class PathMatch(Part, frozen=True):
+    """The path that a request must have: the whole of it, its beginning, or an expression."""
+
+    value: str = ""
+
+
 class RouteMatch(Part, frozen=True):
     """What a request must have for a rule to apply."""
 
+    path: PathMatch | None = None
     headers: tuple[HeaderMatch, ...] | None = None
 
 
@@ -119,6 +126,8 @@ class TargetPort(Part, frozen=True):
 class EndpointPickerRef(Part, frozen=True):
     """`spec.endpointPickerRef` of an InferencePool."""
 
+    group: str | None = None
+    kind: str | None = None
     name: str = ""
     port: TargetPort | None = None
     failure_mode: str | None = None

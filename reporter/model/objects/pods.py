@@ -3,7 +3,15 @@
 import msgspec
 from msgspec.structs import force_setattr
 
-from reporter.model.objects.base import Conditioned, KubeObject, Metadata, Part, Timestamp
+from reporter.model.objects.base import (
+    NOT_READ,
+    Conditioned,
+    KubeObject,
+    ManagerEntry,
+    Metadata,
+    Part,
+    Timestamp,
+)
 
 
 class Probe(Part, frozen=True):
@@ -126,10 +134,12 @@ class PodMetadata(Metadata, frozen=True):
     Attributes:
         deletion_grace_period_seconds: what `deletionTimestamp` includes. Whoever deletes a pod may
             ask for another time than its spec names, as `kubectl drain --grace-period` does.
+        managed_fields: not read, as nothing of what is wanted of a pod can be changed.
 
     """
 
     deletion_grace_period_seconds: int | None = None
+    managed_fields: tuple[ManagerEntry, ...] | None = msgspec.field(name=NOT_READ, default=None)
 
 
 class Pod(KubeObject, frozen=True):

@@ -1,6 +1,7 @@
 """Probes of the shared control plane; the subject is the cluster."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -14,6 +15,7 @@ from reporter.probes.cluster.ready import probe_cluster_ready
 from reporter.probes.cluster.scope import ComponentScope
 from reporter.probes.cluster.unknown import probe_unknown_resources
 from reporter.probes.evaluation_parts import contained, contained_probe, joined
+from reporter.probes.reuse import Question
 from reporter.probes.scope import Scope
 from reporter.probes.subjects import ClusterProbe
 from reporter.workload.components import components
@@ -40,6 +42,22 @@ def evaluate_cluster(scope: Scope, more: Iterable[ClusterProbe] = ()) -> Evaluat
         ready = partial(_ready, scope)
         parts.append(contained(ready, CLUSTER, reason=reasons.CLUSTER_READY, probe="evidence"))
     return joined(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLayer:
+    """What is asked about the cluster, as one question.
+
+    Attributes:
+        more: what stacks ask about it.
+
+    """
+
+    more: tuple[ClusterProbe, ...] = ()
+
+    def questions(self, _scope: Scope) -> Iterator[Question]:
+        """Yield the one question."""
+        yield Question(CLUSTER, partial(evaluate_cluster, more=self.more))
 
 
 def _judged(scope: Scope, probes: Iterable[ClusterProbe]) -> Iterator[Evaluation]:

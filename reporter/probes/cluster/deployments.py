@@ -16,7 +16,7 @@ from reporter.workload.components import ControlPlaneComponent
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.namespaces import namespace_ref
 from reporter.workload.needs import still_needed_by
-from reporter.workload.standing import MISSING, WorkloadFault
+from reporter.workload.standing import MISSING, SCALED_TO_ZERO, WorkloadFault
 
 
 def probe_component(scope: ComponentScope) -> Iterator[Finding]:
@@ -117,4 +117,5 @@ def _finding(
         lost_node=fault.lost_node,
         passing=fault.passing,
         down=fault.down,
+        by_spec=fault == SCALED_TO_ZERO,
     )

@@ -70,6 +70,7 @@ def _policies(
             text=f"names the provider {name}, which the mesh configuration does not define",
             cause=f"provider {name} missing",
             created=policy.created,
+            by_spec=True,
             independent=provider != API_KEY_PROVIDER,
         )
 
@@ -97,6 +98,7 @@ def _filters(
                 text=f"sends requests to Service {', '.join(names)}, which does not exist",
                 cause=f"Service {names[0]} missing",
                 created=envoy_filter.created,
+                by_spec=True,
                 independent=any(
                     place not in settings.gateway_auth_namespace for place, _ in missing
                 ),

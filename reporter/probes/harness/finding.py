@@ -26,6 +26,7 @@ def harness_finding(
     independent: bool = False,
     passing: bool = False,
     lost_node: str = "",
+    by_spec: bool = False,
 ) -> Finding:
     """Return a finding about a workload namespace; the message names the object at fault first.
 
@@ -45,4 +46,5 @@ def harness_finding(
         independent=independent,
         passing=passing,
         lost_node=lost_node,
+        by_spec=by_spec,
     )

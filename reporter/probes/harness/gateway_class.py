@@ -23,6 +23,8 @@ from reporter.workload.gateways import workload_gateways
 _CLASS_REASONS: Final = frozenset({"NoMatchingParent", "InvalidParameters", "UnsupportedValue"})
 """Reasons of Accepted=False that are about the class; others are about the Gateway itself."""
 
+_NO_CLASS: Final = 30
+
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
@@ -47,6 +49,7 @@ def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
             severity=fault.severity,
             transition=fault.transition,
             created=gateway.created,
+            by_spec=fault.severity == _NO_CLASS,
             independent=not is_of_istio(gateway, scope.snapshot),
         )
 
@@ -59,7 +62,7 @@ def _class_fault(snapshot: Snapshot, gateway: Gateway) -> _Fault | None:
             return None
         if not snapshot.absence_known(GATEWAYCLASSES, name=gateway.spec.gateway_class_name):
             return None
-        return _Fault("which does not exist", "GatewayClass missing", severity=30)
+        return _Fault("which does not exist", "GatewayClass missing", severity=_NO_CLASS)
     accepted = found.status.condition("Accepted")
     if accepted is None or accepted.status != "False":
         return None

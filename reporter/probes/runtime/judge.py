@@ -5,12 +5,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue import runtime as t
+from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.looks.history import GAP_PERIODS, History
 from reporter.metrics.looks.look import Latency, Look
 from reporter.metrics.looks.samples import Doubt, MetricFault, PodVerdict
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
 from reporter.probes.runtime.engine_rules import OBJECTIVES
 from reporter.probes.runtime.engines import judge_engines
+from reporter.probes.runtime.picker_rules import judge_picker
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors
 from reporter.probes.runtime.rule import (
     NOT_SETTLED,
@@ -56,12 +58,14 @@ def judge(history: History, before: PodVerdict | None, settings: EvaluationSetti
             doubts[reason] = Doubt(
                 undecided.why, since_boot, known if open_ else None, open=open_, lasting=lasting
             )
+    # Whether pages can be reached is told of model pods: a picker's is often closed.
+    of_pod = newest.target.picked is None
     return PodVerdict(
         uid=newest.target.uid,
         faults=faults,
         doubts=doubts,
-        failing=newest.fails,
-        in_service=is_settled(newest),
+        failing=of_pod and newest.fails,
+        in_service=of_pod and is_settled(newest),
     )
 
 
@@ -83,6 +87,10 @@ def _answers(
     history: History, settings: EvaluationSettings
 ) -> Iterator[tuple[str, Mapping[str, Answer]]]:
     """Yield for each reason that is switched on what its rules say, by engine."""
+    if history.newest.target.picked is not None:
+        for reason in filter(settings.judges, PICKER_NAMES):
+            yield reason, judge_picker(history, reason, settings)
+        return
     for reason, rule in DOWNLOAD_RULES.items():
         yield reason, {"": rule(history, _looks(history, reason, settings), settings)}
     for reason in filter(settings.judges, t.RUNTIME_NAMES):

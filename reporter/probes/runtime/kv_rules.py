@@ -84,7 +84,7 @@ def _saturated(window: Window, full: float) -> bool:
     def is_full(look: EngineLook) -> bool:
         return (kv_usage(look) or 0.0) >= full
 
-    waits = _waits(window.looks[0]) and _share(map(_waits, window.looks)) >= _MOST
+    waits = _always_waits(window)
     fullness = _share(map(is_full, window.looks))
     if waits and fullness >= _OFTEN:
         return True
@@ -97,11 +97,20 @@ def _saturated(window: Window, full: float) -> bool:
 
 
 def _will_be_saturated(window: Window, settings: EvaluationSettings) -> bool:
-    """Tell whether the other reason is on its way: the cache fills up, or that window is longer."""
+    """Tell whether the other reason is on its way: the cache fills up, or that window is longer.
+
+    So it is while requests wait for room and have not done so for long: the window of the other
+    reason has looks of before. Each preemption frees blocks, so that use alone does not tell.
+    """
     full = settings.threshold(t.KV_USAGE)
     if _saturated(window, full):
         return settings.window_seconds(t.KV_CACHE) > settings.window_seconds(t.PREEMPTION)
-    return (kv_usage(window.looks[-1]) or 0.0) >= full
+    newest = window.looks[-1]
+    return (kv_usage(newest) or 0.0) >= full or (_waits(newest) and not _always_waits(window))
+
+
+def _always_waits(window: Window) -> bool:
+    return _waits(window.looks[0]) and _share(map(_waits, window.looks)) >= _MOST
 
 
 def _has_room(window: Window, room: float) -> bool:

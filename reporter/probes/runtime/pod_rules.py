@@ -134,8 +134,25 @@ def http_errors(history: History, looks: tuple[Look, ...], settings: EvaluationS
     errors, total = window.increase(Counter.HTTP_ERRORS), window.increase(Counter.HTTP_REQUESTS)
     if total is None:
         return NOT_TOLD
-    errors = max(0.0, (errors or 0.0) - (window.increase(Counter.NOT_ADMITTED) or 0.0))
+    refused = (window.increase(Counter.NOT_ADMITTED) or 0.0) + _unanswered(history, window)
+    errors = max(0.0, (errors or 0.0) - refused)
     return failures(errors, total, "were answered with HTTP 5xx", settings=settings)
+
+
+def _unanswered(history: History, window: Window) -> float:
+    """Return how many requests were counted as refused before a window, and as answered in it."""
+    pages = since_restart(in_service(history.looks))
+    before = pages[: len(pages) - len(window.looks) + 1]
+    other = [_other_errors(look.pod) for look in before]
+    return max(other) - other[-1] if other else 0.0
+
+
+def _other_errors(pod: EngineLook) -> float:
+    """Return the errors that are no refusals, less the refusals that are on their way."""
+    errors, refused = (
+        pod.counters.get(each) for each in (Counter.HTTP_ERRORS, Counter.NOT_ADMITTED)
+    )
+    return (errors.value if errors else 0.0) - (refused.value if refused else 0.0)
 
 
 POD_RULES: Final[Mapping[str, PodRule]] = {

@@ -33,11 +33,10 @@ from enum import IntEnum
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
-from reporter.resolution.records import Record, Records, RecordState
+from reporter.resolution.records import PRIMARY_LABEL, Record, Records, RecordState
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.naming import event_name, ready_name
 from reporter.sinks.events.render import (
-    PRIMARY_LABEL,
     Document,
     finding_event,
     is_told,

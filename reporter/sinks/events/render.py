@@ -17,6 +17,7 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.resolution.records import (
     MUTED_ANNOTATION,
+    PRIMARY_LABEL,
     SINCE_ANNOTATION,
     SUBJECT_ANNOTATION,
     RecordState,
@@ -28,7 +29,6 @@ Document: TypeAlias = dict[str, object]
 
 ACTION: Final = "Evaluate"
 STATE_LABEL: Final = f"{LABEL_PREFIX}state"
-PRIMARY_LABEL: Final = f"{LABEL_PREFIX}primary"
 _INSTANCE_BYTES = 128
 
 _NO_REFERENCE: Final[Document] = dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid"))

@@ -62,11 +62,15 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class MirrorWrite:
-    """One request: an apply where the mirror is to be there, else a patch that says it is over."""
+    """One request: an apply where the mirror is to be there, else a patch that says it is over.
+
+    `due_in` is the time from the pass until it may be made.
+    """
 
     purpose: MirrorPurpose
     mirror: Mirror
     planned: timedelta
+    due_in: timedelta = timedelta(0)
 
     @property
     def applies(self) -> bool:
@@ -76,12 +80,12 @@ class MirrorWrite:
     @property
     def applied(self) -> Applied:
         """What is remembered once it was made."""
-        return Applied(self.mirror, self.planned)
+        return Applied(self.mirror, self.planned + self.due_in)
 
     @property
     def doubted(self) -> Applied:
         """What is remembered if nobody knows whether it was made."""
-        return Applied(replace(self.mirror, live=True), self.planned, sure=False)
+        return Applied(replace(self.mirror, live=True), self.planned + self.due_in, sure=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class MirrorPlan:
     Attributes:
         writes: what to write.
         names: the mirrors that must be remembered; all others can be forgotten.
-        next_in: how long until a deferred write is due.
+        next_in: how long until a change of a message is due.
 
     """
 
@@ -107,6 +111,7 @@ def plan_mirrors(
     *,
     catalogue: Catalogue,
     now: Instant,
+    resync: timedelta,
 ) -> MirrorPlan:
     """Compare what should be mirrored with what we wrote.
 
@@ -119,6 +124,8 @@ def plan_mirrors(
         snapshot: where the objects are looked up.
         catalogue: which reasons say that a subject is ready.
         now: the time of the pass.
+        resync: until the next pass at the latest; a refresh is planned ahead for as long, so that no
+            pass is made for it.
 
     """
     wanted: dict[str, Mirror] = {}
@@ -138,10 +145,12 @@ def plan_mirrors(
         if due is None:
             continue
         purpose, wait = due
-        if wait > timedelta(0):
-            waits.append(wait)
-        else:
+        if wait <= timedelta(0):
             writes.append(MirrorWrite(purpose, mirror, now.boot))
+        elif purpose is not MirrorPurpose.REFRESH:
+            waits.append(wait)
+        elif wait <= resync:
+            writes.append(MirrorWrite(purpose, mirror, now.boot, due_in=wait))
     left = [
         each.mirror
         for name, each in applied.items()

@@ -107,11 +107,13 @@ class MirrorWriter(Outbox[MirrorWrite]):
             {each.mirror.namespace for each in plan.writes},
             {each.mirror.namespace for each in self._applied.values()},
         )
+        now = loop_time()
         self._replace(
             Entry(
                 (each.mirror.namespace, each.mirror.name),
                 each,
                 self._pace if each.purpose >= MirrorPurpose.ASSURE else None,
+                now + each.due_in.total_seconds() if each.due_in else 0.0,
             )
             for each in plan.writes
         )

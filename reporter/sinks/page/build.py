@@ -13,12 +13,15 @@ from reporter.model.report import Disposition, Mute, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.model.text import clean, cut
 from reporter.resolution.hold import explainers, upstream_key
+from reporter.resolution.message import SUPPRESSING
 from reporter.sinks.action import action_of
+from reporter.sinks.change_text import change_lines, without_changes
 from reporter.sinks.impact_text import impact_line, models_text
 from reporter.sinks.muted import mute_place, where_muted
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.layers import layers_of
 from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
+from reporter.sinks.page.path import path_of
 from reporter.sinks.page.strip import strip_of
 from reporter.sinks.page.tree import Branch, grow
 from reporter.sinks.page.view import (
@@ -53,6 +56,7 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
         notices=_findings(branches, is_notice, report),
         not_seen=_findings(branches, is_blind, report),
         others=_by_state(_findings(branches, _is_quiet, report)),
+        path=path_of(report, ids),
         layers=layers,
         strip=strip_of(report.now, history, finding_id, catalogue=report.catalogue),
         unknown=tuple((each.resource, clean(each.cause)) for each in sorted(report.unknown)),
@@ -146,7 +150,7 @@ def _finding(branch: Branch, report: Report) -> FindingView:
         reason=finding.reason,
         mark=mark_of(finding),
         subject=subject_text(finding.subject),
-        message=clean(finding.message),
+        message=_message(finding),
         cause=cut(clean(finding.message if finding.by else finding.cause), _CAUSE_BYTES),
         since=finding.since,
         age_known=finding.age_known,
@@ -159,8 +163,17 @@ def _finding(branch: Branch, report: Report) -> FindingView:
         commands=finding.commands,
         explained=_explained(finding, report),
         below=tuple(_finding(each, report) for each in branch.below),
-        impact=impact_line(finding, report),
+        # The line has no room for what kind of text it is, and its place tells.
+        impact=impact_line(finding, report).partition(": ")[2],
+        changes=change_lines(finding),
+        last_words=finding.last_lines,
     )
+
+
+def _message(finding: ResolvedFinding) -> str:
+    """Return what the Event says but for what the page says next to it: what else is explained."""
+    said = clean(without_changes(finding))
+    return said.partition(SUPPRESSING)[0] if finding.is_cause else said
 
 
 def _explained(finding: ResolvedFinding, report: Report) -> Explained:
@@ -174,7 +187,7 @@ def _explained(finding: ResolvedFinding, report: Report) -> Explained:
         if each.by and upstream in explainers(each.reason, each.by, catalogue, nodes=each.nodes)
     ]
     suppressed = [each for each in behind if each.disposition is Disposition.SUPPRESSED]
-    places = {each.subject.namespace for each in suppressed}
+    places = {each.subject.namespace for each in suppressed} - {""}
     waiting = {Disposition.HELD, Disposition.PENDING}
     return Explained(
         len(suppressed), len(places), sum(each.disposition in waiting for each in behind)

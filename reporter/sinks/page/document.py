@@ -1,46 +1,53 @@
 """The whole page as HTML."""
 
+from collections import defaultdict
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 from reporter.model.instant import rfc3339
 from reporter.sinks.page import findings, overview
 from reporter.sinks.page.assets import asset, policy_of_file
-from reporter.sinks.page.filter import LONGEST
+from reporter.sinks.page.bounds import Bounds
+from reporter.sinks.page.day import day
 from reporter.sinks.page.markup import Child, Markup, breakable, element, join
-from reporter.sinks.page.symbols import SYMBOLS, shape
-from reporter.sinks.page.view import Explanation, Lost, PageView
+from reporter.sinks.page.masthead import masthead, page_title
+from reporter.sinks.page.picture import picture, title
+from reporter.sinks.page.symbols import SYMBOLS
+from reporter.sinks.page.view import Explanation, PageView
 from reporter.sinks.verdict import NOT_SEEN
 
 LISTED: Final = 50
 """Most mutes, faults of mutes and malformed objects; how many more there are is said."""
 
-_KINDS: Final = 3
-"""Most kinds that are named where some cannot be read at the moment."""
+_AGAIN_SECONDS: Final = 60
+"""How often a browser without script loads a served page again."""
 
 
-def page_html(view: PageView, *, version: str = "") -> str:
+def page_html(view: PageView, *, version: str = "", whole: bool = False) -> str:
     """Return the page: with links to its style sheet and script where a daemon serves it, else in
     one file that needs neither a server nor a script.
 
     Args:
         view: what it shows.
         version: of what it shows; a served page asks whether there is a newer one.
+        whole: no list is cut; a file has everything in any case.
 
     """
-    live = view.about.live
+    about = view.about
+    bounds = Bounds(cut=about.live and not whole, query=view.query)
     body = element(
         "body",
         SYMBOLS,
         element("a", "Skip to the causes", href="#causes", class_="skip"),
-        _header(view),
-        element("main", *_sections(view), id="main"),
+        *masthead(view),
+        element("main", *_sections(view, bounds), id="main"),
         _footer(view),
-        data_version=version if live else None,
-        data_now=rfc3339(view.at) if live else None,
+        data_version=version if about.live else None,
+        data_now=rfc3339(view.at) if about.live else None,
+        data_old=about.is_old,
+        data_saved=not about.live,
     )
-    head = element("head", *(_served_head(view) if live else _file_head(view)))
+    head = element("head", *(_served_head(view) if about.live else _file_head(view)))
     return f"<!doctype html>\n{element('html', head, body, lang='en').html}\n"
 
 
@@ -49,11 +56,14 @@ def _head(view: PageView) -> Iterator[Child]:
     yield element("meta", name="viewport", content="width=device-width, initial-scale=1")
     yield element("meta", name="color-scheme", content="light dark")
     yield element("meta", name="robots", content="noindex")
-    yield element("title", f"{view.verdict} · status reporter")
+    yield element("title", page_title(view))
 
 
 def _served_head(view: PageView) -> Iterator[Child]:
     yield from _head(view)
+    # Without script a page that stayed would be taken for the present.
+    again = element("meta", http_equiv="refresh", content=str(_AGAIN_SECONDS))
+    yield element("noscript", again)
     yield element("link", rel="icon", href="icon.svg", type="image/svg+xml")
     yield element("link", rel="stylesheet", href="page.css")
     yield element("script", src="page.js", defer=True)
@@ -66,100 +76,28 @@ def _file_head(view: PageView) -> Iterator[Child]:
     yield element("style", Markup(asset("page.css")))
 
 
-def _header(view: PageView) -> Markup:
-    about = view.about
-    rest = " ".join(filter(None, (view.models, f"{view.rest}." if view.rest else ""))) + " "
-    state = join((_lost(about.lost, view.at) if about.lost else None, rest, _as_of(view)))
-    live = None
-    if about.live:
-        # The script says something else here.
-        text = "This page does not renew itself without script: reload it."
-        live = element("p", text, id="live", class_="quiet")
-    said = element("p", id="said", class_="unseen", role="status") if about.live else None
-    return element(
-        "header",
-        element("p", "Status reporter", class_="product"),
-        element("h1", shape(view.mark), element("span", view.verdict), id="verdict"),
-        element("p", state, id="rest"),
-        live,
-        said,
-        overview.overview(view.layers),
-        _search(view) if about.live else None,
-    )
-
-
-def _as_of(view: PageView) -> Markup | None:
-    if view.about.lost and not view.about.lost.resources:
-        # The report is newer than what it rests on.
-        return None
-    source = f" ({view.about.time})" if view.about.time else ""
-    return join(("As of ", _moment(view.at), f"{source}."))
-
-
-def _lost(lost: Lost, now: datetime) -> Markup:
-    said = "The API server is out of reach: what has changed since "
-    if lost.resources:
-        named, more = lost.resources[:_KINDS], len(lost.resources) - _KINDS
-        names = ", ".join([*named, f"{more} more"] if more > 0 else named)
-        said = f"The connection is lost for {names}: what has changed of them since "
-    ago = (_moment(lost.since), " (", findings.since(lost.since, now), " ago) may be missing here.")
-    return join((element("strong", said, *ago), " "))
-
-
-def _moment(moment: datetime) -> Markup:
-    return element("time", rfc3339(moment), datetime=rfc3339(moment))
-
-
-def _search(view: PageView) -> Markup:
-    return element(
-        "form",
-        element("label", "Show only what names", for_="q"),
-        element(
-            "input",
-            type="search",
-            name="q",
-            id="q",
-            value=view.query,
-            maxlength=LONGEST,
-            placeholder="a namespace, a model, a reason",
-            autocomplete="off",
-        ),
-        element("button", "Show", type="submit"),
-        element("a", "Show all", href="?") if view.query else None,
-        element("p", id="shown", class_="quiet", role="status"),
-        role="search",
-        method="get",
-        id="search",
-    )
-
-
-def _sections(view: PageView) -> Iterator[Markup]:
+def _sections(view: PageView, bounds: Bounds) -> Iterator[Markup]:
     narrowed = f" that names “{view.query}”" if view.query else ""
     causes = (
-        findings.cards(view.causes, view.at)
+        findings.causes(view.causes, view.at, bounds)
         if view.causes
         else element("p", f"No cause fires{narrowed}.", class_="quiet")
     )
     notices = others = None
     if view.notices:
-        notices = element(
-            "section",
-            element("h3", "Notices, which are no faults"),
-            findings.cards(view.notices, view.at),
-            id="notices",
-        )
+        heading = element("h3", "Notices, which are no faults", class_="title")
+        lines = findings.causes(view.notices, view.at, bounds)
+        notices = element("section", heading, lines, id="notices")
     if view.others:
-        others = element(
-            "section",
-            element("h3", "Not firing"),
-            findings.rows(view.others, view.at),
-            id="others",
-        )
+        heading = element("h3", "Not firing", class_="title")
+        lines = findings.rows(view.others, view.at, bounds)
+        others = element("section", heading, lines, id="others")
+    yield _section("path", title(view.path), *picture(view.path, bounds))
     yield _section("causes", "What is wrong", causes, notices, others)
-    yield _section("stack", "Stack", *map(overview.layer, view.layers))
-    yield _section("hour", "Last hour", overview.hour(view.strip))
     if view.not_seen or view.unknown:
-        yield _section("unknown", NOT_SEEN, *_not_seen(view))
+        yield _section("unknown", NOT_SEEN, *_not_seen(view, bounds))
+    yield _section("stack", "Stack", *(overview.layer(each, bounds) for each in view.layers))
+    yield _section("day", "Last day", day(view.strip, bounds))
     if view.skipped:
         lead = "These objects are malformed and were left out."
         yield _section(
@@ -175,15 +113,23 @@ def _sections(view: PageView) -> Iterator[Markup]:
         yield _section("notes", "Notes", element("ul", *notes))
 
 
-def _not_seen(view: PageView) -> Iterator[Child]:
+def _not_seen(view: PageView, bounds: Bounds) -> Iterator[Child]:
     if view.not_seen:
         lead = "This is no cause of the stack: the reporter itself lacks a right, a connection or a way."
         yield element("p", lead, class_="quiet lead")
-        yield findings.rows(view.not_seen, view.at)
+        yield findings.rows(view.not_seen, view.at, bounds)
     if view.unknown:
         lead = "These cannot be read. What rests on them is neither healthy nor at fault."
         yield element("p", lead, class_="quiet lead")
-        yield _pairs(view.unknown)
+        yield _pairs(_by_cause(view.unknown))
+
+
+def _by_cause(unknown: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return each cause once: an API server that is away takes all kinds with it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for resource, cause in unknown:
+        found[cause].append(resource)
+    return tuple((cause, ", ".join(resources)) for cause, resources in found.items())
 
 
 def _mutes(view: PageView) -> Iterator[Child]:

@@ -13,7 +13,7 @@ from reporter.model.report import Disposition, Report
 from reporter.resolution.records import Record
 from reporter.sinks.page.marks import FIRING, NOTICE, Mark, mark_of
 
-KEPT: Final = timedelta(hours=1)
+KEPT: Final = timedelta(days=1)
 """How long an episode that is over is kept."""
 
 MOST: Final = 500

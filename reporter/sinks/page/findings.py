@@ -1,90 +1,93 @@
-"""Findings as HTML: a card for a cause, a line for what hangs below it or does not fire."""
+"""Findings as HTML: a dense line for each, which opens to everything else that is known of it."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from reporter.model.instant import rfc3339
-from reporter.sinks.age import age
+from reporter.sinks.page.bounds import BELOW, LINES, Bounds
 from reporter.sinks.page.marks import HELD, PENDING, SECONDARY, SUPPRESSED
 from reporter.sinks.page.markup import NOTHING, Child, Markup, breakable, element, join
+from reporter.sinks.page.moments import moment, since, until
 from reporter.sinks.page.symbols import shape
 from reporter.sinks.page.view import FindingView
 
-CARDS: Final = 60
-"""Most causes that have a card; the others have a line, which opens."""
-
-MANY: Final = 100
+MANY: Final = 40
 """Of a longer list only what is on the screen is laid out."""
 
-_OPEN: Final = 12
-"""A list of at most so many findings below a cause is open from the start."""
+
+def causes(findings: Sequence[FindingView], now: datetime, bounds: Bounds) -> Markup:
+    """Return what fires: a line for each, with whom it hits, since when and what changed."""
+    shown = bounds.first(findings, LINES)
+    class_ = "causes many" if len(shown) > MANY else "causes"
+    lines = element("ol", *(_cause(each, now, bounds) for each in shown), class_=class_)
+    return join((lines, bounds.rest(findings, LINES)))
 
 
-def cards(findings: Sequence[FindingView], now: datetime) -> Markup:
-    """Return what fires: cards first, and lines where there are very many."""
-    lines = findings[CARDS:]
-    return join(
-        (
-            element("ol", *(_card(each, now) for each in findings[:CARDS]), class_="cards"),
-            element("h3", f"{len(lines)} more") if lines else None,
-            rows(lines, now) if lines else None,
-        )
+def rows(
+    findings: Sequence[FindingView], now: datetime, bounds: Bounds, *, most: int = LINES
+) -> Markup:
+    """Return findings that do not fire as lines, each of which opens."""
+    shown = bounds.first(findings, most)
+    class_ = "rows many" if len(shown) > MANY else "rows"
+    lines = element("ul", *(_row(each, now, bounds) for each in shown), class_=class_)
+    return join((lines, bounds.rest(findings, most)))
+
+
+def _cause(finding: FindingView, now: datetime, bounds: Bounds) -> Markup:
+    summary = element(
+        "summary",
+        shape(finding.mark),
+        element("h3", breakable(finding.reason), data_copy=True),
+        element("span", finding.subject, class_="subject", data_copy=True),
+        element("span", finding.impact, class_="impact", data_copy=True)
+        if finding.impact
+        else None,
+        element("span", *_lasting(finding, now), class_="age"),
+        element("span", finding.changes[0], class_="change") if finding.changes else None,
+        element("span", *_brief(finding), class_="brief"),
     )
-
-
-def rows(findings: Sequence[FindingView], now: datetime) -> Markup:
-    """Return findings as lines, each of which opens."""
-    class_ = "rows many" if len(findings) > MANY else "rows"
-    return element("ul", *(_row(each, now) for each in findings), class_=class_)
-
-
-def _card(finding: FindingView, now: datetime) -> Markup:
     return element(
         "li",
-        element("h3", shape(finding.mark), element("span", breakable(finding.reason))),
-        element("p", *_state(finding, now), class_="state"),
-        element("p", finding.impact, class_="impact") if finding.impact else None,
-        element("p", finding.message, class_="message"),
-        element(
-            "details",
-            element("summary", "Explanation and command"),
-            _facts(finding, meaning=True),
-            id=f"{finding.id}-more",
-        ),
-        _below(finding, now),
+        element("details", summary, *_opened(finding, now, bounds), id=f"{finding.id}-more"),
         id=finding.id,
-        class_=f"card is-{finding.mark.name}",
+        class_=f"cause is-{finding.mark.name}",
         tabindex="-1",
     )
 
 
-def _state(finding: FindingView, now: datetime) -> Iterable[Child]:
-    yield element("strong", finding.subject)
-    yield join((" · ", finding.mark.word, *_lasting(finding, now)))
+def _lasting(finding: FindingView, now: datetime) -> Iterable[Child]:
+    yield finding.mark.word
+    if finding.age_known:
+        yield " for "
+        yield since(finding.since, now)
+    else:
+        yield ", age unknown"
+
+
+def _brief(finding: FindingView) -> Iterable[Child]:
+    yield finding.cause
+    told = _told_below(finding)
+    if told:
+        yield f" · {told}"
     if finding.relation:
         yield f" · {finding.relation}"
     if finding.stale:
         yield " · stale: what it depends on cannot be read now"
 
 
-def _lasting(finding: FindingView, now: datetime) -> Iterable[Child]:
-    return (" for ", since(finding.since, now)) if finding.age_known else (", age unknown",)
+def _opened(finding: FindingView, now: datetime, bounds: Bounds) -> Iterable[Child]:
+    yield element("p", finding.message, class_="message", data_copy=True)
+    yield _facts(finding)
+    button = element("button", "Copy as text", type="button", class_="copy")
+    yield element("p", _all_about(finding), button, class_="actions")
+    yield _below(finding, now, bounds)
 
 
-def _below(finding: FindingView, now: datetime) -> Markup:
+def _below(finding: FindingView, now: datetime, bounds: Bounds) -> Markup:
     if not finding.below:
         return NOTHING
-    count = sum(1 for each in finding.below for _ in _all(each))
-    return element(
-        "details",
-        element("summary", _told_below(finding)),
-        rows(finding.below, now),
-        id=f"{finding.id}-below",
-        class_="below",
-        open=count <= _OPEN,
-    )
+    return element("div", rows(finding.below, now, bounds, most=BELOW), class_="below")
 
 
 def _told_below(finding: FindingView) -> str:
@@ -100,17 +103,10 @@ def _told_below(finding: FindingView) -> str:
         parts.append(f"{waiting} wait{'s' if waiting == 1 else ''} for it")
     if marks[SECONDARY]:
         parts.append(f"{marks[SECONDARY]} less important here")
-    text = ", ".join(parts) or f"{len(finding.below)} below"
-    return text[0].upper() + text[1:]
+    return ", ".join(parts)
 
 
-def _all(finding: FindingView) -> Iterable[FindingView]:
-    yield finding
-    for each in finding.below:
-        yield from _all(each)
-
-
-def _row(finding: FindingView, now: datetime) -> Markup:
+def _row(finding: FindingView, now: datetime, bounds: Bounds) -> Markup:
     summary = element(
         "summary",
         shape(finding.mark),
@@ -122,13 +118,16 @@ def _row(finding: FindingView, now: datetime) -> Markup:
             " ",
             element("span", finding.subject, class_="subject"),
             " ",
-            element("span", *_why(finding, now), class_="cause"),
+            element("span", *_why(finding, now), class_="brief"),
         ),
     )
     inner = (
-        element("p", finding.message, class_="message"),
-        _facts(finding, meaning=False),
-        rows(finding.below, now) if finding.below else None,
+        element("p", finding.message, class_="message")
+        if finding.message != finding.cause
+        else None,
+        _facts(finding, to_do=False),
+        element("p", _all_about(finding), class_="actions"),
+        rows(finding.below, now, bounds, most=BELOW) if finding.below else None,
     )
     return element(
         "li",
@@ -150,31 +149,34 @@ def _why(finding: FindingView, now: datetime) -> Iterable[Child]:
         yield " more at least" if finding.mark is HELD else " at the earliest"
 
 
-def _facts(finding: FindingView, *, meaning: bool) -> Markup:
-    titled: list[tuple[str, Child]] = []
-    if meaning:
-        titled += [("Meaning", finding.means), ("To do", finding.to_do)]
-    titled.append(("Object", finding.object))
+def _all_about(finding: FindingView) -> Markup | None:
+    if not finding.means:
+        return None
+    name = join(("All about ", breakable(finding.reason)))
+    return element("a", name, href=f"#reason-{finding.reason}")
+
+
+def _facts(finding: FindingView, *, to_do: bool = True) -> Markup:
+    entries: list[Markup] = []
+
+    def add(title: str, *said: Child, copied: str | None = None) -> None:
+        told = element("dd", *said, data_copy=f"{title}: " if copied is None else copied or None)
+        entries.append(join((element("dt", title), told)))
+
+    if finding.age_known:
+        add("Since", moment(finding.since))
+    for change in finding.changes:
+        add("Changed", change)
+    if finding.last_words:
+        lines = element("code", "\n".join(finding.last_words), class_="log", tabindex="0")
+        add("Last words", lines)
+    if to_do and finding.to_do:
+        add("To do", finding.to_do)
+    add("Object", finding.object)
     if finding.commands:
-        lines = (element("code", each, class_="command", tabindex="0") for each in finding.commands)
-        titled.append(("Look", join(lines)))
-    entries = [join((element("dt", title), element("dd", text))) for title, text in titled if text]
-    more = element(
-        "a", join(("All about ", breakable(finding.reason))), href=f"#reason-{finding.reason}"
-    )
-    return join((element("dl", *entries), element("p", more) if finding.means else None))
+        add("Look", *map(_command, finding.commands), copied="")
+    return element("dl", *entries)
 
 
-def since(moment: datetime, now: datetime) -> Markup:
-    """Return how long ago a moment was, kept up to date by the script."""
-    return _time(moment, age(now - moment), "since")
-
-
-def until(moment: datetime, now: datetime) -> Markup:
-    """Return how long it is until a moment, kept up to date by the script."""
-    return _time(moment, age(max(moment, now) - now), "until")
-
-
-def _time(moment: datetime, text: str, relation: str) -> Markup:
-    exact = rfc3339(moment)
-    return element("time", text, datetime=exact, title=exact, data_relation=relation)
+def _command(text: str) -> Markup:
+    return element("code", text, class_="command", tabindex="0", data_copy="$ ")

@@ -25,6 +25,9 @@ class Mark:
 
 
 FIRING: Final = Mark("firing", "firing", 0)
+DEGRADED: Final = Mark("degraded", "degraded", 1)
+"""Of a stage on the way of requests, or a subject: it works, with a fault."""
+
 NOTICE: Final = Mark("notice", "notice", 1)
 PENDING: Final = Mark("pending", "pending", 2)
 CLEARING: Final = Mark("clearing", "clearing", 3)
@@ -39,7 +42,7 @@ BLIND: Final = Mark("unknown", "not seen", 8)
 READY: Final = Mark("ready", "ready", 9)
 
 ALL: Final = (
-    FIRING, NOTICE, PENDING, CLEARING, HELD, SECONDARY, SUPPRESSED, MUTED, UNKNOWN, READY,
+    FIRING, DEGRADED, NOTICE, PENDING, CLEARING, HELD, SECONDARY, SUPPRESSED, MUTED, UNKNOWN, READY,
 )  # fmt: skip
 _BY_DISPOSITION: Final = {mark.name: mark for mark in ALL}
 

@@ -1,4 +1,4 @@
-"""The last hour of episodes. Pure."""
+"""The last day of episodes. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,9 +13,6 @@ from reporter.sinks.page.episodes import KEPT, EpisodeHistory, SeenEpisode
 from reporter.sinks.page.marks import MUTED
 from reporter.sinks.page.view import Span, Strip, StripRow
 
-ROWS: Final = 30
-"""Most rows; how many more there are is said."""
-
 _SPANS_TOLD: Final = 5
 
 
@@ -26,14 +23,13 @@ def strip_of(
     *,
     catalogue: Catalogue,
 ) -> Strip:
-    """Return the hour that ends `now`: what goes on, then what ended last, then what is muted."""
+    """Return the day that ends `now`: what goes on, then what ended last, then what is muted."""
     by_finding: dict[str, list[SeenEpisode]] = defaultdict(list)
     for episode in (*history.over, *history.going_on.values()):
         by_finding[id_of(episode.key)].append(episode)
     ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now, catalogue))
-    rows = tuple(_row(id_, episodes, now) for id_, episodes in ordered[:ROWS])
-    more = max(0, len(ordered) - ROWS)
-    return Strip(now - KEPT, now, history.counts_from, rows, more, recorded=history.recorded)
+    rows = tuple(_row(id_, episodes, now) for id_, episodes in ordered)
+    return Strip(now - KEPT, now, history.counts_from, rows, recorded=history.recorded)
 
 
 def _order(
@@ -65,17 +61,17 @@ def _row(id_: str, episodes: Sequence[SeenEpisode], now: datetime) -> StripRow:
 
 def _span(episode: SeenEpisode, now: datetime) -> Span:
     left = now - KEPT
-    hour = int(KEPT.total_seconds())
+    whole = int(KEPT.total_seconds())
 
     def seconds(moment: datetime) -> int:
-        return min(hour, max(0, int((moment - left).total_seconds())))
+        return min(whole, max(0, int((moment - left).total_seconds())))
 
     return Span(seconds(episode.began), seconds(episode.ended or now), episode.ended is None)
 
 
 def _told(episode: SeenEpisode, now: datetime) -> str:
     began = episode.began.astimezone(UTC)
-    form = "%H:%M:%S" if now - began < KEPT * 12 else "%Y-%m-%d %H:%M"
+    form = "%H:%M:%S" if now - began < KEPT / 2 else "%Y-%m-%d %H:%M"
     if episode.ended is None:
         muted = ", muted" if _is_muted(episode) else ""
         return f"since {began.strftime(form)} ({age(now - began)}){muted}"

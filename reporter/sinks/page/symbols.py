@@ -11,6 +11,8 @@ _SHAPES: Final = {
     # An octagon, filled: stop.
     "firing": '<path fill="currentColor" d="M5 .8h6L15.2 5v6L11 15.2H5L.8 11V5z"/>'
     '<path fill="none" stroke="var(--card)" stroke-width="2" stroke-linecap="round" d="M8 4.4v4.2M8 11.6v.01"/>',
+    # A triangle.
+    "degraded": f'<g {_LINE}><path d="M8 1.8 14.9 14H1.1z"/><path d="M8 6.2v3.6M8 11.9v.01"/></g>',
     "notice": f'<g {_LINE}><circle cx="8" cy="8" r="6.5"/><path d="M8 7.5v3.7M8 4.8v.01"/></g>',
     "pending": f'<g {_LINE}><circle cx="8" cy="8" r="6.5"/><path d="M8 4.2V8l2.6 1.8"/></g>',
     "clearing": f'<g {_LINE}><path d="M14.5 8A6.5 6.5 0 1 1 11 2.2"/><path d="m5.2 8 2.2 2.2L14 3.6"/></g>',
@@ -20,7 +22,10 @@ _SHAPES: Final = {
     "muted": f'<g {_LINE}><circle cx="8" cy="8" r="6.5"/><path d="m3.5 12.5 9-9"/></g>',
     "unknown": f'<g {_LINE}><circle cx="8" cy="8" r="6.5" stroke-dasharray="2.2 2.6"/>'
     '<path d="M6.3 6.4a1.8 1.8 0 1 1 2.6 1.7c-.6.3-.9.6-.9 1.3M8 11.6v.01"/></g>',
-    "ready": f'<g {_LINE}><circle cx="8" cy="8" r="6.5"/><path d="m5 8.3 2.1 2L11 6"/></g>',
+    # The style sheet of an old page hides the tick and shows a question mark in its place.
+    "ready": f'<g {_LINE}><circle cx="8" cy="8" r="6.5"/>'
+    '<path stroke="var(--tick, currentColor)" d="m5 8.3 2.1 2L11 6"/>'
+    '<path stroke="var(--asked, none)" d="M6.3 6.4a1.8 1.8 0 1 1 2.6 1.7c-.6.3-.9.6-.9 1.3M8 11.6v.01"/></g>',
 }
 
 SYMBOLS: Final = Markup(

@@ -31,6 +31,8 @@ class ReportOrigin:
         notes: what else the reader should know, one sentence each.
         live: a daemon serves the page, so that it can say what changes.
         lost: what the report shows as it was read before its connection was lost.
+        overdue: the daemon answers, and its passes have stopped: the report is old.
+        saved: when a page in a file was made.
 
     """
 
@@ -40,6 +42,13 @@ class ReportOrigin:
     notes: tuple[str, ...] = ()
     live: bool = False
     lost: Lost | None = None
+    overdue: bool = False
+    saved: datetime | None = None
+
+    @property
+    def is_old(self) -> bool:
+        """Whether nothing on the page can be trusted to be so still."""
+        return self.overdue or (self.lost is not None and not self.lost.resources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,9 @@ class FindingView:
         to_do: what to do, empty where the catalogue does not know its reason.
         commands: what to type to look at the object at fault; none where its name is not proper.
         below: what it suppresses, holds or outranks.
-        impact: whom a cause hits; empty for what is no cause.
+        impact: whom a cause hits, or the state of the model; empty for what is no cause.
+        changes: what changed shortly before, the likeliest first.
+        last_words: the last lines of the log of the one pod that a cause names.
         explained: how much a cause explains.
 
     """
@@ -93,6 +104,8 @@ class FindingView:
     below: tuple["FindingView", ...] = ()
     impact: str = ""
     explained: Explained = Explained()
+    changes: tuple[str, ...] = ()
+    last_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +115,64 @@ class Link:
     id: str
     mark: Mark
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A stage on the way of a namespace's requests.
+
+    Attributes:
+        title: of the stage.
+        mark: red where requests stop.
+        text: what is so there, in words.
+        id: of the finding to look at; empty where there is none.
+
+    """
+
+    title: str
+    mark: Mark
+    text: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """The way of the requests of one namespace, or of all where what is shared stops them.
+
+    Attributes:
+        name: of the namespace.
+        stations: in the order in which requests pass.
+        serving: how many models serve.
+        rank: of its worst mark.
+        stopped: how many models its faults stop.
+        words: what it is found by.
+
+    """
+
+    name: str
+    stations: tuple[Station, ...]
+    serving: str
+    rank: int
+    stopped: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathView:
+    """Where requests stop.
+
+    Attributes:
+        shared: the faults of the shared parts.
+        shared_mark: the worst of these.
+        lanes: of namespaces with a fault, those where most stops first.
+        well: the namespaces without one.
+
+    """
+
+    shared: tuple[Link, ...]
+    shared_mark: Mark
+    lanes: tuple[Lane, ...]
+    well: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +237,10 @@ class StripRow:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The last hour.
+    """The last day.
 
     Attributes:
         counts_from: since when episodes that are over were seen, None where there was one look.
-        more: how many rows are left out.
         recorded: Events tell of those before.
 
     """
@@ -179,7 +249,6 @@ class Strip:
     end: datetime
     counts_from: datetime | None
     rows: tuple[StripRow, ...]
-    more: int
     recorded: bool = False
 
 
@@ -208,7 +277,9 @@ class PageView:
         skipped: an object and what is wrong with it.
         mutes: where a mute is and until when, and the reasons.
         mute_faults: an object and what is wrong with its mute.
+        path: where requests stop.
         query: what the page was narrowed to.
+        found: how much was found by it, in words.
 
     """
 
@@ -222,6 +293,7 @@ class PageView:
     notices: tuple[FindingView, ...]
     not_seen: tuple[FindingView, ...]
     others: tuple[FindingView, ...]
+    path: PathView
     layers: tuple[LayerView, ...]
     strip: Strip
     unknown: tuple[tuple[str, str], ...]
@@ -230,3 +302,4 @@ class PageView:
     mute_faults: tuple[tuple[str, str], ...]
     reasons: tuple[Explanation, ...]
     query: str = ""
+    found: str = ""

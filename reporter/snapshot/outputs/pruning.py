@@ -1,7 +1,7 @@
 """What goes into a dump of an object: the fields that the reporter reads, as they are.
 
 The structs that objects are decoded into name these fields. So what nobody reads cannot leak, such as
-`managedFields`, the last applied configuration, and the volumes of pods. What is compared as a whole, such
+the last applied configuration and the volumes of pods. Of `managedFields` who wrote when stays. What is compared as a whole, such
 as a pod template, goes in as a whole: `masking.py` masks what may be a credential there. An object
 that is malformed stays so, for its report is that it is.
 """
@@ -72,7 +72,7 @@ def _members(value: Json, kinds: Sequence[Type]) -> Json:
     return {
         key: _pruned(each, fields.get(key, values))
         for key, each in value.items()
-        if key not in _NEVER and (values or key in fields)
+        if key in fields or (values and key not in _NEVER)
     }
 
 

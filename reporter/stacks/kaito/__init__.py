@@ -7,6 +7,7 @@ from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
 from reporter.stacks.kaito import needs as n
 from reporter.stacks.kaito import reasons as k
+from reporter.stacks.kaito.pickers import PICKERS
 from reporter.stacks.kaito.resources import (
     INFERENCESET_KIND,
     INFERENCESETS,
@@ -132,6 +133,7 @@ KAITO: Final = Stack(
     scraped=ScrapedPods(
         kind=INFERENCESET_KIND, label_setting="scrape_selector", not_ready=k.MODEL_PODS
     ),
+    pickers=PICKERS,
     made_with=MADE_WITH,
     words=StackWords(
         derived="nothing: findings come from the objects as they are",

@@ -3,9 +3,11 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import Reason
+from reporter.model.request_stage import RequestStage
 from reporter.model.subject import Layer
 from reporter.stacks.kaito.resources import (
     FORMER_POOLS,
@@ -126,9 +128,12 @@ REASONS: Final[tuple[Reason, ...]] = (
         layer=Layer.DEPLOYMENT,
         of=INFERENCESET_KIND,
         summary="Requests for the model do not reach its pool.",
+        stage=RequestStage.ROUTING,
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
-        "its Gateway is gone, it has no parents, or the pool selects no pod.",
-        silent="Unknown conditions, a new route, entries of other controllers.",
+        "its Gateway is gone, it has no parents, the pool selects no pod, or the Service that it names "
+        "for its endpoint picker does not exist.",
+        silent="Unknown conditions, a new route, entries of other controllers. A Service that is "
+        "missing together with the chart's Deployment, which inferencesetEPPNotReady reports.",
         action="kubectl -n <namespace> describe httproute <name>; its parents name the cause.",
         reads=(
             INFERENCESETS,
@@ -140,12 +145,14 @@ REASONS: Final[tuple[Reason, ...]] = (
             r.DEPLOYMENTS,
             r.PODS,
         ),
+        also_reads=((r.INFERENCEPOOLS, (r.SERVICES,)),),
     ),
     Reason(
         name=MODEL_EPP,
         layer=Layer.DEPLOYMENT,
         of=INFERENCESET_KIND,
         summary="The endpoint picker of the model is not available.",
+        stage=RequestStage.PICKER,
         trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
         "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer ready "
         "replicas than wanted.",
@@ -162,6 +169,7 @@ REASONS: Final[tuple[Reason, ...]] = (
             r.HTTPROUTES,
         ),
     ),
+    *picker_rows_of(INFERENCESET_KIND, chain=True, reads=(INFERENCESETS, r.PODS)),
     Reason(
         name=MODEL_NODE_PRESSURE,
         layer=Layer.DEPLOYMENT,
@@ -176,6 +184,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         blocks_ready=False,
     ),
     *rows_of(INFERENCESET_KIND, reads=(INFERENCESETS, r.PODS)),
+    *picker_rows_of(INFERENCESET_KIND, chain=False, reads=(INFERENCESETS, r.PODS)),
     ready_row(
         MODEL_READY,
         "A model serves: all wanted replicas are ready and requests reach them.",

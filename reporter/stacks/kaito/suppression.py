@@ -3,6 +3,7 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.suppression import missing_kind, on_a_node
 from reporter.model.suppression import SuppressionRow
 from reporter.stacks.kaito import reasons as k
@@ -16,6 +17,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         k.CLUSTER_KEDA_SCALER,
         k.MODEL_PODS,
         k.MODEL_EPP,
+        k.MODEL_NODE_PRESSURE,
     ),
     SuppressionRow(
         k.CLUSTER_KAITO,
@@ -32,7 +34,15 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         (k.MODEL_INFRA,),
         "without a provisioner, a lack of progress is no evidence of a failure",
     ),
-    missing_kind(INFERENCESETS, *(each.name for each in k.REASONS if not each.says_ready)),
+    # Pickers are looked for by their InferenceSets, and a longer row would leave a message no room.
+    missing_kind(
+        INFERENCESETS,
+        *(
+            each.name
+            for each in k.REASONS
+            if not each.says_ready and not each.name.endswith(PICKER_NAMES)
+        ),
+    ),
     missing_kind(
         r.GATEWAYS, k.MODEL_ROUTE, why="no route can have a parent while no Gateway can exist"
     ),

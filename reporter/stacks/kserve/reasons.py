@@ -12,6 +12,7 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
+from reporter.model.request_stage import RequestStage
 from reporter.stacks.kserve.resources import (
     INFERENCESERVICE_KIND,
     INFERENCESERVICES,
@@ -157,6 +158,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         TRAFFIC,
         "Requests do not go to the revisions that the spec asks for.",
+        stage=RequestStage.ROUTING,
         trigger="A revision that gets traffic does not exist, nothing gets traffic, the percents "
         "do not add up to 100, the route differs from what canaryTrafficPercent asks for, "
         "a rollback has no revision to go back to, or the route's condition stays "
@@ -175,9 +177,11 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "A component is not ready: the predictor, the transformer or the explainer.",
         trigger="A component's Ready is False because of its Knative Service or Deployments; or it "
         "is True, or was never written, although its Knative Service does not exist; or it "
+        "is True although one of its Deployments wants 0 replicas; or it "
         "stays Unknown for a transformer or an explainer. Ready of the InferenceService "
         "follows only the predictor, so it may be True all the same.",
-        silent="Components that are stopped, or whose pods start within their budget.",
+        silent="Components that are stopped, or whose pods start within their budget. "
+        "Deployments that want 0 replicas while those of the predictor do: it is idle.",
         action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
         reads=(*_BOTH, r.PODS),
         grace_note="Unknown, and while pods of that component start: --model-startup-budget-seconds, or "
@@ -186,6 +190,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         INGRESS_NOT_READY,
         "Requests from outside cannot reach the InferenceService.",
+        stage=RequestStage.ROUTING,
         trigger="IngressReady is False while all components are ready or because a Gateway refuses "
         "a route, or Ready is True and there is no URL.",
         silent="A component that is not ready, which has no ingress yet: the component is "
@@ -275,7 +280,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         of=INFERENCESERVICE_KIND,
         trigger="Ready of the InferenceService and of each component is True, and their objects "
         "agree; in Knative mode the newest revision is the ready one. It may be scaled to "
-        "zero.",
+        "zero: by Knative, or in Standard mode with the predictor's Deployment, which makes it idle.",
         reads=(*_BOTH, r.PODS),
     ),
 )

@@ -6,9 +6,9 @@ Nothing here refuses what Kthena's webhook would: a ModelServing that breaks a r
 reported. Only types that the API server's own schema guarantees are relied upon.
 """
 
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
-from msgspec import field
+from msgspec import field, structs
 
 from reporter.model.objects import Conditioned, KubeObject, Metadata, Part
 
@@ -67,6 +67,33 @@ class GangPolicy(Part, frozen=True):
     min_role_replicas: dict[str, int] | None = None
 
 
+class TopologyPolicy(Part, frozen=True):
+    """How close to each other Volcano must place the pods of a group or of a role."""
+
+    mode: str = ""
+    highest_tier_allowed: int | None = None
+    highest_tier_name: str = ""
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether nothing is placed that does not fit; the default of the API."""
+        return self.mode in {"", "hard"}
+
+
+class NetworkTopology(TopologyPolicy, frozen=True):
+    """`spec.template.networkTopology`; in v0.1.0 one policy, since then one for groups and one for roles."""
+
+    group_policy: TopologyPolicy | None = None
+    role_policy: TopologyPolicy | None = None
+
+
+class SpreadConstraint(Part, frozen=True):
+    """An entry of `spec.topologySpreadConstraints`, which v0.1.0 has alone."""
+
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+
+
 class ServingGroupTemplate(Part, frozen=True):
     """`spec.template`.
 
@@ -79,6 +106,7 @@ class ServingGroupTemplate(Part, frozen=True):
     gang_policy: GangPolicy | None = None
     gang_schedule: GangPolicy | None = None
     restart_grace_period_seconds: int | None = None
+    network_topology: NetworkTopology | None = None
 
 
 class RollingUpdate(Part, frozen=True):
@@ -104,6 +132,7 @@ class ModelServingSpec(Part, frozen=True):
     recovery_policy: str | None = None
     rollout_strategy: RolloutStrategy | None = None
     template: ServingGroupTemplate = ServingGroupTemplate()
+    topology_spread_constraints: tuple[SpreadConstraint, ...] | None = None
 
 
 class RoleStatus(Part, frozen=True):
@@ -130,22 +159,15 @@ class ModelServingStatus(Conditioned, frozen=True):
     role_statuses_omitted: int = 0
 
 
-class ManagerEntry(Part, frozen=True):
-    """An entry of `metadata.managedFields`, without the fields.
-
-    Attributes:
-        time: in the API's own form, in which the later one is the larger.
-    """
-
-    manager: str = ""
-    subresource: str = ""
-    time: str = ""
-
-
 class ManagedMetadata(Metadata, frozen=True):
-    """`metadata` with who wrote what."""
+    """`metadata` with all who wrote anything: who writes the status counts too."""
 
-    managed_fields: tuple[ManagerEntry, ...] | None = None
+    def __post_init__(self) -> None:
+        """Forget no manager."""
+
+    def reads_as(self, other: Self) -> bool:
+        """Tell whether nothing is another but the version."""
+        return self == structs.replace(other, resource_version=self.resource_version)
 
 
 class ModelServing(KubeObject, frozen=True):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
 from reporter.stacks.llmisvc import needs as n
+from reporter.stacks.llmisvc.pickers import PICKERS
 from reporter.stacks.llmisvc.reasons import (
     CLUSTER_LLMISVC,
     CLUSTER_LWS,
@@ -76,6 +77,7 @@ LLMISVC: Final = Stack(
         index_label="leaderworkerset.sigs.k8s.io/worker-index",
         not_ready=PODS_NOT_READY,
     ),
+    pickers=PICKERS,
     words=StackWords(
         derived="the conditions of workloads and of what leads to them, and how many replicas are ready",
         required="Deployment `llmisvc-controller-manager`; for multi-node replicas Deployment "

@@ -9,9 +9,11 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
+from reporter.model.request_stage import RequestStage
 from reporter.stacks.llmisvc.resources import (
     CONFIGS,
     FORMER_POOLS,
@@ -162,6 +164,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         EPP_NOT_READY,
         "The endpoint picker or the tokenizer of the LLMInferenceService is not available.",
+        stage=RequestStage.PICKER,
         trigger="No replica of its Deployment is available, or the Service that the InferencePool "
         "names selects no ready pod.",
         silent="Further replicas that are not ready: only the leader of several ever is. A pool "
@@ -171,9 +174,11 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         reads=(LLMS, r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS),
         grace_seconds=90,
     ),
+    *picker_rows_of(LLM_KIND, chain=True, reads=(LLMS, r.PODS)),
     _row(
         GATEWAY_NOT_READY,
         "A Gateway of the LLMInferenceService does not exist or is not programmed.",
+        stage=RequestStage.GATEWAY,
         trigger="A Gateway of spec.router.gateway.refs, or a parent of its routes, is missing, or "
         "its Programmed is not True. KServe does not look at the default Gateway.",
         silent="An LLMInferenceService without a route and without Gateways.",
@@ -184,6 +189,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         ROUTE_NOT_READY,
         "An HTTPRoute of the LLMInferenceService is missing or not accepted.",
+        stage=RequestStage.ROUTING,
         trigger="A route has no status of its Gateway, Accepted or ResolvedRefs is not True, it has no "
         "backend, or one that spec.router.route.http.refs names does not exist.",
         silent="Parents that only a policy writes a status for. A Gateway at fault, which is reported.",
@@ -193,6 +199,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         POOL_NOT_READY,
         "The InferencePool of the LLMInferenceService does not work.",
+        stage=RequestStage.ROUTING,
         trigger="A Gateway that its routes use has not accepted the pool in either API group, the pool "
         "selects none of the pods that serve, the Service of its endpoint picker does not exist, "
         "a pool that spec.router.scheduler.pool.ref names does not, or no route leads to it.",
@@ -253,9 +260,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             MODEL_NAME_SHADOWED,
             "Another LLMInferenceService of the namespace serves a model or adapter of that name.",
             trigger="Two that are not stopped, with routes of KServe's and not in one group, "
-            "have a model or adapter name in common: the older route takes the requests.",
+            "have a model or adapter name in common: the older route takes the requests. Told of the "
+            "one with the younger route.",
             action="Rename one, or put both into one spec.router.route.group.",
-            reads=_SPEC,
+            reads=(*_SPEC, r.HTTPROUTES),
         )
     ),
     outside_chain(
@@ -274,6 +282,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
 REASONS: Final[tuple[Reason, ...]] = (
     *_FAULTS,
     *rows_of(LLM_KIND, reads=(LLMS, r.PODS)),
+    *picker_rows_of(LLM_KIND, chain=False, reads=(LLMS, r.PODS)),
     ready_row(
         READY,
         "An LLMInferenceService serves: its pods, its endpoint picker and its route are ready.",

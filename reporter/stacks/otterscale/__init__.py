@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
 from reporter.stacks.otterscale import needs as n
+from reporter.stacks.otterscale.pickers import PICKERS
 from reporter.stacks.otterscale.reasons import CLUSTER_OTTERSCALE, CLUSTER_REASONS, PODS, REASONS
 from reporter.stacks.otterscale.resources import (
     MODELSERVICE_KIND,
@@ -111,6 +112,7 @@ OTTERSCALE: Final = Stack(
         port="http",
         not_ready=PODS,
     ),
+    pickers=PICKERS,
     words=StackWords(
         derived="the objects that should exist (images, tracing and tokens with "
         "`--otterscale-operator-flags`), and phase, counters and Ready of the status",

@@ -314,6 +314,14 @@ class ServiceAccount(KubeObject, frozen=True):
     """v1 ServiceAccount; only whether it exists is read."""
 
 
+class ClusterRole(KubeObject, frozen=True):
+    """rbac.authorization.k8s.io/v1 ClusterRole; only whether it exists is read."""
+
+
+class ClusterRoleBinding(KubeObject, frozen=True):
+    """rbac.authorization.k8s.io/v1 ClusterRoleBinding; only whether it exists is read."""
+
+
 class PluginsConfigMap(KubeObject, frozen=True):
     """v1 ConfigMap of an endpoint picker."""
 

@@ -8,9 +8,11 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
+from reporter.model.request_stage import RequestStage
 from reporter.stacks.otterscale.resources import (
     DESTINATIONRULES,
     MADE_DEPLOYMENTS,
@@ -139,6 +141,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         EPP,
         "The endpoint picker of the ModelService is not available.",
+        stage=RequestStage.PICKER,
         trigger="Its Deployment is scaled to zero or has no ready pod; its Service selects no ready "
         "pod, or lacks the port that the InferencePool names. The operator never looks at it.",
         silent="With more than one replica, those that do not lead: they are never Ready.",
@@ -154,12 +157,15 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
+    *picker_rows_of(MODELSERVICE_KIND, chain=True, reads=(MODELSERVICES, r.PODS)),
     _row(
         ROUTE,
         "Requests for the ModelService do not reach its pods.",
+        stage=RequestStage.ROUTING,
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
         "or a parent does not report it in time; the Gateway is gone or not programmed; "
-        "the route has no parents; the pool selects none of the pods; the endpoint "
+        "the route has no parents; the pool selects none of the pods, or names for its endpoint "
+        "picker another Service than the operator does, which does not exist; the endpoint "
         "picker's DestinationRule is missing although other ModelServices have theirs; or "
         "the kind of pool or route is not installed.",
         silent="A new route, entries of other controllers, a ModelService without a route.",
@@ -171,6 +177,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             r.INFERENCEPOOLS,
             r.GATEWAYS,
             r.PODS,
+            r.SERVICES,
             DESTINATIONRULES,
         ),
         grace_seconds=APPEARS_SECONDS,
@@ -212,11 +219,11 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             "differs (defaults and the forms of quantities aside); with "
             "--otterscale-operator-flags also an image, tracing or a token that those flags set. The operator's other settings are inferred from the "
             "objects that it created.",
-            silent="Images, tracing and tokens for which no flag is given; replicas, the script that "
-            "unpacks the model, and what the operator does not set; Secrets and RBAC objects, "
-            "which are never read; kinds that are not installed.",
+            silent="Images, tracing and tokens for which no flag is given; replicas, the text of the "
+            "script that unpacks the model (what it names is), and what the operator does not set; Secrets, Roles and RoleBindings, "
+            "which are never read; ClusterRoles without --otterscale-cluster-roles; kinds that are not installed.",
             action="status-reporter render prints what should exist. The operator watches neither "
-            "monitors nor DestinationRules: a change of the ModelService makes it repair "
+            "monitors nor DestinationRules nor ClusterRoles: a change of the ModelService makes it repair "
             "them.",
             reads=(
                 MODELSERVICES,
@@ -242,6 +249,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
 REASONS: Final[tuple[Reason, ...]] = (
     *_FAULTS,
     *rows_of(MODELSERVICE_KIND, reads=(MODELSERVICES, r.PODS)),
+    *picker_rows_of(MODELSERVICE_KIND, chain=False, reads=(MODELSERVICES, r.PODS)),
     ready_row(
         READY,
         "A ModelService serves: the pods of its roles run and requests reach them.",

@@ -53,6 +53,20 @@ PLUGINS_CONFIGMAPS: Final = Resource(
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     wide=True,
 )  # fmt: skip
+CLUSTERROLES: Final = Resource(
+    group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterroles", kind="ClusterRole",
+    namespaced=False, type=objects.ClusterRole,
+    purpose="whether the ClusterRole of an endpoint picker exists",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    opt_in="otterscale_cluster_roles",
+)  # fmt: skip
+CLUSTERROLEBINDINGS: Final = Resource(
+    group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterrolebindings",
+    kind="ClusterRoleBinding", namespaced=False, type=objects.ClusterRoleBinding,
+    purpose="whether its binding exists",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    opt_in="otterscale_cluster_roles",
+)  # fmt: skip
 
 
 def _made(of: Resource[KubeObject], purpose: str) -> MadeResource:
@@ -76,6 +90,8 @@ RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     SERVICEMONITORS,
     SERVICEACCOUNTS,
     PLUGINS_CONFIGMAPS,
+    CLUSTERROLES,
+    CLUSTERROLEBINDINGS,
     MADE_SERVICES,
     MADE_DEPLOYMENTS,
     MADE_ROUTES,

@@ -37,6 +37,9 @@ class OtterscaleSettings(EvaluationSettings):
     otterscale_operator_flags: OperatorFlags = {}  # noqa: RUF012  # pydantic copies it
     """Flags that OtterScale's model operator runs with; drift from them is reported too."""
 
+    otterscale_cluster_roles: bool = False
+    """Read ClusterRoles and their bindings of endpoint pickers, and report one that is missing."""
+
     @cached_property
     def operator_given(self) -> Given:
         """The settings of OtterScale's operator that are given, by field."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
+from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.runtime import of_kind
 from reporter.model.reason import EventType
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
@@ -13,6 +14,7 @@ from tests.tables import (
     BY_NAME,
     CLUSTER_WIDE,
     FROM_METRICS,
+    PICKED_KINDS,
     POD_SUPPRESSION,
     REASONS,
     SCRAPED_KINDS,
@@ -123,7 +125,7 @@ def test_kinds_whose_pods_are_judged():
 FROM_METRICS_OF_SCRAPED_KINDS = [
     (BY_NAME[name], BY_NAME[of_kind(name.removeprefix(INFERENCESET_KIND), kind)])
     for name in FROM_METRICS
-    for kind in SCRAPED_KINDS
+    for kind in (PICKED_KINDS if name.endswith(PICKER_NAMES) else SCRAPED_KINDS)
 ]
 
 
@@ -164,11 +166,16 @@ PODS = {"ModelPodsNotReady", "PodsNotReady", "RoleStuckCreating"}
 def test_suppression_in_a_pod_is_the_same_for_every_kind():
     """One fault of a pod explains another by what vLLM does, not by who runs it."""
 
-    def plain(kind):
-        return {("" if up in PODS else up, down) for up, down in suppressed(kind)}
+    def plain(kind, *, picked):
+        return {
+            ("" if up in PODS else up, down)
+            for up, down in suppressed(kind)
+            if (up in PICKER_NAMES) is picked
+        }
 
-    expected = plain(INFERENCESET_KIND)
-    assert {kind: plain(kind) ^ expected for kind in SCRAPED_KINDS if plain(kind) != expected} == {}
+    for picked, kinds in ((False, SCRAPED_KINDS), (True, PICKED_KINDS)):
+        expected = plain(INFERENCESET_KIND, picked=picked)
+        assert [kind for kind in kinds if plain(kind, picked=picked) != expected] == []
 
 
 def test_suppression_in_a_pod_stays_within_a_kind():

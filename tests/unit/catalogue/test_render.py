@@ -83,3 +83,18 @@ def test_whether_users_get_errors_is_a_question_with_an_answer(name, answer):
     page = stack_pages(BUILT_IN)["reasons-kaito.md"]
     row = page.partition(f"### {name}\n")[2].partition("\n| Do users get errors | ")[2]
     assert row.startswith(answer)
+
+
+def test_what_holds_for_most_reasons_is_said_once():
+    """The index says how any of them is switched off; a section has what is its own."""
+    page = stack_pages(BUILT_IN)["reasons-kthena.md"]
+    assert "**Switch off**: `--disable-reasons REASON`" in reasons_page(BUILT_IN)
+    assert "--disable-reasons modelservingInvalidSpec" not in page
+
+
+def test_a_reason_from_metrics_is_described_once():
+    """Those of other stacks differ in names alone, and lead to the first one."""
+    page = stack_pages(BUILT_IN)["reasons-kthena.md"]
+    section = page.partition("### modelservingEngineStalled\n")[2].partition("\n### ")[0]
+    assert "(reasons-kaito.md#inferencesetenginestalled)" in section
+    assert "Raised when" not in section

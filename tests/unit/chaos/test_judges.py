@@ -17,7 +17,7 @@ READY = Key("inferencesetReady", "inferenceset/n/m")
 def version(at, key, state="firing", *, name="", uid="", count=1, history=0):
     kind = "Normal" if key.reason.endswith("Ready") and "Not" not in key.reason else "Warning"
     name = name or f"{key.reason}.1"
-    return Version(at, name, uid or f"uid-of-{name}", key, kind, state, count, "", history)
+    return Version(at, name, uid or f"uid-of-{name}", key, kind, state, count, history=history)
 
 
 STORY = [

@@ -2,6 +2,7 @@ import asyncio
 import io
 import json
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -13,10 +14,11 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 
+from lab.cli.sandbox import _documents
 from lab.sandbox.faults import InjectedFault
 from lab.sandbox.serve import running
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.cli import check
+from reporter.cli import check, one_look
 from reporter.cli.configure import load_settings
 from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import sources_of
@@ -339,9 +341,29 @@ def test_the_time_of_a_dump_is_at_most_the_present(run, tmp_path, monkeypatch):
         def now(cls, tz=None):
             return cls(2026, 11, 20, 12, tzinfo=UTC)
 
-    monkeypatch.setattr(check, "datetime", Fixed)
+    monkeypatch.setattr(one_look, "datetime", Fixed)
     out = run("check", "--from", path)[1]
     assert f"at {NOW} (the present; the dump's newest time is later)" in out
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_text_fits_the_terminal(run, broken, monkeypatch, columns):
+    """Only a word that is longer, or what is quoted in a command, sticks out; commands stay whole in a shell."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = run("check", broken)[1]
+    long = [line for line in out.splitlines() if len(line) > columns]
+    assert [line for line in long if "jsonpath=" not in line and " " in line.strip(" \\")] == []
+    monkeypatch.undo()
+    piped = run("check", broken)[1]
+    assert _commands(out) == _commands(piped)
+
+
+def _commands(text):
+    """The commands of a text, as a shell reads them."""
+    lines = re.sub(r" \\\n +", " ", text).splitlines()
+    return [shlex.split(line.strip()) for line in lines if line.strip().startswith("$ ")]
 
 
 def test_colours_only_on_a_terminal(run, broken, monkeypatch):
@@ -408,6 +430,27 @@ def test_the_live_cluster(broken, tmp_path):
         key for key, value in dispositions(json.loads(done.stdout)).items() if value == "firing"
     }
     assert ("clusterKaitoControllerNotReady", "cluster") in firing
+
+
+async def test_the_last_lines_before_a_crash(examples, tmp_path):
+    """With --pod-logs a look at a live cluster reads them, of the pods that causes name."""
+    documents = _documents([str(examples / "inferenceservice" / "failing-load")])
+    kubeconfig = tmp_path / "kubeconfig"
+    namespace, pod = "kserve-models", "rerank-transformer-00001-deployment-0"
+    shown = []
+    async with running(documents, kubeconfig_path=kubeconfig, controllers=False) as sandbox:
+        log = "password=hunter2-hunter2\nKeyError: 'query'\n"
+        sandbox.container_logs.write(namespace, pod, "kserve-container", text=log, previous=True)
+        for more in ([], ["--pod-logs"]):
+            command = ["check", "--kubeconfig", str(kubeconfig), "-o", "json", *more]
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "reporter", *command, stdout=PIPE
+            )
+            out, _ = await process.communicate()
+            assert process.returncode == 1
+            findings = json.loads(out)["findings"]
+            shown.append([each["lastLines"] for each in findings if "lastLines" in each])
+    assert shown == [[], [["password=<redacted>", "KeyError: 'query'"]]]
 
 
 async def test_an_account_that_may_read_nothing_is_not_told_that_nothing_fires(tmp_path):

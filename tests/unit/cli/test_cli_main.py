@@ -6,7 +6,7 @@ import pytest
 
 from reporter import __version__
 from reporter.cli import explain
-from reporter.cli.main import LABORATORY, known_commands
+from reporter.cli.main import COMMANDS, LABORATORY, known_commands
 
 
 @pytest.mark.parametrize("command", known_commands())
@@ -15,6 +15,28 @@ def test_help_of_every_command(run, command):
     status, out, err = run(command, "--help")
     assert (status, err) == (0, "")
     assert out.startswith(f"usage: status-reporter {command} ")
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_every_help_fits_and_begins_with_examples(run, monkeypatch, columns):
+    """On a narrow terminal, too; only a word that is longer than its column may stick out."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for command in ("", *COMMANDS, *LABORATORY):
+        out = run(*filter(None, (command, "--help")))[1]
+        long = [line for line in out.splitlines() if len(line) > columns]
+        assert [line for line in long if " " in line.strip().rstrip(" \\")] == []
+        if command != "mcp":
+            assert out.index("\nexamples:\n") < (out.find("--help") if command else len(out))
+
+
+def test_a_short_help_leaves_the_settings_to_the_long_one(run):
+    """What is needed often is not lost among dozens of settings."""
+    short, whole = (run("check", flag)[1] for flag in ("--help", "--help-all"))
+    assert "--fail-on" in short
+    assert "--startup-grace-seconds" not in short
+    assert "settings more, by flag, environment or file: status-reporter check --help-all" in short
+    assert "--startup-grace-seconds" in whole
+    assert "STATUS_REPORTER_RESYNC_SECONDS" in whole
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h", "help"])
@@ -54,7 +76,7 @@ def test_version_and_commit(run):
         (["check", "--frm", "x"], "did you mean --from?"),
         (["check", "--from"], "expected one argument"),
         (["check", "-o", "xml"], "invalid choice"),
-        (["check", "extra"], "'extra' is not understood"),
+        (["check", "extra"], "extra: no such file or folder; a namespace is -n extra"),
         (["explain", "clusterKedaNotRedy"], "did you mean clusterKedaNotReady?"),
         (["sandbox", "--port", "x"], "--port: 'x' is not allowed; allowed: 0 to 65535"),
         (["sandbox", "--port", "70000"], "--port: '70000' is not allowed"),

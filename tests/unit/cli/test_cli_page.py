@@ -19,7 +19,7 @@ def test_the_page_is_one_file_that_tells_what_the_text_tells(run, examples):
     _, text, _ = run("check", "--from", broken)
     assert html.startswith("<!doctype html>")
     assert html.endswith("</html>\n")
-    heads = re.findall(r"<h3><svg.*?</svg><span>(.*?)</span></h3>", html)
+    heads = re.findall(r"<h3 data-copy>(.*?)</h3>", html)
     causes = re.findall(r"^([a-z]\w+)  \S+  (?:for|age) ", text, re.MULTILINE)
     assert [each.replace("<wbr>", "") for each in heads] == causes
     assert len(causes) == 5
@@ -36,7 +36,7 @@ def test_a_healthy_stack_has_a_page_too(run, healthy):
     assert "<b>5</b> ready" in html
 
 
-def test_the_last_hour_is_told_by_the_events_of_a_dump(run, healthy, tmp_path):
+def test_the_last_day_is_told_by_the_events_of_a_dump(run, healthy, tmp_path):
     """What they say is over has a bar; without Events the page says that it cannot know."""
     now = ("--now", "2026-11-20T12:30:00Z", "-o", "html")
     dump = tmp_path / "dump"
@@ -45,10 +45,10 @@ def test_the_last_hour_is_told_by_the_events_of_a_dump(run, healthy, tmp_path):
     assert "Only what fires now is known" in without
     (dump / "events.json").write_text(json.dumps(record(kaito(), 300)))
     _, html, _ = run("check", "--from", dump, *now)
-    hour = html.partition('id="hour"')[2]
-    assert "12:00:00 to about 12:05:00 (5m)" in hour
-    assert "Times are UTC." in hour
-    assert "Only what fires now is known" not in hour
+    day = html.partition('id="day"')[2]
+    assert "12:00:00 to about 12:05:00 (5m)" in day
+    assert "Times are UTC." in day
+    assert "Only what fires now is known" not in day
 
 
 @pytest.mark.parametrize("output", ["html", "json"])

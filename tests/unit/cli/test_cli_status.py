@@ -1,6 +1,15 @@
+import io
+import json
+import re
+from contextlib import redirect_stdout
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
 import httpx
 import pytest
 import respx
+
+from reporter.cli.main import main
 
 URL = "http://127.0.0.1:8082"
 
@@ -11,19 +20,96 @@ def daemon():
         yield router
 
 
+@pytest.fixture(scope="module")
+def served(examples):
+    """What a daemon would serve of a broken stack."""
+    with redirect_stdout(io.StringIO()) as out:
+        main(["check", str(examples / "broken-stack"), "-o", "json"])
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("url", [URL, "http://localhost:1234"])
+def test_json_is_printed_as_it_comes(run, daemon, served, url):
+    """The daemon decides what the report says; this command only shows it."""
+    daemon.get(f"{url}/api/v1/report").respond(text=served)
+    assert run("status", "--url", f"{url}/", "-o", "json") == (1, served, "")
+
+
+@pytest.mark.parametrize("output", ["text", "wide", "yaml", "events", "junit", "prometheus"])
+def test_it_prints_what_check_prints(run, daemon, served, broken, output):
+    """One command line: the same formats, and the same exit status."""
+    daemon.get(f"{URL}/api/v1/report").respond(text=served)
+    asked, checked = run("status", "-o", output), run("check", broken, "-o", output)
+    assert (asked[0], asked[2]) == (checked[0], checked[2]) == (1, "")
+    # The time is the daemon's, and of causes in short the JSON has none.
+    assert _without(asked[1]) == _without(checked[1])
+
+
+def _without(text):
+    return re.sub(
+        r"\(the (daemon|newest time in the dump)\)|message=\"[^\"]*\"|by [^<]*: [^\"]*", "", text
+    )
+
+
+def test_html_is_the_page(run, daemon, served):
+    """As one file, to be sent."""
+    daemon.get(f"{URL}/api/v1/report").respond(text=served)
+    status, out, _ = run("status", "-o", "html")
+    assert status == 1
+    assert out.startswith("<!doctype html>")
+    assert "clusterKaitoControllerNotReady" in out
+
+
+def test_one_namespace_of_what_a_daemon_sees(run, daemon, served):
+    """The faults there, and those of the cluster, which may be behind them."""
+    daemon.get(f"{URL}/api/v1/report").respond(text=served)
+    document = json.loads(run("status", "-n", "search-models", "-o", "json")[1])
+    assert {each["subject"] for each in document["findings"]} == {
+        "cluster",
+        "inferenceset/search-models/mistral-7b",
+    }
+    assert {each["reason"] for each in document["events"]} == {
+        "clusterCRDMissing",
+        "clusterKaitoControllerNotReady",
+    }
+    status, out, err = run("status", "-n", "search-model")
+    assert (status, out) == (2, "")
+    assert "knows of no model in namespace search-model" in err
+
+
+def test_a_reason_of_another_version_is_shown(run, daemon, served):
+    """A daemon may be newer, or have reasons of its user's."""
+    text = served.replace("clusterKaitoControllerNotReady", "clusterNewNotReady")
+    daemon.get(f"{URL}/api/v1/report").respond(text=text)
+    status, out, err = run("status")
+    assert (status, err) == (1, "")
+    assert "clusterNewNotReady  cluster  for 18m" in out
+
+
 @pytest.mark.parametrize(
-    ("argv", "asked"),
+    ("argv", "says"),
     [
-        ([], f"{URL}/"),
-        (["-o", "text"], f"{URL}/"),
-        (["-o", "json"], f"{URL}/api/v1/report"),
-        (["--url", "http://localhost:1234/", "-o", "json"], "http://localhost:1234/api/v1/report"),
+        (["--from", "dump.tgz"], "a dump is looked at with: status-reporter check dump.tgz"),
+        (["--pod", "a/b", "-o", "junit"], "-o junit is about a report"),
+        (["-A", "-n", "x"], "contradict"),
+        (["-o", "html", "-w"], "-o html is one document"),
+        (["--fail-on", "cause,none"], "allowed: one or more of cause, notice, unknown, none"),
     ],
 )
-def test_the_report_is_printed_as_it_comes(run, daemon, argv, *, asked):
-    """The daemon decides what the report says; this command only shows it."""
-    daemon.get(asked).respond(text="the report: \u00fc\n")
-    assert run("status", *argv) == (0, "the report: \u00fc\n", "")
+def test_what_status_cannot_do_says_what_to_write(run, daemon, argv, says):
+    """One line, before anything is asked."""
+    status, out, err = run("status", *argv)
+    assert (status, out) == (2, "")
+    assert says in err
+    assert not daemon.calls
+
+
+def test_an_answer_that_is_no_report_is_one_line(run, daemon):
+    """Something else may listen there."""
+    daemon.get(f"{URL}/api/v1/report").respond(text='{"kind": "Status"}')
+    status, out, err = run("status")
+    assert (status, out) == (2, "")
+    assert "is not a report that this version reads" in err
 
 
 @pytest.mark.parametrize(
@@ -39,7 +125,7 @@ def test_the_report_is_printed_as_it_comes(run, daemon, argv, *, asked):
 )
 def test_failures_say_what_to_do(run, daemon, answer, *, says):
     """A daemon that is not there, not ready or no daemon is told in one clean line."""
-    route = daemon.get(f"{URL}/")
+    route = daemon.get(f"{URL}/api/v1/report")
     if isinstance(answer, Exception):
         route.mock(side_effect=answer)
     else:
@@ -49,6 +135,31 @@ def test_failures_say_what_to_do(run, daemon, answer, *, says):
     assert says in err
     assert "\x1b" not in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_proxy_is_not_asked_for_this_machine(run, served, monkeypatch, host):
+    """It could not reach a daemon or a forwarded port here."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+
+    class Daemon(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(served.encode())
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Daemon) as server:
+        server.timeout = 30
+        thread = Thread(target=server.handle_request)
+        thread.start()
+        status, out, err = run(
+            "status", "--url", f"http://{host}:{server.server_port}", "-o", "json"
+        )
+        thread.join()
+    assert (status, out, err) == (1, served, "")
 
 
 @pytest.mark.parametrize(("output", "path"), [("text", "/pods/"), ("json", "/api/v1/pods/")])

@@ -45,7 +45,7 @@ def dump(folder):
 
 FOLDERS = (
     "broken-stack", "modelserving/stuck-role", "modelservice/broken", "inferenceservice/failing-load",
-    "llminferenceservice/broken",
+    "llminferenceservice/broken", "modelservice/healthy",
 )  # fmt: skip
 DUMPS = {folder: dump(folder) for folder in FOLDERS}
 IN = {kind: DUMPS[folder] for folder in reversed(FOLDERS) for kind in DUMPS[folder]}

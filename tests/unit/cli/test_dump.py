@@ -178,7 +178,7 @@ def with_secrets():
     shell = ["sh", "-c", "serve --api-key an-inline-word --tokenizer auto"]
     container = {"name": "c", "image": "i", "env": variables, "args": arguments, "command": shell}
     template = {"metadata": {"labels": {"app": "c"}}, "spec": {"containers": [container]}}
-    managed = [{"manager": "hunter2", "operation": "Update", "fieldsV1": {"f:hunter2": {}}}]
+    managed = [{"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:hunter2": {}}}]
     applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"x": "hunter2"})}
     metadata = {"namespace": "chat-models", "managedFields": managed, "annotations": applied}
     message = "pull of https://me:p4ss-in-url@registry.example.com failed: sk-verysecret1234567"
@@ -203,15 +203,16 @@ def with_secrets():
 
 
 def test_no_credentials_go_in(cluster, tmp_path):
-    """Of Secrets, environments, arguments, managed fields and annotations nothing is told."""
+    """Of Secrets, environments, arguments, field sets and annotations nothing is told; who wrote is."""
     path = tmp_path / "d.tgz"
     documents = [*documents_of("healthy-stack"), *with_secrets()]
     assert cluster(documents, lambda command: command("dump", "-o", path))[0] == 0
     files = unpacked(path)
     assert '"name": "d"' in files["deployments.apps.json"]
+    assert '"manager": "kubectl-edit"' in files["deployments.apps.json"]
     assert '"entryTemplate"' in files["modelservings.workload.serving.volcano.sh.json"]
     text = "".join(files.values())
-    for secret in (*SECRETS, "managedFields", "last-applied"):
+    for secret in (*SECRETS, "last-applied"):
         assert secret not in text
     assert "--tokenizer auto" in text
 

@@ -1,7 +1,6 @@
 """The manifest for krew by the rules of krew's own validation, and what a release makes of it."""
 
 import hashlib
-import importlib.util
 import os
 import re
 import subprocess
@@ -13,6 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from release import krew
+from release.archives import pack
 from reporter import __version__
 from tests.unit.cli.plugin import NAME, ROOT
 
@@ -21,23 +22,16 @@ PLACEHOLDERS = (HERE / "status-reporter.yaml").read_text()
 SHA = hashlib.sha256(b"archive").hexdigest()
 
 
-@pytest.fixture(name="archive", scope="module")
-def _archive():
-    spec = importlib.util.spec_from_file_location("krew_archive", HERE / "archive.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(name="filled")
-def _filled(archive):
-    return archive.filled(
+def _filled():
+    return krew.filled(
         PLACEHOLDERS,
         version=__version__,
-        uri="https://d.example/v1/a.tar.gz",
         homepage="https://d.example/v1",
-        arch="arm64",
-        sha256=SHA,
+        platforms=[
+            krew.Platform(arch, f"https://d.example/v1/{arch}.tar.gz", SHA)
+            for arch in ("amd64", "arm64")
+        ],
     )
 
 
@@ -79,20 +73,21 @@ def test_placeholders_can_never_be_installed():
 
 def test_a_release_fills_in_everything(filled):
     spec = yaml.safe_load(filled)["spec"]
-    (platform,) = spec["platforms"]
     assert (spec["version"], spec["homepage"]) == (f"v{__version__}", "https://d.example/v1")
-    assert (platform["uri"], platform["sha256"]) == ("https://d.example/v1/a.tar.gz", SHA)
-    assert platform["selector"]["matchLabels"] == {"os": "linux", "arch": "arm64"}
+    for platform, arch in zip(spec["platforms"], ("amd64", "arm64"), strict=True):
+        assert platform["uri"] == f"https://d.example/v1/{arch}.tar.gz"
+        assert platform["sha256"] == SHA
+        assert platform["selector"]["matchLabels"] == {"os": "linux", "arch": arch}
     assert "invalid" not in filled
     assert "placeholder" not in filled
 
 
-def test_the_executable_is_the_one_that_kubectl_looks_for(archive):
+def test_the_executable_is_the_one_that_kubectl_looks_for():
     (platform,) = yaml.safe_load(PLACEHOLDERS)["spec"]["platforms"]
-    assert platform["bin"] == archive.BIN == NAME
+    assert platform["bin"] == krew.BIN == NAME
 
 
-def test_the_same_files_make_the_same_archive(archive, tmp_path):
+def test_the_same_files_make_the_same_archive(tmp_path):
     made = []
     for name in ("a", "b"):
         folder = tmp_path / name
@@ -101,7 +96,7 @@ def test_the_same_files_make_the_same_archive(archive, tmp_path):
         (folder / NAME).write_text("#!/bin/sh\n")
         (folder / NAME).chmod(0o755)
         os.utime(folder / NAME, (len(made), len(made)))
-        archive.pack(folder, tmp_path / f"{name}.tar.gz")
+        pack(folder, tmp_path / f"{name}.tar.gz")
         made.append((tmp_path / f"{name}.tar.gz").read_bytes())
     assert made[0] == made[1]
     with tarfile.open(tmp_path / "a.tar.gz") as tar:
@@ -138,8 +133,8 @@ def launch(link: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_launcher_finds_its_libraries_through_krews_link(tmp_path, archive):
-    done = launch(launcher(tmp_path, archive.PYTHON), tmp_path)
+def test_the_launcher_finds_its_libraries_through_krews_link(tmp_path):
+    done = launch(launcher(tmp_path, krew.PYTHON), tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Raised when:" in done.stdout
 

@@ -13,8 +13,9 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from reporter.cli.kubectl import PROGRAM, in_namespace, main
+from reporter.cli.kubectl import PROGRAM, main
 from reporter.cli.main import exit_status
+from reporter.cli.narrow import in_namespace
 from reporter.model.subject import CLUSTER
 from tests.unit.cli.plugin import Plugin, install, read_until, sandbox, served
 from tests.unit.conftest import EXAMPLES
@@ -59,7 +60,7 @@ def _ask(on, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     ("stack", "flags", "status"),
-    [("healthy", [], 0), ("broken", [], 1), ("broken", ["-o", "yaml"], 2)],
+    [("healthy", [], 0), ("broken", [], 1), ("broken", ["-o", "yml"], 2)],
 )
 def test_it_runs_as_a_plugin(on, ask, stack, *, flags, status):
     """As an executable that kubectl finds: with the same status and the same words."""
@@ -84,7 +85,7 @@ def test_it_runs_as_a_plugin(on, ask, stack, *, flags, status):
         ("broken", ["--kubeconfig", "/nowhere"], 2),
         ("broken", ["--context", "nobody"], 2),
         ("healthy", ["-n", "search-model"], 2),
-        ("broken", ["-o", "yaml"], 2),
+        ("broken", ["-o", "yml"], 2),
         ("broken", ["-o", "junit", "--watch"], 2),
         ("broken", ["--watchh"], 2),
     ],

@@ -1,7 +1,8 @@
-"""What a pass is given of the process that led before."""
+"""When passes may follow each other, and what one is given of the process that led before."""
 
 import pytest
 
+from reporter.daemon.passes import SAVED_SECONDS, SHARE, SHORTEST_SECONDS, Allowance
 from reporter.snapshot.table import Table
 from tests.unit.daemon.test_self_check import Daemon
 
@@ -31,3 +32,38 @@ async def test_who_begins_to_lead_asks_for_what_was_handed_on(leads, asks):
             await daemon.report()
             found.append(bool(asked))
     assert found == asks
+
+
+def starts(times: int, seconds: float, *, quiet: float = 3600.0) -> list[float]:
+    """Return when passes of so many seconds begin, after quiet, each as soon as it may."""
+    allowance, now = Allowance(0.0), quiet
+    found = []
+    for _ in range(times):
+        found.append(now - quiet)
+        now = max(now + seconds, allowance.spend(now, seconds))
+    return found
+
+
+@pytest.mark.parametrize("seconds", [0.005, 0.3, 1.5])
+def test_passes_take_a_fifth_of_the_time_in_the_long_run(seconds: float):
+    price = max(SHORTEST_SECONDS, SHARE * seconds)
+    found = starts(1000, seconds)
+    assert found[-1] - found[-2] == pytest.approx(price)
+    assert found[-1] >= 999 * price - max(SAVED_SECONDS, 2 * price) - price
+
+
+def test_after_quiet_a_burst_does_not_wait():
+    """Five passes of 0.2 s cost the five seconds that are saved up."""
+    assert starts(5, 0.2) == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8])
+
+
+def test_three_passes_follow_each_other_however_long():
+    """With five thousand models, too."""
+    first, second, third, fourth = starts(4, 2.0)
+    assert (first, second, third) == pytest.approx((0.0, 2.0, 4.0))
+    assert fourth > third + 2.0
+
+
+def test_without_quiet_nothing_is_saved_up():
+    """A process that has just begun has earned nothing yet."""
+    assert starts(2, 0.2, quiet=0.0)[1] == pytest.approx(SHARE * 0.2)

@@ -43,7 +43,7 @@ class Rendering:
     def as_json(self):
         return self.render("json")
 
-    async def html(self, _query):
+    async def html(self, _query, **_how):
         return self.render("html")
 
     async def rest(self, seconds):

@@ -46,7 +46,7 @@ def test_what_a_command_prints(monkeypatch, capsys, command, *, output):
 
 
 def test_there_are_transcripts():
-    assert [each[0].split()[1] for each in TRANSCRIPTS] == ["explain", "check", "explain"]
+    assert [each[0].split()[1] for each in TRANSCRIPTS] == ["explain"]
 
 
 def test_the_examples_are_those_of_the_file():
@@ -57,10 +57,26 @@ def test_the_examples_are_those_of_the_file():
     assert len(load_settings({}, str(EXAMPLE)).custom_components) == len(given)
 
 
+COMMAND = next(
+    line.strip() for line in PAGE.splitlines() if "--from examples/custom-components/dump" in line
+)
+
+
+def test_the_dump_shows_all_three(monkeypatch, capsys):
+    """Each declared reason fires, and the symptom that one of them explains does not."""
+    monkeypatch.chdir(ROOT)
+    main(shlex.split(COMMAND)[1:])
+    out = capsys.readouterr().out
+    given = yaml.safe_load(EXAMPLE.read_text())["custom-components"]
+    assert out.startswith("3 causes fire")
+    assert all(each["reason"] in out for each in given)
+    assert "suppressed by clusterGpuPluginNotReady" in out
+
+
 def test_without_the_file_the_dump_has_one_fault(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    command = next(each[0] for each in TRANSCRIPTS if " check " in each[0])
-    main(shlex.split(command.replace("--config examples/custom-components/config.yaml", ""))[1:])
+    without = COMMAND.replace("--config examples/custom-components/config.yaml", "")
+    main(shlex.split(without)[1:])
     out = capsys.readouterr().out
     assert out.startswith("1 cause fires")
     assert "Unschedulable" in out

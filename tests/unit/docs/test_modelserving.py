@@ -1,13 +1,12 @@
-"""The page on ModelServings has the tables, bounds and reasons that the code has."""
+"""The page on ModelServings has the tables and bounds that the code has."""
 
 import re
 
 from reporter.stacks.kthena.derived import groups, instances
 from reporter.stacks.kthena.derived.conditions import MAX_ORDINALS
 from reporter.stacks.kthena.derived.role_statuses import MAX_ENTRIES
-from reporter.stacks.kthena.reasons import REASONS
 from reporter.stacks.kthena.role_events.pacing import MOST
-from tests.unit.docs.pages import code, page, section, table
+from tests.unit.docs.pages import page, section, table
 
 PAGE = page("modelserving.md")
 STATES = section(PAGE, "## States")
@@ -42,8 +41,3 @@ def test_bounds_are_those_of_the_code():
     assert f"At most {MAX_ENTRIES:,} entries" in PAGE
     assert f"ordinals of groups, {MAX_ORDINALS} at most" in PAGE
     assert f"At most {MOST} for one ModelServing and minute" in PAGE
-
-
-def test_reasons_stand_in_the_order_in_which_one_outranks_the_next():
-    named = [code(row[0])[0] for row in table(section(PAGE, "## Reasons"), "reason")]
-    assert named == [each.name for each in REASONS if each.window_seconds is None]

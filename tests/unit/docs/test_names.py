@@ -14,6 +14,8 @@ from reporter.cli.main import known_commands, main
 from reporter.model.report import Report
 from reporter.model.subject import NAMESPACE_KIND, Layer
 from reporter.sinks.own_metrics import LiveMetrics, Metrics
+from reporter.sinks.prometheus import metrics_text
+from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.output_metrics import OutputMetrics
 from tests.tables import BY_NAME
@@ -26,6 +28,7 @@ OF_OTHERS = {
     "--namespace": "helm",
     "--network": "container engines",
     "--previous": "kubectl",
+    "--show-managed-fields": "kubectl",
     "--sort-by": "kubectl",
 }
 OF_GO = {"--weight-download-metric", "--zap"}
@@ -45,9 +48,9 @@ def _flags():
         patch.setattr("sys.stdout.write", said.append)
         main(["--help"])
         for command in known_commands():
-            main([command, "--help"])
+            main([command, "--help-all"])
         with pytest.raises(SystemExit):
-            kubectl.main(["--help"])
+            kubectl.main(["--help-all"])
     return set(re.findall(r"--[a-z][a-z-]*", "".join(said)))
 
 
@@ -119,9 +122,12 @@ class Idle:
 def test_metrics():
     counted = Metrics("0", "0")
     OutputMetrics(counted.registry, lambda: 0)
-    text = generate_latest(LiveMetrics(counted, Idle())).decode()
+    pages = (LiveMetrics(counted, Idle()), SubjectMetrics(Idle().report, 9))
+    text = b"".join(map(generate_latest, pages)).decode()
+    text += metrics_text([])
     exported = set(re.findall(r"^(?:# TYPE )?(status_reporter_\w+)", text, re.MULTILINE))
     rule = (CHART / "templates" / "prometheusrule.yaml").read_text()
+    rule += (CHART / "templates" / "_causes.tpl").read_text()
     in_rule = [("PrometheusRule", name) for name in re.findall(r"\bstatus_reporter_\w+", rule)]
     named = [*found(r"\bstatus_reporter_\w+"), *in_rule]
     assert [each for each in named if each[1] not in exported] == []

@@ -45,6 +45,8 @@ SAME_MODULES = {
     "objects": _STACKS + "; " + _SANDBOX,
     "output": "the contract of the stacks, and what Kthena's stack makes of it",
     "ownership": _DERIVED,
+    "pickers": _STACKS
+    + "; which are scraped, what is told of them, and their reasons in `catalogue`",
     "plan": _SINKS,
     "pod_suppression": "the rows in `catalogue`, their rule in `resolution`",
     "pods": _PROBES + "; the type in `model`, the template in `manifests`",

@@ -22,6 +22,7 @@ def read_of(stack):
     read = [each for each in CLUSTER_WIDE if each.stack == stack]
     labels = {each.label_selector for each in read if each.label_selector}
     modes = {f"{stack}=on" for each in read if each.wide}
+    modes |= {f"--{each.opt_in.replace('_', '-')}" for each in read if each.opt_in}
     return {*map(str, read), *labels, *modes}
 
 

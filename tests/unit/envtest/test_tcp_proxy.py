@@ -2,6 +2,9 @@
 
 import asyncio
 import contextlib
+import gc
+import socket
+import warnings
 from urllib.parse import urlsplit
 
 import pytest
@@ -103,3 +106,20 @@ async def test_new_connections_are_refused_and_old_ones_go_on(proxy):
         await heard(*refused, b"hello\n")
     assert await heard(reader, writer, b"still\n") == b"still\n"
     writer.close()
+
+
+# At 2 asyncio's own server forgets what it accepted and has not handed over: python/cpython#109564.
+@pytest.mark.parametrize("turns", [0, 1, 3, 4])
+async def test_the_end_while_a_client_comes(turns: int):
+    """A connection is closed at the end of the proxy, however little of it passed."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        async with TcpProxy("http://127.0.0.1:9") as proxy:
+            where = urlsplit(proxy.url)
+            with socket.create_connection((where.hostname, where.port)):
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        gc.collect()
+    assert [str(each.message) for each in warned] == []

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue.resources import PODS
+from reporter.kube.decode import decode_page
 from reporter.kube.errors import (
     AnswerTooLarge,
     ConnectionFailed,
@@ -94,6 +95,28 @@ async def test_pages_are_put_together():
     async with informing(api, Timing(page=3)) as informer:
         assert len(informer.objects) == 7
         assert [call[1].get("continue") for call in api.lists] == [None, "3", "6"]
+
+
+async def test_one_page_in_a_turn_of_the_loop(monkeypatch):
+    """Pages of many kinds that come at once hold up the loop one by one, not together."""
+    turn_of_loop, decoded = 0, []
+
+    def decode(resource, body):
+        decoded.append(turn_of_loop)
+        return decode_page(resource, body)
+
+    monkeypatch.setattr("reporter.kube.informer.decode_page", decode)
+    api, turn = Collection(), asyncio.Lock()
+    for number in range(4):
+        api.put(f"p{number}")
+    place, timing = Place(resource=PODS, version="v1"), Timing(page=2)
+    informers = [Informer(api, place, timing=timing, turn=turn) for _ in range(5)]
+    looks = [asyncio.create_task(each.look()) for each in informers]
+    while not all(each.done() for each in looks):
+        turn_of_loop += 1
+        await asyncio.sleep(0)
+    assert [names(each) for each in informers] == [["p0", "p1", "p2", "p3"]] * 5
+    assert len(decoded) == len(set(decoded)) == 10
 
 
 async def test_a_proper_end_continues_where_it_ended():

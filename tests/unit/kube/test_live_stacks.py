@@ -17,7 +17,13 @@ from reporter.stacks.kthena.resources import (
     MODELSERVINGS,
     MODELSERVINGS_FORMER,
 )
-from reporter.stacks.otterscale.resources import MODELSERVICES, PLUGINS_CONFIGMAPS, SERVICEACCOUNTS
+from reporter.stacks.otterscale.resources import (
+    CLUSTERROLEBINDINGS,
+    CLUSTERROLES,
+    MODELSERVICES,
+    PLUGINS_CONFIGMAPS,
+    SERVICEACCOUNTS,
+)
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import CLUSTER_WIDE, Stack, subjects_of
 from tests.unit.kube.living import definition, living, obj, until
@@ -77,7 +83,9 @@ async def test_what_a_stack_needs_is_read_while_it_has_subjects(
     serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
     kinds = subjects_of(stack)
     shown = AUTO.catalogue.stack(stack).shows_needs
-    helpers = [each for each in HELPERS[stack] if not each.wide and each not in shown]
+    helpers = [
+        each for each in HELPERS[stack] if not each.wide and not each.opt_in and each not in shown
+    ]
     asked: set[str] = set()
     async with living(sandbox, tmp_path, AUTO, asked=asked) as cluster:
         for each in (*kinds, *helpers):
@@ -96,6 +104,26 @@ async def test_what_a_stack_needs_is_read_while_it_has_subjects(
         sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", kinds[0].crd_name)
         for each in (kinds[0], *helpers):
             await until(cluster, lambda found, each=each: found.state(each).served is Served.ABSENT)
+
+
+@pytest.mark.parametrize("stack", Stack)
+async def test_without_its_kind_no_object_of_a_stack_is_held(
+    sandbox: Sandbox, tmp_path: Path, stack: Stack
+):
+    """What others make of the kinds that it needs costs no memory."""
+    shown = AUTO.catalogue.stack(stack).shows_needs
+    helpers = [
+        each for each in HELPERS[stack] if not each.wide and not each.opt_in and each not in shown
+    ]
+    custom = [each for each in helpers if each.custom]
+    serve(sandbox, *custom)
+    sandbox.load([obj("Namespace", "n"), *(labelled(each, "of-others") for each in custom)])
+    async with living(sandbox, tmp_path, AUTO) as cluster:
+        assert cluster.all_listed()
+        held = {each.resource: each.objects for each in cluster.health()}
+        assert held["namespaces"]
+        assert sum(held.get(each.selection, 0) for each in helpers) == 0
+        assert [each for each in helpers if list(cluster.snapshot()[each])] == []
 
 
 async def test_what_takes_a_wide_right_is_read_only_where_its_stack_is_on(
@@ -122,7 +150,26 @@ async def test_a_stack_that_is_on_is_read_without_its_subjects(
     settings = FullEvaluationSettings(stacks={stack: "on"})
     async with living(sandbox, tmp_path, settings) as cluster:
         for each in HELPERS[stack]:
-            assert served(cluster, each) is Served.SERVED
+            assert each.opt_in or served(cluster, each) is Served.SERVED
+
+
+async def test_cluster_roles_are_read_only_where_that_is_asked_for(
+    sandbox: Sandbox, tmp_path: Path
+):
+    """No mode of the stack asks for them, and nothing is said of those that nobody reads."""
+    serve(sandbox, MODELSERVICES)
+    asked: set[str] = set()
+    async with living(sandbox, tmp_path, OTTERSCALE_ON, asked=asked) as cluster:
+        assert cluster.all_listed()
+        assert not {CLUSTERROLES, CLUSTERROLEBINDINGS} & cluster.snapshot().states.keys()
+        assert not cluster.snapshot().absence_known(CLUSTERROLES)
+        assert not {"clusterroles", "clusterrolebindings"} & asked
+    sandbox.load([obj("Namespace", "n")])
+    sandbox.load(labelled(each, "one") for each in (CLUSTERROLES, CLUSTERROLEBINDINGS))
+    settings = FullEvaluationSettings(otterscale_cluster_roles=True)
+    async with living(sandbox, tmp_path, settings) as cluster:
+        assert served(cluster, CLUSTERROLES) is Served.SERVED
+        assert served(cluster, CLUSTERROLEBINDINGS) is Served.SERVED
 
 
 @pytest.mark.parametrize("kind", [MODELSERVINGS, MODELSERVINGS_FORMER], ids=str)
@@ -156,7 +203,8 @@ async def test_only_objects_with_the_label_are_read(sandbox: Sandbox, tmp_path: 
         others = obj(each.kind, f"others-{number}", "n", api=each.api_version(), **parts)
         sandbox.load([labelled(each, f"ours-{number}", **parts), others])
         wanted[each.selection] = [f"ours-{number}"]
-    async with living(sandbox, tmp_path, OTTERSCALE_ON) as cluster:
+    settings = FullEvaluationSettings(stacks={"otterscale": "on"}, otterscale_cluster_roles=True)
+    async with living(sandbox, tmp_path, settings) as cluster:
         found = await until(cluster, lambda found: all(len(found[each]) for each in selected))
         assert {each.selection: [one.name for one in found[each]] for each in selected} == wanted
 

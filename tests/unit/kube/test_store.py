@@ -1,6 +1,8 @@
 """What counts as a change of an object."""
 
+import copy
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -9,6 +11,10 @@ from reporter.kube.decode import FrameType
 from reporter.kube.store import Store
 from reporter.model.objects import Pod
 from reporter.model.report import SkippedObject
+from reporter.snapshot.dump import load_dump
+from reporter.stacks import BUILT_IN
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def pod(version, phase="Running", **metadata):
@@ -53,6 +59,22 @@ def test_a_malformed_object_that_stays_so_is_no_news():
     assert (store.changes, store.skipped) == (4, {})
 
 
+def test_what_was_touched_is_told_once():
+    """Whatever is not touched is the object of before; after a list any may be another."""
+    store = Store()
+    assert store.take_touched() is None
+    store.apply(FrameType.ADDED, pod("1"))
+    store.apply(FrameType.MODIFIED, pod("2"))
+    assert store.take_touched() == {("n", "p")}
+    store.apply(FrameType.MODIFIED, pod("3"))
+    assert store.take_touched() == set()
+    store.apply(FrameType.DELETED, pod("3"))
+    assert store.take_touched() == {("n", "p")}
+    store.apply(FrameType.ADDED, pod("4"))
+    store.replace({("n", "p"): pod("5")}, {})
+    assert store.take_touched() is None
+
+
 def test_versions_count_where_objects_are_written():
     """Our own Events are patched with the version on record."""
     store = Store(versions_matter=True)
@@ -68,3 +90,41 @@ def test_a_deletion_is_a_change():
     store.apply(FrameType.MODIFIED, pod("2"))
     store.apply(FrameType.DELETED, pod("3"))
     assert store.objects == {}
+
+
+def test_equal_strings_of_two_objects_are_one():
+    """Of a pod that was listed and one that a watch brought."""
+    store = Store()
+    listed, brought = pod("1", labels={"app": "a-model"}), pod("2", labels={"app": "a-model"})
+    store.replace(dict(store.known([listed])), {})
+    store.apply(FrameType.ADDED, msgspec.structs.replace(brought, metadata=_named(brought, "q")))
+    one, other = store.objects.values()
+    assert one.metadata.labels["app"] is other.metadata.labels["app"]
+    assert next(iter(one.metadata.labels)) is next(iter(other.metadata.labels))
+    assert one.metadata.namespace is other.metadata.namespace
+
+
+def test_equal_times_of_two_objects_are_one():
+    """What was made in the same second keeps one time."""
+    store = Store()
+    listed = [pod("1", name=name, creationTimestamp="2026-11-20T12:00:00Z") for name in "pq"]
+    assert listed[0].created is not listed[1].created
+    store.replace(dict(store.known(listed)), {})
+    one, other = store.objects.values()
+    assert one.created is other.created
+
+
+def _named(obj, name):
+    return msgspec.structs.replace(obj.metadata, name=name)
+
+
+@pytest.mark.parametrize("folder", ["healthy-stack", "broken-stack", "modelserving/healthy"])
+def test_an_object_with_shared_strings_is_equal(folder):
+    """Whatever its kind: nothing of it is lost or becomes another value."""
+    tables = load_dump([EXAMPLES / folder], BUILT_IN).snapshot.tables
+    store = Store()
+    for table in tables.values():
+        for key, obj in table.objects.items():
+            copied = copy.deepcopy(obj)
+            assert dict(store.known([copied])) == {key: obj}
+            assert type(copied) is type(obj)

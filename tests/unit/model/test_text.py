@@ -23,6 +23,7 @@ from reporter.model.text import clean
         "secretKeyRef key=token of secret hf in my-models does not exist",
         "pull access denied, repository does not exist or may require authorization: server message: denied",
         "stat /etc/ssl/private.key: no such file or directory; mailto:team@example.com",
+        "where it is not wanted, set --components gateway-auth=off",
     ],
 )
 def test_what_is_useful_stays(text):
@@ -70,6 +71,10 @@ def test_a_text_made_to_be_slow_costs_milliseconds():
         "\\",
         '"',
         "-----BEGIN PRIVATE KEY-----",
+        "-----END ",
+        "Ab0" * 7 + " ",
+        "Ab0" * 30 + " ",
+        "Ab0" * 30 + "\\n",
         "--key",
         "a@",
     )

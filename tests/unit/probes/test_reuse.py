@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES, PODS
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.probes.reuse import Answered
 from reporter.snapshot.dump import load_dump
@@ -40,6 +40,12 @@ def without_replicas(deployment):
     )
 
 
+def made_again(each):
+    return msgspec.structs.replace(
+        each, metadata=msgspec.structs.replace(each.metadata, uid=f"another {each.name}")
+    )
+
+
 def scaler_moved(deployment):
     if deployment.name != "keda-kaito-scaler":
         return deployment
@@ -63,12 +69,22 @@ def test_reuse_changes_no_answer(snapshot, change):
     assert evaluate_again(after, SETTINGS, answered)[0] == evaluate(after, SETTINGS)
 
 
+def test_a_finding_refers_to_the_object_that_is_there():
+    """Also where its words are the same: an Event of the Namespace before it is not found beside it."""
+    _, answered = evaluate_again(BROKEN, SETTINGS, Answered())
+    told, _ = evaluate_again(changed(BROKEN, NAMESPACES, made_again), SETTINGS, answered)
+    of_namespaces = [each.involved for each in told.findings if each.involved.kind == "Namespace"]
+    assert {each.uid for each in of_namespaces} == {
+        f"another {each.name}" for each in of_namespaces
+    }
+
+
 def test_only_the_namespace_that_changed_is_asked_again():
     """The others keep their answer."""
     _, before = evaluate_again(HEALTHY, SETTINGS, Answered())
     _, after = evaluate_again(changed(HEALTHY, DEPLOYMENTS, without_replicas), SETTINGS, before)
     kept = {name for name, each in after.answers.items() if each is before.answers[name]}
-    assert {subject.namespace for subject in kept} == {"code-models", "search-models"}
+    assert {subject.namespace for subject in before.answers.keys() - kept} == {"chat-models"}
 
 
 @pytest.mark.parametrize("served", [Served.UNKNOWN, Served.ABSENT])

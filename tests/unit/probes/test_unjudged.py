@@ -12,7 +12,7 @@ from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, NAMESPACES
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.finding import Evaluation
 from reporter.model.subject import CLUSTER, Subject
-from reporter.probes.reuse import Answered, Question, answer
+from reporter.probes.reuse import Answered, Question, answer, changed_cells
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.trace import Cell, How, Trace, traced
 from reporter.stacks import BUILT_IN
@@ -105,6 +105,7 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
             noting,
             now=now,
             before=before,
+            changed=changed_cells(now, before, noting),
         )
 
     here, other = snapshot_of(namespace("team")), snapshot_of(namespace("team"))

@@ -96,6 +96,7 @@ class Resolver:
         *findings: Finding,
         seen: Snapshot | None = None,
         ready=(),
+        serving=(),
         unjudged=(),
         **options,
     ):
@@ -105,7 +106,9 @@ class Resolver:
             for each in self.subjects
             if not any(failed.covers(each.subject) for failed in unjudged)
         )
-        evaluation = Evaluation(findings, tuple(ready), subjects, unjudged=tuple(unjudged))
+        evaluation = Evaluation(
+            findings, tuple(ready), subjects, unjudged=tuple(unjudged), serving=tuple(serving)
+        )
         resolution = resolve(
             evaluation,
             seen or snapshot(),

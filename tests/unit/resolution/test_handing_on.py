@@ -1,13 +1,23 @@
 """What a leader hands on of faults that have not been told."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reporter.model.subject import ObjectRef
-from reporter.resolution.handing_on import MOST, NOTHING, WITHIN, hand_on, since_of, take_over
+from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.resolution.handing_on import (
+    MOST,
+    NOTHING,
+    WITHIN,
+    Start,
+    hand_on,
+    since_of,
+    take_over,
+    token,
+)
 from reporter.resolution.memory import Episode, FaultMemory, Memory
-from tests.unit.resolution.building import finding
+from tests.unit.resolution.building import Resolver, finding, seconds
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -39,12 +49,69 @@ def test_what_waits_is_handed_on_with_its_start():
     assert since_of(handed, found.key, (found.related, True)) is None
 
 
+@pytest.mark.parametrize("same", [True, False], ids=["same", "another"])
+def test_the_next_process_counts_the_time_that_the_one_before_saw(same):
+    """A fault in its grace fires when it would have fired there; another reason has its own time."""
+    epp, route = finding("inferencesetEPPNotReady"), finding("inferencesetRouteNotReady")
+    before, after = Resolver(), Resolver()
+    before.look(0, epp)
+    handed = take_over(hand_on(before.memory), NOON, NOON)
+    seen = epp if same else route
+    after.look(40, seen, handed=handed)
+    due = 60 if same else 100
+    assert after[seen.reason].fires_at == NOON + timedelta(seconds=due)
+    assert after.look(due - 1, seen) == {seen.reason: "pending"}
+    assert after.look(due, seen) == {seen.reason: "firing"}
+    assert after[seen.reason].since == NOON + timedelta(seconds=0 if same else 40)
+
+
 def test_what_was_told_or_can_be_read_again_is_not_handed_on():
     """The Event on record tells of the one, the object's condition of the other."""
     told = finding("inferencesetEPPNotReady")
     dated = finding("inferencesetRouteNotReady", transition=NOON)
     assert hand_on(memory((told, NOON, True), (dated, NOON, False))) == ""
     assert hand_on(memory((dated, NOON - timedelta(seconds=9), False)))
+
+
+def test_faults_of_one_object_are_told_apart():
+    """Another reason or another subject has a start of its own."""
+    found = finding("inferencesetEPPNotReady")
+    handed = take_over(hand_on(memory((found, NOON, False))), NOON, NOON)
+    clock = (found.related, False)
+    assert since_of(handed, found.key, clock) == NOON
+    others = (
+        finding("inferencesetRouteNotReady"),
+        finding("inferencesetEPPNotReady", subject=CLUSTER),
+    )
+    assert [since_of(handed, each.key, clock) for each in others] == [None, None]
+
+
+def test_what_only_an_event_on_record_tells_of_is_not_handed_on():
+    """Its words are not known, nor a condition."""
+    found = finding("inferencesetEPPNotReady")
+    known = memory((found, NOON, True))
+    episode = known.episodes[found.key]
+    faults = {clock: replace(fault, finding=None) for clock, fault in episode.faults.items()}
+    assert hand_on(Memory(episodes={found.key: replace(episode, faults=faults)})) == ""
+
+
+def test_the_form_stays_as_it_is():
+    """While the reporter is updated another version reads it."""
+    first = finding("inferencesetEPPNotReady", related=pod("u1"))
+    second = finding("inferencesetRouteNotReady")
+    known = memory((first, NOON, False), (second, NOON + timedelta(seconds=5), False))
+    assert hand_on(known) == '{"07a285e83526":"1795176005","cfae571e8bfb":"1795176000 bb82030d"}'
+
+
+def test_the_text_stays_the_same_when_a_grace_ends():
+    """What is past its grace goes last where there are too many, and in its place where not."""
+    older = (finding("inferencesetEPPNotReady"), NOON, False)
+    younger = memory((finding("inferencesetRouteNotReady"), NOON + timedelta(seconds=5), False))
+    texts = {
+        hand_on(Memory(episodes={**memory(older, ripe=ripe).episodes, **younger.episodes}))
+        for ripe in (False, True)
+    }
+    assert len(texts) == 1
 
 
 def test_the_text_is_bounded_and_the_oldest_go_first():
@@ -70,7 +137,7 @@ def test_faults_past_their_grace_do_not_crowd_out_those_in_it():
     since = NOON + timedelta(hours=1)
     both = Memory(episodes={**old.episodes, **memory((young, since, False)).episodes})
     handed = take_over(hand_on(both), since, since)
-    assert len(handed) == MOST
+    assert len(handed) == MOST == 200
     assert since_of(handed, young.key, (young.related, False)) == since
 
 
@@ -90,13 +157,32 @@ def test_what_was_handed_on_long_ago_says_nothing(renewed, known):
     assert bool(take_over(text, renewed, NOON)) is known
 
 
-@pytest.mark.parametrize(("uid", "known"), [("u1", True), ("", True), ("u2", False)])
-def test_another_object_of_the_same_name_is_another_fault(uid, known):
+@pytest.mark.parametrize(
+    ("before", "uid", "known"),
+    [("u1", "u1", True), ("u1", "", True), ("", "u1", True), ("u1", "u2", False)],
+)
+def test_another_object_of_the_same_name_is_another_fault(before, uid, known):
     """A pod that was made again has its own grace; of a missing object the uid may not be known."""
-    text = hand_on(memory((finding("inferencesetEPPNotReady", related=pod("u1")), NOON, False)))
+    text = hand_on(memory((finding("inferencesetEPPNotReady", related=pod(before)), NOON, False)))
     found = finding("inferencesetEPPNotReady", related=pod(uid))
     since = since_of(take_over(text, NOON, NOON), found.key, (found.related, False))
     assert since == (NOON if known else None)
+
+
+@pytest.mark.parametrize(
+    ("handed", "fields", "since"),
+    [(30, {}, 30), (30, {"transition": NOON - seconds(20)}, 30), (10, {"transition": NOON - seconds(20)}, 20)],
+    ids=["nothing else tells", "earlier than the condition", "later than the condition"],
+)  # fmt: skip
+def test_the_earlier_start_counts(handed, fields, since):
+    """What the last leader saw, or what stands in the object; the age is known by either."""
+    found = finding("inferencesetEPPNotReady", **fields)
+    begun = Start(NOON - seconds(handed))
+    resolver = Resolver()
+    resolver.look(0, found, handed={token(found.key, (found.related, False)): begun})
+    line = resolver[found.reason]
+    assert (line.since, line.age_known) == (NOON - seconds(since), True)
+    assert line.fires_at == NOON + seconds(60 - since)
 
 
 def pod(uid: str) -> ObjectRef:

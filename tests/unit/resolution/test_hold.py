@@ -1,13 +1,19 @@
 """Rule 3 where an upstream is neither simply there nor simply gone."""
 
+import pytest
+
+from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Unjudged
 from reporter.model.subject import CLUSTER
-from tests.unit.resolution.building import Resolver, crd, finding, seconds, snapshot
+from reporter.resolution.hold import explainers
+from reporter.stacks import BUILT_IN
+from tests.unit.resolution.building import NOON, Resolver, crd, finding, seconds, snapshot
 
 KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
 NODES, INFRA = "clusterNodeProvisionerNotReady", "inferencesetInfraProvisioningFailed"
 MISSING = "clusterCRDMissing"
+KTHENA = "clusterKthenaControllerNotReady"
 EPP, ISTIO = "inferencesetEPPNotReady", "clusterIstioControlPlaneNotReady"
 
 
@@ -136,3 +142,74 @@ def test_two_that_hold_are_both_named_and_the_longer_hold_counts():
     assert (resolver[MISSING].disposition, resolver[INFRA].disposition) == ("pending", "held")
     assert resolver[INFRA].by == (MISSING, KAITO, NODES)
     assert resolver[INFRA].fires_at is None
+
+
+def test_nothing_changes_by_itself_while_an_upstream_fires():
+    """Its hold begins when it is over, and not before."""
+    resolver = Resolver()
+    for at in (0, 10):
+        resolver.look(at, down(exempt=True), finding(PODS, exempt=True))
+        assert resolver.wake_in is None
+
+
+def test_what_was_active_does_not_wait_for_a_young_upstream():
+    """It would not be held once its grace is over, so that it names only the end of that."""
+    resolver = Resolver()
+    young = finding(PODS, "young")
+    assert resolver.look(0, finding(INFRA, exempt=True), finding(PODS, exempt=True)) == {
+        INFRA: "firing",
+        PODS: "secondary",
+    }
+    assert resolver.look(10, down(), young)[PODS] == "pending"
+    assert resolver[PODS].by == ()
+    assert resolver[PODS].fires_at == NOON + seconds(70)
+
+
+def test_a_young_fault_that_an_upstream_does_not_explain_waits_for_its_grace_alone():
+    """Also beside one that the upstream explains, which would never be told."""
+    both = finding(PODS, "never-ready"), finding(PODS, "was-ready", independent=True)
+    resolver = Resolver()
+    assert resolver.look(0, down(exempt=True), *both)[PODS] == "pending"
+    assert resolver[PODS].by == ()
+    assert resolver[PODS].fires_at == NOON + seconds(60)
+
+
+def test_a_fault_beside_an_independent_one_still_waits_for_the_hold():
+    """An upstream that is just released holds it beyond its grace; the first to fire is foretold."""
+    resolver = Resolver()
+    resolver.look(0, down(exempt=True))
+    resolver.look(60)
+    explained = finding(PODS, "never-ready", transition=NOON + seconds(11))
+    resolver.look(61, explained, finding(PODS, "was-ready", independent=True))
+    assert resolver[PODS].fires_at == NOON + seconds(120)
+
+
+@pytest.mark.parametrize(
+    ("by", "nodes", "expected"),
+    [
+        ((KTHENA,), (), {(KTHENA, "")}),
+        ((KTHENA,), ("node-a",), {(KTHENA, "")}),
+        ((CLUSTER_NODE,), ("node-a",), {(CLUSTER_NODE, "node-a")}),
+        ((CLUSTER_NODE, KTHENA), ("node-a",), {(CLUSTER_NODE, "node-a"), (KTHENA, "")}),
+        ((MISSING,), (), {(MISSING, "modelservings.workload.serving.volcano.sh")}),
+        ((KAITO,), (), set()),
+        ((), ("node-a",), set()),
+    ],
+    ids=["part", "part-not-node", "node", "both", "crd", "of-other-reasons", "nothing"],
+)
+def test_a_finding_is_explained_by_what_it_names(by, nodes, expected):
+    """By no other upstream of its reason, and by no node that it merely rests on."""
+    found = explainers("modelservingRoleStuckCreating", by, BUILT_IN, nodes=nodes)
+    assert found == expected
+
+
+def test_a_symptom_on_record_that_an_upstream_hides_may_be_gone_next():
+    """What is remembered of it is in part from its Event, which does not say what was found."""
+    before = Resolver()
+    symptom = finding(PODS, exempt=True)
+    before.look(0, symptom)
+    seen = snapshot(events=before.events())
+    resolver = Resolver()
+    found = resolver.look(10, down(exempt=True), symptom, seen=seen)
+    assert found == {KAITO: "firing", PODS: "suppressed"}
+    assert resolver.look(20, down(exempt=True)) == {KAITO: "firing"}

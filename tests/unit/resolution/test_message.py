@@ -2,6 +2,8 @@
 
 import pytest
 
+from reporter.model.custom import CustomComponent, CustomCrd
+from reporter.model.subject import CLUSTER, Layer
 from reporter.setting_types import Emit
 from tests.unit.resolution.building import Resolver, crd, finding
 
@@ -82,6 +84,44 @@ def test_the_first_of_the_causes_that_rest_on_one_lost_node_names_the_others():
         assert resolver[bbr].message == f"{bbr} of x (node cpu-1 also explains: {kaito})"
         assert resolver[kaito].message == f"{kaito} of x"
         assert resolver[keda].message == f"{keda} of x"
+
+
+def test_what_rests_on_a_lost_node_and_does_not_fire_is_not_named():
+    """It may heal before it is told."""
+    bbr, kaito = "clusterBBRNotReady", "clusterKaitoControllerNotReady"
+    resolver = Resolver()
+    waits = finding(kaito, lost_node="cpu-1")
+    found = resolver.look(0, finding(bbr, exempt=True, lost_node="cpu-1"), waits)
+    assert found == {bbr: "firing", kaito: "pending"}
+    assert resolver[bbr].message == f"{bbr} of x"
+
+
+def test_what_waits_behind_a_cause_is_not_said_to_be_suppressed():
+    """It would not fire yet without that cause either."""
+    kaito = "clusterKaitoControllerNotReady"
+    resolver = Resolver()
+    found = resolver.look(0, finding(kaito, exempt=True, governs=True), finding(PODS))
+    assert found == {kaito: "firing", PODS: "pending"}
+    assert resolver[PODS].by == (kaito,)
+    assert resolver[kaito].message == f"{kaito} of x"
+
+
+@pytest.mark.parametrize(("beside", "where"), [([], ""), ([PODS], " in 1 namespace(s)")])
+def test_what_is_about_the_whole_cluster_counts_no_namespace(beside, where):
+    """It is in none; a declared part may explain a part of the control plane, and models as well."""
+    stores, kaito = "stores.example.com", "clusterKaitoControllerNotReady"
+    part = CustomComponent(
+        reason="clusterStoreCRDMissing", layer=Layer.CLUSTER, crd=CustomCrd(name=stores),
+        suppresses=(kaito, PODS), why="it keeps them",
+    )  # fmt: skip
+    resolver = Resolver(custom_components=(part,))
+    cause = finding(part.reason, exempt=True, governs=True, subject=CLUSTER, involved=crd(stores))
+    symptoms = [kaito, *beside]
+    found = resolver.look(0, cause, *(finding(each, exempt=True) for each in symptoms))
+    assert found == {part.reason: "firing", **dict.fromkeys(symptoms, "suppressed")}
+    assert resolver[part.reason].message == (
+        f"{part.reason} of x (suppressing downstream reasons: {kaito}, {PODS}{where})"
+    )
 
 
 def test_faults_in_their_grace_are_not_counted():

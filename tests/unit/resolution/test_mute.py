@@ -1,5 +1,7 @@
 """Rule 4: what a mute does to an episode that has begun before."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.catalogue import resources as r
@@ -69,6 +71,16 @@ def test_a_fault_that_is_not_seen_any_more_is_muted(base):
     assert not resolver[PODS].primary
     assert [mute.object.name for mute in resolver[PODS].mutes] == ["a"]
     assert resolver[PODS].stale is (base is not None)
+
+
+@pytest.mark.parametrize(("muted", "becomes"), [("a", "muted"), ("b", "clearing")])
+def test_what_only_an_event_on_record_tells_of_is_muted_by_its_object(muted, becomes):
+    """The fault is gone when the next process starts, and the Event says which object had it."""
+    before, after = Resolver(), Resolver()
+    before.look(0, fault("a"))
+    recorded = snapshot(events=before.events())
+    seen = replace(recorded, tables={**recorded.tables, **mutes(muted).tables})
+    assert after.look(10, seen=seen) == {PODS: becomes}
 
 
 @pytest.mark.parametrize("muted", ["a", "b"])

@@ -2,12 +2,17 @@
 
 import pytest
 
+from reporter.catalogue.pickers import PICKER_NAMES
+from reporter.catalogue.runtime import of_kind
 from reporter.stacks.kaito.reasons import MODEL_PODS
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.resources import INFERENCESET_KIND, WORKSPACES
 from tests.tables import POD_SUPPRESSION
 from tests.tables import of_inferencesets as t
 from tests.unit.resolution.building import Resolver, crd, finding, seconds, snapshot
 
+NO_ENDPOINTS, STALE_METRICS, SCHEDULING_FAILING, SHEDDING = (
+    of_kind(each, INFERENCESET_KIND) for each in PICKER_NAMES
+)
 PAGES = {*t.RUNTIME_NAMES} - {t.SCRAPE_FAILING}
 SERVING = {*t.RUNTIME_NAMES} - {t.KV_TRANSFER, t.SCHEDULER_STUCK}
 TABLE = {
@@ -22,6 +27,8 @@ TABLE = {
     t.KV_TRANSFER: {t.ERROR_RATE, t.SCHEDULER_STUCK},
     t.KV_CACHE: {t.PREEMPTION, t.LATENCY},
     t.BACKLOG: {t.LATENCY},
+    NO_ENDPOINTS: {STALE_METRICS, SCHEDULING_FAILING, SHEDDING},
+    STALE_METRICS: {SHEDDING},
 }  # fmt: skip
 """Which fault explains which others of the same pod, written down once more."""
 
@@ -150,3 +157,22 @@ def test_what_no_cause_of_the_cluster_explains_may_be_explained_within_its_pod()
     own = [fault(each, "p-1", independent=True) for each in (t.KV_CACHE, t.LATENCY)]
     found = Resolver().look(0, missing, fault(t.LATENCY), *own)
     assert found == {MISSING: "firing", t.KV_CACHE: "firing", t.LATENCY: "suppressed"}
+
+
+def test_a_cause_that_was_explained_itself_and_is_gone_explains_nothing():
+    """It was not told, so it does not clear either."""
+    resolver = Resolver()
+    unhealthy, stalled, full = map(fault, (t.ENGINE_UNHEALTHY, t.ENGINE_STALLED, t.KV_CACHE))
+    found = resolver.look(0, unhealthy, stalled, full)
+    assert found == {
+        t.ENGINE_UNHEALTHY: "firing", t.ENGINE_STALLED: "suppressed", t.KV_CACHE: "suppressed",
+    }  # fmt: skip
+    found = resolver.look(10, unhealthy, full)
+    assert found == {t.ENGINE_UNHEALTHY: "firing", t.KV_CACHE: "firing"}
+
+
+def test_all_causes_are_named_in_order():
+    resolver = Resolver()
+    causes = sorted(upstream for upstream, row in TABLE.items() if t.LATENCY in row)
+    resolver.look(0, *map(fault, causes), fault(t.LATENCY))
+    assert resolver[t.LATENCY].by == tuple(causes)

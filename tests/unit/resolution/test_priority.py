@@ -4,12 +4,21 @@ from itertools import combinations, product
 
 import pytest
 
+from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.catalogue.resources import NODES
-from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer
+from reporter.model.finding import Evaluation
+from reporter.model.report import Disposition
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, ObjectRef
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.memory import Memory
+from reporter.resolution.priority import outrank
+from reporter.resolution.records import Records
+from reporter.resolution.state import PassState
 from reporter.setting_types import Emit
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
-from tests.tables import FROM_METRICS, REASONS
-from tests.unit.resolution.building import Resolver, crd, finding, snapshot
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import BY_NAME, FROM_METRICS, REASONS
+from tests.unit.resolution.building import START, Resolver, crd, finding, snapshot
 from tests.unit.resolution.test_mute import mutes
 
 KINDS = {
@@ -81,10 +90,11 @@ def test_the_chains_are_those_of_the_design():
             "inferencesetModelPodsNotReady",
             "inferencesetRouteNotReady",
             "inferencesetEPPNotReady",
+            "inferencesetEPPNoEndpoints",
         ],
     }
     assert OUTSIDE[0] == "inferencesetNodeUnderPressure"
-    assert set(OUTSIDE[1:]) == FROM_METRICS
+    assert set(OUTSIDE[1:]) == FROM_METRICS - {"inferencesetEPPNoEndpoints"}
 
 
 @pytest.mark.parametrize(("layer", "higher", "lower", "emit"), PAIRS)
@@ -203,3 +213,61 @@ def test_a_muted_fault_that_is_gone_outranks_nothing():
     both = {PODS: "muted", EPP: "firing"}
     assert resolver.look(0, at_once(PODS), finding(EPP, "y", exempt=True), seen=mutes("x")) == both
     assert resolver.look(1, finding(EPP, "y", exempt=True), seen=mutes("x")) == both
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "found"),
+    [
+        (at_once(EPP), at_once(EPP), "firing"),
+        (at_once(EPP), None, "firing"),
+        (finding(EPP), finding(EPP), "secondary"),
+    ],
+    ids=["fires", "was clearing", "was in its grace"],
+)
+def test_what_a_node_holds_takes_back_only_what_was_not_told(first, then, found):
+    """While the node is in its grace nobody knows yet whether it explains the pods."""
+    resolver = Resolver()
+    resolver.look(0, first)
+    resolver.look(50, *filter(None, [then]))
+    node = ObjectRef("v1", "Node", "", "n-1")
+    lost = finding(CLUSTER_NODE, involved=node, related=node, governs=True)
+    on_it = finding(PODS, "p-0", exempt=True, lost_node="n-1")
+    assert resolver.look(60 if then else 55, first, on_it, lost) == {
+        CLUSTER_NODE: "pending",
+        PODS: "held",
+        EPP: found,
+    }
+
+
+def test_what_the_reporter_cannot_see_has_its_grace():
+    """Only what nothing has been decided of fires."""
+    assert Resolver().look(0, finding(BLIND)) == {BLIND: "pending"}
+
+
+def test_what_a_node_explains_of_a_namespace_outranks_nothing():
+    """That is for models only: of a namespace the next fault is told."""
+    node = ObjectRef("v1", "Node", "", "node-a")
+    plane, policy = "modelharnessGatewayDataPlaneNotReady", "modelharnessNetworkPolicyMisconfigured"
+    found = Resolver().look(
+        0,
+        at_once(CLUSTER_NODE, involved=node, related=node, governs=True),
+        at_once(plane, lost_node="node-a"),
+        at_once(policy),
+    )
+    assert found == {CLUSTER_NODE: "firing", plane: "suppressed", policy: "firing"}
+
+
+@pytest.mark.parametrize("reason", [BLIND, EPP])
+def test_what_fires_is_decided_here(reason):
+    """The rules that come after ask for it."""
+    state = PassState(
+        evaluation=Evaluation((), (), ()),
+        snapshot=snapshot(),
+        now=START,
+        settings=FullEvaluationSettings(emit=Emit.FIRING),
+        one_look=None,
+        memory=Memory(),
+        records=Records(),
+        candidates=(Candidate(finding(reason).key, BY_NAME[reason], (), None),),
+    )
+    assert [each.disposition for each in outrank(state).candidates] == [Disposition.FIRING]

@@ -97,11 +97,14 @@ def test_a_muted_fault_stays_muted_until_it_has_recovered():
 
 
 def test_what_is_clearing_is_not_the_one_to_look_at():
+    """Nor is it remembered as that."""
     resolver = Resolver()
     resolver.look(0, at_once(PODS))
     assert resolver[PODS].primary
     resolver.look(1)
     assert not resolver[PODS].primary
+    (remembered,) = resolver.memory.episodes.values()
+    assert not remembered.shown.primary
 
 
 def test_a_key_with_a_fault_that_fires_at_once_takes_the_global_grace_to_recover():

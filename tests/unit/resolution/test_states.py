@@ -1,10 +1,14 @@
 """States of subjects from one pass to the next, and what they do to Ready."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.model.finding import Evaluation, KnownSubject, ServingEvidence
-from reporter.model.subject import CLUSTER
+from reporter.model.report import SkippedObject
+from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution import Memory, resolve
+from reporter.stacks.kaito.resources import INFERENCESETS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import (
     HARNESS,
@@ -54,3 +58,14 @@ def test_no_ready_is_due_of_what_does_not_serve(shut, due):
     seen = Evaluation((), (evidence(MODEL),), known(seconds(300)), serving=serving)
     done = resolve(seen, snapshot(), Memory(), now=START, settings=SETTINGS)
     assert [each.due for each in done.report.ready] == [due]
+
+
+def test_the_subjects_of_a_report_are_in_order():
+    """However they were found, and those that are malformed in their place among the others."""
+    models = [Subject(MODEL.kind, "demo", f"m-{n}") for n in range(10)]
+    others = [KnownSubject(each) for each in reversed(models) if each.name != "m-4"]
+    skipped = (SkippedObject(str(INFERENCESETS), "demo", "m-4", "spec is missing"),)
+    seen = Evaluation((), (), (*others, KnownSubject(HARNESS), KnownSubject(CLUSTER)))
+    found = replace(snapshot(), skipped=skipped)
+    done = resolve(seen, found, Memory(), now=START, settings=SETTINGS)
+    assert done.report.subjects == (CLUSTER, *models, HARNESS)

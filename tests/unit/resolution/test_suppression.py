@@ -2,6 +2,7 @@
 
 import pytest
 
+from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.subject import Layer, ObjectRef, Subject
@@ -58,7 +59,9 @@ TABLE = {
     ("clusterKedaKaitoScalerNotReady", ""): set(),
     ("clusterStatusUnknown", ""): set(),
     ("clusterCRDMissing", "apikeys.kaito.sh"): {"modelharnessAPIKeyReconcileFailed"},
-    ("clusterCRDMissing", "inferencesets.kaito.sh"): {*warnings_of("inferenceset")},
+    ("clusterCRDMissing", "inferencesets.kaito.sh"): {
+        each for each in warnings_of("inferenceset") if not each.endswith(PICKER_NAMES)
+    },
     ("clusterCRDMissing", "gateways.gateway.networking.k8s.io"): {
         "modelharnessGatewayClassMissing",
         "modelharnessGatewayProgrammingFailed",

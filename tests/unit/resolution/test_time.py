@@ -326,13 +326,15 @@ def test_a_budget_is_used_up_on_the_clock_that_does_not_jump():
 
 
 @pytest.mark.parametrize(
-    ("hidden", "since"), [((), 0), ((PODS_READ,), -40)], ids=["seen without it", "not looked"]
+    ("looked", "hidden", "since"),
+    [(-10, (), 0), (-10, (PODS_READ,), -40), (-40, (), -40)],
+    ids=["seen without it", "not looked", "made in that instant"],
 )
-def test_a_young_object_has_not_been_at_fault_since_it_was_made(hidden, since):
+def test_a_young_object_has_not_been_at_fault_since_it_was_made(looked, hidden, since):
     """A model that is edited in its first hour is not overdue for what is missing since a moment."""
     resolver = Resolver()
     slow = finding(PODS, created=ago(40), budget=seconds(60))
-    resolver.look(-10, seen=snapshot(unknown=hidden))
+    resolver.look(looked, seen=snapshot(unknown=hidden))
     resolver.look(0, slow)
     assert resolver[PODS].since == NOON + seconds(since)
     assert resolver.look(59 + since, slow)[PODS] == "pending"

@@ -1,4 +1,4 @@
-"""The metrics that are exported are those that docs/metrics.md describes and that rules and dashboard read."""
+"""The metrics that are exported are those that docs/alerts.md describes and that rules and dashboard read."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -8,25 +8,27 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from reporter.metrics.looks.scrape import Failure
-from reporter.model.report import Disposition, Report, SkippedObject
+from reporter.model.reason import EventType
+from reporter.model.report import Disposition, Impact, ServingState, SkippedObject, SubjectState
 from reporter.model.subject import Layer
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.mirror.plan import MirrorPurpose
 from reporter.sinks.own_metrics import LiveMetrics, Metrics
 from reporter.sinks.own_scrape_metrics import OK
+from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.snapshot.snapshot import Served
-from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.output_metrics import OutputMetrics
 from reporter.stacks.kthena.statuses.plan import Method
 from tests.helm.dashboard import expressions
 from tests.rules.cases import alerts
 from tests.unit.docs.pages import code, page, table
+from tests.unit.sinks.page.reports import EPP, finding, model, report
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SUFFIXES = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}
 DOCUMENTED = {
     code(name)[0]: (type_, set(code(labels)))
-    for name, type_, labels, _, _ in table(page("metrics.md"), "metric")
+    for name, type_, labels, _, _ in table(page("alerts.md"), "metric")
 }
 
 
@@ -34,9 +36,11 @@ class Busy:
     """A daemon of which every metric has a sample."""
 
     def report(self):
-        skipped = SkippedObject("pods", "a", "b", "no name")
-        return Report(
-            catalogue=BUILT_IN, now=NOW, findings=(), ready=(), unknown=(), skipped=(skipped,)
+        impaired = SubjectState(model("a"), ServingState.NOT_SERVING, since=NOW, cause=EPP)
+        return report(
+            finding(EPP, model("a"), impact=Impact(1)),
+            skipped=(SkippedObject("pods", "a", "b", "no name"),),
+            states=(impaired,),
         )
 
     def watches(self):
@@ -73,9 +77,8 @@ def metrics(now=lambda: NOW):
 def families(made):
     """Return type and labels of each metric, by the name that the page gives it."""
     found = {}
-    for family in text_string_to_metric_families(
-        generate_latest(LiveMetrics(made, Busy())).decode()
-    ):
+    pages = (LiveMetrics(made, Busy()), SubjectMetrics(Busy().report, 9))
+    for family in text_string_to_metric_families(b"".join(map(generate_latest, pages)).decode()):
         if family.name.endswith("_created"):
             continue
         name = family.name + ("_total" if family.type == "counter" else "")
@@ -97,7 +100,7 @@ def test_every_metric_is_documented_with_its_type_and_labels_and_no_other():
 
 
 def test_every_documented_metric_has_a_unit_and_a_meaning():
-    for name, _, _, unit, meaning in table(page("metrics.md"), "metric"):
+    for name, _, _, unit, meaning in table(page("alerts.md"), "metric"):
         assert unit, name
         assert meaning, name
 
@@ -148,13 +151,19 @@ def test_rules_and_dashboard_group_by_labels_that_series_have():
 
 TOLD = {
     label.replace("`", ""): {each for each in code(values) if not each.startswith("modelServing")}
-    for label, values in table(page("metrics.md"), "label")
+    for label, values in table(page("alerts.md"), "label")
 }
 """The values of each label, as the page has them."""
 
 VALUES = {
     ("status_reporter_findings", "disposition"): set(Disposition),
     ("status_reporter_findings", "layer"): set(Layer),
+    ("status_reporter_firing_findings", "layer"): set(Layer),
+    ("status_reporter_firing_findings", "type"): set(EventType),
+    ("status_reporter_cause_models", "layer"): set(Layer),
+    ("status_reporter_cause_models", "state"): {ServingState.NOT_SERVING, ServingState.DEGRADED},
+    ("status_reporter_subject_state", "layer"): set(Layer),
+    ("status_reporter_subject_state", "state"): set(ServingState),
     ("status_reporter_resource_state", "state"): {each.value for each in Served},
     ("status_reporter_scrapes_total", "outcome"): {OK, *(each.name.lower() for each in Failure)},
     ("status_reporter_event_writes_total", "outcome"): TOLD["outcome of writes of Events"],
@@ -189,7 +198,9 @@ def test_values_of_labels_are_those_that_are_told():
         "layer": set(Layer),
         "purpose": {each.name.lower() for each in Purpose},
         "purpose of mirrors": {each.name.lower() for each in MirrorPurpose},
-        "state": {each.value for each in Served},
+        "state of a resource": {each.value for each in Served},
+        "state of a subject": set(ServingState),
+        "type": set(EventType),
         "method": set(Method),
         "outcome of scrapes": {OK, *(each.name.lower() for each in Failure)},
     }

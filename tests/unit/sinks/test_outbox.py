@@ -189,6 +189,21 @@ async def test_what_is_made_already_costs_no_request_and_no_time():
         assert outbox.waiting == 0
 
 
+async def test_what_is_made_already_does_not_hold_up_the_loop():
+    """Of a thousand writes that an older plan asks for, each leaves others their turn."""
+    async with sending() as outbox:
+        await asyncio.sleep(0.5)
+        letters = [f"{number}" for number in range(100)]
+        outbox.made = set(letters)
+        outbox.offer(" ".join(letters))
+        turns = 0
+        while outbox.waiting:
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns >= 100
+        assert outbox.sent == []
+
+
 async def test_several_writes_may_be_in_flight_but_one_for_each_object():
     """The writes of one object stay in order, also where a new plan has the next of them."""
     async with sending(concurrency=2) as outbox:

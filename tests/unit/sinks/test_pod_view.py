@@ -7,10 +7,15 @@ from datetime import timedelta
 
 import pytest
 
+from reporter.catalogue.pickers import PICKER_NAMES
+from reporter.catalogue.runtime import of_kind
+from reporter.metrics.looks.look import Endpoints
 from reporter.metrics.looks.samples import Judged
 from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.looks.target import Picked
 from reporter.model.subject import Subject
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
 from reporter.stacks.otterscale.resources import MODELSERVICE_KIND
 from tests.tables import of_inferencesets as t
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, engine, loading, serving
@@ -126,3 +131,24 @@ def test_json_is_the_view():
     view, _ = seen(serving, 30)
     assert json.loads(pod_json(view)) == view
     assert (view["kind"], view["namespace"], view["name"]) == ("PodMetrics", "demo", "p-0")
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ({"endpoints": Endpoints(0.0)}, ("fault", "has not known the Ready pod")),
+        (
+            {"failure": Failure.STATUS, "detail": "401"},
+            ("not judged", "its page wants a token, and the reporter sends none"),
+        ),
+    ],
+)
+def test_an_endpoint_picker(page, told):
+    """Only the reasons of pickers, and why they cannot be judged where their page is closed."""
+    picker = replace(TARGET, picked=Picked((TARGET.ready_since,)))
+    view, text = seen(lambda _: {"target": picker} | page, 60)
+    assert [*verdicts(view)] == [of_kind(each, INFERENCESET_KIND) for each in PICKER_NAMES]
+    verdict, detail = verdicts(view)["inferencesetEPPNoEndpoints"]
+    assert (verdict, detail[: len(told[1])]) == told
+    assert text.splitlines()[1] == "An endpoint picker, with 1 Ready pod to pick."
+    assert view["values"].get("ready_endpoints") == (0.0 if "endpoints" in page else None)

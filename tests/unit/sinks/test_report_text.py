@@ -13,12 +13,13 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
 from reporter.sinks.finding_table import finding_table
+from reporter.sinks.fitting import wrapped
 from reporter.sinks.junit import report_junit
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
-from reporter.sinks.report_text import _wrapped, report_text
+from reporter.sinks.report_text import report_text
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 
@@ -122,7 +123,7 @@ def test_what_is_no_cause_says_why_and_what(changes, line):
         "",
         "Not causes:",
         f"    {disposition}  modelharnessGatewayProgrammingFailed  namespace/team  5m{line}",
-        *_wrapped(finding().message, "        "),
+        *wrapped(finding().message, None, "        "),
     ]
 
 

@@ -11,7 +11,12 @@ from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kserve.resources import KNATIVE_SERVICES
-from reporter.stacks.otterscale.resources import PLUGINS_CONFIGMAPS
+from reporter.stacks.otterscale.resources import (
+    CLUSTERROLEBINDINGS,
+    CLUSTERROLES,
+    MODELSERVICES,
+    PLUGINS_CONFIGMAPS,
+)
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import CLUSTER_WIDE, Stack, subjects_of
 
@@ -121,7 +126,7 @@ def test_a_dump_with_a_stack_says_what_it_lacks_of_it(load, stack, form):
     snapshot = load(document)
     assert snapshot.state(kind).served is Served.SERVED
     for each in CLUSTER_WIDE:
-        if each.stack == stack and not each.subject_kind:
+        if each.stack == stack and not each.subject_kind and not each.opt_in:
             state = snapshot.state(each)
             assert (state.served, state.cause) == (Served.UNKNOWN, NOT_IN_DUMP)
     for other in set(BESIDE_KAITO) - {stack}:
@@ -132,8 +137,22 @@ def test_a_dump_with_a_stack_says_what_it_lacks_of_it(load, stack, form):
 def test_a_complete_dump_with_a_stack_lacks_nothing(load, stack):
     kind, *former = subjects_of(stack)
     snapshot = load(obj(kind, "m"), complete=True)
-    own = {each for each in CLUSTER_WIDE if each.stack == stack} - {*former}
+    own = {each for each in CLUSTER_WIDE if each.stack == stack and not each.opt_in} - {*former}
     assert {snapshot.state(each).served for each in own} == {Served.SERVED}
+
+
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("there", [False, True])
+def test_what_has_to_be_asked_for_is_missed_only_among_its_like(load, complete, there):
+    """Few add ClusterRoles to a dump; that none is there says nothing, and is no gap either."""
+    kinds = [CLUSTERROLES] if there else []
+    documents = [obj(each, "one", labels=matching(each)) for each in kinds]
+    snapshot = load(obj(MODELSERVICES, "m"), *documents, complete=complete)
+    assert (CLUSTERROLES in snapshot.states, snapshot.absence_known(CLUSTERROLES, "", "other")) == (
+        there,
+        there,
+    )
+    assert CLUSTERROLEBINDINGS not in snapshot.states
 
 
 @pytest.mark.parametrize("kind", subjects_of(Stack.KTHENA), ids=str)

@@ -1,9 +1,17 @@
 """How a container ended, in plain words."""
 
+import base64
+import hashlib
+
 import pytest
 
 from reporter.model.objects.pods import Terminated
 from reporter.workload.ending import ending, exit_words, last_words
+
+KEY = "\n".join(
+    base64.b64encode(hashlib.sha384(bytes([number])).digest()).decode() for number in range(5)
+)
+"""The middle of a private key, as the end of a log may be: lines of 64 characters."""
 
 
 @pytest.mark.parametrize(
@@ -44,6 +52,11 @@ def test_what_an_exit_code_means(code, reason, words):
             "-----BEGIN PRIVATE KEY-----\nMIIEabcdefgh\n-----END PRIVATE KEY-----\nrefused",
             "refused",
         ),
+        (f"{KEY}\n", "<redacted>"),
+        (f"{KEY}\nrefused", "refused"),
+        (f"refused\n{KEY[30:]}\nQ2xvc2U=", "<redacted>"),
+        (f"{KEY[30:]}\nQ2xvc2U=\n-----END RSA PRIVATE KEY-----\nbye", "bye"),
+        ("Q2xvc2U=\n-----END PRIVATE KEY-----", "<redacted>"),
         ("x" * 4090 + "\nlast one", "last one"),
         ("key=" + "x" * 8000, ""),
     ],

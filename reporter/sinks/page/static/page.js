@@ -1,17 +1,23 @@
 "use strict";
-// Renews the page when the daemon says that something changed, and keeps times up to date.
-// What is new is loaded as a document and moved in: no text is ever made into HTML here.
+// Renews the page when the daemon says that something changed, says at once when what it shows is
+// old, and keeps times up to date. What is new is loaded as a document and moved in: no text is ever
+// made into HTML here.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const AGAIN = 1 * SECOND;
 const WITHOUT_STREAM = 15 * SECOND;
-// The daemon says each 10 s that it is there.
-const OVERDUE = 35 * SECOND;
+// The daemon says each 5 s that it is there.
+const OVERDUE = 15 * SECOND;
+// Some proxies cut a stream now and then, and it is there again within a second.
+const HICCUP = 1.5 * SECOND;
+// A newer page is loaded within this, or what is shown is old.
+const BEHIND = 10 * SECOND;
+const TYPED = 0.3 * SECOND;
 const UNSTREAMED = "Not live, as no stream was given: this page renews itself every 15 s.";
-const LOST = "The connection is lost: what you see may be old. Trying again.";
 
 const body = document.body;
+const alarm = document.getElementById("alarm");
 const live = document.getElementById("live");
 const said = document.getElementById("said");
 const query = document.getElementById("q");
@@ -39,6 +45,48 @@ function age(milliseconds) {
   return Math.floor(seconds / unit) + letter + (rest ? rest + smallerLetter : "");
 }
 
+function two(number) {
+  return String(number).padStart(2, "0");
+}
+
+// What a clock on the reader's wall says, with the day where it is another one than today.
+function local(moment) {
+  const date = new Date(moment);
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+  const same = date.toDateString() === new Date().toDateString();
+  return same ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}
+
+function isElsewhere(moment) {
+  return new Date(moment).getTimezoneOffset() !== 0;
+}
+
+function both(moment) {
+  const utc = new Date(moment).toISOString().slice(0, 19).replace("T", " ");
+  return isElsewhere(moment) ? `${utc} UTC (${local(moment)} local)` : `${utc} UTC`;
+}
+
+function localise() {
+  for (const room of document.querySelectorAll(".local")) {
+    const moment = Date.parse(room.previousElementSibling.dateTime);
+    room.textContent = isElsewhere(moment) ? ` (${local(moment)} local)` : "";
+  }
+  for (const time of document.querySelectorAll(".clock")) {
+    const moment = Date.parse(time.dateTime);
+    const here = isElsewhere(moment) ? `\n${local(moment).slice(-8, -3)} local` : "";
+    time.textContent = time.dateTime.slice(11, 16) + here;
+  }
+}
+
+// A report that says the same makes no new page: only its time is another one.
+function dated() {
+  const time = document.querySelector("#as-of time");
+  const moment = `${new Date(looked).toISOString().slice(0, 19)}Z`;
+  if (!time || time.dateTime === moment) return;
+  time.dateTime = time.textContent = moment;
+  localise();
+}
+
 function tick() {
   const now = Date.now() + ahead;
   for (const time of document.querySelectorAll("time[data-relation]")) {
@@ -46,6 +94,57 @@ function tick() {
     const text = age(time.dataset.relation === "since" ? now - moment : moment - now);
     if (time.textContent !== text) time.textContent = text;
   }
+  assess();
+}
+
+// Is what is shown old?
+
+// When something came of the daemon last, since when nothing does, and since when it has a newer page.
+let heard = Date.now();
+let failing = 0;
+let behind = 0;
+let looked = Date.parse(body.dataset.now);
+let limit = Number(body.dataset.limit) * SECOND || Infinity;
+let patience = OVERDUE;
+let title = document.title;
+
+function why() {
+  const now = Date.now();
+  if (location.protocol === "file:") return "This is a copy of a page that was live.";
+  if (failing && now - failing >= HICCUP) return "The reporter does not answer.";
+  if (now - heard > patience) return `Nothing has come from the reporter for ${age(now - heard)}.`;
+  if (behind && now - behind > BEHIND) return "There is a newer report, and it cannot be loaded.";
+  if (now + ahead - looked > limit) return "The reporter answers but does not look at the cluster any more.";
+  return "";
+}
+
+function assess() {
+  const reason = why();
+  const old = Boolean(reason) || body.dataset.served === "old";
+  if (old !== body.hasAttribute("data-old")) body.toggleAttribute("data-old", old);
+  const since = reason ? `OLD, of ${new Date(looked).toISOString().slice(11, 16)} UTC · ` : "OLD · ";
+  const wanted = old ? since + title : title;
+  if (document.title !== wanted) document.title = wanted;
+  alarm.hidden = !reason;
+  live.hidden = Boolean(reason) || !live.textContent;
+  // A screen reader speaks whatever is set here, so that no age counts in it.
+  const text = reason && `${reason} What you see is from ${both(looked)} and may be wrong by now. Trying again.`;
+  const steady = text.replace(/for \w+\./, "for some time.");
+  if (alarm.dataset.said !== steady) {
+    alarm.dataset.said = steady;
+    alarm.textContent = steady;
+  }
+}
+
+function hear() {
+  heard = Date.now();
+  failing = 0;
+}
+
+function fail() {
+  if (failing) return;
+  failing = Date.now();
+  setTimeout(assess, HICCUP + 1);
 }
 
 // Renewing: the old tree takes over what differs, so that focus and what is open stay.
@@ -104,37 +203,53 @@ let loading = false;
 let outdated = false;
 let wanted = body.dataset.version;
 
+function take(page) {
+  const verdict = document.getElementById("verdict").textContent;
+  const focused = document.activeElement;
+  const around = focused.closest("section[tabindex]");
+  for (const id of ["state", "main"]) renew(document.getElementById(id), page.getElementById(id));
+  renew(document.querySelector("footer"), page.querySelector("footer"));
+  const holder = focused.isConnected ? focused : around;
+  if (holder && holder !== document.activeElement) holder.focus({ preventScroll: true });
+  body.dataset.version = page.body.dataset.version;
+  body.dataset.now = page.body.dataset.now;
+  body.dataset.served = page.body.hasAttribute("data-old") ? "old" : "new";
+  looked = Math.max(looked, Date.parse(body.dataset.now));
+  title = page.title.replace(/^OLD · /, "");
+  const now = document.getElementById("verdict").textContent;
+  if (now !== verdict) said.textContent = `${now}.`;
+  if (page.getElementById("q").getAttribute("value") === query.value.trim()) {
+    // The daemon has narrowed it, over everything that there is.
+    for (const each of narrowed()) each.hidden = false;
+    openNames();
+    say(page.getElementById("shown").textContent);
+  } else narrow();
+  localise();
+  dated();
+}
+
 async function catchUp() {
   if (loading) return;
   loading = true;
   try {
     while (outdated || wanted !== body.dataset.version) {
       const asked = wanted;
-      const page = await load(location.pathname);
-      if (!page || !page.body.dataset.version) break;
-      const verdict = document.getElementById("verdict").textContent;
-      const focused = document.activeElement;
-      const around = focused.closest("section[tabindex]");
-      for (const id of ["verdict", "rest", "main"]) {
-        renew(document.getElementById(id), page.getElementById(id));
-      }
-      renew(document.querySelector(".overview"), page.querySelector(".overview"));
-      renew(document.querySelector("footer"), page.querySelector("footer"));
-      const holder = focused.isConnected ? focused : around;
-      if (holder && holder !== document.activeElement) holder.focus({ preventScroll: true });
-      body.dataset.version = page.body.dataset.version;
-      body.dataset.now = page.body.dataset.now;
       outdated = false;
+      const page = await load(location.pathname + location.search);
+      if (!page || !page.body.dataset.version) {
+        outdated = true;
+        break;
+      }
+      take(page);
+      hear();
+      behind = 0;
       if (wanted === asked) wanted = body.dataset.version;
-      document.title = page.title;
-      const now = document.getElementById("verdict").textContent;
-      if (now !== verdict) said.textContent = `${now}.`;
-      narrow();
       tick();
-      await new Promise((resolve) => setTimeout(resolve, AGAIN));
+      await new Promise((resolve) => setTimeout(resolve, outdated ? TYPED : AGAIN));
     }
   } catch {
-    tell("The page could not be renewed; trying again.");
+    outdated = true;
+    fail();
   } finally {
     loading = false;
   }
@@ -144,7 +259,7 @@ async function catchUp() {
 
 function tell(text) {
   if (live.textContent !== text) live.textContent = text;
-  live.hidden = !text;
+  assess();
 }
 
 let stream = null;
@@ -157,10 +272,9 @@ function leave() {
 }
 
 // A connection may die without a word, and a proxy may hold back what is said.
-function expectNews(within, message = LOST) {
+function expectNews(within) {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    if (message) tell(message);
     outdated = true;
     catchUp();
     listen();
@@ -170,32 +284,48 @@ function expectNews(within, message = LOST) {
 function listen() {
   leave();
   // A browser has six connections to a server for all of its tabs: one that nobody sees holds none.
-  if (document.hidden) return;
+  if (document.hidden) {
+    patience = 2.5 * MINUTE;
+    return;
+  }
   stream = new EventSource("live");
   expectNews(OVERDUE);
   stream.addEventListener("report", (event) => {
+    patience = OVERDUE;
+    hear();
     expectNews(OVERDUE);
-    const { version, now, age, lost } = JSON.parse(event.data);
+    const { version, now, age, limit: most, lost } = JSON.parse(event.data);
     wanted = version;
     ahead = Date.parse(now) + age * SECOND - Date.now();
-    const look = new Date(now).toISOString().slice(11, 19);
-    tell(lost ? "Live, but the reporter cannot reach the API server." : `Live. The last look was ${look} UTC.`);
+    looked = Date.parse(now);
+    if (most !== null) limit = most * SECOND;
+    behind = version === body.dataset.version ? 0 : behind || Date.now();
+    dated();
+    tell(lost ? "Live, but the reporter cannot reach the API server." : "Live.");
     catchUp();
   });
   stream.onerror = () => {
     if (stream.readyState !== EventSource.CLOSED) {
-      tell(LOST);
+      fail();
       return;
     }
     // An answer, and no stream: too many have one, or a proxy is in between.
-    expectNews(WITHOUT_STREAM, "");
+    expectNews(WITHOUT_STREAM);
+    patience = 2 * WITHOUT_STREAM + 5 * SECOND;
     outdated = true;
-    catchUp().then(() => tell(outdated && !loading ? LOST : UNSTREAMED));
+    catchUp().then(() => tell(UNSTREAMED));
   };
 }
 
 function begin() {
-  tell("Connecting.");
+  if (location.protocol === "file:") return;
+  if (!document.hidden) {
+    // It may have slept for hours: what it shows counts as old until something comes.
+    if (Date.now() - heard > OVERDUE) fail();
+    tell("Connecting.");
+    outdated = true;
+    catchUp();
+  }
   listen();
 }
 
@@ -206,25 +336,55 @@ addEventListener("pageshow", (event) => {
   if (event.persisted) begin();
 });
 
-// Narrowing
+// Narrowing: at once what is here, and a moment later by the daemon, which knows all there is.
+
+const NARROWED = ".causes > li, #causes .rows > li, #unknown .rows > li, .lanes > li, .tile, .names > li, .strip > ul > li";
+
+function narrowed() {
+  return document.querySelectorAll(NARROWED);
+}
 
 function narrow() {
   const text = query.value.trim().toLowerCase();
   let count = 0;
-  for (const each of document.querySelectorAll(".cards > li, #causes > .rows > li, #notices > .rows > li, #others > .rows > li, .tile, .names > li")) {
-    each.hidden = Boolean(text) && !words(each).includes(text);
-    if (!each.hidden) count += 1;
+  for (const each of narrowed()) {
+    const above = each.parentElement.closest("li[hidden], .below");
+    each.hidden = Boolean(text) && !above && !words(each).includes(text);
+    if (!each.hidden && !above) count += 1;
   }
+  openNames();
+  say(text ? (count ? `${count} shown` : "Nothing names this") : "");
+}
+
+function openNames() {
   for (const list of document.querySelectorAll(".layer details")) {
-    if (text && list.querySelector(".names > li:not([hidden])")) list.open = true;
+    if (query.value.trim() && list.querySelector(".names > li:not([hidden])")) list.open = true;
   }
-  const told = text ? (count ? `${count} shown` : "Nothing names this") : "";
+}
+
+function say(told) {
   // A screen reader speaks whatever is set here, also if it is the same.
   if (shown.textContent !== told) shown.textContent = told;
 }
 
 function words(each) {
   return `${each.dataset.words || ""} ${each.textContent}`.toLowerCase();
+}
+
+let typing = 0;
+
+function typed() {
+  narrow();
+  const address = new URL(location.href);
+  const text = query.value.trim();
+  if (text) address.searchParams.set("q", text);
+  else address.searchParams.delete("q");
+  history.replaceState(null, "", address);
+  clearTimeout(typing);
+  typing = setTimeout(() => {
+    outdated = true;
+    catchUp();
+  }, TYPED);
 }
 
 // A link to what is inside of something closed opens it.
@@ -247,20 +407,54 @@ function reveal() {
   target.focus({ preventScroll: true });
 }
 
-query.addEventListener("input", narrow);
+// A cause as text, for a ticket
+
+function ticket(cause) {
+  const lines = [...cause.querySelectorAll("[data-copy]")]
+    .filter((each) => each.closest("li") === cause && each.dataset.copy !== "skip")
+    .map((each) => each.dataset.copy + each.textContent.trim());
+  const old = body.hasAttribute("data-old") ? "OLD, " : "";
+  return [...lines, `${old}as of ${both(looked)}`].join("\n");
+}
+
+async function copy(button) {
+  const text = ticket(button.closest("li"));
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Browsers give the clipboard only to loopback and HTTPS; the old way is left then.
+    const area = document.createElement("textarea");
+    area.value = text;
+    body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    button.focus();
+  }
+  said.textContent = "Copied.";
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = "Copy as text"), 2 * SECOND);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(".copy");
+  if (button) copy(button);
+});
+query.addEventListener("input", typed);
 document.getElementById("search").addEventListener("submit", (event) => event.preventDefault());
 document.querySelector("#search button").hidden = true;
+body.dataset.served = body.hasAttribute("data-old") ? "old" : "new";
+title = title.replace(/^OLD · /, "");
+body.classList.add("scripted");
 addEventListener("hashchange", reveal);
 setInterval(tick, SECOND);
 setInterval(() => {
-  // The strip moves on where nothing else does.
+  // Ages in the history move on where nothing else does.
   outdated = true;
   catchUp();
 }, MINUTE);
-if (query.value) {
-  // The server narrowed the page; from here on the script does.
-  outdated = true;
-}
+localise();
 begin();
 catchUp();
 reveal();
+tick();

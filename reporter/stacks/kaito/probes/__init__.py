@@ -6,12 +6,14 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation
+from reporter.probes.pickers import as_picked, probe_pickers, undecided_pickers
 from reporter.probes.pods import undecided_pods
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, evaluated, subject_of
 from reporter.probes.subjects import ClusterProbe, StackProbes
 from reporter.snapshot.trace import Cell, How
 from reporter.stacks.kaito.objects import InferenceSet
+from reporter.stacks.kaito.pickers import PICKERS
 from reporter.stacks.kaito.probes.epp import probe_epp
 from reporter.stacks.kaito.probes.infra import probe_infra
 from reporter.stacks.kaito.probes.node_pressure import probe_node_pressure
@@ -62,10 +64,16 @@ def evaluate_inferenceset(scope: InferenceSetScope) -> Evaluation:
     """Return all that is said about one InferenceSet."""
     return evaluated(
         scope,
-        chain.from_iterable(probe(scope) for probe in _PROBES),
+        chain(
+            chain.from_iterable(probe(scope) for probe in _PROBES),
+            probe_pickers(scope, PICKERS, scope.pods),
+        ),
         probe_ready(scope),
-        undecided=undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
-        serving=probe_serving(scope),
+        undecided={
+            **undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
+            **undecided_pickers(scope, PICKERS),
+        },
+        serving=as_picked(scope, PICKERS, probe_serving(scope)),
     )
 
 

@@ -35,6 +35,11 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
         )
 
 
+def is_missing(scope: InferenceSetScope, name: str) -> bool:
+    """Tell whether an endpoint picker is told to be missing."""
+    return _fault(scope, name, scope.epp(name)) == MISSING
+
+
 def has_pickers(scope: InferenceSetScope) -> bool:
     """Tell whether each endpoint picker is there, available and without fault."""
     return all(_works(scope, name) for name in scope.epp_names)
@@ -46,11 +51,15 @@ def is_picked(scope: InferenceSetScope) -> bool:
 
 
 def _picks(scope: InferenceSetScope, name: str) -> bool:
+    if name in scope.missing_services:
+        return False
     deployment = scope.epp(name)
     return is_available(deployment) if deployment is not None else _is_served(scope, name)
 
 
 def _works(scope: InferenceSetScope, name: str) -> bool:
+    if name in scope.missing_services:
+        return False
     deployment = scope.epp(name)
     if deployment is None:
         return _is_served(scope, name)
@@ -62,12 +71,17 @@ def _fault(
 ) -> WorkloadFault | None:
     """Return what is wrong with an endpoint picker, None if nothing is or nobody can tell.
 
-    One that a user made may be behind a Service of another name than its own.
+    One that a user made may be behind a Service of another name than its own. Where that Service is
+    gone, nobody can tell which Deployment it was: the pool is at fault.
     """
     if deployment is not None:
         return judge_deployment(deployment, scope.snapshot)
     known = scope.snapshot.absence_known(DEPLOYMENTS, scope.place, name) and (
-        name == scope.default_epp_name or scope.snapshot.absence_known(SERVICES, scope.place, name)
+        name == scope.default_epp_name
+        or (
+            name not in scope.missing_services
+            and scope.snapshot.absence_known(SERVICES, scope.place, name)
+        )
     )
     return MISSING if known and not _is_served(scope, name) else None
 

@@ -26,7 +26,7 @@ def probe_pods(scope: InferenceSetScope) -> Iterator[Finding]:
     So what a container suffered from ends only when its pod is Ready or gone.
     """
     for pod in scope.pods:
-        fault = fault_of_pod(scope, pod)
+        fault = fault_of_pod(scope, pod, scope.pods)
         if fault is not None:
             yield _about_pod(scope, pod, fault)
     yield from _workspace_findings(scope)

@@ -10,6 +10,7 @@ from reporter.model.objects import HttpRoute, InferencePool, Pod
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.malformed import selected_by
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.kaito.probes.epp import is_missing
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, pool_names
 from reporter.stacks.kaito.probes.wording import condition_text
 from reporter.stacks.kaito.reasons import MODEL_ROUTE
@@ -17,12 +18,22 @@ from reporter.stacks.kaito.resources import FORMER_POOLS, INFERENCESETS
 from reporter.workload.conditions import is_false
 from reporter.workload.parents import ParentFault
 from reporter.workload.pod import counts
-from reporter.workload.routing import pool_faults, route_faults
+from reporter.workload.routing import (
+    GATEWAY_GONE,
+    missing_picker_service,
+    pool_faults,
+    route_faults,
+)
 
 _ROUTE_MISSING: Final = 28
 _POOL_MISSING: Final = 22
+_NO_SERVICE: Final = 21
 _NO_POD: Final = 15
 _FAILED: Final = 10
+"""Severities. What a parent says of a missing Service is 20 (`workload/parents.py`)."""
+
+_SAID_OF_SERVICE: Final = "ResolvedRefs is False (InvalidExtensionRef)"
+"""Cause of what a parent says of a pool whose endpoint picker's Service is missing."""
 
 
 def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
@@ -40,7 +51,7 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     yield from _missing_pools(scope, routes)
     for pool in scope.pools:
-        faults = tuple(pool_faults(pool, scope.snapshot))
+        faults = tuple(_of_pool(scope, pool))
         if faults:
             yield _about(scope, scope.ref_of_pool(pool), pool.created, faults=faults)
         else:
@@ -89,6 +100,27 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
                     text=f"InferencePool {name}, the backend of its HTTPRoute, is missing",
                     severity=_POOL_MISSING,
                 )
+
+
+def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[ParentFault]:
+    """Yield what is wrong with a pool: what its parents say, and that its picker has no Service.
+
+    The Service is not told of a picker that is missing altogether, which is told as such. Parents may say later what is missing: then
+    it is one fault, since the first of them saw it.
+    """
+    said = tuple(pool_faults(pool, scope.snapshot))
+    service = missing_picker_service(pool, scope.snapshot)
+    if not service or is_missing(scope, service):
+        yield from said
+        return
+    same = [each for each in said if each.cause == _SAID_OF_SERVICE]
+    yield ParentFault(
+        f"Service {service} missing",
+        f"its endpoint picker's Service {service} does not exist",
+        _NO_SERVICE,
+        min((each.transition for each in same if each.transition), default=None),
+    )
+    yield from (each for each in said if each not in same)
 
 
 def _selects_none(
@@ -143,4 +175,5 @@ def _about(
         severity=worst.severity,
         transition=worst.transition,
         created=created,
+        by_spec=worst.severity in {GATEWAY_GONE, _NO_SERVICE},
     )

@@ -22,6 +22,7 @@ from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.resources import FORMER_POOLS, MADE_WITH, WORKSPACES
 from reporter.workload.conditions import is_true
+from reporter.workload.routing import missing_picker_service
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""
@@ -132,6 +133,12 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
         return tuple(sorted({each.name for each in named if each and each.name})) or (
             self.default_epp_name,
         )
+
+    @cached_property
+    def missing_services(self) -> frozenset[str]:
+        """The Services that its pools name for their endpoint pickers and that do not exist."""
+        named = (missing_picker_service(each, self.snapshot) for each in self.pools)
+        return frozenset(filter(None, named))
 
     @property
     def default_epp_name(self) -> str:

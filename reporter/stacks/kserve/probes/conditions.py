@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.stacks.kserve.derived.components import (
     CANARY_PREDICTOR_READY,
@@ -19,6 +20,7 @@ from reporter.stacks.kserve.derived.components import (
 from reporter.stacks.kserve.derived.conditions import UNKNOWN
 from reporter.stacks.kserve.derived.mode import Mode
 from reporter.stacks.kserve.objects import KnativeCondition
+from reporter.stacks.kserve.probes.ages import not_ready_since
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
 from reporter.stacks.kserve.reasons import (
     CANARY_NOT_READY,
@@ -27,6 +29,7 @@ from reporter.stacks.kserve.reasons import (
     NOT_READY,
 )
 from reporter.workload.conditions import is_false, is_true, words
+from reporter.workload.lag import last_written
 
 UNWRITTEN: Final = timedelta(seconds=120)
 """How long KServe may take to write a first condition."""
@@ -60,6 +63,8 @@ def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Fi
             yield _gone(scope, component, f"{lacks}; {ready.type} is True all the same")
         elif lacks and ready is None and scope.shows_ready:
             yield _gone(scope, component, f"{lacks}; Ready is True all the same")
+        if is_true(ready) and scope.at_zero(component) and not scope.wants_none:
+            yield _at_zero(scope, component)
         waits = _stays_unknown(scope, component)
         if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
             continue
@@ -72,7 +77,7 @@ def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Fi
             cause=f"{component} {ready.reason or 'not ready'}",
             text=f"{component}: {ready.type} is {ready.status}, {why}{although}",
             severity=_SEVERITY[component],
-            transition=ready.last_transition_time,
+            transition=ready.last_transition_time or not_ready_since(scope, component),
             budget=scope.startup(startup, component) if waits or scope.starts(component) else None,
         )
 
@@ -99,6 +104,20 @@ def _gone(scope: InferenceServiceScope, component: Component, text: str) -> Find
         cause=f"{component} has no Knative Service",
         text=f"{component}: {text}",
         severity=_SEVERITY[component],
+    )
+
+
+def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:
+    """Return that a component was scaled to zero while the predictor was not: requests need both."""
+    deployment = scope.at_zero(component)[0]
+    return scope.finding(
+        reason=COMPONENT_NOT_READY,
+        related=DEPLOYMENTS.ref(deployment),
+        cause=f"{component} scaled to zero",
+        text=f"{component}: its Deployment {deployment.name} wants 0 replicas; {component.ready} is "
+        "True all the same",
+        severity=_SEVERITY[component],
+        created=last_written(deployment),
     )
 
 

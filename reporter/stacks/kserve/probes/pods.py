@@ -17,7 +17,7 @@ def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
         yield from _refused(scope)
     although = "; Ready is True all the same" if scope.shows_ready else ""
     for pod in scope.pods:
-        fault = fault_of_pod(scope, pod)
+        fault = fault_of_pod(scope, pod, scope.pods)
         if fault is not None:
             yield pod_finding(
                 scope,

@@ -1,13 +1,20 @@
 """inferenceserviceReady: positive evidence that an InferenceService serves."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from reporter.model.finding import ReadyEvidence, ServingEvidence
+from reporter.model.objects import Pod
+from reporter.probes.pods import fault_of_pod
 from reporter.stacks.kserve.derived.components import INGRESS_READY, Component
 from reporter.stacks.kserve.derived.mode import Mode
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import READY
 from reporter.workload.conditions import is_false, is_true
+from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
+
+_IN_START_UP: Final = frozenset({NOT_SET_UP, STARTING})
+"""Severities of the faults of pods that were never Ready and that nothing else keeps from it."""
 
 
 def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
@@ -19,7 +26,7 @@ def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
         return
     if not scope.shows_ready:
         return
-    parts = ", ".join(f"{each} ready{_revision(scope, each)}" for each in scope.components)
+    parts = ", ".join(_told(scope, each) for each in scope.components)
     yield scope.evidence(READY, f"{parts}")
 
 
@@ -33,12 +40,16 @@ def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
         yield _serving(scope, serves=scope.shows_ready)
         return
     known = scope.facts.services if scope.in_knative_mode else scope.facts.deployments
-    if known is not None and scope.all_pods is not None:
+    if known is None or scope.all_pods is None:
+        return
+    if scope.wants_none:
+        yield idle(scope)
+    else:
         yield _serving(scope, serves=all(_serves(scope, each) for each in scope.components))
 
 
 def idle(scope: InferenceServiceScope) -> ServingEvidence:
-    """Return what is said of one that is stopped."""
+    """Return what is said of one that is stopped, or of which no replica is wanted."""
     return ServingEvidence(subject=scope.subject, wanted=0, serving=0)
 
 
@@ -52,7 +63,34 @@ def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
 
 
 def _serves(scope: InferenceServiceScope, component: Component) -> bool:
-    return is_true(scope.condition(component.ready)) or scope.has_ready_pod(component)
+    if scope.in_knative_mode:
+        return _is_answered(scope, component)
+    if scope.at_zero(component):
+        return False
+    return is_true(scope.condition(component.ready)) or any(
+        map(is_ready, scope.replicas(component))
+    )
+
+
+def _is_answered(scope: InferenceServiceScope, component: Component) -> bool:
+    """Tell whether a revision that gets requests answers them; Knative mode.
+
+    Ready of a revision does not follow its pods once they have served, and stays True where all of them
+    are lost (Knative Serving, pkg/apis/serving/v1/revision_lifecycle.go). While there are none, and while
+    they start from zero, the activator holds requests (knative.dev, Serving architecture).
+    """
+    held = component in (scope.facts.services or {}) and is_true(scope.condition(component.ready))
+    for revision in scope.asked(component):
+        pods = scope.replicas(component, revision)
+        there = held and not scope.is_gone(revision)
+        if any(map(is_ready, pods)) or (there and all(_in_start_up(scope, each) for each in pods)):
+            return True
+    return False
+
+
+def _in_start_up(scope: InferenceServiceScope, pod: Pod) -> bool:
+    fault = fault_of_pod(scope, pod)
+    return fault is not None and fault.severity in _IN_START_UP
 
 
 def _agrees(scope: InferenceServiceScope) -> bool:
@@ -61,12 +99,20 @@ def _agrees(scope: InferenceServiceScope) -> bool:
         return False
     if not is_true(scope.condition("Ready")):
         return False
+    if any(map(scope.at_zero, scope.components)) and not scope.wants_none:
+        return False
     return all(is_true(scope.condition(each.ready)) and _newest(scope, each) for each in scope.components)  # fmt: skip
 
 
 def _newest(scope: InferenceServiceScope, component: Component) -> bool:
     status = scope.status_of(component)
     return status.latest_created_revision == status.latest_ready_revision
+
+
+def _told(scope: InferenceServiceScope, component: Component) -> str:
+    if scope.at_zero(component):
+        return f"0 {component} replicas wanted"
+    return f"{component} ready{_revision(scope, component)}"
 
 
 def _revision(scope: InferenceServiceScope, component: Component) -> str:

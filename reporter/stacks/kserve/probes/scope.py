@@ -8,12 +8,16 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.derived import Derived
-from reporter.model.objects import Pod
+from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.stacks.kserve.derived.components import Component, components_of
+from reporter.stacks.kserve.derived.components import (
+    Component,
+    components_of,
+    wanted_deployments,
+)
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
 from reporter.stacks.kserve.derived.facts import (
     COMPONENT,
@@ -152,9 +156,35 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         """Tell the same of one component's pods."""
         return any(map(_starts, self._pods_of(component)))
 
-    def has_ready_pod(self, component: Component) -> bool:
-        """Tell whether a pod of one component is Ready."""
-        return any(counts(each) and is_ready(each) for each in self._pods_of(component))
+    def replicas(self, component: Component, revision: str = "") -> tuple[Pod, ...]:
+        """Return the pods of one component that stand for a replica; of one revision if it is named."""
+        mine = (each for each in self._pods_of(component) if counts(each))
+        return tuple(each for each in mine if revision in ("", each.metadata.label(REVISION)))
+
+    def asked(self, component: Component) -> tuple[str, ...]:
+        """Return the revisions of a component that get requests; an empty name where none does."""
+        return others_with_traffic(self.status_of(component), "") or ("",)
+
+    def is_gone(self, revision: str) -> bool:
+        """Tell whether a revision is known not to exist."""
+        return bool(revision) and self.revisions is not None and self._revision(revision) is None
+
+    def at_zero(self, component: Component) -> tuple[Deployment, ...]:
+        """Return the Deployments of a component of which no replica is wanted; Standard mode.
+
+        A canary's Deployment, which is not looked at, may serve in place of the predictor's.
+        """
+        canary = self.inferenceservice.spec.canary and component is Component.PREDICTOR
+        if self.facts.mode is not Mode.STANDARD or canary:
+            return ()
+        there = (self.facts.deployments or {}).get(component, ())
+        return tuple(each for each in there if each.wanted == 0)
+
+    @property
+    def wants_none(self) -> bool:
+        """Whether no replica of the predictor is wanted, in Standard mode: it is idle."""
+        wanted = wanted_deployments(self.inferenceservice.spec, Component.PREDICTOR)
+        return len(self.at_zero(Component.PREDICTOR)) >= wanted
 
     def startup(self, budget: timedelta, component: Component | None = None) -> timedelta:
         """Return how long pods may start: `budget`, or a longer start-up probe of one that does."""

@@ -9,6 +9,7 @@ from reporter.model.text import detail
 from reporter.stacks.kthena.derived import GroupState
 from reporter.stacks.kthena.derived.parts import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, PodGroup
+from reporter.stacks.kthena.probes.placement import placement
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE
 from reporter.stacks.kthena.resources import PODGROUPS
@@ -49,7 +50,8 @@ def _finding(
         cause=(refused.reason if refused else None) or "PodGroup Pending",
         text=f"ServingGroup {group.name} cannot be scheduled: PodGroup {pod_group.name} is "
         + (_UNSCHEDULABLE if refused else _PENDING)
-        + (f": {why}" if why else ""),
+        + (f": {why}" if why else "")
+        + placement(scope.modelserving.spec),
         transition=refused.last_transition_time if refused else None,
         created=pod_group.created,
     )

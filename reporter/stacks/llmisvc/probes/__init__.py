@@ -5,9 +5,11 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation, Finding
+from reporter.probes.pickers import as_picked, probe_pickers, undecided_pickers
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.stacks.llmisvc.pickers import PICKERS
 from reporter.stacks.llmisvc.probes.beside import (
     probe_group,
     probe_names,
@@ -63,11 +65,14 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
         return evaluated(scope, (_stopped(scope),), serving=(idle(scope),))
     return evaluated(
         scope,
-        chain.from_iterable(probe(scope) for probe in _PROBES),
+        chain(
+            chain.from_iterable(probe(scope) for probe in _PROBES),
+            probe_pickers(scope, PICKERS, scope.pods),
+        ),
         probe_ready(scope),
-        undecided=undecided_pods(scope, scope.pods),
+        undecided={**undecided_pods(scope, scope.pods), **undecided_pickers(scope, PICKERS)},
         derived=derived(scope),
-        serving=probe_serving(scope),
+        serving=as_picked(scope, PICKERS, probe_serving(scope)),
     )
 
 

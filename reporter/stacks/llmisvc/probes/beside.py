@@ -4,14 +4,15 @@ llminferenceserviceScalingNotReady, llminferenceserviceGroupDegraded and
 llminferenceserviceModelNameShadowed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from reporter.catalogue.resources import SCALEDOBJECTS
+from reporter.catalogue.resources import HTTPROUTES, SCALEDOBJECTS
 from reporter.model.finding import Finding
 from reporter.probes.pods import startup_budget
+from reporter.snapshot.malformed import belongs_to
 from reporter.stacks.llmisvc.objects import LLMInferenceService
-from reporter.stacks.llmisvc.probes.scope import LlmScope
+from reporter.stacks.llmisvc.probes.scope import NAME, LlmScope
 from reporter.stacks.llmisvc.reasons import (
     GROUP_DEGRADED,
     MODEL_NAME_SHADOWED,
@@ -26,7 +27,7 @@ _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
 
 def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each ScaledObject that KEDA cannot use, else for what KServe says of it."""
-    serves = _ALTHOUGH if all(each.serves for each in scope.roles) else ""
+    serves = _ALTHOUGH if scope.serves else ""
     failing = [
         each for each in scope.made(SCALEDOBJECTS) if is_false(each.status.condition("Ready"))
     ]
@@ -105,7 +106,10 @@ def _weight(scope: LlmScope, sibling: LLMInferenceService, group: str) -> int | 
 
 
 def probe_names(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each other one that serves a model of the same name by a route of its own."""
+    """Yield a finding for each other one that serves a model of the same name by a route that wins.
+
+    One that has no route yet takes nothing from others, and nothing is taken from it.
+    """
     route = scope.wanted.route
     if route is None or scope.wanted.own_routes:
         return
@@ -115,11 +119,43 @@ def probe_names(scope: LlmScope) -> Iterator[Finding]:
             continue
         if route.group and route.group == other.route.group:
             continue
-        for name in sorted(scope.wanted.names & other.names):
-            yield scope.finding(
-                reason=MODEL_NAME_SHADOWED,
-                related=LLMS.ref(each),
-                cause=f"model {name} of {each.name} too",
-                text=f"LLMInferenceService {each.name} serves model {name} too: the older of the "
-                "two routes gets the requests by that name",
-            )
+        names = sorted(scope.wanted.names & other.names)
+        if names and _may_lose(scope, each):
+            yield from _shadowed(scope, each, names)
+
+
+def _shadowed(
+    scope: LlmScope, other: LLMInferenceService, names: Iterable[str]
+) -> Iterator[Finding]:
+    mine, others = scope.managed_route, scope.managed_route_of(other.name)
+    which = "the older of the two routes"
+    if mine and others and mine.created and others.created:
+        is_older = others.created < mine.created
+        why = "is older and" if is_older else "is as old, comes first by name and"
+        which = f"its route {others.name} {why}"
+    for name in names:
+        yield scope.finding(
+            reason=MODEL_NAME_SHADOWED,
+            related=LLMS.ref(other),
+            cause=f"model {name} of {other.name} too",
+            text=f"LLMInferenceService {other.name} serves model {name} too: {which} "
+            "gets the requests by that name",
+            created=mine.created if mine else None,
+        )
+
+
+def _may_lose(scope: LlmScope, other: LLMInferenceService) -> bool:
+    """Tell whether its route gives way to another one's, as far as is known.
+
+    The oldest route wins, of routes of one age the first by namespace and name (Gateway API, HTTPRoute,
+    `spec.rules.matches`).
+    """
+    mine, others = scope.managed_route, scope.managed_route_of(other.name)
+    if mine is None or others is None:
+        return not all(
+            scope.snapshot.absence_known(HTTPROUTES, scope.place, sought=belongs_to(name, NAME))
+            for name in (scope.name, other.name)
+        )
+    if mine.created is None or others.created is None:
+        return True
+    return (others.created, others.name) < (mine.created, mine.name)

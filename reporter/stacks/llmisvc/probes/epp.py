@@ -11,6 +11,7 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import EPP_NOT_READY
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.pod import is_ready
+from reporter.workload.routing import missing_picker_service
 
 _DOWN: Final = 2
 _UNREACHED: Final = 1
@@ -25,7 +26,7 @@ def probe_epp(scope: LlmScope) -> Iterator[Finding]:
         return
     if scope.epp is not None and not is_available(scope.epp):
         yield _down(scope, scope.epp, f"endpoint picker; {_effect(scope)}")
-    elif scope.epp is not None and (service := _unreached(scope)) is not None:
+    elif scope.epp is not None and (service := unreached_service(scope)) is not None:
         yield scope.finding(
             reason=EPP_NOT_READY,
             related=SERVICES.ref(service),
@@ -74,7 +75,13 @@ def picker_service(scope: LlmScope) -> Service | None:
     return scope.snapshot[SERVICES].get(scope.place, reference.name)
 
 
-def _unreached(scope: LlmScope) -> Service | None:
+def missing_service(scope: LlmScope) -> str:
+    """Return the Service that the pool names for its endpoint picker, if it is known not to exist."""
+    return missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
+
+
+def unreached_service(scope: LlmScope) -> Service | None:
+    """Return the Service of the endpoint picker if it is there and selects no ready pod of it."""
     service = picker_service(scope)
     if service is None or not service.spec.selector:
         return None

@@ -29,6 +29,7 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
                     text=f"{parent} does not exist, so no request comes from outside",
                     severity=1,
                     independent=True,
+                    by_spec=True,
                 )
         elif not is_programmed(gateway):
             yield _not_programmed(scope, parent, gateway)

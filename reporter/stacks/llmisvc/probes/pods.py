@@ -31,7 +31,7 @@ def probe_pods(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers."""
     for role in scope.roles:
         for pod in role.pods:
-            fault = fault_of_pod(scope, pod)
+            fault = fault_of_pod(scope, pod, role.pods)
             if fault is not None:
                 yield from _told(scope, role, pod, fault=fault)
 

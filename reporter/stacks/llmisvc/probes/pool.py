@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
+from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import InferencePool, ParentStatus
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.llmisvc.probes.epp import picker_service
+from reporter.stacks.llmisvc.probes.epp import missing_service
 from reporter.stacks.llmisvc.probes.gateways import at_fault, is_of_istiod
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import POOL_NOT_READY
@@ -60,6 +60,7 @@ def _missing(scope: LlmScope) -> Iterator[Finding]:
             text=f"InferencePool {name}, which spec.router.scheduler.pool names, does not exist",
             severity=_MISSING,
             independent=True,
+            by_spec=True,
         )
 
 
@@ -73,14 +74,12 @@ def _of_spec(scope: LlmScope, pool: InferencePool) -> Iterator[Finding]:
             severity=severity,
             created=pool.created,
             independent=True,
+            by_spec=severity == _NO_SERVICE,
         )
 
 
 def _flaws(scope: LlmScope, pool: InferencePool) -> Iterator[tuple[str, str, int]]:
-    reference = pool.spec.endpoint_picker_ref
-    name = reference.name if reference else ""
-    known = scope.snapshot.absence_known(SERVICES, scope.place, name)
-    if name and known and picker_service(scope) is None:
+    if name := missing_service(scope):
         yield (
             f"Service {name} missing",
             f"names Service {name} for its endpoint picker, which does not exist",

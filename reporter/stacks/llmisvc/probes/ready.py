@@ -6,6 +6,8 @@ from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
 from reporter.model.finding import ReadyEvidence, ServingEvidence
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
+from reporter.stacks.llmisvc.probes.completions import avoids_pools
+from reporter.stacks.llmisvc.probes.epp import missing_service, unreached_service
 from reporter.stacks.llmisvc.probes.pool import is_accepted
 from reporter.stacks.llmisvc.probes.route import accepts
 from reporter.stacks.llmisvc.probes.scope import LlmScope
@@ -21,9 +23,11 @@ def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
     What KServe's status says is neither needed nor enough: an autoscaler without its metric makes it
     False, and a stalled rollout leaves it True.
     """
-    if all(each.serves for each in scope.roles) and _is_reached(scope):
-        parts = " and ".join(f"{each.title}{each.ref.kind}" for each in scope.roles if each.ref)
-        yield scope.evidence(READY, f"{parts} available{_way(scope)}")
+    if scope.serves and _is_reached(scope):
+        serving = (each for each in scope.roles if each.ref and not each.is_idle)
+        parts = " and ".join(f"{each.title}{each.ref.kind}" for each in serving if each.ref)
+        idle = "".join(f", 0 {each.name} wanted" for each in scope.roles if each.is_idle)
+        yield scope.evidence(READY, f"{parts} available{idle}{_way(scope)}")
 
 
 def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
@@ -67,22 +71,24 @@ def _is_reachable(scope: LlmScope) -> bool:
     wanted = scope.wanted
     if wanted.route is not None and not is_reachable(scope.routes):
         return False
-    if wanted.scheduler is None or wanted.own_pool:
+    if wanted.scheduler is None or _picker_works(scope):
         return True
-    return (scope.epp is not None and is_available(scope.epp)) or fails_open(
-        scope.pool or scope.former_pool
-    )
+    return fails_open(scope.pool or scope.former_pool) or avoids_pools(scope.routes)
+
+
+def _picker_works(scope: LlmScope) -> bool:
+    """Tell whether requests find an endpoint picker; of somebody else's only its Service is known."""
+    if missing_service(scope):
+        return False
+    if scope.wanted.own_pool:
+        return True
+    available = scope.epp is not None and is_available(scope.epp)
+    return available and unreached_service(scope) is None
 
 
 def _is_reached(scope: LlmScope) -> bool:
     wanted = scope.wanted
-    if (
-        wanted.scheduler is not None
-        and not wanted.own_pool
-        and not (scope.epp is not None and is_available(scope.epp))
-    ):
-        return False
-    if wanted.scheduler is not None and not is_accepted(scope):
+    if wanted.scheduler is not None and not (_picker_works(scope) and is_accepted(scope)):
         return False
     return wanted.route is None or accepts(scope)
 

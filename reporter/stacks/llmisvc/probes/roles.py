@@ -62,6 +62,11 @@ class LlmRole:
         return self.available > 0
 
     @property
+    def is_idle(self) -> bool:
+        """Whether it is there, and no replica of it is wanted."""
+        return self.exists and self.replicas == 0
+
+    @property
     def has_ready_pod(self) -> bool:
         """Whether a pod is Ready."""
         return any(map(is_ready, self.pods))

@@ -54,6 +54,7 @@ def _missing(scope: LlmScope) -> Iterator[Finding]:
                 text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not exist",
                 severity=_MISSING,
                 independent=True,
+                by_spec=True,
             )
 
 

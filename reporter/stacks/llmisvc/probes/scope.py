@@ -112,7 +112,10 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     def made(self, resource: Resource[ObjectT]) -> tuple[ObjectT, ...]:
         """Return what was made for it, by name; without what is being deleted."""
-        found = self.snapshot[resource].labelled(self.place, NAME, self.name)
+        return self._made_for(resource, self.name)
+
+    def _made_for(self, resource: Resource[ObjectT], name: str) -> tuple[ObjectT, ...]:
+        found = self.snapshot[resource].labelled(self.place, NAME, name)
         return tuple(
             each
             for each in found
@@ -146,6 +149,15 @@ class LlmScope(SubjectScope[LLMInferenceService]):
             self._role("prefill", prefill, suffix="-prefill"),
         )
 
+    @property
+    def serves(self) -> bool:
+        """Whether each role has a replica that serves; of what prefills none may be wanted.
+
+        Pods that decode prefill too, where nothing else does.
+        """
+        main, *others = self.roles
+        return main.serves and all(each.serves or each.is_idle for each in others)
+
     def _role(self, name: str, workload: Workload, *, suffix: str) -> LlmRole:
         parts = _parts_of(suffix)
         deployment = _first(self.made(DEPLOYMENTS), {f"workload{suffix}"})
@@ -177,7 +189,11 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def managed_route(self) -> HttpRoute | None:
         """The route that KServe made."""
-        return _first(self.made(HTTPROUTES), {ROUTER})
+        return self.managed_route_of(self.name)
+
+    def managed_route_of(self, name: str) -> HttpRoute | None:
+        """Return the route that KServe made for an LLMInferenceService of its namespace."""
+        return _first(self._made_for(HTTPROUTES, name), {ROUTER})
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:

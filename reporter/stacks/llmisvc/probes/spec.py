@@ -48,6 +48,7 @@ def _missing_kinds(
         text=f"the cluster does not serve {needs}",
         created=scope.llm.created,
         independent=any(resource in _OF_LLMS_ALONE for resource, _ in missing),
+        by_spec=True,
     )
 
 
@@ -99,6 +100,7 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
             cause=f"config {name} is missing",
             text=f"LLMInferenceServiceConfig {name} does not exist in {' nor in '.join(_places(scope))}"
             f"{serves}",
+            by_spec=True,
         )
 
 

@@ -7,11 +7,13 @@ from reporter.model.derived import Derived
 from reporter.model.finding import Finding
 from reporter.stacks.llmisvc.derived.status import PassStage, derived_status
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
+from reporter.stacks.llmisvc.probes.last_change import last_change
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
 from reporter.stacks.llmisvc.probes.worked import counted, worked
 from reporter.stacks.llmisvc.reasons import STATUS_STALE
 from reporter.workload.conditions import is_true
+from reporter.workload.lag import spec_written
 
 _OF_ROUTER: Final = frozenset(
     {
@@ -33,11 +35,20 @@ def probe_stale(scope: LlmScope) -> Iterator[Finding]:
     fields = tuple(contradicted(scope))
     if not scope.observed:
         cause, text = "observedGeneration", "KServe has not looked at its newest spec"
+        since, changed = spec_written(scope.llm), scope.llm.created
     elif fields:
         cause, text = fields[0], f"its status does not match its objects, in {', '.join(fields)}"
+        since, changed = None, last_change(scope, fields)
     else:
         return
-    yield scope.finding(reason=STATUS_STALE, related=scope.ref, cause=cause, text=text)
+    yield scope.finding(
+        reason=STATUS_STALE,
+        related=scope.ref,
+        cause=cause,
+        text=text,
+        transition=since,
+        created=changed,
+    )
 
 
 def contradicted(scope: LlmScope) -> Iterator[str]:

@@ -61,7 +61,7 @@ def recover(services: Sequence[Children]) -> Recovered:
     """Return the operator's settings, as far as the objects of all ModelServices tell."""
     return Recovered(
         provider=_provider(services),
-        metrics_endpoint_auth=_most(_metrics_auth, services),
+        metrics_endpoint_auth=_most(metrics_auth, services),
         default_gateway_name=_gateway(services),
         default_engine_image=_most(_engine_image, services),
         default_epp_image=_most(_epp_image, services),
@@ -125,7 +125,8 @@ def _objects(children: Children) -> list[KubeObject]:
     return [each for each in parts if each is not None]
 
 
-def _metrics_auth(children: Children) -> bool | None:
+def metrics_auth(children: Children) -> bool | None:
+    """Return whether the endpoint picker asks for a token; None where there is no endpoint picker."""
     arguments = _epp_arguments(children)
     return None if arguments is None else epp.METRICS_AUTH_OFF not in arguments
 

@@ -4,9 +4,11 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation
+from reporter.probes.pickers import as_picked, probe_pickers, undecided_pickers
 from reporter.probes.pods import undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.stacks.otterscale.pickers import PICKERS
 from reporter.stacks.otterscale.probes.drift import probe_drift
 from reporter.stacks.otterscale.probes.epp import probe_epp
 from reporter.stacks.otterscale.probes.invalid import probe_invalid
@@ -46,11 +48,17 @@ def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
     """Return all that is said about one ModelService, and the status that it should have."""
     return evaluated(
         scope,
-        chain.from_iterable(probe(scope) for probe in _PROBES),
+        chain(
+            chain.from_iterable(probe(scope) for probe in _PROBES),
+            probe_pickers(scope, PICKERS, scope.pods),
+        ),
         probe_ready(scope),
-        undecided=undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
+        undecided={
+            **undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
+            **undecided_pickers(scope, PICKERS),
+        },
         derived=derived(scope),
-        serving=probe_serving(scope),
+        serving=as_picked(scope, PICKERS, probe_serving(scope)),
     )
 
 

@@ -22,6 +22,8 @@ from reporter.stacks.otterscale.objects import (
     ServiceMonitor,
 )
 from reporter.stacks.otterscale.resources import (
+    CLUSTERROLEBINDINGS,
+    CLUSTERROLES,
     DESTINATIONRULES,
     PLUGINS_CONFIGMAPS,
     PODMONITORS,
@@ -206,6 +208,8 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
     },
     SERVICEACCOUNTS: {},
     PLUGINS_CONFIGMAPS: {},
+    CLUSTERROLES: {},
+    CLUSTERROLEBINDINGS: {},
 }
 
 COMPARED: Final[Mapping[str, Resource[KubeObject]]] = {each.kind: each for each in _PARTS}

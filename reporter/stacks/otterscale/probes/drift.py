@@ -1,7 +1,8 @@
 """modelserviceDrift: objects that are not as the operator makes them, field by field.
 
-Secrets and RBAC objects are never read, replicas not compared; images, tracing and tokens only with
-settings for them (`given`). All other fields that the operator sets are compared (`leaves`).
+Secrets are never read, nor Roles; of ClusterRoles and their bindings only whether they exist, and only
+where that is asked for (`otterscale_cluster_roles`). Replicas are not compared; images, tracing and
+tokens only with settings for them (`given`). All other fields that the operator sets are compared (`leaves`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,42 +14,58 @@ from reporter.model.finding import Finding
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
+from reporter.stacks.otterscale.made import MASKED
 from reporter.stacks.otterscale.manifests import epp, epp_config
+from reporter.stacks.otterscale.manifests.init_containers import MODEL_UNPACK
 from reporter.stacks.otterscale.manifests.manifest import Manifest
+from reporter.stacks.otterscale.manifests.recovered import metrics_auth
 from reporter.stacks.otterscale.manifests.wanted import Unwanted, unwanted, wanted
+from reporter.stacks.otterscale.objects import Json
 from reporter.stacks.otterscale.operator_flags import GATEWAY
 from reporter.stacks.otterscale.probes.compared import COMPARED, Entries, entries_of
+from reporter.stacks.otterscale.probes.fleet import children_of
 from reporter.stacks.otterscale.probes.given import given_entries
-from reporter.stacks.otterscale.probes.leaves import differing, is_whole, made_by
+from reporter.stacks.otterscale.probes.leaves import differing, is_whole, made_by, unpack_script_of
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import DRIFT
 from reporter.stacks.otterscale.resources import (
+    CLUSTERROLEBINDINGS,
+    CLUSTERROLES,
     DESTINATIONRULES,
     PLUGINS_CONFIGMAPS,
     PODMONITORS,
+    SERVICEACCOUNTS,
     SERVICEMONITORS,
 )
 
 _VALUE_BYTES: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), DESTINATIONRULES})
 """Kinds whose being missing keeps requests away: other reasons tell it."""
-
+_FOR_TOKENS: Final = frozenset({CLUSTERROLES, CLUSTERROLEBINDINGS})
+"""What an endpoint picker needs to check the tokens of who reads its metrics."""
 
 _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
     DESTINATIONRULES: "the gateway may not reach the endpoint picker, as for failureMode",
     PODMONITORS: "metrics of the pods are not collected as asked for",
     SERVICEMONITORS: "metrics of the endpoint picker are not collected",
+    SERVICEACCOUNTS: "no new pod of the endpoint picker can be made",
+    PLUGINS_CONFIGMAPS: "a new pod of the endpoint picker ends for want of its file",
+    CLUSTERROLES: "the endpoint picker may not check tokens, so its metrics cannot be read",
+    CLUSTERROLEBINDINGS: "the endpoint picker may not check tokens, so its metrics cannot be read",
     r.DEPLOYMENTS: "its pods do not run as the ModelService says",
     r.SERVICES: "the gateway may not reach the endpoint picker, as for failureMode",
     r.INFERENCEPOOLS: "requests may reach other pods, or fail when the endpoint picker is down",
     r.HTTPROUTES: "requests may not reach the model, or others may",
 }
-"""What follows from a difference."""
+"""What follows from a difference, and from one that is missing."""
 
 _UNWATCHED_KINDS: Final = frozenset(
-    each.kind for each in (DESTINATIONRULES, PODMONITORS, SERVICEMONITORS)
-)
+    each.kind
+    for each in (
+        DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, CLUSTERROLES, CLUSTERROLEBINDINGS,
+    )
+)  # fmt: skip
 """Kinds that the operator does not watch: drift lasts until it looks by chance."""
 
 _UNWATCHED: Final = (
@@ -111,11 +128,12 @@ def _drifted(scope: ModelServiceScope) -> Iterator[_Drifted]:
 def _of_wanted(
     scope: ModelServiceScope, manifest: Manifest, resource: Resource[KubeObject]
 ) -> Iterator[_Drifted]:
-    there = scope.snapshot[resource].get(scope.place, manifest.ref.name)
+    there = scope.snapshot[resource].get(manifest.ref.namespace, manifest.ref.name)
     name = f"{resource.kind} {manifest.ref.name}"
     if there is None:
-        if resource not in _TOLD_ELSEWHERE and is_missing(scope, resource, manifest.ref.name):
-            yield _Drifted(resource.kind, name, "missing", "is missing")
+        if _is_expected(scope, resource) and is_missing(scope, resource, manifest.ref.name):
+            effect = f" ({_EFFECTS[resource]})" if resource in _EFFECTS else ""
+            yield _Drifted(resource.kind, name, "missing", f"is missing{effect}")
         return
     if there.deleting:
         return
@@ -128,9 +146,19 @@ def _of_wanted(
         yield _Drifted(resource.kind, name, f"{fields} differs", text)
 
 
+def _is_expected(scope: ModelServiceScope, resource: Resource[KubeObject]) -> bool:
+    """Tell whether a missing object is drift.
+
+    Most others may ask for tokens, and this endpoint picker not: its own arguments count.
+    """
+    if resource in _FOR_TOKENS:
+        return metrics_auth(children_of(scope.service, scope.snapshot)) is True
+    return resource not in _TOLD_ELSEWHERE
+
+
 def _is_left_over(scope: ModelServiceScope, each: Unwanted, resource: Resource[KubeObject]) -> bool:
     """Tell whether an object is left over: one of others is not the operator's to tell of."""
-    there = scope.snapshot[resource].get(scope.place, each.ref.name)
+    there = scope.snapshot[resource].get(each.ref.namespace, each.ref.name)
     uid = scope.service.metadata.uid
     return bool(there and not there.deleting and uid and there.metadata.owned_by(uid))
 
@@ -175,9 +203,31 @@ def _of_leaves(
         *differing(wanted_labels, whole.metadata.labels, "metadata.labels"),
         *differing(manifest.document.get("spec"), whole.spec, "spec"),
     )
+    if resource is r.DEPLOYMENTS:
+        yield from _of_script(scope, whole.spec)
     for leaf in found:
         has, should = (cut(clean(each), _VALUE_BYTES) for each in (leaf.has, leaf.should))
         yield leaf.path, f"{leaf.path} has {has or 'nothing'} and should have {should or 'nothing'}"
+
+
+def _of_script(scope: ModelServiceScope, spec: Json | None) -> Iterator[tuple[str, str]]:
+    """Yield a difference if the script that unpacks the model does not name what it has to.
+
+    Its text differs from release to release of the operator, and others may do the same.
+    """
+    script = unpack_script_of(spec)
+    if not script or MASKED in script:
+        return
+    service = scope.service
+    parts = (
+        ("unpack", "unpack"),
+        ("OCI_MODEL_IMAGE", service.spec.model.image),
+        ("MODEL_MOUNT_PATH", service.mount_path),
+    )
+    lacks = [each for each, or_text in parts if each not in script and or_text not in script]
+    if lacks:
+        path = f"spec.template.spec.initContainers[{MODEL_UNPACK}].args"
+        yield path, f"{path} does not mention {', '.join(lacks)}, so the model may not be unpacked"
 
 
 def _entries(

@@ -17,6 +17,7 @@ from reporter.stacks.otterscale.reasons import EPP
 from reporter.stacks.otterscale.resources import PLUGINS_CONFIGMAPS, SERVICEACCOUNTS
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import is_ready
+from reporter.workload.routing import missing_picker_service
 from reporter.workload.standing import DOWN, WorkloadFault
 
 _UNREACHABLE: Final = DOWN - 5
@@ -31,7 +32,7 @@ def probe_epp(scope: ModelServiceScope) -> Iterator[Finding]:
     fault = epp_fault(scope, deployment)
     if fault is not None:
         yield _down(scope, deployment, fault)
-    elif not _is_reached(scope):
+    elif not _is_selected(scope):
         yield _about_service(
             scope,
             "Service selects no ready pod",
@@ -44,6 +45,16 @@ def probe_epp(scope: ModelServiceScope) -> Iterator[Finding]:
             f"InferencePool {names.inference_pool(scope.service.name)} names port {port} of Service "
             f"{scope.epp_name}, which it does not have",
         )
+
+
+def is_reached(scope: ModelServiceScope) -> bool:
+    """Tell whether requests get to the picker by the Service that the pool names.
+
+    Also where nobody can tell.
+    """
+    if scope.pool is not None and missing_picker_service(scope.pool, scope.snapshot):
+        return False
+    return _is_selected(scope) and _unserved_port(scope) is None
 
 
 def epp_fault(scope: ModelServiceScope, deployment: Deployment) -> WorkloadFault | None:
@@ -108,7 +119,7 @@ def _has_no_pool(scope: ModelServiceScope) -> bool:
     return is_missing(scope, INFERENCEPOOLS, names.inference_pool(scope.service.name))
 
 
-def _is_reached(scope: ModelServiceScope) -> bool:
+def _is_selected(scope: ModelServiceScope) -> bool:
     """Tell whether the Service selects a ready pod, also where that cannot be known."""
     service = scope.epp_service
     if service is None or not service.spec.selector:

@@ -1,8 +1,8 @@
 """Every field that the operator sets, against the object as it is.
 
 What the API server fills in, and what others add to maps, is no difference: what the operator writes
-is compared, lists as a whole, and a few fields that nobody fills in. Values of variables and
-arguments are never shown, as there may be credentials in them.
+is compared, lists as a whole, and a few fields that nobody fills in. Values of variables, headers and
+arguments are never shown, as there may be credentials in them; but those of headers known to be harmless.
 """
 
 import re
@@ -28,7 +28,9 @@ from reporter.stacks.otterscale.resources import (
 
 _AS_WANTED: Final = "(as wanted)"
 _OTHER: Final = "(another one)"
-_NAMED: Final = re.compile(r".*\.(containers|initContainers|env|volumes|ports|volumeMounts)")
+_NAMED: Final = re.compile(
+    r".*\.(containers|initContainers|env|headers|volumes|ports|volumeMounts)"
+)
 _HIDDEN: Final = re.compile(r".*\.(args|command|env\[.*\]\.value)")
 _QUANTITIES: Final = re.compile(r".*\.resources\.(limits|requests)\..*")
 _TOLD_ELSEWHERE: Final = re.compile(
@@ -110,6 +112,19 @@ def is_whole(resource: Resource[KubeObject], spec: Json | None) -> bool:
             case _:
                 return False
     return bool(found)
+
+
+def unpack_script_of(spec: Json | None) -> str:
+    """Return the script that unpacks the model, of the whole of a Deployment; empty without one."""
+    match spec:
+        case {"template": {"spec": {"initContainers": [*containers]}}}:
+            named = (each for each in containers if isinstance(each, Mapping))
+            args = next(
+                (each.get("args") for each in named if each.get("name") == MODEL_UNPACK), None
+            )
+            return " ".join(map(str, args)) if isinstance(args, list | tuple) else ""
+        case _:
+            return ""
 
 
 def differing(should: object, has: object, path: str) -> Iterator[Leaf]:

@@ -9,6 +9,7 @@ from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import NOT_OBSERVED, RECONCILE_FAILED
 from reporter.stacks.otterscale.resources import PODMONITORS, SERVICEMONITORS
+from reporter.workload.lag import spec_written
 
 _ERROR_BYTES: Final = 600
 _CAUSE_BYTES: Final = 100
@@ -27,6 +28,7 @@ def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
         related=scope.ref,
         cause="status of an older generation" if seen else "no status",
         text=text,
+        transition=spec_written(scope.service),
         created=scope.service.created,
     )
 

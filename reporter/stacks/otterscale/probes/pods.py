@@ -30,7 +30,7 @@ def probe_pods(scope: ModelServiceScope) -> Iterator[Finding]:
     """
     for role in scope.roles:
         for pod in role.pods:
-            fault = fault_of_pod(scope, pod)
+            fault = fault_of_pod(scope, pod, role.pods)
             if fault is not None:
                 yield _about_pod(scope, role, pod, fault=fault)
             elif _may_crash_again(scope, pod):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import ReadyEvidence, ServingEvidence
-from reporter.stacks.otterscale.probes.epp import epp_fault
+from reporter.stacks.otterscale.probes.epp import epp_fault, is_reached
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.stacks.otterscale.reasons import READY
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
@@ -19,7 +19,7 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
         return
     if scope.epp is None or scope.epp.wanted == 0 or epp_fault(scope, scope.epp) is not None:
         return
-    if scope.pool is None or not _is_routed(scope):
+    if scope.pool is None or not is_reached(scope) or not _is_routed(scope):
         return
     counts = [_count(each) for each in scope.roles]
     route = "route accepted" if scope.route is not None else "no route"
@@ -57,7 +57,7 @@ def _is_known(scope: ModelServiceScope) -> bool:
 def _is_picked(scope: ModelServiceScope) -> bool:
     picker = scope.epp
     there = picker is not None and picker.wanted > 0 and picker.status.ready_replicas > 0
-    return there or fails_open(scope.pool)
+    return (there and is_reached(scope)) or fails_open(scope.pool)
 
 
 def _serving(role: RoleView) -> int:

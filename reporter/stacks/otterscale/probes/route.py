@@ -19,11 +19,17 @@ from reporter.stacks.otterscale.reasons import ROUTE
 from reporter.stacks.otterscale.resources import DESTINATIONRULES
 from reporter.workload.parents import Parent, ParentFault, parent_of, serves
 from reporter.workload.pod import counts
-from reporter.workload.routing import pool_faults, route_faults
+from reporter.workload.routing import (
+    GATEWAY_GONE,
+    missing_picker_service,
+    pool_faults,
+    route_faults,
+)
 
 _NOT_INSTALLED: Final = 50
 _NOT_PROGRAMMED: Final = 28
 _RULE_MISSING: Final = 22
+_NO_SERVICE: Final = 21
 _SELECTS_NONE: Final = 15
 _UNSETTLED: Final = 5
 
@@ -78,6 +84,10 @@ def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[ParentFaul
 def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[ParentFault]:
     yield from pool_faults(pool, scope.snapshot)
     yield from _unsettled(scope, pool.status.parents or ())
+    service = missing_picker_service(pool, scope.snapshot)
+    if service not in {"", scope.epp_name}:  # that its own is missing is told as such
+        text = f"its endpoint picker's Service {service} does not exist"
+        yield ParentFault(f"Service {service} missing", text, _NO_SERVICE)
     if _selects_none(scope, pool):
         text = "its selector matches none of the pods, so requests find no endpoint"
         yield ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
@@ -146,15 +156,23 @@ def _pods_known(scope: ModelServiceScope) -> bool:
 
 
 def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding if the rule is missing that others have; the operator does not watch it."""
+    """Yield a finding if the rule is missing that others have; the operator does not watch it.
+
+    Only the operator's rules are read, and another one may cover the Service.
+    """
     if scope.operator.provider != ISTIO or not is_missing(scope, DESTINATIONRULES, scope.epp_name):
         return
+    effect = (
+        "the gateway spreads requests without it (failureMode is FailOpen)"
+        if scope.fails_open
+        else "requests fail (failureMode is FailClose)"
+    )
     yield scope.finding(
         reason=ROUTE,
         related=DESTINATIONRULES.ref_named(scope.place, scope.epp_name),
         cause=f"DestinationRule {scope.epp_name} missing",
         text=f"DestinationRule {scope.epp_name}, which makes the gateway speak TLS with the "
-        f"endpoint picker, is missing; {scope.without_picker}",
+        f"endpoint picker, is missing: unless another rule does so, {effect}",
         severity=_RULE_MISSING,
     )
 
@@ -179,4 +197,5 @@ def _about(
         severity=worst.severity,
         transition=worst.transition,
         created=created,
+        by_spec=worst.severity in {GATEWAY_GONE, _NO_SERVICE},
     )

@@ -116,14 +116,19 @@ class ModelServiceScope(SubjectScope[ModelService]):
         return tuple(pod for role in self.roles for pod in role.pods)
 
     @property
-    def without_picker(self) -> str:
-        """What becomes of requests while there is no endpoint picker.
+    def fails_open(self) -> bool:
+        """Whether requests get through without an endpoint picker.
 
         The gateway goes by the pool as it is, which may not be as the ModelService says.
         """
         reference = self.pool.spec.endpoint_picker_ref if self.pool else None
         mode = (reference and reference.failure_mode) or self.service.picker.failure_mode
-        if mode == FAIL_OPEN:
+        return mode == FAIL_OPEN
+
+    @property
+    def without_picker(self) -> str:
+        """What becomes of requests while there is no endpoint picker."""
+        if self.fails_open:
             return "failureMode is FailOpen: the gateway spreads requests without it"
         return "failureMode is FailClose: requests fail"
 

@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
         UsageError: a file cannot be used, or a value is not allowed.
 
     """
-    arguments = _parser().parse(argv)
+    arguments = command_parser().parse(argv)
     if not arguments.filename:
         raise UsageError("nothing to render; name a file with -f, or - for standard input")
     if not arguments.namespace:
@@ -91,7 +91,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def command_parser() -> Parser:
+    """Return the parser of the command."""
     parser = Parser(
         "render",
         "Print what OtterScale's model operator creates for a ModelService, for kubectl.",

@@ -10,6 +10,9 @@ import yaml
 _READ_OTHERWISE: Final = re.compile(r"[-+.]?[0-9]|[yYnN]\Z")
 """Text that other parsers of YAML take for a number or a boolean, and PyYAML does not: `1e3`."""
 
+_ENDS_A_LINE: Final = re.compile("[\x85\u2028\u2029]")
+"""What ends a line in YAML 1.1, so that only quotes keep it (yaml.org/spec/1.1, 5.4)."""
+
 
 class _Dumper(yaml.SafeDumper):
     """Writes as people do: lists indented, lines of text as lines, nothing by reference."""
@@ -27,7 +30,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     style = None
-    if "\n" in value:
+    if _ENDS_A_LINE.search(value):
+        style = '"'
+    elif "\n" in value:
         style = "|"
     elif _READ_OTHERWISE.match(value):
         style = '"'

@@ -199,6 +199,19 @@ async def test_end_leaves_nothing():
         assert asyncio.all_tasks() == before
 
 
+@pytest.mark.parametrize("turns", range(5))
+async def test_end_while_a_client_comes(turns: int):
+    """A connection is closed at the end of a pod, however little of it was served."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        async with ModelPod() as pod:
+            with socket.create_connection((pod.host, pod.port)):
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+        gc.collect()
+    assert [str(each.message) for each in warned] == []
+
+
 async def test_many_pods():
     """Hundreds of pods in one process all answer."""
     async with aiohttp.ClientSession() as session:

@@ -55,6 +55,15 @@ def theirs(body: bytes, *wanted: str, parse=text_string_to_metric_families) -> l
     ]
 
 
+def all_names(body: bytes) -> set[str]:
+    """Return the names of all samples of a page."""
+    return {
+        line.replace("{", " ").split()[0]
+        for line in body.decode().splitlines()
+        if not line.startswith("#")
+    }
+
+
 def page(*lines: str):
     """Read a page of these lines and enough others."""
     return read_page("\n".join(lines).encode() + b"\n" + PADDING)

@@ -6,17 +6,9 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_of
 
 from reporter.metrics.pages.names import WANTED
-from tests.unit.metrics.pages.reading import DOWNLOAD, RUST, VLLM, ours, theirs
+from tests.unit.metrics.pages.reading import DOWNLOAD, RUST, VLLM, all_names, ours, theirs
 
 NAMES = tuple(name.decode() for name in WANTED)
-
-
-def all_names(body: bytes) -> set[str]:
-    return {
-        line.replace("{", " ").split()[0]
-        for line in body.decode().splitlines()
-        if not line.startswith("#")
-    }
 
 
 @pytest.mark.parametrize("body", [VLLM, DOWNLOAD], ids=["vllm", "download"])

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from reporter.metrics.looks.scrape import Failure, Scrape
+from reporter.metrics.looks.target import Picked
 from reporter.metrics.scraping.schedule import place
-from reporter.metrics.scraping.scraper import Scraper
+from reporter.metrics.scraping.scraper import CLOSED_SECONDS, Scraper
 from tests.unit.kube.collection import virtual_now
 from tests.unit.metrics.scraping.servers import target
 
@@ -41,6 +42,7 @@ class World:
         self.pauses = 0
         self.stopped = 0.0
         self.broken_tell = False
+        self.detail = ""
         self.targets_due = asyncio.Event()
 
     async def scrape(self, target):
@@ -56,7 +58,9 @@ class World:
         finally:
             self.under_way[name] -= 1
         failure = Failure.TIMEOUT if self.delay[name] >= TIMEOUT else self.failure.get(name)
-        return Scrape(at=at, seconds=clock(), failure=failure)
+        return Scrape(
+            at=at, seconds=clock(), failure=failure, detail=self.detail if failure else ""
+        )
 
     def now(self):
         """The time goes on while the process is stopped, and the loop then finds all turns due."""
@@ -354,3 +358,43 @@ async def test_a_clean_stop():
     async with scraping(world, concurrency=4):
         await asyncio.sleep(PERIOD)
         assert 1 <= world.under_way.total() <= 4
+
+
+@pytest.mark.parametrize(
+    ("status", "picks", "turns"),
+    [("401", True, 1), ("403", True, 1), ("500", True, 1), ("404", True, 4), ("401", False, 4)],
+)
+async def test_a_picker_that_wants_a_token_is_left_alone(status, picks, turns):
+    """It is asked every ten minutes, and counted; a model pod, or another failure, keeps its turns."""
+    world = World("pod-0")
+    world.targets = [target("pod-0", picked=Picked() if picks else None)]
+    world.failure["pod-0"], world.detail = Failure.STATUS, status
+    async with scraping(world):
+        await asyncio.sleep(4 * PERIOD)
+        assert len(world.began["pod-0"]) == turns
+        assert world.skips["closed"] == 4 - turns
+        await asyncio.sleep(CLOSED_SECONDS)
+    assert turns == 4 or len(world.began["pod-0"]) == 2
+
+
+@pytest.mark.parametrize(("picks", "turns"), [(True, 2), (False, 5)])
+async def test_a_picker_that_hangs_again_is_left_alone(picks, turns):
+    """A NetworkPolicy keeps the reporter from all pickers, and the slots for what hangs are few."""
+    world = World("pod-0")
+    world.targets = [target("pod-0", picked=Picked() if picks else None)]
+    world.hang(["pod-0"])
+    async with scraping(world):
+        await asyncio.sleep(5 * PERIOD)
+    assert len(world.began["pod-0"]) == turns
+
+
+async def test_a_page_that_opens_is_scraped_as_often_as_others():
+    """Somebody switched authentication off; the pod would be another one, but who knows."""
+    world = World("pod-0")
+    world.targets = [target("pod-0", picked=Picked())]
+    world.failure["pod-0"], world.detail = Failure.STATUS, "401"
+    async with scraping(world):
+        await asyncio.sleep(PERIOD)
+        del world.failure["pod-0"]
+        await asyncio.sleep(CLOSED_SECONDS + 4 * PERIOD)
+    assert len(world.began["pod-0"]) >= 4

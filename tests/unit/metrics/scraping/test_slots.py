@@ -7,11 +7,11 @@ import pytest
 from reporter.metrics.scraping.slots import FairSlots
 
 
-async def hold(slots, namespace, order):
+async def hold(slots, namespace, order, *, seconds=0.01):
     """Wait for a slot, note who got it, and give it back a moment later."""
     async with slots.of(namespace):
         order.append(namespace)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(seconds)
 
 
 async def test_a_namespace_with_many_pods_waits_for_itself():
@@ -23,6 +23,29 @@ async def test_a_namespace_with_many_pods_waits_for_itself():
     assert order.index("few") <= 3
     assert len(order) == 11
     assert not slots.locked()
+
+
+@pytest.mark.looptime
+async def test_namespaces_share_the_time_not_the_turns():
+    """Ten quick ones wait for one slow one at most, however many slow ones wait."""
+    slots, order = FairSlots(1), []
+    async with asyncio.TaskGroup() as tasks:
+        for namespace, seconds in (("slow", 1.0),) * 6 + (("quick", 0.01),) * 10:
+            tasks.create_task(hold(slots, namespace, order, seconds=seconds))
+    assert order == ["slow"] + ["quick"] * 10 + ["slow"] * 5
+
+
+@pytest.mark.looptime
+async def test_time_that_a_namespace_did_not_ask_for_is_not_made_up_for():
+    """One that comes late takes no more than its share, and keeps nobody waiting for its past."""
+    slots, order = FairSlots(1), []
+    for _ in range(5):
+        await hold(slots, "old", [], seconds=1.0)
+    async with asyncio.TaskGroup() as tasks:
+        for namespace in ("new",) * 4 + ("old",) * 4:
+            tasks.create_task(hold(slots, namespace, order, seconds=1.0))
+    assert order.index("old") <= 2
+    assert order.index("new") <= 1
 
 
 async def test_nobody_who_waits_means_all_slots():

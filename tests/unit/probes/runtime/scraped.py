@@ -109,7 +109,10 @@ class Scraped:
     def see(self, at: float, **fields) -> PodVerdict:
         """Judge one more look."""
         self.at = at
-        look = Look(**{"at": START.after(at), "target": TARGET} | fields)
+        return self.judge(Look(**{"at": START.after(at), "target": TARGET} | fields))
+
+    def judge(self, look: Look) -> PodVerdict:
+        """Judge a look that was taken of a page."""
         self.history = self.history.seen(look, longest_window(self.settings))
         self.verdict = judge(self.history, self.verdict, self.settings)
         return self.verdict

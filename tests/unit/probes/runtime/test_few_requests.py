@@ -94,3 +94,17 @@ def test_few_requests_begin_no_fault():
     pod.watch(lambda at: collapsed(at / 10, waiting=5), 1200)
     assert t.LATENCY not in pod.verdict.faults
     assert pod.verdict.why[t.LATENCY] == "too few requests were answered to tell, and others wait"
+
+
+def test_refusals_that_are_answered_late_are_no_errors():
+    """Admission control counts a refusal before it is answered; some are on the way where a window begins."""
+
+    def refused(at):
+        return 0.5 * min(max(at - 150, 0.0), 240.0)
+
+    def page(at):
+        answered = refused(at - 12)
+        pod = {Counter.NOT_ADMITTED: refused, Counter.HTTP_ERRORS: lambda _: answered}
+        return serving(at, pod={**pod, Counter.HTTP_REQUESTS: lambda at: 0.15 * at + answered})
+
+    assert Scraped().first(t.ERROR_RATE, page) is None

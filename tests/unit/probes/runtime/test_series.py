@@ -35,6 +35,18 @@ def test_one_of_two_reasons_is_told_of_an_engine_without_room(name, told, not_to
     assert not (alone if told == t.KV_CACHE else [at for at in again if not_told in again[at]])
 
 
+def test_a_cache_that_fills_up_is_told_as_such_from_the_first():
+    """The window has calm looks at first; preemptions are no other fault until it has none."""
+    pod, page, calm = Scraped(), series("full_and_preempting"), Scraped().period * 20
+    idle = page(0)["engines"]["0"].counters
+    before = {name: constant(each.value) for name, each in idle.items()}
+    pod.watch(lambda _: serving(0, before), calm - pod.period)
+    found = pod.watch(lambda at: page(at - calm), calm + 600, calm)
+    told = [at for at in found if t.KV_CACHE in found[at]]
+    assert told[0] == calm + 300
+    assert not [at for at in found if t.PREEMPTION in found[at] and at not in told]
+
+
 def test_preemptions_wait_for_a_longer_window_of_the_full_cache():
     """Else they would be told first, and the other reason after them."""
     name = FullEvaluationSettings.metrics_name(t.KV_CACHE)

@@ -87,7 +87,14 @@ def _stored(body, state, *, count, last):
 def planned(*records, applied=None, snapshot=None, after=0.0):
     """The plan so many seconds after noon."""
     snapshot = snapshot or snapshot_of(*OBJECTS)
-    return plan_mirrors(records, applied or {}, snapshot, catalogue=BUILT_IN, now=at(after))
+    return plan_mirrors(
+        records,
+        applied or {},
+        snapshot,
+        catalogue=BUILT_IN,
+        now=at(after),
+        resync=timedelta(seconds=60),
+    )
 
 
 def made(plan):

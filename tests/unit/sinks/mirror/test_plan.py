@@ -111,7 +111,7 @@ WAS_OVER = made(planned(fired(state="over")))
         pytest.param(fired(message="x"), WAS, 9, None, id="changed within ten seconds"),
         pytest.param(fired(message="x"), WAS, 10, Why.CHANGE, id="changed"),
         pytest.param(fired(related=GATEWAY), WAS, 10, Why.CHANGE, id="another object at fault"),
-        pytest.param(fired(ago=0, count=9), WAS, 599, None, id="seen again"),
+        pytest.param(fired(ago=0, count=9), WAS, 539, None, id="seen again"),
         pytest.param(fired(ago=0, count=9), WAS, 600, Why.REFRESH, id="refresh"),
         pytest.param(fired(), WAS, 6000, None, id="not seen since"),
         pytest.param(fired(state="stale"), WAS, 6000, None, id="stale is not refreshed"),
@@ -129,6 +129,17 @@ def test_a_deferred_write_is_due_when_it_says():
     assert waits.next_in is not None
     later = planned(fired(message="x"), applied=WAS, after=4 + waits.next_in.total_seconds())
     assert purposes(later) == [Why.CHANGE]
+
+
+def test_a_refresh_is_planned_ahead():
+    """No pass is woken for it; the next plan says when it was made."""
+    seen_again = fired(ago=0, count=9)
+    ahead = planned(seen_again, applied=WAS, after=541)
+    (write,) = ahead.writes
+    assert (write.purpose, write.due_in.total_seconds(), ahead.next_in) == (Why.REFRESH, 59, None)
+    assert write.applied.at == at(600).boot
+    assert planned(seen_again, applied=made(ahead), after=601).writes == ()
+    assert planned(seen_again, applied=WAS, after=400).next_in is None
 
 
 def test_an_event_that_is_not_on_record_any_more_is_over():

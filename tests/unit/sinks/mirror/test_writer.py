@@ -40,6 +40,11 @@ def write(name, namespace="a", purpose=MirrorPurpose.TELL, message="m", *, live=
     return MirrorWrite(purpose, mirror, SAMPLE.planned)
 
 
+def refresh(name, seconds):
+    """One that is planned ahead."""
+    return replace(write(name, purpose=MirrorPurpose.REFRESH), due_in=timedelta(seconds=seconds))
+
+
 def plan(*writes, also=()):
     return MirrorPlan(writes, frozenset((*(each.mirror.name for each in writes), *also)))
 
@@ -344,3 +349,13 @@ async def test_one_that_breaks_a_rule_is_left_alone_until_it_says_something_else
         assert requests(at) == ["apply a/x", "apply a/y", "apply a/x"]
         assert at.outcomes == ["tell refused", "tell written", "tell written"]
         assert [line["event"] for line in at.logs] == ["mirror_not_written"]
+
+
+async def test_what_is_planned_ahead_is_made_in_its_time():
+    """And holds nothing up, and does not count as waiting, until then."""
+    async with writing() as at:
+        at.writer.offer(plan(refresh("later", 30), write("now")))
+        await asyncio.sleep(1)
+        assert ([name for _, name in at.made], at.writer.waiting) == (["apply a/now"], 0)
+        await asyncio.sleep(30)
+        assert at.made[-1] == (30.0, "apply a/later")

@@ -9,7 +9,9 @@ from reporter.model.report import (
     ReadySubject,
     Report,
     ResolvedFinding,
+    ServingState,
     SkippedObject,
+    SubjectState,
     UnknownResource,
 )
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
@@ -101,8 +103,14 @@ def large(subjects=1000, faulty=1000):
             finding(reason, subject, disposition, message=text, cause="ImagePullBackOff",
                     since=since, **changes)
         )  # fmt: skip
+    down = {each.subject for each in findings if each.disposition is Disposition.FIRING}
+    states = [
+        SubjectState(each, ServingState.NOT_SERVING if each in down else ServingState.SERVING)
+        for each in models[:-3]
+    ]
     return report(
         *findings,
+        states=tuple(states),
         ready_ones=models[faulty:-3] if faulty < subjects else (),
         subjects=(CLUSTER, *models),
         unknown=(UnknownResource("workspaces.kaito.sh", "forbidden"),),

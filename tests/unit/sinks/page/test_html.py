@@ -1,6 +1,7 @@
 """The page as HTML: escaped, from nowhere else, bounded, well-formed."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
 
@@ -8,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.model.report import Disposition, Mute, MuteFault, SkippedObject, UnknownResource
-from reporter.model.subject import ObjectRef
+from reporter.model.report import (
+    Disposition,
+    Impact,
+    Mute,
+    MuteFault,
+    SkippedObject,
+    UnknownResource,
+)
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.resolution.message import SUPPRESSING
 from reporter.sinks.page.assets import POLICY, TYPES, asset
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import LISTED, page_html
@@ -19,10 +28,11 @@ from reporter.sinks.page.marks import ALL
 from reporter.sinks.page.markup import Markup, breakable, element
 from reporter.sinks.page.symbols import SYMBOLS
 from reporter.sinks.page.view import Lost, ReportOrigin
-from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, large, model, report
+from tests.unit.sinks.page.reports import EPP, KAITO, NOW, PODS, finding, large, model, report
 
 VOID = {"link", "meta", "input", "wbr", "br"}
 MOST_BYTES = 2_000_000
+MOST_SERVED_BYTES = 450_000
 
 
 class Tree(HTMLParser):
@@ -297,3 +307,132 @@ def test_markup_is_no_text():
     assert element("p", "<b>").html == "<p>&lt;b&gt;</p>"
     assert element("p", Markup("<b></b>")).html == "<p><b></b></p>"
     assert element("p", None, hidden=True, title=None, lang=False).html == "<p hidden></p>"
+
+
+def test_a_saved_page_says_of_when_it_is():
+    """Somebody opens it a week later."""
+    found = report(ready_ones=[CLUSTER])
+    about = ReportOrigin(time="the newest time in the dump", saved=NOW + timedelta(days=3))
+    html = page_html(page_view(found, about, EpisodeHistory.of(found)))
+    text = Tree(html).text
+    assert "as of 2026-11-20T12:00:00Z (the newest time in the dump)" in text
+    assert "was saved 2026-11-23T12:00:00Z, and does not change any more." in text
+    assert "<title>Saved, 2026-11-20 12:00 UTC: Nothing fires" in html
+    assert " data-saved>" in html
+
+
+def test_a_page_saved_at_once_says_one_time():
+    """Of a cluster that was just read."""
+    found = report()
+    about = ReportOrigin(time="the present", saved=NOW + timedelta(seconds=5))
+    assert "was saved" not in page_html(page_view(found, about, EpisodeHistory.of(found)))
+
+
+@pytest.mark.parametrize(
+    ("about", "old"),
+    [
+        (ReportOrigin(live=True), False),
+        (ReportOrigin(live=True, lost=Lost(NOW, ("pods",))), False),
+        (ReportOrigin(live=True, lost=Lost(NOW)), True),
+        (ReportOrigin(live=True, overdue=True), True),
+    ],
+)
+def test_an_old_page_has_no_colour_and_no_tick(about, old):
+    """Its title says so too; where only some kinds are lost, their findings go stale by themselves."""
+    found = report(ready_ones=[CLUSTER])
+    html = page_html(page_view(found, about, EpisodeHistory.of(found)), version="v-1")
+    assert (" data-old>" in html) is old
+    assert ("<title>OLD · " in html) is old
+    css = asset("page.css")
+    assert "[data-old] { --tick: transparent; --asked: currentColor; --fault: var(--quiet);" in css
+    assert 'stroke="var(--tick, currentColor)"' in html
+
+
+def test_a_browser_without_script_loads_a_served_page_again():
+    """A page that stays would be taken for the present."""
+    again = '<noscript><meta http-equiv="refresh" content="60"></noscript>'
+    assert again in page()
+    assert "refresh" not in page(live=False)
+
+
+def test_a_cause_is_one_line_with_everything_else_below_it():
+    """Whom it hits, since when, what changed, how much it explains."""
+    hit = Impact(2, 1, 2)
+    behind = finding(PODS, model("a"), Disposition.SUPPRESSED, by=(KAITO,))
+    html = page(finding(KAITO, impact=hit, message="Deployment is down"), behind)
+    line = Tree(html.partition("<summary>")[2].partition("</summary>")[0]).text
+    assert line.startswith(KAITO)
+    for said in (
+        "2 models do not serve, 1 serves degraded, in 2",
+        "firing for 5m",
+        "0/1 ready",
+        "explains 1 other",
+    ):
+        assert said in line
+    assert "Deployment is down" not in line
+
+
+def test_what_is_drawn_next_to_a_message_is_not_said_in_it_too():
+    """The Event names what it suppresses, as it has nothing next to it."""
+    said = f"Deployment is down{SUPPRESSING}{PODS} in 1 namespace(s))"
+    text = Tree(page(finding(KAITO, message=said))).text
+    assert "Deployment is down" in text
+    assert "suppressing" not in text
+    assert said in Tree(page(finding(KAITO, disposition=Disposition.PENDING, message=said))).text
+
+
+def test_what_changed_is_on_the_line_and_in_full_below():
+    """As the report says it."""
+    found = report(finding(KAITO))
+    view = page_view(found, ReportOrigin(), EpisodeHistory.of(found))
+    changes = ("spec.replicas 1 to 0 by kubectl-scale at 11:57:20", "image a to b")
+    cause = replace(view.causes[0], changes=changes, last_words=("Traceback", "killed <9>"))
+    html = page_html(replace(view, causes=(cause,)))
+    line, _, rest = html.partition("<summary>")[2].partition("</summary>")
+    assert changes[0] in line
+    assert changes[1] not in line
+    assert changes[1] in rest
+    assert "Traceback\nkilled &lt;9&gt;" in rest
+
+
+@pytest.mark.parametrize(
+    ("live", "whole", "cut"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_a_served_page_is_bounded(live, whole, *, cut):
+    """A thousand faults: the first hundred, how many more, and the way to them; a file has all."""
+    found = large(1000, 1000)
+    about = ReportOrigin(live=live)
+    html = page_html(page_view(found, about, EpisodeHistory.of(found)), version="v", whole=whole)
+    assert (len(html.encode()) < MOST_SERVED_BYTES) is cut
+    assert ('href="?all=1"' in html) is cut
+    assert ("model-0996" in html) is not cut
+
+
+def test_the_filter_applies_to_every_part():
+    """Nothing of another namespace is left but the verdict and the counts."""
+    mute = [Mute(ObjectRef("v1", "Namespace", "", name), (PODS,)) for name in ("this", "that")]
+    html = page(
+        finding(KAITO),
+        *(finding(PODS, model("m", name)) for name in ("this", "that")),
+        *(finding(EPP, model("n", name), Disposition.PENDING) for name in ("this", "that")),
+        query="this",
+        ready_ones=[Subject.of_namespace("that"), model("well", "that")],
+        mutes=tuple(mute),
+        mute_faults=tuple(MuteFault(each.object, "wrong") for each in mute),
+        skipped=tuple(SkippedObject("pods", name, "p", "odd") for name in ("this", "that")),
+        unknown=(UnknownResource("that.kind", "forbidden"),),
+    )
+    main = Tree(html.partition("<main")[2].partition("</main>")[0].partition(">")[2]).text
+    assert "this" in main
+    assert not re.search(r"\bthat[/.]|\bthat$|Namespace that|\bthat\d", main)
+    assert "1 of 3 causes, 2 subjects." in html
+    assert ">3 causes fire<" in html
+
+
+def test_a_cause_that_many_kinds_share_is_said_once():
+    """An API server that is away takes all of them with it."""
+    unknown = tuple(UnknownResource(each, "unreachable") for each in ("a.b", "c.d", "e.f"))
+    text = Tree(page(unknown=(*unknown, UnknownResource("pods", "forbidden")))).text
+    assert text.count("unreachable") == 1
+    assert "unreachablea.b, c.d, e.f" in text
+    assert "forbiddenpods" in text

@@ -1,4 +1,4 @@
-"""The last hour of episodes."""
+"""The last day of episodes."""
 
 from datetime import timedelta
 
@@ -10,9 +10,10 @@ from reporter.model.report import Disposition
 from reporter.resolution.records import records_of
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.page import episodes as episodes_module
+from reporter.sinks.page.bounds import ROWS, Bounds
 from reporter.sinks.page.build import page_view
+from reporter.sinks.page.day import day as day_html
 from reporter.sinks.page.episodes import EpisodeHistory
-from reporter.sinks.page.strip import ROWS
 from reporter.sinks.page.view import ReportOrigin
 from tests.unit.resolution.building import snapshot
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, model, ready
@@ -88,11 +89,11 @@ def kaito(disposition=FIRING, since=0):
         ),
         pytest.param([later(60, kaito(PENDING)), later(90)], [], id="never fired"),
         pytest.param(
-            [later(60, kaito()), later(90), later(90 + 3599)],
-            ["12:00:00 to 12:01:30 (90s)"],
-            id="within the hour",
+            [later(60, kaito()), later(90), later(90 + 86_399)],
+            ["2026-11-20 12:00 to 12:01:30 (90s)"],
+            id="within the day",
         ),
-        pytest.param([later(60, kaito()), later(90), later(90 + 3600)], [], id="an hour ago"),
+        pytest.param([later(60, kaito()), later(90), later(90 + 86_400)], [], id="a day ago"),
         pytest.param(
             [later(60, kaito(since=-100_000))],
             ["since 2026-11-19 08:13 (27h)"],
@@ -105,13 +106,13 @@ def test_episodes_are_told(reports, told):
     assert [row.told for row in strip(*reports).rows] == told
 
 
-def test_bars_lie_within_the_hour():
+def test_bars_lie_within_the_day():
     """What began before is cut at the left end."""
-    reports = later(0, kaito(since=-7200)), later(600), later(1200, kaito(since=900))
+    reports = later(0, kaito(since=-90_000)), later(600), later(1200, kaito(since=900))
     (row,) = strip(*reports).rows
     assert [(span.begin, span.end, span.open) for span in row.spans] == [
-        (0, 3000, False),
-        (3300, 3600, True),
+        (0, 85_800, False),
+        (86_100, 86_400, True),
     ]
 
 
@@ -145,7 +146,8 @@ def test_the_history_is_bounded(monkeypatch):
     assert len(history.over) == 40
     assert {each.key.subject.name for each in history.over} == {f"m{n:03}" for n in range(60, 100)}
     shown = page_view(later(20), ReportOrigin(), history).strip
-    assert (len(shown.rows), shown.more) == (ROWS, 40 - ROWS)
+    assert f" {40 - ROWS} more are not drawn." in day_html(shown, Bounds(cut=True)).html
+    assert len(shown.rows) == 40
 
 
 def record(found, last, state="over"):
@@ -217,12 +219,12 @@ def restarted(events, *reports):
             ],
             id="several times",
         ),
-        pytest.param([record(kaito(), 300)], [later(300 + 3600)], [], id="an hour ago"),
+        pytest.param([record(kaito(), 300)], [later(300 + 86_400)], [], id="a day ago"),
         pytest.param([record(kaito(since=60), 90)], [later(30)], [], id="of a clock that is ahead"),
     ],
 )
 def test_events_on_record_tell_what_was_before(events, reports, told):
-    """A restart or a change of the leader does not empty the hour."""
+    """A restart or a change of the leader does not empty the day."""
     found = restarted(events, *reports)
     assert [row.told for row in found.rows] == told
     assert found.recorded

@@ -344,6 +344,16 @@ def test_what_is_unknown_and_what_was_skipped_is_said():
     assert shown.skipped == (("pods team/odd", "status is not a map"),)
 
 
+def test_the_cluster_is_no_namespace():
+    """As in the message of a node whose loss explains what a shared part reports."""
+    node = finding("clusterNodeNotReady", involved=ObjectRef("v1", "Node", "", "gpu-1"))
+    shared = finding(
+        "clusterBBRNotReady", disposition=SUPPRESSED, by=("clusterNodeNotReady",), nodes=("gpu-1",)
+    )
+    (cause,) = view(node, shared).causes
+    assert (cause.explained.suppressed, cause.explained.namespaces) == (1, 0)
+
+
 def test_each_reason_on_the_page_is_explained_once():
     """From the catalogue, in its order."""
     shown = view(finding(PODS, model("a")), finding(PODS, model("b")), finding(KAITO))

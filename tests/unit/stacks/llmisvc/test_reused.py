@@ -23,6 +23,15 @@ SCHEDULER = {
 BEFORE = {
     "LLMInferenceService llms/pd": {"spec": {"baseRefs": [{"name": "shape"}]}},
     "LLMInferenceServiceConfig llms/shape": {"spec": {"prefill": {"replicas": 1}}},
+    "HTTPRoute llms/pd-kserve-route": {
+        "metadata": {
+            "labels": {
+                **SCHEDULER,
+                "app.kubernetes.io/name": "pd",
+                "app.kubernetes.io/component": "llminferenceservice-router",
+            }
+        }
+    },
     "InferencePool llms/llm-inference-pool": {"status": {"parents": None}},
     "InferencePool llms/llm-former": {
         "apiVersion": "inference.networking.x-k8s.io/v1alpha2",

@@ -4,11 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, NAMESPACES, PODS
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    NAMESPACES,
+    PODS,
+    SERVICES,
+)
 from reporter.stacks.kaito.reasons import MODEL_READY
 from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
 from tests.unit.probes.asking import evaluate_inferencesets
-from tests.unit.probes.building import CREATED_AT, DELETING, FORBIDDEN, condition
+from tests.unit.probes.building import CREATED_AT, DELETING, FORBIDDEN, condition, document
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,
     SET,
@@ -141,3 +148,35 @@ def test_a_workspace_condition_does_not_make_a_replica_ready():
     """Conditions freeze when KAITO is down, at True as well; pods decide."""
     serving = conditions(condition("InferenceReady", "True", "WorkspaceInferenceStatusSuccess"))
     assert ready(stack(workspace=serving, pod=not_ready())) == []
+
+
+NAMED = {"spec": {"endpointPickerRef": {"name": "qwen-inferencepool-epp"}}}
+SPREADS = {"spec": {"endpointPickerRef": {"name": "qwen-epp", "failureMode": "FailOpen"}}}
+
+
+def reached(snapshot):
+    (evidence,) = evaluate(snapshot).serving
+    return evidence.reached
+
+
+def test_no_request_reaches_a_picker_without_its_service():
+    """Its Deployment is available, and the gateway calls the Service that the pool names."""
+    assert not reached(stack(pool=NAMED))
+    assert ready(stack(pool=NAMED)) == []
+    own = document("Service", "qwen-inferencepool-epp", NS)
+    assert reached(stack(own, pool=NAMED))
+    assert ready(stack(own, pool=NAMED))
+
+
+def test_a_pool_that_fails_open_needs_no_service_to_serve():
+    """The gateway spreads requests without the picker; ready is another matter."""
+    assert reached(stack(pool=SPREADS))
+    assert ready(stack(pool=SPREADS)) == []
+
+
+def test_a_service_that_cannot_be_read_changes_no_evidence():
+    """What cannot be read may be there."""
+    snapshot = stack(pool=NAMED)
+    unread = replace(snapshot, states=dict(snapshot.states) | {SERVICES: FORBIDDEN})
+    assert reached(unread)
+    assert ready(unread)

@@ -392,3 +392,32 @@ def test_the_order_of_objects_changes_nothing():
     there = findings(stack(*more, pod=first))
     back = findings(stack(*reversed(more), pod=first))
     assert there == back
+
+
+def of(kind, name):
+    return {"metadata": {"ownerReferences": [{"kind": kind, "name": name, "controller": True}]}}
+
+
+REPLICA = of("ReplicaSet", "qwen-5d9c")
+ON_LOST = {"spec": {"nodeName": "lost"}}
+
+
+@pytest.mark.parametrize(
+    ("leaving", "others", "told"),
+    [
+        ((REPLICA, DELETING), [(REPLICA,)], []),
+        ((REPLICA, DELETING), [(of("ReplicaSet", "qwen-77ab"),)], []),  # of the next rollout
+        ((REPLICA, DELETING), [(REPLICA,), (REPLICA, not_ready())], ["qwen-a-0", "other-1"]),
+        ((REPLICA, DELETING), [], ["qwen-a-0"]),
+        ((REPLICA, DELETING), [(of("ReplicaSet", "router-5d9c"),)], ["qwen-a-0"]),
+        ((REPLICA,), [(REPLICA,)], ["qwen-a-0"]),
+        ((of("StatefulSet", "qwen-a"), DELETING), [(of("StatefulSet", "qwen-a"),)], ["qwen-a-0"]),
+    ],
+)
+def test_a_pod_that_does_not_end_on_a_lost_node_is_told_while_nothing_stands_for_it(
+    leaving, others, told
+):
+    """Its ReplicaSet has made another; a StatefulSet waits until it is gone."""
+    pods = [model_pod(f"other-{number}", *patches) for number, patches in enumerate(others)]
+    found = findings(stack(*pods, pod=merged(ON_LOST, *leaving)), MODEL_PODS)
+    assert sorted(each.related.name for each in found if each.related.kind == "Pod") == sorted(told)

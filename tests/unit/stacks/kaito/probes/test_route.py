@@ -5,7 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, PODS
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    GATEWAYS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    PODS,
+    SERVICES,
+)
 from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_ROUTE
 from reporter.stacks.kaito.resources import FORMER_POOLS
 from tests.unit.probes.building import (
@@ -248,7 +255,8 @@ def former_pool(*patches):
 
 
 def with_former_pool(*patches):
-    return stack(former_pool(*patches), route=FORMER_ROUTE, pool=None)
+    picker = document("Service", "picker", NS)
+    return stack(picker, former_pool(*patches), route=FORMER_ROUTE, pool=None)
 
 
 def test_a_pool_of_the_former_group_is_judged_like_others():
@@ -284,6 +292,93 @@ def test_a_route_under_another_name_is_found_by_its_pool():
     assert findings(stack(route=renamed)) == []
     refused = parents(parent("models-gw", condition("Accepted", "False", "NoMatchingParent")))
     assert only(stack(route=renamed | refused), MODEL_ROUTE).related.name == "mine"
+
+
+PICKER = "qwen-inferencepool-epp"
+
+
+def named(name=PICKER, **more):
+    """A patch of a pool that names a Service for its endpoint picker."""
+    return {"spec": {"endpointPickerRef": {"name": name, "failureMode": "FailClose"} | more}}
+
+
+def service(name=PICKER, *patches):
+    return document("Service", name, NS, *patches)
+
+
+def test_a_pool_whose_picker_has_no_service_is_told():
+    """The Deployment works and requests do not get to it; no status need tell so."""
+    finding = only(stack(pool=named()), MODEL_ROUTE)
+    assert finding.related == INFERENCEPOOLS.ref_named(NS, "qwen-inferencepool")
+    assert finding.message.endswith(
+        f"InferencePool qwen-inferencepool: its endpoint picker's Service {PICKER} does not exist"
+    )
+    assert (finding.cause, finding.by_spec) == (f"Service {PICKER} missing", True)
+    assert finding.transition is None
+    assert findings(stack(service(), pool=named())) == []
+
+
+def test_what_parents_say_of_the_missing_service_is_the_same_fault():
+    """It is told in the same words before and after the parent's status, which has the time."""
+    refused = condition("ResolvedRefs", "False", "InvalidExtensionRef", "not found")
+    told = only(stack(pool=named() | parents(parent("models-gw", ACCEPTED, refused))), MODEL_ROUTE)
+    assert told.message == only(stack(pool=named()), MODEL_ROUTE).message
+    assert told.transition == SINCE_AT
+
+
+def test_what_else_parents_say_is_counted():
+    """Another parent that does not support pools is another fault, and a worse one."""
+    refused = parents(parent("models-gw", condition("Accepted", "False", "NotSupportedByParent")))
+    finding = only(stack(pool=named() | refused), MODEL_ROUTE)
+    assert finding.cause == "Accepted is False (NotSupportedByParent)"
+    assert finding.message.endswith("(and 1 more)")
+
+
+def test_a_service_that_cannot_be_read_is_not_missing():
+    """Absence needs a look."""
+    assert findings(without(stack(pool=named()), SERVICES)) == []
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        named(kind="Picker"),
+        named(group="example.com"),
+        named(group="example.com", kind="Service"),
+        named(name=""),
+    ],
+    ids=["kind", "group", "kind of a group", "no name"],
+)
+def test_what_is_no_service_is_not_looked_for(reference):
+    """A reference of another kind leads to what is not read."""
+    assert findings(stack(pool=reference)) == []
+
+
+def test_a_service_of_another_namespace_is_another_one():
+    """The reference has no namespace."""
+    elsewhere = service(PICKER, {"metadata": {"namespace": "other"}})
+    assert only(stack(elsewhere, pool=named(group="", kind="Service")), MODEL_ROUTE)
+
+
+def test_a_picker_of_which_nothing_is_there_is_told_once():
+    """Neither its Deployment nor its Service exists: one fault, told of the picker."""
+    assert [each.reason for each in findings(stack(pool=named(), epp=None))] == [MODEL_EPP]
+    unread = without(stack(pool=named(), epp=None), DEPLOYMENTS)
+    assert [each.reason for each in findings(unread)] == [MODEL_ROUTE]
+
+
+def test_a_picker_of_another_name_is_not_missed_without_its_service():
+    """Nobody can tell which Deployment was behind it."""
+    told = findings(stack(pool=named("picker")))
+    assert [(each.reason, each.cause) for each in told] == [(MODEL_ROUTE, "Service picker missing")]
+
+
+def test_a_pool_of_the_former_group_names_a_service_too():
+    """In its extensionRef."""
+    own = {"spec": {"extensionRef": {"name": PICKER}}}
+    finding = only(with_former_pool(own), MODEL_ROUTE)
+    assert finding.related == FORMER_POOLS.ref_named(NS, "qwen-inferencepool")
+    assert finding.cause == f"Service {PICKER} missing"
 
 
 def test_deleting_routes_and_pools_are_not_judged():

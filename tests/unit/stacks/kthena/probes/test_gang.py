@@ -41,6 +41,39 @@ def test_a_gang_that_is_refused_is_told_with_volcanos_words(phase):
     )
 
 
+TIER_1 = {"highestTierAllowed": 1}
+ALL_OF_A_GROUP = "; it asks for all pods of a group within tier 1 (networkTopology, hard)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        ({"template": {"networkTopology": {"groupPolicy": TIER_1}}}, ALL_OF_A_GROUP),
+        ({"template": {"networkTopology": TIER_1 | {"mode": "hard"}}}, ALL_OF_A_GROUP),
+        ({"template": {"networkTopology": {"groupPolicy": TIER_1 | {"mode": "soft"}}}}, ""),
+        ({"template": {"networkTopology": {"groupPolicy": {"mode": "hard"}}}}, ""),
+        (
+            {
+                "template": {"networkTopology": {"rolePolicy": {"highestTierName": "rack"}}},
+                "topologySpreadConstraints": [
+                    {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},
+                    {"topologyKey": "host", "whenUnsatisfiable": "ScheduleAnyway"},
+                ],
+            },
+            (
+                "; it asks for all pods of a role within tier rack (networkTopology, hard) and pods spread "
+                "over zone (topologySpreadConstraints)"
+            ),
+        ),
+    ],
+)
+def test_what_was_asked_of_the_places_is_said_next_to_volcanos_words(spec, asked):
+    """It is a fact of the spec, and no claim that it is why there is no room."""
+    changes = gang("Pending", refused()) | {"ModelServing m": {"spec": spec}}
+    finding = only(stack(changes), GANG_NOT_SCHEDULABLE)
+    assert said(finding).partition(WORDS)[2] == asked
+
+
 def test_a_pod_group_that_stays_pending_is_told_though_nothing_says_why():
     """A queue without room admits it to no scheduling at all."""
     finding = only(stack(gang("Pending")), GANG_NOT_SCHEDULABLE)

@@ -8,6 +8,8 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings
 from reporter.stacks.otterscale.resources import (
+    CLUSTERROLEBINDINGS,
+    CLUSTERROLES,
     DESTINATIONRULES,
     PLUGINS_CONFIGMAPS,
     PODMONITORS,
@@ -52,6 +54,8 @@ REMOVED = [
     ("PodMonitor", DECODE, "Drift"),
     ("PodMonitor", PREFILL, "Drift"),
     ("ServiceMonitor", EPP, "Drift"),
+    ("ClusterRole", f"models-{EPP}", "Drift"),
+    ("ClusterRoleBinding", f"models-{EPP}", "Drift"),
 ]
 
 
@@ -74,8 +78,9 @@ def test_all_that_differs_is_named():
     docs = without(idle(), ("PodMonitor", DECODE), ("ServiceMonitor", EPP))
     finding = one(docs, "Drift")
     assert finding.message == (
-        "ModelService models/qwen3: PodMonitor qwen3-decode is missing; ServiceMonitor qwen3-epp "
-        "is missing; the operator does not watch PodMonitors and ServiceMonitors: only a change of "
+        "ModelService models/qwen3: PodMonitor qwen3-decode is missing (metrics of the pods are not "
+        "collected as asked for); ServiceMonitor qwen3-epp is missing (metrics of the endpoint "
+        "picker are not collected); the operator does not watch PodMonitors and ServiceMonitors: only a change of "
         "the spec, or its restart, makes it correct them"
     )
     assert finding.cause == "PodMonitor qwen3-decode: missing and 1 more"
@@ -113,7 +118,10 @@ def test_changed(kind, name, patch, text):
     docs = changed(docs, "Deployment", EPP, {"spec": {"replicas": 2}})  # only a leader is wanted
     docs = [each for each in changed(docs, kind, name, patch) if each["kind"] != "Pod"]
     told = [each for each in found(docs) if each[0] != "EPPNotReady"]
-    assert told == [("Drift", ITSELF)]
+    leads_nowhere = (
+        [("RouteNotReady", f"InferencePool models/{NAME}")] if "Ref has name" in text else []
+    )
+    assert told == [("Drift", ITSELF), *leads_nowhere]
     message = one(docs, "Drift").message
     assert message.startswith(f"ModelService models/qwen3: {kind} {name} differs: {text}")
     is_watched = kind not in {"DestinationRule", "PodMonitor", "ServiceMonitor"}
@@ -210,11 +218,38 @@ def test_kinds_that_are_not_installed():
 
 
 @pytest.mark.parametrize(
-    "resource", [SERVICEACCOUNTS, PLUGINS_CONFIGMAPS, PODMONITORS, SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, DESTINATIONRULES, r.GATEWAYS], ids=str
+    "resource", [SERVICEACCOUNTS, PLUGINS_CONFIGMAPS, CLUSTERROLES, CLUSTERROLEBINDINGS, PODMONITORS, SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, DESTINATIONRULES, r.GATEWAYS], ids=str
 )  # fmt: skip
 def test_unknown_is_no_fault(resource):
     """Whatever may not be read is not missed."""
     assert found(healthy(), unknown={resource: FORBIDDEN}) == []
+
+
+def test_a_deleted_cluster_role_is_told_with_its_consequence():
+    """The operator does not watch it, so it stays away until the ModelService changes."""
+    name = f"models-{EPP}"
+    assert one(without(idle(), ("ClusterRole", name)), "Drift").message == (
+        f"ModelService models/qwen3: ClusterRole {name} is missing (the endpoint picker may not "
+        "check tokens, so its metrics cannot be read); the operator does not watch ClusterRoles: "
+        "only a change of the spec, or its restart, makes it correct them"
+    )
+
+
+def test_a_picker_that_asks_for_no_token_needs_no_cluster_role():
+    """Whatever most other pickers ask for: its own arguments tell."""
+    operator = OperatorSettings(metrics_endpoint_auth=False)
+    others = [
+        each
+        for name in ("llama", "phi")
+        for each in (modelservice(name=name, **IDLE), *children(name, **IDLE))
+    ]
+    docs = [
+        modelservice(**IDLE),
+        *children(operator=operator, **IDLE),
+        namespace("models"),
+        *others,
+    ]
+    assert not any("ClusterRole" in each.message for each in evaluation(docs).findings)
 
 
 def test_a_dump_without_its_namespace():
@@ -256,6 +291,23 @@ def test_what_the_others_have_is_missed():
     assert found(docs) == [("ObjectMissing", f"HTTPRoute models/{NAME}")]
     docs = without(fleet(), ("DestinationRule", EPP))
     assert found(docs) == [("RouteNotReady", f"DestinationRule models/{EPP}")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "effect"),
+    [
+        ("FailClose", "requests fail (failureMode is FailClose)"),
+        ("FailOpen", "the gateway spreads requests without it (failureMode is FailOpen)"),
+    ],
+)
+def test_another_rule_may_do_what_a_missing_one_did(mode, effect):
+    """Only rules of the operator are read: so requests may pass, and the state says no more."""
+    docs = without(fleet(), ("DestinationRule", EPP))
+    pool = {"spec": {"endpointPickerRef": {"failureMode": mode}}}
+    docs = changed(docs, "InferencePool", NAME, pool)
+    assert one(docs, "RouteNotReady").message.endswith(f"unless another rule does so, {effect}")
+    (evidence,) = evaluation(docs).serving
+    assert evidence.reached
 
 
 def test_what_none_has_is_not_missed():

@@ -13,6 +13,7 @@ FIRING = {
     ("modelservicePodsNotReady", "mistral-7b"),
     ("modelserviceEPPNotReady", "qwen3-0.6b"),
     ("modelserviceDrift", "qwen3-0.6b"),
+    ("modelserviceDrift", "llama-3.3-70b"),
     ("modelserviceDeletionStuck", "phi-4"),
 }
 

@@ -3,8 +3,10 @@
 import copy
 from functools import reduce
 
+import msgspec
 import pytest
 
+from reporter.stacks.otterscale.made import Made
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     IDLE,
@@ -99,7 +101,7 @@ CHANGED = [
     ("Service", EPP, ("metadata", "labels"), "app.kubernetes.io/name", None, "metadata.labels.app.kubernetes.io/name has nothing and should have qwen3-epp"),
     ("InferencePool", NAME, ("spec", "endpointPickerRef"), "failureMode", "FailClose", "spec.endpointPickerRef.failureMode has FailClose and should have FailOpen"),
     ("HTTPRoute", NAME, ("spec", "hostnames"), 0, "b", "spec.hostnames[0] has b and should have a"),
-    ("HTTPRoute", NAME, ("spec", "rules", 0, "matches", 0, "headers", 0), "value", "x", "spec.rules[0].matches[0].headers[0].value has x and should have qwen3"),
+    ("HTTPRoute", NAME, ("spec", "rules", 0, "matches", 0, "headers", 0), "value", "x", "spec.rules[0].matches[0].headers[OtterScale-Model-Name].value has x and should have qwen3"),
 ]  # fmt: skip
 
 
@@ -119,10 +121,10 @@ def test_a_field_that_differs_is_named(kind, name, path, key, value, text):
     assert not {"s3cret", "hf_x", "hf_y"} & {*drift.message.replace("=", " ").split()}
 
 
-def test_a_value_is_hidden_whatever_its_variable_is_called():
-    """Names of variables may have any printable character but `=`."""
+@pytest.mark.parametrize("name", ["HF[0].x]TOKEN", "HOST"])
+def test_a_value_is_hidden_whatever_its_variable_is_called(name):
+    """Names of variables may have any printable character but `=`; one may be that of a harmless header."""
     docs = stored()
-    name = "HF[0].x]TOKEN"
     for doc in docs:
         if doc["kind"] == "ModelService":
             doc["spec"]["engine"]["env"][0]["name"] = name
@@ -132,6 +134,41 @@ def test_a_value_is_hidden_whatever_its_variable_is_called():
     assert f"env[{name}].value has (another one) and should have (as wanted)" in text
 
 
+@pytest.mark.parametrize("name", ["Authorization", "X-Tenant", "x-model", "]"])
+def test_the_value_of_a_header_is_told_only_of_headers_known_to_be_harmless(name):
+    """What a request has to bring may be what lets it in; the name of the header is enough."""
+    docs = stored()
+    route = next(each for each in docs if each["kind"] == "HTTPRoute")
+    headers = route["spec"]["rules"][0]["matches"][0]["headers"]
+    headers[:] = [{"name": name, "value": "hunter2hunter2"}]
+    text = one(docs, "Drift").message
+    path = "spec.rules[0].matches[0].headers"
+    assert f"{path}[{name}] has an entry and should have nothing" in text
+    assert f"{path}[OtterScale-Model-Name] has nothing and should have an entry" in text
+    assert "hunter2" not in text
+
+
+def test_the_values_of_headers_are_not_kept_either():
+    """Whatever is compared later: what was never kept cannot be told."""
+    spec = {
+        "rules": [
+            {
+                "matches": [{"headers": [{"name": "X-Tenant", "value": "hunter2hunter2"}]}],
+                "filters": [
+                    {"requestHeaderModifier": {way: [{"name": "X-Key", "value": "hunter2hunter2"}]}}
+                    for way in ("set", "add")
+                ],
+            }
+        ],
+        "containers": [
+            {"httpGet": {"httpHeaders": [{"name": "X-Key", "value": "hunter2hunter2"}]}}
+        ],
+    }
+    made = msgspec.convert({"metadata": {"name": "x"}, "spec": spec}, Made)
+    assert "X-Tenant" in str(made.spec)
+    assert "hunter2" not in str(made.spec)
+
+
 def test_hostnames_that_nobody_asked_for():
     docs = stored(httpRoute={"gatewayRef": {"namespace": "gateways", "name": "inference"}})
     route = next(each for each in docs if each["kind"] == "HTTPRoute")
@@ -139,12 +176,40 @@ def test_hostnames_that_nobody_asked_for():
     assert "spec.hostnames[0] has an entry and should have nothing" in one(docs, "Drift").message
 
 
-def test_the_script_that_unpacks_the_model_is_the_operators_own():
+def unpacked_by(script):
     docs = stored()
     for doc in docs:
         if doc["kind"] == "Deployment" and doc["metadata"]["name"] == DECODE:
-            doc["spec"]["template"]["spec"]["initContainers"][0]["args"] = ["its own way"]
-    assert found(docs) == []
+            doc["spec"]["template"]["spec"]["initContainers"][0]["args"] = [script]
+    return docs
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'kit unpack "$OCI_MODEL_IMAGE" -d "$MODEL_MOUNT_PATH"',
+        "oras-like unpack registry/qwen3:v1 --to ${MODEL_MOUNT_PATH}",
+        "masked-0123",
+    ],
+)
+def test_the_script_that_unpacks_the_model_may_be_another_that_does_the_same(script):
+    """Its text differs from release to release; the model and the place that it names do not."""
+    assert found(unpacked_by(script)) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "lacks"),
+    [
+        ("exit 0", "unpack, OCI_MODEL_IMAGE, MODEL_MOUNT_PATH"),
+        ('kit unpack elsewhere/m:v2 -d "$MODEL_MOUNT_PATH"', "OCI_MODEL_IMAGE"),
+        ('kit unpack "$OCI_MODEL_IMAGE" -d /tmp', "MODEL_MOUNT_PATH"),
+    ],
+)
+def test_a_script_that_does_something_else_is_drift(script, lacks):
+    """Not compared by its text, but by its parts."""
+    message = one(unpacked_by(script), "Drift").message
+    assert f"initContainers[model-unpack].args does not mention {lacks}, so" in message
+    assert "elsewhere/m" not in message
 
 
 def test_what_a_dump_has_masked_is_not_compared():

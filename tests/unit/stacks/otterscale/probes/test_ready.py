@@ -44,6 +44,9 @@ LACKING = {
     "no picker": lambda docs: without(docs, ("Deployment", EPP)),
     "a picker of zero": lambda docs: changed(docs, "Deployment", EPP, {"spec": {"replicas": 0}}),
     "a picker that is down": lambda docs: changed(docs, "Deployment", EPP, {"status": rolled_out(1, 0)}),
+    "no Service of the picker": lambda docs: without(docs, ("Service", EPP)),
+    "a Service of another port": lambda docs: changed(docs, "Service", EPP, {"spec": {"ports": [{"port": 1}]}}),
+    "a Service of other pods": lambda docs: changed(docs, "Service", EPP, {"spec": {"selector": {"app": "x"}}}),
     "no pool": lambda docs: without(docs, ("InferencePool", NAME)),
     "no route": lambda docs: without(docs, ("HTTPRoute", NAME)),
     "a route that is refused": lambda docs: changed(docs, "HTTPRoute", NAME, {"status": {"parents": [REFUSED]}}),
@@ -62,6 +65,49 @@ def test_lacking(lacking):
 )
 def test_nothing_is_concluded_from_what_is_unknown(resource):
     assert not ready(healthy(), unknown={resource: FORBIDDEN})
+
+
+def named(mode, name=EPP):
+    """A patch of a pool: what it does without the endpoint picker, and the Service that it names."""
+    return {"spec": {"endpointPickerRef": {"failureMode": mode, "name": name}}}
+
+
+UNREACHED = {
+    "gone": lambda docs: without(docs, ("Service", EPP)),
+    "without the port": lambda docs: changed(docs, "Service", EPP, {"spec": {"ports": [{"port": 1}]}}),
+    "of other pods": lambda docs: changed(docs, "Service", EPP, {"spec": {"selector": {"app": "x"}}}),
+    "another": lambda docs: changed(docs, "InferencePool", NAME, {"spec": {"endpointPickerRef": {"name": "other"}}}),
+}  # fmt: skip
+
+
+def reached(docs, **reading):
+    (evidence,) = evaluation(docs, **reading).serving
+    return evidence.reached
+
+
+@pytest.mark.parametrize("mode", ["FailOpen", "FailClose"])
+@pytest.mark.parametrize("service", UNREACHED)
+def test_requests_reach_the_picker_through_its_service(service, mode):
+    """Only a pool that fails open serves without; what is told and the state agree."""
+    docs = UNREACHED[service](changed(healthy(), "InferencePool", NAME, named(mode)))
+    assert reached(docs) is (mode == "FailOpen")
+
+
+def test_a_service_that_cannot_be_read_changes_no_evidence():
+    """What cannot be read may be there."""
+    docs = without(changed(healthy(), "InferencePool", NAME, named("FailClose")), ("Service", EPP))
+    assert not reached(docs)
+    assert reached(docs, unknown={r.SERVICES: FORBIDDEN})
+
+
+def test_a_pool_that_names_another_service_is_told_if_that_one_is_missing():
+    """That the operator's own is missing is told as such, and by nothing else."""
+    docs = changed(healthy(), "InferencePool", NAME, named("FailClose", "other"))
+    told = one(docs, "RouteNotReady")
+    assert told.message.endswith(
+        "InferencePool qwen3: its endpoint picker's Service other does not exist"
+    )
+    assert reasons(without(healthy(), ("Service", EPP))) == ["ObjectMissing"]
 
 
 def test_more_than_wanted_is_enough():

@@ -121,7 +121,7 @@ def test_what_did_not_change_is_not_asked_again():
     after = kept(before, changed(docs, "Pod", "qwen3-decode-0", crashing("vllm")))
     _, second = evaluate_again(after, SETTINGS, first)
     same = {str(each) for each, answer in second.answers.items() if answer is first.answers[each]}
-    assert same == {"modelservice/b/b"}
+    assert same == {"cluster", "modelservice/b/b"}
 
 
 def test_a_verdict_on_a_pod_asks_again():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.looks.history import History
 from reporter.metrics.looks.samples import Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.scrape import Failure
@@ -22,6 +23,7 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
 from tests.unit.stacks.otterscale.probes.pods import starting
 
 PODS = ("qwen3-decode-0", "qwen3-prefill-0")
+PICKER = "qwen3-epp-0"
 NAMES = [each.name for each in (*t.DOWNLOADS, *t.RUNTIME)]
 
 
@@ -33,7 +35,7 @@ def samples(*reasons, pod=PODS[0], doubts=(), rest=True):
     def fault(reason):
         return MetricFault(reason=reason, cause="cause", text="suffers", severity=3, since=SINCE_AT)
 
-    verdicts = {name: PodVerdict(uid=f"uid-{name}") for name in (PODS if rest else ())}
+    verdicts = {name: PodVerdict(uid=f"uid-{name}") for name in ((*PODS, PICKER) if rest else ())}
     verdicts[pod] = PodVerdict(
         uid=f"uid-{pod}",
         faults={each: fault(each) for each in reasons},
@@ -69,9 +71,10 @@ def test_doubts_are_passed_on():
 
 def test_pods_that_were_not_scraped_yet_are_in_doubt():
     undecided = evaluation(healthy(), samples=Samples(scraping=True)).undecided
-    assert {each.name: len(which) for each, which in undecided.items()} == dict.fromkeys(
-        PODS, len(NAMES)
-    )
+    assert {each.name: len(which) for each, which in undecided.items()} == {
+        **dict.fromkeys(PODS, len(NAMES)),
+        PICKER: len(PICKER_NAMES),
+    }
 
 
 @pytest.mark.parametrize("reason", [t.BACKLOG, t.REJECTED])

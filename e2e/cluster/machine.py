@@ -1,0 +1,163 @@
+"""A machine for a node: processes, mounts, network and host name in namespaces of their own.
+
+What starts there ends with the first process of the namespaces, whatever ended that: no process,
+mount, route or firewall rule stays. The file system is the host's, but for `/run`, `/var/lib` and
+`/var/log`, so that nothing that a node writes to their usual places stays either.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from e2e.cluster.host import run
+from e2e.cluster.network import Link
+from e2e.envtest.control_plane import Server
+from e2e.envtest.errors import EnvtestError
+
+_PAUSE: Final = "catatonit"
+"""Process 1 of the namespaces: it reaps what containerd's shims leave, and does nothing else."""
+
+_TUNED: Final = (
+    "kernel/keys/root_maxbytes",
+    "kernel/keys/root_maxkeys",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+)
+"""What the kubelet sets of the kernel (pkg/kubelet/cm, `setupKernelTunables`), for all of it."""
+
+_START_SECONDS: Final = 30.0
+
+
+@dataclass
+class Machine:
+    """Where the programs of one node run.
+
+    Attributes:
+        folder: for what the node keeps; must exist.
+        name: of the host, and so of the node.
+        link: how the host reaches it.
+    """
+
+    folder: Path
+    name: str
+    link: Link
+    _first: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _process: int = field(default=0, init=False)
+
+    def start(self) -> None:
+        """Make the namespaces, the mounts and the link.
+
+        Raises:
+            EnvtestError: this host does not allow it; the message has the command that failed.
+        """
+        self._first = subprocess.Popen([
+            # Ends with whoever started it, and everything with it.
+            "setpriv", "--pdeathsig", "KILL",
+            "unshare", "--mount", "--net", "--pid", "--uts", "--ipc",
+            "--fork", "--kill-child=KILL", "--mount-proc", _PAUSE, "-P",
+        ])  # fmt: skip
+        self._process = self._wait_for_first()
+        self.run("hostname", self.name)
+        self._mount()
+        self.link.make(self._process, self.run)
+
+    def _wait_for_first(self) -> int:
+        assert self._first is not None
+        end = time.monotonic() + _START_SECONDS
+        while time.monotonic() < end and self._first.poll() is None:
+            for child in children(self._first.pid):
+                with contextlib.suppress(OSError):
+                    if Path(f"/proc/{child}/exe").readlink().name == _PAUSE:
+                        return child
+            time.sleep(0.02)
+        raise EnvtestError("unshare made no namespaces: run this as root, on a Linux host")
+
+    def _mount(self) -> None:
+        for own in ("/var/lib", "/var/log"):
+            folder = self.folder / own.removeprefix("/")
+            folder.mkdir(parents=True, exist_ok=True)
+            self.run("mount", "--bind", str(folder), own)
+        self.run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
+        # No name server of the host can be reached: each pull of an image would wait for one.
+        names = self.folder / "resolv.conf"
+        names.write_text(f"nameserver {self.link.node}\n")
+        self.run("mount", "--bind", str(names), "/etc/resolv.conf")
+        self._keep_the_kernel()
+        # The kubelet mounts volumes for containers that containerd starts.
+        self.run("mount", "--make-rshared", "/")
+
+    def _keep_the_kernel(self) -> None:
+        copies = self.folder / "sysctl"
+        copies.mkdir(exist_ok=True)
+        for name in _TUNED:
+            copy = copies / name.replace("/", ".")
+            copy.write_text(Path("/proc/sys", name).read_text())
+            self.run("mount", "--bind", str(copy), f"/proc/sys/{name}")
+
+    def inside(self, command: Iterable[str]) -> list[str]:
+        """Return what runs a command in the namespaces; it ends with whoever started that."""
+        return [
+            "nsenter", f"--target={self._process}", "--mount", "--net", "--pid", "--uts", "--ipc",
+            "--", "setpriv", "--pdeathsig", "KILL", *command,
+        ]  # fmt: skip
+
+    def run(self, *command: str) -> str:
+        """Run a command there and return what it printed.
+
+        Raises:
+            EnvtestError: it failed.
+        """
+        return run(self.inside(command))
+
+    def server(self, name: str, command: Sequence[str], log: Path) -> "Inside":
+        """Return a program to be started there."""
+        return Inside(name, self.inside(command), log)
+
+    def stop(self) -> None:
+        """End everything that runs there, and wait until it has ended."""
+        first, self._first = self._first, None
+        if first is not None:
+            first.kill()
+            first.wait()
+        end = time.monotonic() + _START_SECONDS
+        # The kernel lets process 1 go only after all others of its namespace.
+        while self._process and Path(f"/proc/{self._process}").exists():
+            if time.monotonic() > end:
+                raise EnvtestError(f"process {self._process} does not end")
+            time.sleep(0.02)
+
+
+class Inside(Server):
+    """A program in the namespaces: signals go to it, not to `nsenter`, which waits for it."""
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        if self._process is not None:
+            for child in children(self._process.pid):
+                os.kill(child, number)
+            if number is signal.SIGCONT:  # nsenter stops with its child
+                self._process.send_signal(number)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        if self._process is not None:
+            self._process.wait()
+
+
+def children(process: int) -> list[int]:
+    """Return the processes that a process has started itself."""
+    try:
+        return [
+            int(each)
+            for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        ]
+    except OSError:
+        return []

@@ -1,0 +1,48 @@
+"""Addresses of the cluster, and the link between host and node."""
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from e2e.cluster.host import run
+
+POD_CIDR: Final = "10.244.0.0/24"
+SERVICE_CIDR: Final = "10.96.0.0/16"
+API_SERVICE: Final = "10.96.0.1"
+"""The Service `kubernetes`: the first address of `SERVICE_CIDR`."""
+
+API_PORT: Final = 6443
+
+
+@dataclass(frozen=True)
+class Link:
+    """A pair of virtual interfaces; the node's end goes with its namespace, and the host's with it.
+
+    Attributes:
+        interface: the host's end.
+        host: address of the host.
+        node: address of the node. Both are of the network that RFC 2544 keeps for tests, which no
+            other network of the host should have.
+    """
+
+    interface: str = "status-reporter"
+    host: str = "198.19.0.1"
+    node: str = "198.19.0.2"
+
+    def make(self, process: int, inside: Callable[..., str]) -> None:
+        """Make it, to the network namespace of a process, where `inside` runs a command."""
+        pair = ["type", "veth", "peer", "name", "eth0", "netns", str(process)]
+        run(["ip", "link", "add", self.interface, *pair])
+        run(["ip", "address", "add", f"{self.host}/30", "dev", self.interface])
+        run(["ip", "link", "set", self.interface, "up"])
+        inside("ip", "link", "set", "lo", "up")
+        inside("ip", "address", "add", f"{self.node}/30", "dev", "eth0")
+        inside("ip", "link", "set", "eth0", "up")
+        # Nothing beyond the host answers; Service addresses need a route before they are translated.
+        inside("ip", "route", "add", "default", "via", self.host)
+        inside("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.bridge.bridge-nf-call-iptables=1")
+
+    def remove(self) -> None:
+        """Remove it; the kernel would too, some time after the namespace has ended."""
+        subprocess.run(["ip", "link", "delete", self.interface], capture_output=True, check=False)

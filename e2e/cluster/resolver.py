@@ -1,0 +1,158 @@
+"""`python -m e2e.cluster.resolver`: the names of Services, for pods, in place of CoreDNS.
+
+It answers A queries for `<service>.<namespace>.svc.cluster.local` over UDP, from the API, at each
+query: the Service's address, or those of its ready endpoints where it is headless. Other names do
+not exist: nothing outside of the cluster can be reached. The specification is
+github.com/kubernetes/dns, docs/specification.md.
+"""
+
+import argparse
+import asyncio
+import socket
+import struct
+from pathlib import Path
+from typing import Final, cast
+
+import httpx
+import msgspec
+
+from e2e.cluster.settings import DOMAIN
+from e2e.envtest.access import Access
+
+_SUFFIX: Final = ["svc", *DOMAIN.split(".")]
+_A: Final = 1
+_NO_SUCH_NAME: Final = 3
+_ANSWERED: Final = 0x8580
+"""Flags of a response: authoritative, recursion desired and available."""
+
+_HEADER: Final = 12
+_SECONDS_TO_LIVE: Final = 5
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    cluster_i_p: str = msgspec.field(name="clusterIP", default="None")
+
+
+class _Service(msgspec.Struct):
+    spec: _Spec
+
+
+class _Conditions(msgspec.Struct):
+    ready: bool | None = None
+
+
+class _Endpoint(msgspec.Struct):
+    addresses: list[str]
+    conditions: _Conditions = msgspec.field(default_factory=_Conditions)
+
+
+class _Slice(msgspec.Struct):
+    endpoints: list[_Endpoint] | None = None
+
+
+class _Slices(msgspec.Struct):
+    items: list[_Slice]
+
+
+class Services:
+    """The Services of the cluster, looked up in its API."""
+
+    def __init__(self, access: Access) -> None:
+        self._client = httpx.AsyncClient(
+            base_url=access.url, headers=access.headers, verify=access.tls()
+        )
+
+    async def addresses(self, name: str) -> list[str] | None:
+        """Return the addresses of a name; `None` if there is no such name."""
+        service, _, rest = name.lower().rstrip(".").partition(".")
+        namespace, *suffix = rest.split(".")
+        if suffix != _SUFFIX:
+            return None
+        found = await self._client.get(f"/api/v1/namespaces/{namespace}/services/{service}")
+        if found.is_error:
+            return None
+        address = msgspec.json.decode(found.content, type=_Service).spec.cluster_i_p
+        return [address] if address != "None" else await self._ready(namespace, service)
+
+    async def _ready(self, namespace: str, service: str) -> list[str]:
+        found = await self._client.get(
+            f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices",
+            params={"labelSelector": f"kubernetes.io/service-name={service}"},
+        )
+        slices = msgspec.json.decode(found.content, type=_Slices).items
+        endpoints = [each for piece in slices for each in piece.endpoints or ()]
+        return [ip for each in endpoints if each.conditions.ready for ip in each.addresses]
+
+
+class Resolver(asyncio.DatagramProtocol):
+    """Answers queries, each for itself."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep what answers go out by."""
+        # That of the selector loop does not derive from the class that it has the methods of.
+        self._transport = cast("asyncio.DatagramTransport", transport)
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        """Answer one query."""
+        task = asyncio.create_task(self._answer(data, addr))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, query: bytes, asker: tuple[str, int]) -> None:
+        name, end = question(query)
+        (kind,) = struct.unpack_from("!H", query, end)
+        try:
+            found = await self._services.addresses(name)
+        except httpx.TransportError:
+            return  # who asked asks again
+        told = found if found and kind == _A else []
+        self._transport.sendto(response(query, end, told, exists=found is not None), asker)
+
+
+def question(query: bytes) -> tuple[str, int]:
+    """Return the name that a query asks for, and where its type begins."""
+    labels, at = [], _HEADER
+    while length := query[at]:
+        labels.append(query[at + 1 : at + 1 + length].decode("ascii", "replace"))
+        at += 1 + length
+    return ".".join(labels), at + 1
+
+
+def response(query: bytes, end: int, addresses: list[str], *, exists: bool) -> bytes:
+    """Return the answer to a query whose question's type begins at `end`."""
+    flags = _ANSWERED if exists else _ANSWERED | _NO_SUCH_NAME
+    header = query[:2] + struct.pack("!HHHHH", flags, 1, len(addresses), 0, 0)
+    records = b"".join(
+        # The name is that of the question, which stands right after the header (RFC 1035, 4.1.4).
+        struct.pack("!HHHIH", 0xC000 | _HEADER, _A, 1, _SECONDS_TO_LIVE, 4)
+        + socket.inet_aton(address)
+        for address in addresses
+    )
+    return header + query[_HEADER : end + 4] + records
+
+
+async def _serve(access: Access, address: str) -> None:
+    services = Services(access)
+    loop = asyncio.get_running_loop()
+    await loop.create_datagram_endpoint(lambda: Resolver(services), local_addr=(address, 53))
+    await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Serve until ended."""
+    parser = argparse.ArgumentParser(prog="python -m e2e.cluster.resolver", description=__doc__)
+    parser.add_argument("--url", required=True, help="of the API server")
+    parser.add_argument("--authority", required=True, type=Path, help="PEM file")
+    parser.add_argument("--token", required=True, type=Path, help="file with the bearer token")
+    parser.add_argument("--address", required=True, help="to listen at, port 53 of UDP")
+    given = parser.parse_args()
+    access = Access(given.url, given.authority, given.token.read_text())
+    asyncio.run(_serve(access, given.address))
+
+
+if __name__ == "__main__":
+    main()

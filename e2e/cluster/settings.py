@@ -1,0 +1,114 @@
+"""Files of settings: containerd, the container network, kubelet and kube-proxy."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from e2e.cluster.identities import Identities
+from e2e.cluster.network import POD_CIDR, Link
+
+CONTAINERD_SOCKET: Final = "/run/containerd/containerd.sock"
+PAUSE_IMAGE: Final = "registry.example/pause:1"
+DOMAIN: Final = "cluster.local"
+CGROUP: Final = "status-reporter-cluster"
+"""The cgroup of all pods, in each hierarchy."""
+
+_PLUGINS: Final = "/usr/lib/cni"
+"""Where Debian's package containernetworking-plugins has them."""
+
+_CONTAINERD: Final = f"""\
+version = 2
+root = "/var/lib/containerd"
+state = "/run/containerd"
+disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs"]
+[grpc]
+  address = "{CONTAINERD_SOCKET}"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "{PAUSE_IMAGE}"
+  # Without CAP_SYS_RESOURCE nobody may lower it, as in a container or a small virtual machine.
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "{_PLUGINS}"
+    conf_dir = "{{cni}}"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = false
+"""
+
+
+def write_settings(folder: Path, identities: Identities, link: Link) -> None:
+    """Write all files to a folder."""
+    cni = folder / "cni"
+    cni.mkdir()
+    (cni / "10-bridge.conflist").write_text(json.dumps(_bridge()))
+    (folder / "containerd.toml").write_text(_CONTAINERD.format(cni=cni))
+    kubelet = _kubelet(identities, link)
+    (folder / "kubelet.yaml").write_text(yaml.safe_dump(kubelet))
+    (folder / "kube-proxy.yaml").write_text(yaml.safe_dump(_kube_proxy(identities)))
+
+
+def _bridge() -> Mapping[str, object]:
+    bridge = {
+        "type": "bridge",
+        "bridge": "cni0",
+        "isGateway": True,
+        # A pod reaches itself by its Service.
+        "hairpinMode": True,
+        "ipam": {
+            "type": "host-local",
+            "ranges": [[{"subnet": POD_CIDR}]],
+            "routes": [{"dst": "0.0.0.0/0"}],
+        },
+    }
+    return {
+        "cniVersion": "1.0.0",
+        "name": "bridge",
+        "plugins": [bridge, {"type": "portmap", "capabilities": {"portMappings": True}}],
+    }
+
+
+def _kubelet(identities: Identities, link: Link) -> Mapping[str, object]:
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": str(identities.authority)},
+        },
+        "authorization": {"mode": "Webhook"},
+        "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
+        "cgroupDriver": "cgroupfs",
+        "cgroupRoot": f"/{CGROUP}",
+        "failCgroupV1": False,
+        "failSwapOn": False,
+        "oomScoreAdj": 0,
+        "clusterDNS": [link.node],
+        "clusterDomain": DOMAIN,
+        # The disk is the host's: how full that is must not evict anybody, nor cost images.
+        "evictionHard": {"memory.available": "50Mi", "nodefs.available": "10Mi"},
+        "imageGCHighThresholdPercent": 100,
+        "serializeImagePulls": False,
+    }
+
+
+def _kube_proxy(identities: Identities) -> Mapping[str, object]:
+    return {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "clientConnection": {"kubeconfig": str(identities.kubeconfig("kube-proxy"))},
+        "mode": "iptables",
+        "clusterCIDR": POD_CIDR,
+        "oomScoreAdj": 0,
+        # The limits of connection tracking are the whole kernel's.
+        "conntrack": {
+            "maxPerCore": 0,
+            "tcpEstablishedTimeout": "0s",
+            "tcpCloseWaitTimeout": "0s",
+        },
+    }

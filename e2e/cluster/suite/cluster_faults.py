@@ -1,0 +1,107 @@
+"""Faults that real controllers make, each told once, with its cause, and closed in time."""
+
+import pytest
+
+from e2e.cluster.suite.changes import mend, named, put_in
+from e2e.cluster.suite.faults import FAULTS, MODEL_PODS
+from e2e.cluster.suite.story import all_is_well, calm, complaints, fires, ready_again, until
+from lab.sandbox.objects import Object
+
+MIRROR = "status-reporter.io/mirror"
+READY = {"cluster": "clusterReady", "inferenceset": "inferencesetReady"}
+
+
+def state_of_container(pod: Object) -> str:
+    """Return the state of a pod's one container, with its reason."""
+    for status in pod["status"].get("containerStatuses", []):
+        for state, details in status["state"].items():
+            return f"{state} {details.get('reason', '')}"
+    return ""
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+async def test_fault(installed, stage, models, observer, fault):
+    """It is told once, by its reason, every message says why, and Ready is told once after it."""
+    key = (fault.key[0], named(fault.key[1], models))
+    ready = READY[key[1].partition("/")[0]]
+    await calm(stage)
+    first = len(observer.versions)
+    before = await put_in(stage, fault, models)
+    try:
+        await fires(stage, key)
+    finally:
+        await mend(stage, fault, before, namespace=models)
+    await all_is_well(stage)
+    await ready_again(observer, first, (ready, key[1]))
+    assert complaints(observer.versions[first:], key, fault.words, ready=ready) == []
+
+
+def told_since(observer, first, key):
+    """Return what tells whether an Event has been written since a version."""
+
+    async def told() -> bool:
+        return any(each.key == key for each in observer.versions[first:])
+
+    return told
+
+
+TURNING = [each for each in FAULTS if each.name in ("bad image", "crash loop")]
+A_TURN = 2
+"""How many states a pod passes through from one attempt to the next."""
+
+
+@pytest.mark.parametrize("fault", TURNING, ids=lambda fault: fault.name.replace(" ", "-"))
+async def test_words_stay(installed, stage, models, observer, fault):
+    """Attempt by attempt the kubelet gives a pod other states; what is told of it stays the same."""
+    await calm(stage)
+    beginning = len(observer.versions)
+    key = (fault.key[0], named(fault.key[1], models))
+    states = [""]
+
+    async def passes_through(count: int) -> None:
+        async def enough() -> bool:
+            pod = await stage.api.get("pods", f"{MODEL_PODS[2]}-0", namespace=models)
+            if pod and (now := state_of_container(pod)) != states[-1]:
+                states.append(now)
+            return len(states) > count
+
+        await until(enough, f"{count} states of the pod, of which there were {states}")
+
+    before = await put_in(stage, fault, models)
+    try:
+        await fires(stage, key)
+        await passes_through(2 * A_TURN)
+        first = len(observer.versions)
+        await passes_through(3 * A_TURN)
+        # Each resync writes the Event again, as it is.
+        await until(told_since(observer, first, key), f"{key} is told again")
+    finally:
+        await mend(stage, fault, before, namespace=models)
+    told = {each.message for each in observer.versions[first:] if each.key == key and each.live}
+    assert len(told) == 1
+    await all_is_well(stage)
+    await ready_again(observer, beginning, (READY["inferenceset"], key[1]))
+
+
+async def test_owner_sees_it(installed, stage, models, observer):
+    """In the namespace of a model stands what is wrong with it, and that it is over."""
+    await calm(stage)
+    first = len(observer.versions)
+    (fault,) = (each for each in FAULTS if each.name == "name of no image")
+
+    async def mirrored(state: str) -> None:
+        async def seen() -> bool:
+            found = await stage.api.items("events", namespace=models, selector=f"{MIRROR}={state}")
+            return any(each["reason"] == fault.key[0] for each in found)
+
+        await until(seen, f"{fault.key[0]} is {state} in {models}")
+
+    before = await put_in(stage, fault, models)
+    try:
+        await mirrored("firing")
+    finally:
+        await mend(stage, fault, before, namespace=models)
+    await mirrored("over")
+    await all_is_well(stage)
+    subject = named(fault.key[1], models)
+    await ready_again(observer, first, (READY["inferenceset"], subject))

@@ -1,0 +1,181 @@
+"""Faults that real controllers make, as data: what is changed, and what has to be told of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from e2e.cluster.suite.own import AGENT, NO_RUNTIME, PLACE, STORE
+from e2e.cluster.suite.runnable import container
+from lab.sandbox.objects import Object
+
+STATEFUL_SETS: Final = "statefulsets.apps"
+DEPLOYMENTS: Final = "deployments.apps"
+
+MODEL: Final = "phi-4-mini"
+"""The model of the sample that has one pod."""
+
+PODS: Final = ("inferencesetModelPodsNotReady", "inferenceset/{namespace}/" + MODEL)
+EPP: Final = ("inferencesetEPPNotReady", "inferenceset/{namespace}/" + MODEL)
+KAITO: Final = ("clusterKaitoControllerNotReady", "cluster")
+
+MODEL_PODS: Final = (STATEFUL_SETS, "{namespace}", "phi-4-mini-dbr9r")
+PICKER: Final = (DEPLOYMENTS, "{namespace}", "phi-4-mini-inferencepool-epp")
+CONTROLLER: Final = (DEPLOYMENTS, "kaito-system", "kaito-workspace")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        name: of the test.
+        key: reason and subject of the Event that tells it.
+        words: what each message has to say, a regular expression.
+        where: resource, namespace and name of what is changed. `{namespace}` stands for the
+            namespace of the test here and in `key`.
+        patch: the change, a merge patch.
+        with_objects: what is created with it, and deleted when it is mended.
+    """
+
+    name: str
+    key: tuple[str, str]
+    words: str
+    where: tuple[str, str, str] = MODEL_PODS
+    patch: Mapping[str, Any] = field(default_factory=dict)
+    with_objects: tuple[Object, ...] = ()
+
+
+def of_pod(**spec: Any) -> Mapping[str, Any]:
+    """Return the patch of a template."""
+    return {"spec": {"template": {"spec": spec}}}
+
+
+def of_container(**changes: Any) -> Mapping[str, Any]:
+    """Return the patch that replaces the containers of a template by one."""
+    return of_pod(containers=[container(**changes)])
+
+
+def volume(**source: Any) -> Mapping[str, Any]:
+    """Return the patch of a template whose container has a volume."""
+    mounted = container(volumeMounts=[{"name": "weights", "mountPath": "/weights"}])
+    return of_pod(volumes=[{"name": "weights", **source}], containers=[mounted])
+
+
+def script(text: str) -> list[str]:
+    """Return the command that runs a script."""
+    return ["/bin/sh", "-c", text]
+
+
+def _limits(**limits: str) -> Mapping[str, Any]:
+    return {"limits": limits, "requests": limits}
+
+
+_NEW_PODS: Final = {"spec": {"template": {"metadata": {"annotations": {"restarted": "yes"}}}}}
+_NONE: Final = "registry.example/none:1"
+
+FAULTS: Final = (
+    Fault("bad image", PODS, "ImagePull.*registry.example/none", patch=of_container(image=_NONE)),
+    Fault(
+        "image never pulled", PODS, "ErrImageNeverPull",
+        patch=of_container(image=_NONE, imagePullPolicy="Never"),
+    ),
+    Fault("name of no image", PODS, "InvalidImageName", patch=of_container(image="Not An Image")),
+    Fault(
+        "crash loop", PODS, "exit code 3",
+        patch=of_container(command=script("exit 3")),
+    ),
+    Fault("no such program", PODS, "no such file", patch=of_container(command=["/nothing"])),
+    Fault(
+        "OOM kill", PODS, "OOMKilled",
+        patch=of_container(command=["tail", "/dev/zero"], resources=_limits(memory="24Mi")),
+    ),
+    Fault(
+        "missing Secret", PODS, 'CreateContainerConfigError: secret "token" not found',
+        patch=of_container(envFrom=[{"secretRef": {"name": "token"}}]),
+    ),
+    Fault(
+        "missing ConfigMap", PODS, 'CreateContainerConfigError: configmap "settings" not found',
+        patch=of_container(envFrom=[{"configMapRef": {"name": "settings"}}]),
+    ),
+    Fault(
+        "root where none may be", PODS, "CreateContainerConfigError.*run as root",
+        patch=of_container(securityContext={"runAsNonRoot": True}),
+    ),
+    Fault(
+        "missing volume", PODS, "volumes, network or sandbox are not set up on node node-a",
+        patch=volume(secret={"secretName": "weights"}),
+    ),
+    Fault(
+        "failing sandbox", PODS, "volumes, network or sandbox are not set up on node node-a",
+        patch=of_pod(runtimeClassName=NO_RUNTIME),
+    ),
+    Fault(
+        "hanging init container", PODS, "init container wait still runs",
+        patch=of_pod(initContainers=[container("wait")]),
+    ),
+    Fault(
+        "failing init container", PODS, "init container fetch.*exit code 7",
+        patch=of_pod(initContainers=[container("fetch", command=script("exit 7"))]),
+    ),
+    Fault(
+        "never ready", PODS, "not Ready yet on node node-a",
+        patch=of_container(readinessProbe={"exec": {"command": ["false"]}}),
+    ),
+    Fault(
+        "too little processor", PODS, "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu",
+        patch=of_container(resources=_limits(cpu="900")),
+    ),
+    Fault(
+        "no such device", PODS, "Unschedulable: .*Insufficient nvidia.com/gpu",
+        patch=of_container(resources=_limits(**{"nvidia.com/gpu": "1"})),
+    ),
+    Fault(
+        "no such node", PODS, "Unschedulable: .*didn't match Pod's node affinity/selector",
+        patch=of_pod(nodeSelector={"accelerator": "h200"}),
+    ),
+    Fault(
+        "missing claim", PODS, 'Unschedulable: .*persistentvolumeclaim "weights" not found',
+        patch=volume(persistentVolumeClaim={"claimName": "weights"}),
+    ),
+    Fault(
+        "unbound claim", PODS, "Unschedulable: .*unbound immediate PersistentVolumeClaims",
+        patch=volume(persistentVolumeClaim={"claimName": "weights"}),
+        with_objects=(
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": "weights"},
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "storageClassName": "none",
+                    "resources": {"requests": {"storage": "1Gi"}},
+                },
+            },
+        ),
+    ),
+    Fault(
+        "quota refused", EPP, "exceeded quota: none", where=PICKER, patch=_NEW_PODS,
+        with_objects=(
+            {
+                "apiVersion": "v1",
+                "kind": "ResourceQuota",
+                "metadata": {"name": "none"},
+                "spec": {"hard": {"pods": "0"}},
+            },
+        ),
+    ),
+    Fault("scaled to zero", KAITO, "scaled to zero", where=CONTROLLER, patch={"spec": {"replicas": 0}}),
+    Fault(
+        "StatefulSet down", STORE, "StatefulSet own/store is down.*ImagePull",
+        where=(STATEFUL_SETS, PLACE, "store"), patch=of_container(image=_NONE),
+    ),
+    Fault(
+        "DaemonSet down", AGENT, "DaemonSet own/agent is down.*exit code 4",
+        where=("daemonsets.apps", PLACE, "agent"), patch=of_container(command=script("exit 4")),
+    ),
+    Fault(
+        "rollout past its deadline", KAITO, "is degraded.*ImagePull", where=CONTROLLER,
+        patch={"spec": {"progressDeadlineSeconds": 10, **of_container(image=_NONE)["spec"]}},
+    ),
+)  # fmt: skip
+"""Every one is put in, told, mended and closed on its own."""

@@ -1,0 +1,66 @@
+"""The sample stack of the end-to-end tests, with pods that a real node can run."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from e2e.cluster.cluster import NODE
+from e2e.cluster.images import BUSYBOX_IMAGE
+from e2e.cluster.suite.story import until
+from e2e.stack import sample
+from e2e.stack.stack import Stack
+from lab.sandbox.objects import Object, decode, encode
+
+_SCRIPT: Final = """\
+mkdir /www
+echo 'vllm:num_requests_running{model_name="any"} 0' > /www/metrics
+httpd -p 5000 -h /www
+trap exit TERM
+sleep inf & wait
+"""
+
+SERVE: Final = ("/bin/sh", "-c", _SCRIPT)
+"""What a container does: it serves a page of metrics until told to end."""
+
+_NODES_OF_THE_SAMPLE: Final = [f"gpu-{number}" for number in range(5)]
+
+
+def container(name: str = "main", **changes: Any) -> Object:
+    """Return a container that runs, but for what is changed of it."""
+    return {"name": name, "image": BUSYBOX_IMAGE, "command": list(SERVE), **changes}
+
+
+class RunnableStack(Stack):
+    """Installs the sample; nobody plays its Deployments, StatefulSets, pods and namespaces.
+
+    Its custom kinds have the statuses that they are installed with, as nobody runs their controllers.
+    """
+
+    async def until(self, condition: Callable[[], Awaitable[object]], what: str) -> None:
+        """Wait until a coroutine function returns something true."""
+        await until(condition, what)
+
+    async def install_shared(self) -> None:
+        """Install the control plane, or put it back to how it was installed.
+
+        Pods are left to their controllers: one that is not Ready may be about to start.
+        """
+        await self.install_crds()
+        await self._install(sample.shared())
+        for namespace in sample.SHARED:
+            await self.settled(namespace)
+
+    async def _install(self, objects: Sequence[Object]) -> None:
+        await super()._install([_runnable(each) for each in objects if each["kind"] != "Node"])
+
+
+def _runnable(obj: Object) -> Object:
+    text = encode(obj)
+    for node in _NODES_OF_THE_SAMPLE:
+        text = text.replace(f'"{node}"'.encode(), f'"{NODE}"'.encode())
+    made: Object = decode(text)
+    if made["kind"] in ("Deployment", "StatefulSet"):
+        pod = made["spec"]["template"]["spec"]
+        pod["containers"] = [container(each["name"]) for each in pod["containers"]]
+        for field in ("nodeName", "nodeSelector", "tolerations", "affinity"):
+            pod.pop(field, None)
+    return made

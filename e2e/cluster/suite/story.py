@@ -1,0 +1,115 @@
+"""What is told of one fault, from its first Event until the subject is Ready again."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from e2e.chaos.observer import Observer
+from e2e.chaos.records import Version
+from e2e.stage import Stage
+from tests.daemon.stage import key_of
+
+PATIENCE_SECONDS: Final = 240.0
+"""How long something may take; only a failing test ever waits so long."""
+
+_POLL_SECONDS: Final = 0.5
+
+CLUSTER_READY: Final = ("clusterReady", "cluster")
+READY: Final = (
+    CLUSTER_READY,
+    ("modelharnessReady", "namespace/models"),
+    ("inferencesetReady", "inferenceset/models/phi-4-mini"),
+    ("inferencesetReady", "inferenceset/models/llama-3-1-8b"),
+)
+"""What is told of the cluster and of the models that all tests share."""
+
+
+async def until(condition: Callable[[], Awaitable[object]], what: str) -> None:
+    """Wait until something holds."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                if await condition():
+                    return
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError:
+        raise AssertionError(f"in vain: {what}") from None
+
+
+async def fires(stage: Stage, key: tuple[str, str]) -> None:
+    """Wait until a reason fires."""
+
+    async def told() -> bool:
+        return key in await stage.firing()
+
+    await until(told, f"{key} fires")
+
+
+async def has_been_told(stage: Stage, *keys: tuple[str, str]) -> None:
+    """Wait until there is an Event of each: CRDs that were just installed have been found by then."""
+
+    async def told() -> bool:
+        events = await stage.events(*keys)
+        return {key_of(event) for event in events} == set(keys)
+
+    await until(told, f"{keys} have been told")
+
+
+async def all_is_well(stage: Stage) -> None:
+    """Wait until nothing fires."""
+
+    async def nothing() -> bool:
+        return not await stage.firing()
+
+    await until(nothing, "nothing fires")
+
+
+async def calm(stage: Stage) -> None:
+    """Wait until nothing fires and all that tests look at has been told to be Ready."""
+    await has_been_told(stage, *READY)
+    await all_is_well(stage)
+
+
+async def ready_again(observer: Observer, first: int, key: tuple[str, str]) -> None:
+    """Wait until Ready is told of a subject, since a version."""
+
+    async def told() -> bool:
+        return any(each.key == key for each in observer.versions[first:])
+
+    await until(told, f"{key} is told")
+
+
+def complaints(
+    versions: Sequence[Version], key: tuple[str, str], words: str, *, ready: str
+) -> list[str]:
+    """Return what is wrong with what was told of one fault, nothing if all is well.
+
+    Args:
+        versions: of our Events, since before the fault.
+        key: reason and subject that it has to be told by.
+        words: what each message has to say, a regular expression.
+        ready: the reason that says that the subject is Ready again.
+    """
+    own = [each for each in versions if each.key == key]
+    others = {each.key: each for each in reversed(versions) if each.live and each.key != key}
+    wrong = [f"told without being so: {each.key}: {each.message}" for each in others.values()]
+    wrong += [f"does not say why: {each}" for each in _messages(own) if not re.search(words, each)]
+    if (told := _beginnings(own)) != 1:
+        wrong.append(f"told {told} times")
+    if own and own[-1].live:
+        wrong.append("not closed")
+    again = [each for each in versions if each.key == (ready, key[1])]
+    if (told := len({each.count for each in again})) != 1:
+        wrong.append(f"Ready told {told} times")
+    return wrong
+
+
+def _messages(versions: Iterable[Version]) -> list[str]:
+    return list(dict.fromkeys(each.message for each in versions))
+
+
+def _beginnings(versions: Iterable[Version]) -> int:
+    states = [False, *(each.live for each in versions)]
+    return sum(now and not before for before, now in pairwise(states))

@@ -1,0 +1,14 @@
+# A whole cluster: part of the Makefile. e2e/cluster/README.md says what it is made of.
+
+.PHONY: cluster cluster-down
+
+cluster: setup ## A whole Kubernetes of one node with the reporter's image, until Ctrl-C (root, Linux; what is missing is installed and built)
+	@$(BIN)/python -m e2e.cluster up
+
+cluster-down: setup ## End the cluster of `make cluster`, or remove what is left of it
+	@$(BIN)/python -m e2e.cluster down
+
+.PHONY: e2e-cluster
+
+e2e-cluster: setup ## The image and the chart on a whole cluster, and faults that only real controllers make (root; minutes)
+	$(BIN)/python -m pytest -o 'python_files=cluster_*.py' -n0 --timeout=900 e2e/cluster/suite $(ARGS)

@@ -1,0 +1,213 @@
+"""The report that a daemon serves as JSON becomes a report again, to be shown like that of `check`."""
+
+from datetime import datetime
+
+import msgspec
+
+from reporter.errors import UsageError
+from reporter.model.catalogue import Catalogue
+from reporter.model.reason import EventType
+from reporter.model.report import (
+    Disposition,
+    Impact,
+    Mute,
+    MuteFault,
+    ReadySubject,
+    Report,
+    ResolvedFinding,
+    ServingState,
+    SkippedObject,
+    SubjectState,
+    UnknownResource,
+)
+from reporter.model.spec_change import SpecChange
+from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject, SubjectKind
+
+
+class _Ref(msgspec.Struct, rename="camel"):
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def ref(self) -> ObjectRef:
+        return ObjectRef(self.api_version, self.kind, self.namespace, self.name)
+
+
+class _Mute(msgspec.Struct):
+    object: _Ref
+    until: datetime | None = None
+    reasons: tuple[str, ...] = ()
+
+    def mute(self) -> Mute:
+        return Mute(self.object.ref(), self.reasons, self.until)
+
+
+class _Impact(msgspec.Struct, rename="camel"):
+    not_serving: int
+    degraded: int
+    namespaces: int
+
+
+class _Change(msgspec.Struct):
+    object: _Ref
+    at: datetime
+    by: str = ""
+    field: str = ""
+    before: str = msgspec.field(name="from", default="")
+    after: str = msgspec.field(name="to", default="")
+
+    def change(self) -> SpecChange:
+        told = {"by": self.by, "field": self.field, "before": self.before, "after": self.after}
+        return SpecChange(object=self.object.ref(), at=self.at, **told)
+
+
+class _Finding(msgspec.Struct, rename="camel"):
+    reason: str
+    layer: Layer
+    type: EventType
+    disposition: Disposition
+    primary: bool
+    stale: bool
+    subject: str
+    involved_object: _Ref
+    related: _Ref
+    message: str
+    since: datetime
+    age_known: bool = True
+    fires_at: datetime | None = None
+    by: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    mutes: tuple[_Mute, ...] = ()
+    impact: _Impact | None = None
+    changes: tuple[_Change, ...] = ()
+    last_lines: tuple[str, ...] = ()
+
+    def finding(self) -> ResolvedFinding:
+        impact = self.impact
+        return ResolvedFinding(
+            reason=self.reason,
+            layer=self.layer,
+            type=self.type,
+            subject=subject_of(self.subject),
+            involved=self.involved_object.ref(),
+            related=self.related.ref(),
+            disposition=self.disposition,
+            message=self.message,
+            cause=self.message,
+            since=self.since,
+            fires_at=self.fires_at,
+            by=self.by,
+            mutes=tuple(each.mute() for each in self.mutes),
+            primary=self.primary,
+            stale=self.stale,
+            age_known=self.age_known,
+            impact=Impact(impact.not_serving, impact.degraded, impact.namespaces)
+            if impact
+            else None,
+            commands=self.commands,
+            changes=tuple(each.change() for each in self.changes),
+            last_lines=self.last_lines,
+        )
+
+
+class _State(msgspec.Struct):
+    subject: str
+    state: ServingState
+    since: datetime | None = None
+    cause: str | None = None
+
+
+class _Ready(msgspec.Struct):
+    reason: str
+    subject: str
+    state: ServingState = ServingState.SERVING
+
+
+class _Fault(msgspec.Struct):
+    object: _Ref
+    text: str
+
+
+class _Unknown(msgspec.Struct):
+    resource: str
+    cause: str
+
+
+class _Skipped(msgspec.Struct):
+    resource: str
+    namespace: str
+    name: str
+    cause: str
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    kind: str
+    now: datetime
+    findings: tuple[_Finding, ...]
+    subjects: tuple[_State, ...] = ()
+    ready: tuple[_Ready, ...] = ()
+    unknown: tuple[_Unknown, ...] = ()
+    skipped: tuple[_Skipped, ...] = ()
+    mutes: tuple[_Mute, ...] = ()
+    mute_faults: tuple[_Fault, ...] = ()
+    not_looked_at: tuple[str, ...] = ()
+
+
+def subject_of(text: str) -> Subject:
+    """Return the subject of a text form."""
+    kind, _, rest = text.partition("/")
+    namespace, _, name = rest.partition("/")
+    return Subject(SubjectKind(kind), namespace, name)
+
+
+def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str, ...]]:
+    """Return the report that a document holds, and what was not looked at.
+
+    Of a finding the document has no short cause, so that its message stands there. A reason that the
+    catalogue does not have is kept; what to do about it is not known here.
+
+    Raises:
+        UsageError: it is not the report of a daemon.
+
+    """
+    try:
+        read = msgspec.json.decode(document, type=_Document)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"the answer is not a report that this version reads: {error}") from None
+    findings = tuple(each.finding() for each in read.findings)
+    return Report(
+        catalogue=catalogue,
+        now=read.now,
+        findings=findings,
+        ready=tuple(map(_ready, read.ready)),
+        unknown=tuple(UnknownResource(each.resource, each.cause) for each in read.unknown),
+        skipped=tuple(
+            SkippedObject(each.resource, each.namespace, each.name, each.cause)
+            for each in read.skipped
+        ),
+        subjects=tuple(subject_of(each.subject) for each in read.subjects),
+        mutes=tuple(each.mute() for each in read.mutes),
+        mute_faults=tuple(MuteFault(each.object.ref(), each.text) for each in read.mute_faults),
+        states=tuple(
+            SubjectState(subject_of(each.subject), each.state, each.since, each.cause or "")
+            for each in read.subjects
+        ),
+    ), read.not_looked_at
+
+
+def _ready(ready: _Ready) -> ReadySubject:
+    subject = subject_of(ready.subject)
+    layers = {CLUSTER.kind: Layer.CLUSTER, "namespace": Layer.HARNESS}
+    nowhere = ObjectRef("", "")
+    return ReadySubject(
+        reason=ready.reason,
+        layer=layers.get(subject.kind, Layer.DEPLOYMENT),
+        subject=subject,
+        involved=nowhere,
+        related=nowhere,
+        message="",
+        due=False,
+        episode="",
+        state=ready.state,
+    )

@@ -1,0 +1,118 @@
+"""`status-reporter mcp`: read-only tools for assistants, by the Model Context Protocol."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reporter.arguments import PROGRAM, Parser
+from reporter.cli.configure import misspelt_variables
+from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from reporter.cli.assistant.sources import AnswerSource
+    from reporter.cli.configure import ProgramSettings
+
+_DISTRIBUTION: Final = "productionstack-status-reporter"
+_DESCRIPTION: Final = (
+    "Serve read-only tools to an assistant over standard input and output, by the Model Context Protocol: report, "
+    "explain, check_dump and history."
+)
+_EXAMPLES: Final = (
+    ("status-reporter mcp --context production", "about the live cluster"),
+    ("status-reporter mcp --url http://127.0.0.1:8082", "about what a running daemon sees"),
+    ("status-reporter mcp --from dump.tgz", "about a dump"),
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Serve until standard input ends.
+
+    Raises:
+        UsageError: a flag is wrong, or the extra is not installed.
+
+    """
+    arguments = command_parser().parse(argv)
+    for warning in misspelt_variables():
+        sys.stderr.write(f"{PROGRAM}: {warning}\n")
+    settings = settings_from(arguments)
+    _require_sense(arguments, settings)
+    try:
+        from reporter.cli.assistant.server import Tools, serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise
+        raise UsageError(
+            f"this needs the extra mcp, which is not installed: pip install '{_DISTRIBUTION}[mcp]'"
+        ) from None
+    from reporter.daemon import logs
+
+    logs.configure("error", settings.log_format)
+    source, flags = _source(arguments, settings, argv)
+    dumps = Path(arguments.dumps).resolve()
+    serve(Tools(source, settings, flags, dumps, arguments.config or ""))
+    return 0
+
+
+def _require_sense(arguments: "argparse.Namespace", settings: "ProgramSettings") -> None:
+    if arguments.url and arguments.namespace:
+        raise UsageError("-n is about a cluster that is read; of a daemon all is read already")
+    if "," in (settings.context or ""):
+        raise UsageError("--context: one cluster for each server; start one for each context")
+    if not Path(arguments.dumps).is_dir():
+        raise UsageError(f"--dumps {arguments.dumps}: no such folder")
+
+
+def command_parser() -> Parser:
+    """Return the parser of the command."""
+    parser = Parser("mcp", _DESCRIPTION, EPILOG, examples=_EXAMPLES)
+    _add_own_flags(parser)
+    add_setting_flags(parser, daemon=False)
+    return parser
+
+
+def _add_own_flags(parser: Parser) -> None:
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--url", help="a running daemon, where it serves its report, such as http://127.0.0.1:8082"
+    )
+    source.add_argument(
+        "--from",
+        dest="sources",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a dump: a file, a folder or an archive, as for check; may be repeated",
+    )
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        help="only this namespace: of a cluster nothing else is read, so that rights there are enough",
+    )
+    parser.add_argument(
+        "--dumps",
+        metavar="FOLDER",
+        default=".",
+        help="check_dump reads only what is below it (the current folder)",
+    )
+
+
+def _source(
+    arguments: "argparse.Namespace", settings: "ProgramSettings", argv: Sequence[str]
+) -> "tuple[AnswerSource, tuple[str, ...]]":
+    """Return where answers come from, and the flags for the commands that are run."""
+    from reporter.cli.assistant.sources import DaemonSource, DumpSource, LiveSource
+
+    own = Parser("mcp", "")
+    _add_own_flags(own)
+    flags = tuple(own.parse_known_args(argv)[1])
+    if arguments.namespace:
+        flags = (*flags, f"--namespace={arguments.namespace}")
+    if arguments.url:
+        return DaemonSource(arguments.url.rstrip("/")), flags
+    if arguments.sources:
+        return DumpSource(tuple(arguments.sources), settings, flags), flags
+    return LiveSource(settings, flags), flags

@@ -1,0 +1,254 @@
+"""One look: what is evaluated, of a dump or of the live cluster, and what it says."""
+
+import argparse
+import math
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from reporter.cli.configure import ProgramSettings
+from reporter.cli.judged import is_judged, reads_anything, why_nothing_is_judged
+from reporter.cli.narrow import in_namespace, not_looked_at, require_namespace
+from reporter.cli.previewing import Manifests, differences, unsettled_evaluation
+from reporter.errors import UsageError
+from reporter.evaluation import evaluate
+from reporter.metrics.looks.samples import NONE, Samples
+from reporter.model.instant import Instant, parse_rfc3339, rfc3339
+from reporter.model.report import Report
+from reporter.resolution import Memory, OneLook, resolve
+from reporter.snapshot.applying import AppliedManifests
+from reporter.snapshot.documents import DumpError, sources_of
+from reporter.snapshot.not_served import unserved_notes
+from reporter.snapshot.snapshot import Snapshot
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckInput:
+    """What is evaluated, when, and what the reader should know of it.
+
+    `only` is the one namespace of a cluster that was read; it is empty where all were. `applied` is what
+    came of the manifests of `--with`; `snapshot` is without them.
+    """
+
+    snapshot: Snapshot
+    now: datetime
+    about: str
+    notes: tuple[str, ...] = ()
+    samples: Samples = NONE
+    only: str = ""
+    applied: AppliedManifests | None = None
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """What was not looked at, in words."""
+        return not_looked_at(metrics=self.samples.scraping, namespace=self.only)
+
+
+def look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
+    """Return a dump as it is evaluated.
+
+    Raises:
+        UsageError: it cannot be read.
+
+    """
+    from reporter.cli.saved_pages import find_pages, read_saved
+    from reporter.metrics.scraping.targets import find_targets
+    from reporter.snapshot.dump import load_dump
+
+    sources = sources_of(arguments.sources)
+    try:
+        dump = load_dump(sources, settings.catalogue, complete=arguments.complete)
+    except DumpError as error:
+        raise UsageError(f"--from: {error}") from None
+    pages, misnamed = find_pages((each for each in sources if isinstance(each, Path)), dump.pages)
+    times = [page.at for page in pages] + ([dump.newest] if dump.newest else [])
+    now, about = _time_of_dump(arguments, max(times, default=None))
+    if dump.collected and not arguments.now:
+        about = "the time of the dump"
+    snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
+    targets = find_targets(snapshot, settings) or ()
+    return CheckInput(
+        snapshot=snapshot,
+        now=now,
+        about=about,
+        notes=(*dump.notes, *unserved_notes(snapshot, settings.catalogue)),
+        samples=read_saved(pages, targets, now, settings=settings),
+        only=dump.namespace,
+    )
+
+
+def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tuple[datetime, str]:
+    present = datetime.now(UTC)
+    if arguments.now:
+        return moment_of(arguments.now), "--now"
+    if newest is None:
+        return present, "the present; no time stands in the dump"
+    if newest > present:
+        return present, "the present; the dump's newest time is later"
+    return newest, "the newest time in the dump"
+
+
+def evaluate_look(
+    look: CheckInput,
+    settings: ProgramSettings,
+    *,
+    observed_for: timedelta | None = None,
+    from_dump: bool = False,
+) -> Report:
+    """Return what one look says; `observed_for` is how long findings without a time last already.
+
+    Raises:
+        UsageError: nothing can be judged.
+
+    """
+    snapshot = _awaiting_nothing(look.snapshot)
+    evaluation = evaluate(snapshot, settings, look.samples)
+    if look.applied is not None:
+        snapshot = _awaiting_nothing(look.applied.snapshot)
+        after = evaluate(snapshot, settings, look.samples)
+        evaluation = unsettled_evaluation(evaluation, after, look.applied.unsettled, now=look.now)
+    # Discovery answers everybody. Somebody who may read nothing else must not read "nothing fires".
+    blind = not from_dump and not reads_anything(snapshot)
+    if blind or not is_judged(evaluation, snapshot, settings):
+        raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=from_dump))
+    # One look needs a boot clock only to measure from.
+    now = Instant(look.now, look.now - _EPOCH)
+    one_look = OneLook(observed_for, metrics=look.samples.scraping)
+    return resolve(
+        evaluation, snapshot, Memory(), now=now, settings=settings, one_look=one_look
+    ).report
+
+
+def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot that is the last one: what could not be read is unknown, not awaited.
+
+    Otherwise no fault that depends on it would fire, and it would look as if there were none. That it was
+    refused a moment ago is no age either: nobody asked before.
+    """
+    return replace(
+        snapshot,
+        states={
+            each: replace(state, confirmed=True, since=None)
+            for each, state in snapshot.states.items()
+        },
+        discovery=replace(snapshot.discovery, confirmed=True),
+    )
+
+
+def moment_of(text: str) -> datetime:
+    """Return the time of `--now`.
+
+    Raises:
+        UsageError: it is no time.
+
+    """
+    try:
+        return parse_rfc3339(text)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--now: {text!r} is not allowed; allowed: an RFC 3339 time with its zone, such as "
+            f"{rfc3339(datetime(2026, 11, 20, 12, tzinfo=UTC))}"
+        ) from None
+
+
+def observed_of(text: str | None) -> timedelta | None:
+    """Return the time of `--observed-for`; None where it was not given.
+
+    Raises:
+        UsageError: it is no number of seconds.
+
+    """
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= _MOST_OBSERVED_SECONDS:
+        raise UsageError(f"--observed-for: {text!r} is not allowed; allowed: seconds, 0 or more")
+    return timedelta(seconds=seconds)
+
+
+async def look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
+    """Return the live cluster as it is now.
+
+    Raises:
+        UsageError: it cannot be read; the message says why.
+
+    """
+    from reporter.cli.cluster import read_cluster
+    from reporter.kube.errors import ConfigurationError, KubeError
+
+    namespace = arguments.namespace or ""
+    try:
+        snapshot = await read_cluster(settings, namespace=namespace)
+    except ConfigurationError as error:
+        raise UsageError(f"{error}; or name a dump with --from") from None
+    except KubeError as error:
+        raise UsageError(str(error)) from None
+    return live_look(snapshot, arguments, settings)
+
+
+def live_look(
+    snapshot: Snapshot, arguments: argparse.Namespace, settings: ProgramSettings
+) -> CheckInput:
+    """Return a snapshot of the live cluster as it is evaluated."""
+    return CheckInput(
+        snapshot=snapshot,
+        now=moment_of(arguments.now) if arguments.now else datetime.now(UTC),
+        about="--now" if arguments.now else "the present",
+        notes=unserved_notes(snapshot, settings.catalogue),
+        only=arguments.namespace or "",
+    )
+
+
+def with_manifests(
+    look: CheckInput, manifests: Manifests | None, settings: ProgramSettings, *, namespace: str
+) -> CheckInput:
+    """Return a look as if manifests had just been applied."""
+    if manifests is None:
+        return look
+    applied = manifests.applied(look.snapshot, settings, look.now, namespace=namespace)
+    return replace(
+        look,
+        about=f"{look.about}; {manifests.title}",
+        notes=(*applied.notes, *look.notes),
+        applied=applied,
+    )
+
+
+def compared(
+    look: CheckInput, report: Report, arguments: argparse.Namespace, *, settings: ProgramSettings
+) -> CheckInput:
+    """Return a look with notes on what the manifests bring and take away."""
+    if look.applied is None:
+        return look
+    try:
+        before = judged(replace(look, applied=None), arguments, settings)
+    except UsageError:
+        return look  # without the manifests nothing could be judged
+    return replace(look, notes=(*differences(before, report), *look.notes))
+
+
+def judged(look: CheckInput, arguments: argparse.Namespace, settings: ProgramSettings) -> Report:
+    """Return what a look says of what was asked for: one namespace, or everything.
+
+    Raises:
+        UsageError: nothing can be judged, or there is no such namespace.
+
+    """
+    namespace = arguments.namespace or look.only
+    if namespace:
+        snapshot = look.applied.snapshot if look.applied else look.snapshot
+        require_namespace(namespace, snapshot, look.only)
+    report = evaluate_look(
+        look,
+        settings,
+        observed_for=observed_of(arguments.observed_for),
+        from_dump=bool(arguments.sources),
+    )
+    return in_namespace(report, namespace) if namespace else report

@@ -1,0 +1,123 @@
+"""Which endpoint pickers are scraped, where, and what each may pick from."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from reporter.catalogue.resources import PODS, SERVICES
+from reporter.metrics.looks.scrape import PodName
+from reporter.metrics.looks.target import Picked, Target
+from reporter.model.objects import Container, FormerPool, InferencePool, LabelSelector, Pod
+from reporter.model.stack import ScrapedPickers
+from reporter.model.subject import Subject
+from reporter.setting_types import StackMode
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.pickers import picker_pods
+
+PORT: Final = 9090
+"""`--metrics-port` unless it is set, over plain HTTP unless told otherwise (Gateway API Inference Extension
+v1.5, pkg/epp/server/options.go)."""
+
+_PORT_NAMES: Final = frozenset({"metrics", "http-metrics"})
+
+
+@dataclass(frozen=True, slots=True)
+class PickerPod:
+    """A pod of an endpoint picker, whose it is, where it serves its page, and what it may pick."""
+
+    pod: Pod
+    subject: Subject
+    port: int
+    picked: Picked
+
+
+def find_pickers(
+    snapshot: Snapshot, settings: EvaluationSettings, engines: Sequence[Target], *, live: bool
+) -> Iterator[PickerPod]:
+    """Yield the pods of the endpoint pickers of subjects that exist; `engines` are the model pods.
+
+    In a live cluster nothing is scraped while pools are unknown: what was found stays as it is. A dump
+    may lack a kind that its cluster does not have.
+    """
+    ready = {each.pod: each.ready_since for each in engines if each.ready_since is not None}
+    for row in picker_rows(settings):
+        if live and not all(map(snapshot.known, (SERVICES, *row.pools))):
+            continue
+        pods = tuple(_pods(snapshot, settings, row))
+        pools = _pools_of_pickers(snapshot, row) if pods else {}
+        for subject, pod in pods:
+            picked = _picked(pools.get((pod.namespace, pod.name), ()), snapshot, ready)
+            yield PickerPod(pod, subject, _port(pod.spec.containers or ()), picked)
+
+
+def _pods(
+    snapshot: Snapshot, settings: EvaluationSettings, row: ScrapedPickers
+) -> Iterator[tuple[Subject, Pod]]:
+    for resource in settings.catalogue.of_subject(row.kind):
+        for each in snapshot[resource]:
+            subject = Subject(row.kind, each.namespace, each.name)
+            for pod in picker_pods(snapshot, row, each.namespace, name=each.name):
+                yield subject, pod
+
+
+def picker_rows(settings: EvaluationSettings) -> tuple[ScrapedPickers, ...]:
+    """Return the rows of the pickers that are looked at."""
+    return tuple(
+        stack.pickers
+        for stack in settings.known_stacks
+        if stack.pickers and settings.stack(stack.name) is not StackMode.OFF
+    )
+
+
+def _pools_of_pickers(
+    snapshot: Snapshot, row: ScrapedPickers
+) -> Mapping[PodName, Sequence[InferencePool]]:
+    """Return the pools of each picker's pod.
+
+    A pool names the Service of its picker, in its own namespace (Gateway API Inference Extension,
+    api/v1/inferencepool_types.go). From there the way leads to pods by an index; the other way round
+    each picker would be held to every pool.
+    """
+    found: dict[PodName, list[InferencePool]] = defaultdict(list)
+    for pool in _pools(snapshot, row):
+        reference = pool.spec.endpoint_picker_ref
+        if reference is None or pool.deleting:
+            continue
+        service = snapshot[SERVICES].get(pool.namespace, reference.name)
+        if service is None or not service.spec.selector:
+            continue
+        selector = LabelSelector(match_labels=service.spec.selector)
+        for pod in snapshot[PODS].selected(pool.namespace, selector):
+            found[pod.namespace, pod.name].append(pool)
+    return found
+
+
+def _pools(snapshot: Snapshot, row: ScrapedPickers) -> Iterator[InferencePool]:
+    for resource in row.pools:
+        for each in snapshot[resource]:
+            if isinstance(each, InferencePool):
+                yield each
+            elif isinstance(each, FormerPool):
+                yield each.pool
+
+
+def _picked(
+    pools: Iterable[InferencePool], snapshot: Snapshot, ready: Mapping[PodName, datetime]
+) -> Picked:
+    """Return what pools select of the Ready pods; one that two pools select counts once."""
+    names = {
+        (pod.namespace, pod.name)
+        for pool in pools
+        if pool.spec.selector is not None
+        for pod in snapshot[PODS].selected(pool.namespace, pool.spec.selector)
+    }
+    return Picked(tuple(sorted(ready[each] for each in names if each in ready)))
+
+
+def _port(containers: Iterable[Container]) -> int:
+    """Return the port of the name that charts give it; its arguments, which may differ, are not read."""
+    ports = (port for container in containers for port in container.ports or ())
+    return next((each.container_port for each in ports if each.name in _PORT_NAMES), PORT)

@@ -1,0 +1,224 @@
+"""Rule 9: what was changed shortly before a fault began.
+
+An operator asks it first, and the answer is spread over histories that nobody keeps. Two sources have a
+part of it: `managedFields` say who wrote what is wanted of an object last, and when (Kubernetes
+documentation, "Server-Side Apply"); and what this process saw change itself says from what to what.
+
+Both are told as facts, for neither proves anything. The time of an entry moves with any write of its
+manager, and controllers write as people do. Hence:
+
+- Only what came before the fault is told, and not what somebody tried afterwards; and only what came
+  shortly before. Nor is the creation of an object: a stack that has just been installed would have it
+  on each line.
+- Only of the object at fault, its subject, what made it, and what it names as its class or parent. All
+  that was looked up for an answer is too much: a change of the Gateway stands next to no crashed pod.
+- Of a Node only what was seen: its taints are written by controllers because of the fault.
+- What was told stays while the episode lasts, word for word. A manager that writes again takes the time
+  of its earlier write away, and a message that changes for that would be news about nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    GATEWAYCLASSES,
+    GATEWAYS,
+    INFERENCEPOOLS,
+    NODES,
+)
+from reporter.model.catalogue import Catalogue
+from reporter.model.objects import Gateway, HttpRoute, KubeObject
+from reporter.model.reason import EventType
+from reporter.model.report import BLIND, Disposition
+from reporter.model.resource import Resource
+from reporter.model.spec_change import SpecChange
+from reporter.model.subject import ObjectRef
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.seen_changes import LATE, SeenChange, place_of, writes_of
+from reporter.resolution.state import PassState
+from reporter.snapshot.snapshot import Snapshot
+
+MOST: Final = 5
+"""Changes that are told of one fault."""
+
+_INACCURATE: Final = timedelta(seconds=1)
+"""Times of the API are whole seconds."""
+
+_GENERATIONS: Final = 4
+"""How far up owners are followed: pod, StatefulSet, Workspace, InferenceSet."""
+
+_ASKED: Final = frozenset({Disposition.FIRING, Disposition.PENDING, Disposition.HELD})
+
+
+def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, ...]:
+    """Return what was changed shortly before the fault began; the one that a message may tell in front.
+
+    What was found while it was in its grace stays in front. Once it fires with a change nothing is added
+    to it, and after a while nobody looks any more: what came before a fault is known soon.
+    """
+    window = timedelta(seconds=state.settings.change_window_seconds)
+    if (
+        not window
+        or candidate.reason.type is not EventType.WARNING
+        or candidate.reason.name == BLIND
+    ):
+        return ()
+    span = _Span.of(candidate, state, window)
+    known = _known(candidate, span)
+    if candidate.disposition not in _ASKED or len(known) == MOST or _is_settled(candidate, state):
+        return known
+    signed = {(place_of(each.object), each.at) for each in known}
+    seen = {(place_of(each.object), each.field, each.before, each.after) for each in known}
+    fresh = [
+        each
+        for each in _found(candidate, state, span)
+        if (place_of(each.object), each.at) not in signed
+        and (place_of(each.object), each.field, each.before, each.after) not in seen
+    ]
+    return (*known, *fresh)[:MOST]
+
+
+def _is_settled(candidate: Candidate, state: PassState) -> bool:
+    """Tell whether nothing more is to be found; so a thousand causes that go on cost nothing."""
+    episode = candidate.episode
+    if episode is None or not episode.fired:
+        return False
+    return bool(episode.shown.changes) or state.now.wall - episode.since > LATE
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The time that a change must be of."""
+
+    first: datetime
+    last: datetime
+
+    @classmethod
+    def of(cls, candidate: Candidate, state: PassState, window: timedelta) -> "_Span":
+        """Return it. Where nobody knows when a fault began, it may have begun just now."""
+        now = state.now
+        began = candidate.since(now) if candidate.age_known(now) else now.wall
+        return cls(began - window, began + _INACCURATE)
+
+    def holds(self, at: datetime) -> bool:
+        """Tell whether something of that time counts."""
+        return self.first <= at <= self.last
+
+    def holds_seen(self, seen: SeenChange) -> bool:
+        """Tell whether something that was seen counts."""
+        return self.first <= seen.change.at and seen.earliest <= self.last
+
+
+def _known(candidate: Candidate, span: _Span) -> tuple[SpecChange, ...]:
+    episode = candidate.episode
+    if episode is None:
+        return ()
+    known = episode.shown.changes
+    return known if episode.fired else tuple(each for each in known if span.holds(each.at))
+
+
+def _found(candidate: Candidate, state: PassState, span: _Span) -> Iterator[SpecChange]:
+    """Yield the changes of each object that the verdict rests on, those that were seen first."""
+    seen = state.changes.by_place
+    for ref in _rests_on(candidate, state):
+        of_object = [each.change for each in seen.get(place_of(ref), ()) if span.holds_seen(each)]
+        of_object.sort(key=lambda each: each.at, reverse=True)
+        yield from of_object
+        signed = {each.at for each in of_object}
+        yield from _last_written(ref, state, span, besides=signed)
+
+
+def _last_written(
+    ref: ObjectRef, state: PassState, span: _Span, *, besides: Iterable[datetime]
+) -> Iterator[SpecChange]:
+    """Yield who wrote last; not also of what was seen."""
+    obj = None if ref.kind == NODES.kind else _object(ref, state)
+    writes = [each for each in writes_of(obj) if span.holds(each.at)] if obj else []
+    if writes and (last := writes[-1]).at not in besides:
+        yield SpecChange(object=ref, at=last.at, by=last.by)
+
+
+def _rests_on(candidate: Candidate, state: PassState) -> tuple[ObjectRef, ...]:
+    """Return the object at fault, what made it, what it names, and the subject, each once."""
+    says, subject = candidate.worst.says, candidate.key.subject
+    refs = [says.related]
+    if obj := _object(says.related, state):
+        refs += _makers(obj, state.snapshot, state.catalogue)
+        refs += _named(obj)
+    refs += (
+        each.ref_named(subject.namespace, subject.name)
+        for each in state.catalogue.of_subject(subject.kind)
+    )
+    return tuple({place_of(each): each for each in refs}.values())
+
+
+def _object(ref: ObjectRef, state: PassState) -> KubeObject | None:
+    for resource in _Resources.of(state.catalogue).named(ref):
+        if obj := state.snapshot[resource].get(ref.namespace, ref.name):
+            return obj
+    return None
+
+
+def _makers(obj: KubeObject, snapshot: Snapshot, catalogue: Catalogue) -> Iterator[ObjectRef]:
+    """Yield what an object was made by, as far as it is read."""
+    generation = [obj]
+    for _ in range(_GENERATIONS):
+        owners = [owner for each in generation for owner in _owners(each, snapshot, catalogue)]
+        yield from (resource.ref(owner) for resource, owner in owners)
+        generation = [owner for _, owner in owners]
+
+
+def _owners(
+    obj: KubeObject, snapshot: Snapshot, catalogue: Catalogue
+) -> Iterator[tuple[Resource[KubeObject], KubeObject]]:
+    for reference in obj.metadata.owner_references or ():
+        kind, name = reference.kind, reference.name
+        if kind == "ReplicaSet":
+            # They are not read; a Deployment names them after itself, with a hash behind.
+            kind, name = DEPLOYMENTS.kind, name.rpartition("-")[0]
+        for resource in _Resources.of(catalogue).by_kind.get(kind, ()):
+            if owner := snapshot[resource].get(obj.namespace, name):
+                yield resource, owner
+
+
+def _named(obj: KubeObject) -> Iterator[ObjectRef]:
+    """Yield what an object names as its class, its parents or its backends."""
+    match obj:
+        case Gateway():
+            yield GATEWAYCLASSES.ref_named("", obj.spec.gateway_class_name)
+        case HttpRoute():
+            for parent in obj.spec.parent_refs or ():
+                yield GATEWAYS.ref_named(parent.namespace or obj.namespace, parent.name)
+            for rule in obj.spec.rules or ():
+                for backend in rule.backend_refs or ():
+                    place = backend.namespace or obj.namespace
+                    yield INFERENCEPOOLS.ref_named(place, backend.name)
+        case _:
+            pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Resources:
+    """The resources of a catalogue by kind; several stacks may read one kind."""
+
+    by_kind: Mapping[str, tuple[Resource[KubeObject], ...]]
+
+    @classmethod
+    @lru_cache(maxsize=16)
+    def of(cls, catalogue: Catalogue) -> "_Resources":
+        """Return those of a catalogue."""
+        found: dict[str, tuple[Resource[KubeObject], ...]] = {}
+        for resource in catalogue.resources:
+            found[resource.kind] = (*found.get(resource.kind, ()), resource)
+        return cls(found)
+
+    def named(self, ref: ObjectRef) -> Iterator[Resource[KubeObject]]:
+        """Yield the resources that an object may be of."""
+        group = ref.api_version.rpartition("/")[0]
+        for each in self.by_kind.get(ref.kind, ()):
+            if each.group == group:
+                yield each

@@ -1,0 +1,238 @@
+"""What this process saw change itself, from pass to pass: a memory with a bound.
+
+Nobody else remembers the value before. `managedFields` say who wrote an object last, and when; but an
+object that is gone has none, and none says from what to what. So a pass compares the objects that it
+was given with those of the pass before; tables know which are others, so that this costs next to nothing.
+
+A process that has just started has seen nothing and claims nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from reporter.catalogue.resources import COMPONENT, EVENTS, PODS
+from reporter.model.instant import Instant, parse_rfc3339
+from reporter.model.objects import KubeObject, ManagerEntry
+from reporter.model.resource import Resource
+from reporter.model.spec_change import OBJECT, REMOVED, SpecChange
+from reporter.model.subject import ObjectRef
+from reporter.model.text import clean, cut
+from reporter.resolution.changed_fields import FieldChange, changed_fields
+from reporter.snapshot.snapshot import Discovery, Served, Snapshot
+from reporter.snapshot.table import Table
+
+MOST_CHANGES: Final = 1000
+"""Changes that are remembered; the oldest are given up first."""
+
+MOST_BYTES: Final = 256 * 1024
+"""Bytes of their texts that are remembered; the oldest are given up first."""
+
+LATE: Final = timedelta(minutes=10)
+"""A fault may be seen so long after it began."""
+
+_BY_BYTES: Final = 80
+_NOT_COMPARED: Final = frozenset({PODS, EVENTS})
+"""Nothing of what is wanted of a pod is changed: another one is made."""
+
+_CRD: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+Place: TypeAlias = tuple[str, str, str, str]
+"""Group, kind, namespace and name: the same object in whatever version it is named."""
+
+
+def place_of(ref: ObjectRef) -> Place:
+    """Return what changes of an object are looked up by."""
+    return ref.api_version.rpartition("/")[0], ref.kind, ref.namespace, ref.name
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChange:
+    """A change that was seen.
+
+    `after` is when the object was last seen without it.
+    """
+
+    change: SpecChange
+    after: datetime
+
+    @property
+    def earliest(self) -> datetime:
+        """When it was made; where nobody signed it, the earliest time at which it may have been."""
+        return self.change.at if self.change.by else self.after
+
+
+@dataclass(frozen=True)
+class SeenChanges:
+    """What was seen to change, and what the next pass compares with.
+
+    Attributes:
+        changes: the oldest first.
+        tables: the objects of the last pass that could read them.
+        served: which resources were served then; None where that was not known.
+        at: when the last pass took place; None before the first one.
+
+    """
+
+    changes: tuple[SeenChange, ...] = ()
+    tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
+    served: frozenset[str] | None = None
+    at: datetime | None = None
+
+    @cached_property
+    def by_place(self) -> Mapping[Place, tuple[SeenChange, ...]]:
+        """The changes of each object."""
+        found: dict[Place, list[SeenChange]] = defaultdict(list)
+        for each in self.changes:
+            found[place_of(each.change.object)].append(each)
+        return {place: tuple(each) for place, each in found.items()}
+
+
+def look_for_changes(
+    before: SeenChanges, snapshot: Snapshot, now: Instant, *, window: timedelta
+) -> SeenChanges:
+    """Return what has been seen to change up to now.
+
+    Args:
+        before: what the pass before returned.
+        snapshot: the cluster now.
+        now: the time of the pass.
+        window: how long before a fault a change counts; with 0 nothing is remembered.
+
+    """
+    if not window:
+        return before
+    tables = {**before.tables, **dict(_readable(snapshot))}
+    served = _served(snapshot.discovery) or before.served
+    changes = before.changes
+    if before.at is not None:
+        # What several stacks read of one kind may be the same object.
+        found = dict.fromkeys(_found(before, tables, served, snapshot=snapshot, at=now.wall))
+        changes = _bounded(
+            (*changes, *sorted(found, key=lambda each: each.change.at)), now.wall - window - LATE
+        )
+    return SeenChanges(changes, tables, served, now.wall)
+
+
+def _readable(snapshot: Snapshot) -> Iterator[tuple[Resource[KubeObject], Table[KubeObject]]]:
+    for resource, table in snapshot.tables.items():
+        state = snapshot.state(resource)
+        if state.served is Served.SERVED and state.confirmed and resource not in _NOT_COMPARED:
+            yield resource, table
+
+
+def _served(discovery: Discovery) -> frozenset[str] | None:
+    whole = discovery.confirmed and discovery.is_whole and not discovery.unknown_groups
+    return discovery.served if whole else None
+
+
+def _found(
+    before: SeenChanges,
+    tables: Mapping[Resource[KubeObject], Table[KubeObject]],
+    served: frozenset[str] | None,
+    *,
+    snapshot: Snapshot,
+    at: datetime,
+) -> Iterator[SeenChange]:
+    after = before.at or at
+    for resource, table in tables.items():
+        known = before.tables.get(resource)
+        if known is None or known is table:
+            continue
+        for old, new in table.changes(known):
+            # What is malformed is left out, and exists.
+            if old is not None and not (
+                new is None and snapshot.skips(resource, resource.ref(old))
+            ):
+                yield from (
+                    SeenChange(each, after) for each in _of_object(resource, old, new, at=at)
+                )
+    if served is not None and before.served is not None and served is not before.served:
+        # A resource without a group is built in, and has no definition.
+        for name in sorted(each for each in before.served - served if "." in each):
+            gone = ObjectRef(*_CRD, name=name)
+            yield SeenChange(SpecChange(object=gone, at=at, field=OBJECT, after=REMOVED), after)
+
+
+def _of_object(
+    resource: Resource[KubeObject], old: KubeObject, new: KubeObject | None, *, at: datetime
+) -> Iterator[SpecChange]:
+    if new is None:
+        yield SpecChange(object=resource.ref(old), at=at, field=OBJECT, after=REMOVED)
+        return
+    fields = changed_fields(old, new)
+    if not fields:
+        return
+    ref = resource.ref(new)
+    last = newest_write(new)
+    is_signed = last is not None and last != newest_write(old)
+    for each in fields:
+        yield _signed(ref, each, last) if last and is_signed else _unsigned(ref, each, at)
+
+
+def _unsigned(ref: ObjectRef, seen: FieldChange, at: datetime) -> SpecChange:
+    return SpecChange(object=ref, at=at, field=seen.field, before=seen.before, after=seen.after)
+
+
+def _signed(ref: ObjectRef, seen: FieldChange, write: "SpecWrite") -> SpecChange:
+    return SpecChange(
+        object=ref,
+        at=write.at,
+        by=write.by,
+        field=seen.field,
+        before=seen.before,
+        after=seen.after,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpecWrite:
+    """Who wrote what is wanted of an object, and when."""
+
+    at: datetime
+    by: str
+
+
+def writes_of(obj: KubeObject) -> Iterator[SpecWrite]:
+    """Yield who wrote what is wanted of an object since it was created, the newest last.
+
+    What writes the status does not count, and what we write ourselves neither.
+    """
+    for entry in obj.metadata.managed_fields or ():
+        if entry.owns_wanted and entry.manager != COMPONENT:
+            try:
+                at = parse_rfc3339(entry.time)
+            except ValueError:
+                continue
+            yield SpecWrite(at, _signature(entry))
+
+
+def newest_write(obj: KubeObject) -> SpecWrite | None:
+    """Return the newest of those writes; None where there is none."""
+    return max(writes_of(obj), key=lambda each: each.at, default=None)
+
+
+def _signature(entry: ManagerEntry) -> str:
+    by = f"{entry.manager} ({entry.subresource})" if entry.subresource else entry.manager
+    return cut(clean(by), _BY_BYTES)
+
+
+def _bounded(changes: Iterable[SeenChange], since: datetime) -> tuple[SeenChange, ...]:
+    """Return the newest changes that fit, without those that are too old for any fault."""
+    kept: list[SeenChange] = []
+    size = 0
+    for each in reversed([each for each in changes if each.change.at >= since][-MOST_CHANGES:]):
+        size += _size(each.change)
+        if size > MOST_BYTES:
+            break
+        kept.append(each)
+    return tuple(reversed(kept))
+
+
+def _size(change: SpecChange) -> int:
+    ref = change.object
+    texts = (ref.kind, ref.namespace, ref.name, change.field, change.before, change.after)
+    return sum(map(len, texts)) + len(change.by)

@@ -1,0 +1,101 @@
+"""What Tab offers: to shells by their scripts, and to kubectl."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from reporter.cli.completion import SHELLS
+from tests.unit.cli.plugin import ROOT
+
+
+def offered(run, *words):
+    status, out, err = run("__complete", *words)
+    assert (status, err) == (0, "")
+    *lines, directive = out.splitlines()
+    return [line.partition("\t")[0] for line in lines], directive
+
+
+@pytest.mark.parametrize(
+    ("words", "some", "directive"),
+    [
+        (["ch"], ["check"], ":4"),
+        (["check", "--out"], ["--output"], ":4"),
+        (["check", "-o", "j"], ["json", "junit"], ":4"),
+        (["check", "--output=j"], ["--output=json", "--output=junit"], ":4"),
+        (["check", "--fail-on", ""], ["cause", "notice", "unknown", "none"], ":4"),
+        (["check", ""], [], ":0"),
+        (["check", "--from", "ex"], [], ":0"),
+        (["check", "--scrape-v"], ["--scrape-via"], ":4"),
+        (["check", "--scrape-via", "ap"], ["apiserver-proxy"], ":4"),
+        (["explain", "clusterKe"], ["clusterKedaNotReady", "clusterKedaKaitoScalerNotReady"], ":4"),
+        (["completion", ""], list(SHELLS), ":4"),
+        (["demo", "--scenario", "r"], ["runtime"], ":4"),
+        (["status", "--p"], ["--pod"], ":4"),
+        (["run", "--leader-elect-"], [], ":4"),
+        (["nonsense", ""], [], ":0"),
+    ],
+)
+def test_what_is_offered(run, words, some, *, directive):
+    """Commands, flags, their values; file names where a file is meant."""
+    assert offered(run, *words) == (some, directive)
+
+
+def test_contexts_are_those_of_the_kubeconfig(run, tmp_path, monkeypatch):
+    """Without one there is nothing to offer, and no error in the middle of a line."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    assert offered(run, "check", "--context", "") == ([], ":4")
+    (tmp_path / "config").write_text("contexts: [{name: prod-eu}, {name: prod-us}, {name: lab}]")
+    assert offered(run, "check", "--context", "prod") == (["prod-eu", "prod-us"], ":4")
+
+
+@pytest.fixture(name="programs")
+def _programs(tmp_path):
+    """The executables as pip makes them, on PATH."""
+    for name, function in (
+        ("status-reporter", "main"),
+        ("kubectl-status_reporter", "plugin"),
+        ("kubectl_complete-status_reporter", "plugin_completion"),
+    ):
+        program = tmp_path / name
+        program.write_text(
+            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+            f"from reporter.entry import {function}\nsys.exit({function}())\n"
+        )
+        program.chmod(0o755)
+    return {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+
+def _said(command, environment):
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def test_bash(programs):
+    """As bash itself asks: words and the place of the one that is typed."""
+    script = (
+        "source <(status-reporter completion bash)\n"
+        "COMP_WORDS=(status-reporter check -o j); COMP_CWORD=3\n"
+        '_status_reporter; echo "${COMPREPLY[@]}"\n'
+    )
+    assert _said(["bash", "-c", script], programs) == "json junit\n"
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_other_shells_read_their_script(run, shell):
+    """No more than that it is a script of theirs, where the machine has them."""
+    script = run("completion", shell)[1]
+    assert "status-reporter __complete" in script
+    if program := shutil.which(shell):
+        subprocess.run([program, "-n", "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_asks_for_its_plugin(programs):
+    """By the executable kubectl_complete-status_reporter, in kubectl's own protocol."""
+    out = _said(["kubectl", "__complete", "status-reporter", "--fail-on", "n"], programs)
+    assert out.splitlines()[:2] == ["notice", "none"]

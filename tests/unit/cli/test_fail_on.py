@@ -1,0 +1,45 @@
+"""What makes the exit status 1, in every command that shows a report."""
+
+import pytest
+
+
+@pytest.fixture(name="notice")
+def _notice(run, tmp_path, monkeypatch):
+    """A dump with nothing but a notice, and one kind that could not be read."""
+    from reporter.cli import check
+    from reporter.model.reason import EventType
+    from reporter.model.report import UnknownResource
+    from tests.unit.sinks.page.reports import KAITO, finding, report
+
+    def judged(*_):
+        told = finding(KAITO, type=EventType.NORMAL)
+        return report(told, unknown=(UnknownResource("pods", "forbidden"),))
+
+    monkeypatch.setattr(check, "judged", judged)
+
+
+@pytest.mark.usefixtures("notice")
+@pytest.mark.parametrize(
+    ("flag", "status"),
+    [("cause", 0), ("notice", 1), ("unknown", 1), ("none", 0), ("notice,unknown", 1), ("warning", 0)],
+)  # fmt: skip
+def test_a_notice_alone(run, healthy, *, flag, status):
+    """Worth knowing is not wrong, unless somebody wants it so."""
+    assert run("check", healthy, "--fail-on", flag)[0] == status
+    if flag == "cause":
+        assert run("check", healthy)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("flag", "status"), [("cause", 1), ("notice", 1), ("unknown", 1), ("none", 0)]
+)
+def test_a_cause(run, broken, *, flag, status):
+    """It counts with everything but `none`."""
+    assert run("check", broken, "--fail-on", flag)[0] == status
+
+
+def test_what_is_allowed_is_said(run, broken):
+    """One line, before anything is read."""
+    status, out, err = run("check", broken, "--fail-on", "warnings")
+    assert (status, out) == (2, "")
+    assert "allowed: one or more of cause, notice, unknown, none" in err

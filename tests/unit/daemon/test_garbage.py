@@ -1,0 +1,82 @@
+"""When all objects are looked through for garbage: while nothing moves."""
+
+import gc
+import weakref
+
+import pytest
+
+from reporter.daemon.garbage import EVERY_SECONDS, LATEST_SECONDS, Garbage, spare_the_old
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Knot:
+    """Something that holds itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture(autouse=True)
+def _collector():
+    """Leaves the collector as it was."""
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+
+
+@pytest.mark.parametrize(
+    ("after", "rests", "walks"),
+    [
+        (EVERY_SECONDS - 1, True, False),
+        (EVERY_SECONDS, True, True),
+        (EVERY_SECONDS, False, False),
+        (LATEST_SECONDS, False, True),
+    ],
+    ids=["rests, just walked", "rests", "moves", "moves for hours"],
+)
+def test_when(after, rests, walks):
+    clock = Clock()
+    garbage = Garbage(clock)
+    clock.now += after
+    assert garbage.walk(rests=rests) is walks
+    assert garbage.walk(rests=rests) is False, "the next one is not due"
+
+
+def test_what_is_old_is_freed():
+    """A cycle that outlived the young generations goes with the walk."""
+    knot = Knot()
+    gone = weakref.ref(knot)
+    gc.collect()
+    del knot
+    clock = Clock()
+    garbage = Garbage(clock)
+    gc.collect(1)
+    assert gone() is not None
+    clock.now += EVERY_SECONDS
+    garbage.walk(rests=True)
+    assert gone() is None
+
+
+def test_a_burst_does_not_set_off_a_walk():
+    """However many objects are made and kept, only the young are looked through."""
+    walked = []
+
+    def note(phase, info):
+        if phase == "start":
+            walked.append(info["generation"])
+
+    spare_the_old()
+    gc.callbacks.append(note)
+    try:
+        kept = [[number] for number in range(300_000)]
+    finally:
+        gc.callbacks.remove(note)
+    assert len(kept) == 300_000
+    assert set(walked) == {0, 1}

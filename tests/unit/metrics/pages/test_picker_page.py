@@ -1,0 +1,55 @@
+"""What is read of the page of an endpoint picker, under the names of each of its releases."""
+
+import pytest
+
+from reporter.metrics.looks.look import Count, Counter
+from reporter.metrics.looks.look_of_page import look_at
+from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.pages.page import Picker
+from reporter.metrics.pages.reading import read_page
+from tests.unit.metrics.pages.reading import PAGES
+from tests.unit.probes.runtime.scraped import START, TARGET
+
+ROUTER = (PAGES / "epp-router-metrics.txt").read_bytes()
+FORMER = (PAGES / "epp-former-metrics.txt").read_bytes()
+
+
+@pytest.mark.parametrize(("body", "endpoints"), [(ROUTER, 2), (FORMER, 3)])
+def test_a_page_under_either_name(body, endpoints):
+    """Where both names stand on a page, they are the same number and not two."""
+    page = read_page(body)
+    assert page.picker.endpoints == page.picker.known == endpoints
+    assert page.reading.bad == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        (ROUTER, {Counter.QUEUED: 397, Counter.SHED: 25}),
+        (FORMER, {Counter.QUEUED: 395, Counter.SHED: 25}),
+    ],
+)
+def test_what_a_look_keeps_of_it(body, counts):
+    """Sums over models, clients and endpoints; outcomes from the queue's times where nothing else has them."""
+    scrape = Scrape(at=START, page=read_page(body))
+    assert look_at(TARGET, scrape, {}).pod.counters == {
+        Counter.CHOICES: Count(384),
+        Counter.FAILED_CHOICES: Count(4),
+        Counter.PICKED: Count(400),
+        Counter.EXHAUSTED: Count(12),
+        **{name: Count(each) for name, each in counts.items()},
+    }
+
+
+def test_a_picker_is_no_engine():
+    """No rule about engines reads its page."""
+    page = read_page(ROUTER)
+    assert (page.vllm, page.sglang, page.router, dict(page.engines)) == (False, False, False, {})
+
+
+@pytest.mark.parametrize(
+    "body", [b"go_goroutines 12\n", b'inference_pool_ready_pods{name="a"} NaN\n']
+)
+def test_what_a_page_does_not_tell_is_not_zero(body):
+    """A picker of another make, or one that knows no pool, has no endpoints that could be missed."""
+    assert read_page(body).picker == Picker()

@@ -1,0 +1,194 @@
+"""Rule 8 for a pass: whom each cause hits, and in what order the causes are told."""
+
+import pytest
+
+from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.model.finding import KnownSubject, ServingEvidence
+from reporter.model.report import Impact
+from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.setting_types import Emit
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from tests.unit.resolution.building import (
+    HARNESS,
+    MODEL,
+    NOON,
+    Resolver,
+    crd,
+    evidence,
+    finding,
+    seconds,
+)
+
+KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
+AUTH, KEY = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
+BBR, KEDA = "clusterBBRNotReady", "clusterKedaNotReady"
+MISSING, PLANE = "clusterCRDMissing", "modelharnessGatewayDataPlaneNotReady"
+FAR = Subject(INFERENCESET_KIND, "far", "llama")
+FAR_HARNESS, NEW, OLD = (Subject.of_namespace(each) for each in ("far", "new", "old"))
+NEAR = Subject(INFERENCESET_KIND, "demo", "near")
+NODE = ObjectRef("v1", "Node", "", "node-a")
+GATEWAY = ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "demo", "gw")
+
+
+def now(reason, name="x", **fields):
+    """A fault that fires at once."""
+    return finding(reason, name, exempt=True, **fields)
+
+
+def serves(subject: Subject, *, working=1, wanted=1) -> ServingEvidence:
+    """A model behind the Gateway of its namespace."""
+    entrances = frozenset({(subject.namespace, "gw")})
+    return ServingEvidence(subject=subject, wanted=wanted, serving=working, entrances=entrances)
+
+
+def resolver_of(*subjects, **settings) -> Resolver:
+    """A resolver that knows further subjects."""
+    resolver = Resolver(**settings)
+    resolver.subjects += [KnownSubject(each, NOON - seconds(7200)) for each in subjects]
+    return resolver
+
+
+def look(resolver, *findings, at=0, working=()):
+    """Look at the models; those that are not among the working ones have no replica."""
+    serving = [serves(each, working=int(each in working)) for each in (MODEL, NEAR, FAR)]
+    ready = [evidence(each) for each in working]
+    resolver.look(at, *findings, serving=serving, ready=ready)
+
+
+@pytest.mark.parametrize(
+    ("reason", "findings", "impact"),
+    [
+        (
+            KAITO,
+            [now(KAITO, governs=True), now(PODS), now(PODS, subject=FAR)],
+            Impact(not_serving=1, namespaces=1),
+        ),
+        (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(not_serving=2, namespaces=1)),
+        (PLANE, [now(PLANE)], Impact(not_serving=2, namespaces=1)),
+        (PLANE, [now(PLANE, subject=FAR_HARNESS)], Impact(degraded=1, namespaces=1)),
+        (BBR, [now(BBR, down=True)], Impact(not_serving=2, degraded=1, namespaces=2)),
+        (BBR, [now(BBR, "a"), now(BBR, "b", down=True)], Impact(2, 1, 2)),
+        (BBR, [now(BBR, down=True, governs=True)], Impact()),
+        (BBR, [now(BBR), finding(BBR, "young", down=True)], Impact()),
+        (KEDA, [now(KEDA, down=True)], Impact()),
+    ],
+    ids=[
+        "explained-model",
+        "explained-namespace",
+        "namespace",
+        "other-namespace",
+        "part-on-the-way",
+        "one-fault-of-the-part",
+        "part-that-writes-statuses",
+        "fault-in-its-grace",
+        "part-off-the-way",
+    ],
+)
+def test_whom_a_cause_hits(reason, findings, impact):
+    """Two models do not serve, and one elsewhere is well until what it rests on is at fault."""
+    resolver = resolver_of(NEAR, FAR, FAR_HARNESS)
+    look(resolver, *findings, working=[FAR])
+    (cause,) = [each for each in resolver.report.findings if each.is_cause]
+    assert (cause.reason, cause.impact) == (reason, impact)
+
+
+def test_what_a_cause_outranks_is_not_explained_by_it():
+    """The part rests on the node, which does not keep its status from being written."""
+    resolver = Resolver(emit=Emit.PRIMARY)
+    part = now(BBR, lost_node="node-a", related=GATEWAY)
+    look(resolver, now(CLUSTER_NODE, involved=NODE, related=NODE), part)
+    assert (resolver[BBR].disposition, resolver[BBR].by) == ("secondary", (CLUSTER_NODE,))
+    assert resolver[CLUSTER_NODE].impact == Impact()
+
+
+def test_what_does_not_fire_any_more_hits_nobody():
+    resolver = Resolver()
+    look(resolver, now(PODS))
+    assert (resolver[PODS].primary, resolver[PODS].impact) == (True, Impact(1, 0, 1))
+    look(resolver, at=10)
+    assert resolver[PODS].disposition == "clearing"
+    assert (resolver[PODS].primary, resolver[PODS].impact) == (False, None)
+
+
+def test_what_serves_has_no_cause():
+    """A model may be well although the controller that writes its status is down."""
+    resolver = resolver_of(FAR)
+    symptoms = now(PODS), now(PODS, subject=FAR)
+    look(resolver, now(KAITO, governs=True), *symptoms, working=[FAR])
+    told = {each.subject: (str(each.state), each.cause) for each in resolver.report.states}
+    assert told[MODEL] == ("not-serving", KAITO)
+    assert told[FAR] == ("serving", "")
+    assert (told[CLUSTER], told[HARNESS]) == (("degraded", KAITO), ("unknown", ""))
+
+
+def test_what_nothing_explains_yet_has_no_cause():
+    """A fault in its grace is told as no cause."""
+    resolver = resolver_of(MODEL)
+    look(resolver, finding(PODS, "llama"))
+    told = {each.subject: (str(each.state), each.cause) for each in resolver.report.states}
+    assert told[MODEL] == ("not-serving", "")
+
+
+def test_the_state_that_lasts_is_the_one_of_the_pass_before():
+    """Thousands of them are compared in each pass, and the same object needs no comparing."""
+    resolver, states = resolver_of(FAR), []
+    for at, working in ((0, [FAR]), (10, [])):
+        look(resolver, now(PODS), at=at, working=working)
+        states.append({each.subject: each for each in resolver.report.states})
+    before, after = states
+    assert before[FAR] != after[FAR]
+    assert before[MODEL].cause == PODS
+    assert before[MODEL] is after[MODEL]
+
+
+FIRST, SECOND = crd("a.example.com"), crd("b.example.com")
+
+
+@pytest.mark.parametrize(
+    ("findings", "order"),
+    [
+        ([now(PODS), now(KAITO)], [(KAITO, ""), (PODS, "demo")]),
+        (
+            [now(PLANE), now(PLANE, subject=FAR_HARNESS)],
+            [(PLANE, "far"), (PLANE, "demo")],
+        ),
+        (
+            [now(PLANE, subject=NEW, transition=NOON - seconds(9)), now(PLANE)],
+            [(PLANE, "demo"), (PLANE, "new")],
+        ),
+        (
+            [now(KEY, subject=NEW, transition=NOON - seconds(9)), now(PLANE, subject=OLD)],
+            [(PLANE, "old"), (KEY, "new")],
+        ),
+        (
+            [now(KEY, subject=NEW), now(KEY, subject=OLD, transition=NOON - seconds(9))],
+            [(KEY, "old"), (KEY, "new")],
+        ),
+    ],
+    ids=["layer", "not-serving", "degraded", "chain", "age"],
+)
+def test_the_order_of_causes(findings, order):
+    """Two models of a namespace are degraded, and the one of another does not serve."""
+    more = Subject(INFERENCESET_KIND, "demo", "more")
+    resolver = resolver_of(more, FAR, FAR_HARNESS, NEW, OLD)
+    working = [serves(each, wanted=2) for each in (MODEL, more)]
+    resolver.look(0, *findings, serving=[*working, serves(FAR, working=0)])
+    causes = [each for each in resolver.report.findings if each.is_cause]
+    assert [(each.reason, each.subject.namespace) for each in causes] == order
+
+
+@pytest.mark.parametrize(
+    ("needed", "order"),
+    [(False, [SECOND, FIRST]), (True, [FIRST, SECOND])],
+    ids=["by-nothing", "in-one-place"],
+)
+def test_what_nothing_uses_comes_last(needed, order):
+    """It takes one who uses it to come in its turn."""
+    resolver = Resolver()
+    resolver.look(
+        0,
+        now(MISSING, "x", involved=FIRST, unneeded=True),
+        now(MISSING, "y", involved=FIRST, unneeded=not needed),
+        now(MISSING, involved=SECOND),
+    )
+    assert [each.involved for each in resolver.report.findings if each.is_cause] == order

@@ -1,0 +1,299 @@
+"""What is told of two versions of an object is bounded."""
+
+import pytest
+
+from reporter.model.objects import Deployment, KubeObject, Metadata
+from reporter.model.objects.apps import DeploymentSpec, DeploymentStrategy, PodTemplate
+from reporter.model.objects.base import Annotations, Labels, Part
+from reporter.model.objects.gateway import BackendReference, ParentReference
+from reporter.model.objects.pods import Container, PodSpec
+from reporter.model.objects.selectors import LabelSelector, SelectorRequirement
+from reporter.resolution.changed_fields import VALUE_BYTES, changed_fields
+
+
+def deployment(images):
+    containers = tuple(Container(name=f"c{n}", image=image) for n, image in enumerate(images))
+    template = PodTemplate(spec=PodSpec(containers=containers))
+    return Deployment(metadata=Metadata(name="d"), spec=DeploymentSpec(template=template))
+
+
+def told(*images):
+    return changed_fields(deployment(["old"] * len(images)), deployment(images))
+
+
+@pytest.mark.parametrize(("changed", "expected"), [(1, 1), (8, 8), (9, 8), (20, 8)])
+def test_at_most_eight_fields_are_told(changed, expected):
+    """Of an object whose every container has another image, the first eight."""
+    assert len(told(*["new"] * changed)) == expected
+
+
+@pytest.mark.parametrize(("length", "whole"), [(120, True), (121, False)])
+def test_a_value_has_at_most_120_bytes(length, whole):
+    """A longer one is cut, and says so."""
+    (change,) = told("i" * length)
+    assert len(change.after.encode()) == VALUE_BYTES == 120
+    assert (change.after == "i" * length) is whole
+
+
+class Names(Part, frozen=True):
+    """Fields of many kinds whose texts are told."""
+
+    image: str = ""
+    gateway_class_name: str = ""
+    controller_name: str = ""
+    scheduler_name: str = ""
+    failure_mode: str = ""
+    type: str = ""
+    recovery_policy: str = ""
+    name: str = ""
+    kind: str = ""
+    namespace: str = ""
+
+
+class Selectors(Part, frozen=True):
+    """Fields of many kinds that are told as a whole."""
+
+    selector: Labels | None = None
+    match_labels: Labels | None = None
+    pod_selector: Labels | None = None
+
+
+class Others(Part, frozen=True):
+    """Fields whose texts may hold a credential."""
+
+    command: str = ""
+    value: str = ""
+
+
+class Entry(Part, frozen=True):
+    """One of a list."""
+
+    name: str | None = None
+    image: str = ""
+
+
+class Nested(Part, frozen=True):
+    """Parts of parts."""
+
+    inner: Names = Names()
+    entries: tuple[Entry, ...] | None = ()
+    selector: LabelSelector = LabelSelector()
+    parent_refs: tuple[ParentReference, ...] = ()
+    backend_refs: tuple[BackendReference, ...] = ()
+
+
+class Deep(Part, frozen=True):
+    """Parts of parts of parts."""
+
+    nested: Nested = Nested()
+
+
+class Anything(KubeObject, frozen=True):
+    """An object of which any of these is wanted."""
+
+    metadata: Metadata
+    spec: Names | Selectors | Others | Nested | Deep | None = None
+    data: Others | None = None
+
+
+def anything(annotations=None, **parts):
+    return Anything(metadata=Metadata(name="a", annotations=annotations), **parts)
+
+
+@pytest.mark.parametrize("field", Names.__struct_fields__)
+def test_names_of_objects_and_of_ways_to_work_are_told(field):
+    """From what, to what."""
+    before, after = (anything(spec=Names(**{field: text})) for text in ("one", "other"))
+    (change,) = changed_fields(before, after)
+    encoded = dict(zip(Names.__struct_fields__, Names.__struct_encode_fields__, strict=True))
+    assert change == (f"spec.{encoded[field]}", "one", "other")
+
+
+@pytest.mark.parametrize("field", Selectors.__struct_fields__)
+def test_selectors_are_told_as_a_whole(field):
+    """All of their labels, in order, of before and of after."""
+    labels = ({"b": "1", "a": "2"}, {"b": "1"})
+    before, after = (anything(spec=Selectors(**{field: each})) for each in labels)
+    (change,) = changed_fields(before, after)
+    assert change[1:] == ("a=2,b=1", "b=1")
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after", "expected"),
+    [
+        ("replicas", 0, 3, ("spec.replicas", "0", "3")),
+        ("paused", True, False, ("spec.paused", "true", "false")),
+        ("paused", None, True, ("spec.paused", "unset", "true")),
+        ("strategy", DeploymentStrategy(type="Recreate"), None, ("spec.strategy", "", "")),
+    ],
+    ids=["number", "switch", "switch that was not set", "part that is gone"],
+)
+def test_numbers_and_switches_are_told(field, before, after, expected):
+    """Also where one was not set; of a part that comes or goes only that it did."""
+    changes = changed_fields(
+        *(
+            Deployment(metadata=Metadata(name="d"), spec=DeploymentSpec(**{field: each}))
+            for each in (before, after)
+        )
+    )
+    assert changes == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (Names(image=""), Names(image="i"), ('""', "i")),
+        (Selectors(selector={}), Selectors(selector={"a": "1"}), ("unset", "a=1")),
+        (
+            Nested(selector=LabelSelector(match_labels={"a": "1"})),
+            Nested(selector=LabelSelector()),
+            ("a=1", "unset"),
+        ),
+    ],
+    ids=["text", "labels", "selector"],
+)
+def test_what_is_empty_is_told_in_words(before, after, expected):
+    """Nobody sees an empty value between "from" and "to"."""
+    (change,) = changed_fields(anything(spec=before), anything(spec=after))
+    assert change[1:] == expected
+
+
+@pytest.mark.parametrize("field", Others.__struct_fields__)
+@pytest.mark.parametrize("part", ["spec", "data"])
+def test_of_other_texts_only_that_they_changed(part, field):
+    """A command, a value and what a ConfigMap holds may be secret."""
+    before, after = (anything(**{part: Others(**{field: text})}) for text in ("one", "other"))
+    assert changed_fields(before, after) == ((f"{part}.{field}", "", ""),)
+
+
+def test_a_field_is_told_once():
+    """Also where a list has two entries of one name, of which nobody can say which changed."""
+    containers = [
+        tuple(Container(name="c", image=f"{image}{number}") for number in (1, 2))
+        for image in ("old", "new")
+    ]
+    before, after = (
+        Deployment(
+            metadata=Metadata(name="d"),
+            spec=DeploymentSpec(template=PodTemplate(spec=PodSpec(containers=each))),
+        )
+        for each in containers
+    )
+    assert [each.field for each in changed_fields(before, after)] == [
+        "spec.template.spec.containers[c].image"
+    ]
+
+
+A1, A2, B1, B2 = (Entry(name, f"{name}{number}") for name in "ab" for number in (1, 2))
+UNNAMED = Entry(image="u1")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((A1, B1), (A1, B2), ("spec.entries[b].image", "b1", "b2")),
+        ((A1,), (A1, B1), ("spec.entries", "", "")),
+        ((A1, B1), (B1, A1), ("spec.entries", "", "")),
+        ((UNNAMED,), (Entry(image="u2"),), ("spec.entries", "", "")),
+        ((A1, UNNAMED), (A2, UNNAMED), ("spec.entries", "", "")),
+        (None, (A1,), ("spec.entries", "", "")),
+        ((A1,), None, ("spec.entries", "", "")),
+    ],
+)
+def test_entries_of_a_list_are_told_by_their_names(before, after, expected):
+    """Where all have one and the names stay; else only that the list changed."""
+    changes = changed_fields(*(anything(spec=Nested(entries=each)) for each in (before, after)))
+    assert changes == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after", "expected"),
+    [
+        ("inner", Names(type="x"), Names(type="y"), ("spec.inner.type", "x", "y")),
+        (
+            "selector",
+            LabelSelector(match_labels={"a": "1"}),
+            LabelSelector(match_labels={"a": "2"}),
+            ("spec.selector", "a=1", "a=2"),
+        ),
+        (
+            "selector",
+            LabelSelector(match_expressions=(SelectorRequirement("b", "Exists"),)),
+            LabelSelector({"a": "1"}, (SelectorRequirement("b", "In", ("x", "y")),)),
+            (
+                "spec.selector",
+                "matchExpressions: key: b operator: Exists",
+                "a=1 matchExpressions: key: b operator: In values: x, y",
+            ),
+        ),
+        (
+            "parent_refs",
+            (ParentReference(name="g"),),
+            (ParentReference(name="g", namespace="n"),),
+            ("spec.parentRefs", "g", "n/g"),
+        ),
+        (
+            "backend_refs",
+            (BackendReference(name="p"),),
+            (BackendReference(name="p"), BackendReference(name="q")),
+            ("spec.backendRefs", "p", "p, q"),
+        ),
+    ],
+)
+def test_parts_of_parts(field, before, after, expected):
+    """By their way from the top, and what selects or refers as a whole."""
+    changes = changed_fields(*(anything(spec=Nested(**{field: each})) for each in (before, after)))
+    assert changes == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after"),
+    [
+        (
+            "parent_refs",
+            (ParentReference(name="g"),),
+            (ParentReference(name="g", kind="Service"),),
+        ),
+        ("selector", None, LabelSelector()),
+        (
+            "selector",
+            LabelSelector(match_labels={"a": "x" * 130}),
+            LabelSelector(match_labels={"a": "x" * 131}),
+        ),
+    ],
+    ids=["another kind", "unset and empty", "differs behind what is told"],
+)
+def test_what_reads_the_same_is_only_told_to_have_changed(field, before, after):
+    """Never "from g to g"."""
+    (change,) = changed_fields(
+        *(anything(spec=Nested(**{field: each})) for each in (before, after))
+    )
+    assert (change.before, change.after) == ("", "")
+
+
+def test_a_selector_is_told_as_a_whole_wherever_it_stands():
+    """It goes by the last name of its way from the top."""
+    before, after = (
+        anything(spec=Deep(nested=Nested(selector=LabelSelector(match_labels={"a": each}))))
+        for each in "12"
+    )
+    assert changed_fields(before, after) == (("spec.nested.selector", "a=1", "a=2"),)
+
+
+MUTED = "metadata.annotations[status-reporter.io/mute]"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (None, Annotations(mute="all"), [(MUTED, "unset", "all")]),
+        (Annotations(mute="all"), None, [(MUTED, "all", "unset")]),
+        (Annotations(mute="all"), Annotations(mute="some"), [(MUTED, "all", "some")]),
+        (Annotations(mute="all"), Annotations(mute="all"), []),
+        (None, Annotations(), []),
+        (None, None, []),
+    ],
+)
+def test_annotations(before, after, expected):
+    """One that came, went or has another value."""
+    assert [*changed_fields(anything(before), anything(after))] == expected

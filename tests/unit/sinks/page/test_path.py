@@ -1,0 +1,191 @@
+"""The way of requests: where they stop, namespace by namespace."""
+
+import pytest
+
+from reporter.model.reason import EventType
+from reporter.model.report import Disposition, Impact, ServingState, SubjectState
+from reporter.model.request_stage import RequestStage
+from reporter.model.subject import CLUSTER, Layer, Subject
+from reporter.sinks.page.bounds import Bounds
+from reporter.sinks.page.build import page_view
+from reporter.sinks.page.episodes import EpisodeHistory
+from reporter.sinks.page.filter import filtered
+from reporter.sinks.page.picture import picture, title
+from reporter.sinks.page.view import ReportOrigin
+from reporter.stacks import BUILT_IN
+from tests.unit.sinks.page.reports import (
+    EPP,
+    GATEWAY,
+    INFRA,
+    KAITO,
+    NAMESPACE,
+    PODS,
+    finding,
+    model,
+    report,
+)
+
+ROUTE = "inferencesetRouteNotReady"
+BBR = "clusterBBRNotReady"
+DOWN, DEGRADED, SERVING = ServingState.NOT_SERVING, ServingState.DEGRADED, ServingState.SERVING
+IDLE = ServingState.IDLE
+
+
+def path(*findings, states=(), **changes):
+    found = report(*findings, states=tuple(SubjectState(*each) for each in states), **changes)
+    return page_view(found, ReportOrigin(), EpisodeHistory.of(found)).path
+
+
+def drawn(lane):
+    return [(each.mark.name, each.text) for each in lane.stations]
+
+
+QUIET = ("unknown", "no fault known")
+WORKS = ("ready", "works")
+
+
+@pytest.mark.parametrize(
+    ("findings", "states", "stations", "serving"),
+    [
+        pytest.param(
+            [finding(GATEWAY, NAMESPACE, impact=Impact(2, 0, 1))],
+            [(model("a"), DOWN), (model("b"), DOWN)],
+            [("firing", "2 of 2 not serving"), QUIET, QUIET, QUIET],
+            "0 of 2 serve",
+            id="at the entrance",
+        ),
+        pytest.param(
+            [finding(ROUTE, model("a")), finding(EPP, model("b"))],
+            [(model("a"), DOWN), (model("b"), DOWN), (model("c"), SERVING)],
+            [QUIET, ("firing", "1 of 3 not serving"), ("firing", "1 of 3 not serving"), QUIET],
+            "1 of 3 serve",
+            id="each model where it stops",
+        ),
+        pytest.param(
+            [finding(PODS, model("a"))],
+            [(model("a"), DEGRADED)],
+            [QUIET, WORKS, WORKS, ("degraded", "1 degraded")],
+            "1 of 1 serve, 1 degraded",
+            id="who serves is reached",
+        ),
+        pytest.param(
+            [
+                finding(PODS, model("a")),
+                finding(EPP, model("a"), Disposition.SECONDARY, by=(PODS,)),
+            ],
+            [(model("a"), DOWN)],
+            [QUIET, QUIET, ("firing", "1 not serving"), ("firing", "1 not serving")],
+            "0 of 1 serve",
+            id="what is less important stops requests all the same",
+        ),
+        pytest.param(
+            [finding(INFRA, model("a"), Disposition.SUPPRESSED, by=(KAITO,))],
+            [(model("a"), DOWN)],
+            [QUIET, QUIET, QUIET, ("firing", "1 not serving, behind another cause")],
+            "0 of 1 serve",
+            id="behind a cause, and it does not serve",
+        ),
+        pytest.param(
+            [finding(INFRA, model("a"), Disposition.SUPPRESSED, by=(KAITO,))],
+            [(model("a"), SERVING)],
+            [QUIET, WORKS, WORKS, ("suppressed", "1 behind another cause")],
+            "1 of 1 serve",
+            id="behind a cause, and it serves",
+        ),
+        pytest.param(
+            [finding(PODS, model("a"), Disposition.PENDING)],
+            [(model("a"), DOWN), (model("b"), IDLE)],
+            [QUIET, QUIET, QUIET, ("pending", "1 pending")],
+            "0 of 1 serve",
+            id="nobody waits for who is idle; what may start yet is no fault",
+        ),
+        pytest.param(
+            [finding(PODS, model("a"))],
+            [],
+            [QUIET, QUIET, QUIET, ("firing", "at fault")],
+            "",
+            id="nothing is known of who serves",
+        ),
+    ],
+)
+def test_the_stage_that_stops_requests_is_red(findings, states, stations, *, serving):
+    """One sees at which stage, and how many models it takes."""
+    (lane,) = path(*findings, states=states).lanes
+    assert (lane.name, drawn(lane), lane.serving) == ("team", stations, serving)
+
+
+def test_an_entrance_works_that_is_ready():
+    """The subject of the namespace says so."""
+    (lane,) = path(finding(PODS, model("a")), ready_ones=[NAMESPACE]).lanes
+    assert drawn(lane)[0] == WORKS
+
+
+def test_what_all_requests_pass_has_a_lane_of_its_own():
+    """A shared part on the way stops every namespace; one that only controls stops none."""
+    found = path(finding(BBR, impact=Impact(3, 0, 2)), finding(KAITO))
+    assert [(lane.name, drawn(lane)[0]) for lane in found.lanes] == [
+        ("All namespaces", ("firing", "3 not serving"))
+    ]
+    assert [(each.reason, each.mark.name) for each in found.shared] == [
+        (BBR, "firing"),
+        (KAITO, "firing"),
+    ]
+
+
+@pytest.mark.parametrize(("ready", "mark"), [([CLUSTER], "ready"), ([], "unknown")])
+def test_shared_parts_without_a_fault(ready, mark):
+    """They work only if something says so."""
+    assert path(ready_ones=ready).shared_mark.name == mark
+
+
+def test_where_most_stops_is_first_and_where_nothing_is_wrong_is_named():
+    """The worst namespace is on the first screen."""
+    found = path(
+        finding(PODS, model("a", "few")),
+        finding(PODS, model("a", "many")),
+        finding(PODS, model("b", "many")),
+        finding(PODS, model("a", "slow")),
+        states=[
+            (model("a", "few"), DOWN),
+            (model("a", "many"), DOWN),
+            (model("b", "many"), DOWN),
+            (model("a", "slow"), DEGRADED),
+        ],
+        ready_ones=[Subject.of_namespace("well")],
+    )
+    assert [lane.name for lane in found.lanes] == ["many", "few", "slow"]
+    assert found.well == ("well",)
+
+
+def test_a_notice_stops_nobody():
+    """It is no fault."""
+    assert path(finding(PODS, model("a"), type=EventType.NORMAL)).lanes == ()
+
+
+def test_each_station_leads_to_its_finding_and_is_read_in_order():
+    """The text alone says it all."""
+    found = report(finding(EPP, model("a")), states=(SubjectState(model("a"), DOWN),))
+    view = page_view(found, ReportOrigin(), EpisodeHistory.of(found))
+    html = "".join(each.html for each in picture(view.path, Bounds()) if each)
+    places = [html.index(f"<b>{stage}</b>") for stage in RequestStage]
+    assert places == sorted(places)
+    assert f'href="#{view.causes[0].id}"' in html
+    assert title(view.path) == "Where requests stop"
+    assert title(path()) == "The way of requests"
+
+
+def test_many_namespaces_are_cut_and_the_filter_finds_them():
+    """The worst twelve are drawn."""
+    findings = [finding(PODS, model("a", f"team-{number:02}")) for number in range(40)]
+    found = report(*findings)
+    view = page_view(found, ReportOrigin(live=True), EpisodeHistory.of(found))
+    html = "".join(each.html for each in picture(view.path, Bounds(cut=True)) if each)
+    assert (html.count('class="lane"'), "28 more" in html) == (12, True)
+    assert [lane.name for lane in filtered(view, "team-33").path.lanes] == ["team-33"]
+
+
+@pytest.mark.parametrize("reason", BUILT_IN.reasons, ids=lambda each: each.name)
+def test_every_reason_has_its_place(reason):
+    """Faults of a model and of an entrance are on the way; of shared parts, those that requests pass."""
+    on_way = reason.way is not None
+    assert on_way is (reason.layer is not Layer.CLUSTER or reason.on_path)
