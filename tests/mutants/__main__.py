@@ -1,7 +1,7 @@
 """`make mutants`: change the resolution in one place at a time, and see that a test notices.
 
 A mutant that no test notices is a place where the tests would let a fault through, or a change
-that makes no difference. The latter are listed in explained.yaml, with the reason.
+that makes no difference. The latter are listed in explained/, a file for each module, with the reason.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.mutants.mutations import Mutant, mutants_of
 
 _ROOT: Final = Path(__file__).parents[2]
 _CODE: Final = _ROOT / "reporter" / "resolution"
-_EXPLAINED: Final = Path(__file__).parent / "explained.yaml"
+_EXPLAINED: Final = Path(__file__).parent / "explained"
 _TESTS: Final = (
     "tests/unit/resolution",
     "tests/scenarios",
@@ -48,6 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="seconds of tests on each mutant; with few, some that are not noticed would be",
     )
     parser.add_argument("--only", default="", help="mutants whose name contains this")
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        default=_TESTS,
+        metavar="PATH",
+        help="try these tests alone, in seconds",
+    )
     parser.add_argument("--list", action="store_true", help="name the mutants, run nothing")
     options = parser.parse_args(arguments)
     trees, mutants = _mutants(options.modules)
@@ -59,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.chdir(_ROOT)
     began = time.monotonic()
     killing = Killing(trees, mutants, jobs=options.jobs, budget=options.budget, say=_say)
-    pytest.main([*_OPTIONS, *_TESTS], plugins=[killing])
+    pytest.main([*_OPTIONS, *options.tests], plugins=[killing])
     sys.stdout.write(f"\n{time.monotonic() - began:.0f} s\n")
     return _report(killing.outcome, mutants)
 
@@ -78,7 +85,8 @@ def _say(text: str) -> None:
 def _report(outcome: Outcome, mutants: Sequence[Mutant]) -> int:
     reasons: dict[str, str] = {
         name: each["why"]
-        for each in yaml.safe_load(_EXPLAINED.read_text()) or ()
+        for path in sorted(_EXPLAINED.glob("*.yaml"))
+        for each in yaml.safe_load(path.read_text())
         for name in each["mutants"]
     }
     left = {each.name for each in (*outcome.survived, *outcome.unreached)}

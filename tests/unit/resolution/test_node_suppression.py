@@ -1,0 +1,320 @@
+"""Rule 3 for nodes, for single candidates: which faults a node explains, and until when it holds."""
+
+from datetime import timedelta
+
+import pytest
+
+from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.model.finding import Evaluation
+from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.subject import ObjectRef
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.grace import Fault
+from reporter.resolution.memory import Episode, FaultMemory, Memory, fault_key
+from reporter.resolution.node_suppression import suppress_by_nodes
+from reporter.resolution.records import records_of
+from reporter.resolution.state import PassState, Upstreams
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import BY_NAME
+from tests.unit.resolution.building import NOON, START, finding, seconds, snapshot
+
+PODS, PRESSURE = "inferencesetModelPodsNotReady", "inferencesetNodeUnderPressure"
+KAITO = "clusterKaitoControllerNotReady"
+INFRA, ROUTE = "inferencesetInfraProvisioningFailed", "inferencesetRouteNotReady"
+BY_NODE = (CLUSTER_NODE,)
+SOON, LATER = seconds(30), seconds(50)
+
+
+def node(name):
+    return ObjectRef("v1", "Node", "", name)
+
+
+def upstreams(*, firing=(), pending=(), released=()):
+    """The nodes that suppress and hold; what is released holds until a given time."""
+    return Upstreams(
+        firing=frozenset((CLUSTER_NODE, each) for each in firing),
+        pending=frozenset((CLUSTER_NODE, each) for each in pending),
+        released={(CLUSTER_NODE, each): until for each, until in dict(released).items()},
+    )
+
+
+def fault(name="p-0", lost="", *, reason=PODS, ripe=True, **fields):
+    """A fault of the object `name` that rests on the node `lost`."""
+    told = finding(reason, name, lost_node=lost, **fields)
+    return Fault(
+        clock=fault_key(told),
+        finding=told,
+        says=told,
+        since=NOON,
+        first_seen=START.boot,
+        ripe=ripe,
+        remaining=timedelta(0),
+        next_in=None,
+        began_seen={},
+    )
+
+
+def young(name="p-0", lost="", **fields):
+    return fault(name, lost, ripe=False, **fields)
+
+
+def episode(*before, disposition=Disposition.PENDING, forgotten=False):
+    """What is remembered of faults; `forgotten`: an Event on record alone tells of them."""
+    first = before[0].finding
+    reason = BY_NAME[first.reason]
+    shown = ResolvedFinding(
+        reason=first.reason,
+        layer=reason.layer,
+        type=reason.type,
+        subject=first.subject,
+        involved=first.involved,
+        related=first.related,
+        disposition=disposition,
+        message="",
+        cause="",
+        since=NOON,
+    )
+    faults = {
+        each.clock: FaultMemory(
+            since=NOON,
+            first_seen=START.boot,
+            last_seen=START.boot,
+            ripe=each.ripe,
+            told=False,
+            uid=each.finding.related.uid,
+            finding=None if forgotten else each.finding,
+            began_seen={},
+        )
+        for each in before
+    }
+    return Episode(NOON, START.boot, fired=False, listed=True, shown=shown, faults=faults)
+
+
+def fires(*before):
+    return episode(*before, disposition=Disposition.FIRING)
+
+
+def candidate(*faults, before=None, **fields):
+    key = faults[0].finding.key
+    if not any(each.ripe for each in faults):
+        fields.setdefault("disposition", Disposition.PENDING)
+    return Candidate(key, BY_NAME[key.reason], faults, before, **fields)
+
+
+def of_node(name):
+    at_fault = fault(name, reason=CLUSTER_NODE, involved=node(name))
+    return candidate(at_fault)
+
+
+def judge(given, what, *, candidates=(), undercurrents=()):
+    """Return what becomes of one candidate, given what suppresses and holds."""
+    state = PassState(
+        evaluation=Evaluation((), (), ()),
+        snapshot=snapshot(),
+        now=START,
+        settings=FullEvaluationSettings(),
+        one_look=None,
+        memory=Memory(),
+        records=records_of(snapshot()),
+        candidates=(given, *candidates),
+        undercurrents=tuple(undercurrents),
+        upstreams=what,
+    )
+    return suppress_by_nodes(state).candidates[0]
+
+
+def state_of(each):
+    return (each.disposition, each.by, each.holds_until)
+
+
+UNTOUCHED = (None, (), None)
+SUPPRESSED = (Disposition.SUPPRESSED, BY_NODE, None)
+HELD = (Disposition.HELD, BY_NODE, None)
+STATES = {
+    "firing": (upstreams(firing=["n-1"]), SUPPRESSED),
+    "pending": (upstreams(pending=["n-1"]), HELD),
+    "released": (upstreams(released={"n-1": SOON}), (Disposition.HELD, BY_NODE, SOON)),
+}
+EACH_STATE = pytest.mark.parametrize(("what", "then"), STATES.values(), ids=STATES)
+
+
+@EACH_STATE
+def test_what_rests_on_a_node(what, then):
+    """It waits for that node, and what is on another one does not."""
+    assert state_of(judge(candidate(fault(lost="n-1")), what)) == then
+    assert state_of(judge(candidate(fault(lost="n-2")), what)) == UNTOUCHED
+
+
+@EACH_STATE
+@pytest.mark.parametrize("seen", ["candidates", "undercurrents"])
+def test_what_rested_on_a_node_that_is_back(what, then, seen):
+    """It still does. While the node is seen at fault, what the pod says now counts."""
+    given = candidate(fault(), before=episode(fault(lost="n-1")))
+    assert state_of(judge(given, what)) == then
+    assert state_of(judge(given, what, **{seen: [of_node("n-1")]})) == UNTOUCHED
+
+
+@pytest.mark.parametrize(
+    ("now", "before"),
+    [
+        (fault(), None),
+        (fault(), episode(fault("p-1", lost="n-1"))),
+        (fault(), episode(fault(lost="n-1"), forgotten=True)),
+        (fault(lost="n-2"), episode(fault(lost="n-1"))),
+        (
+            fault(related=ObjectRef("v1", "Pod", "demo", "p-0", "new")),
+            episode(fault(lost="n-1", related=ObjectRef("v1", "Pod", "demo", "p-0", "old"))),
+        ),
+        (fault(), episode(fault(lost="n-3"))),
+    ],
+    ids=[
+        "nothing is remembered",
+        "another pod rested on it",
+        "nobody knows what it said",
+        "it rests on another node now",
+        "it is another pod of that name",
+        "it rested on a node that is seen",
+    ],
+)
+def test_what_does_not_rest_any_more_on_a_node_that_is_back(now, before):
+    what = upstreams(firing=["n-1", "n-3"])
+    found = judge(candidate(now, before=before), what, candidates=[of_node("n-3")])
+    assert state_of(found) == UNTOUCHED
+
+
+def test_what_was_left_to_tell_rests_on_a_node_that_is_back_too():
+    given = candidate(fault(), before=episode(fault(lost="n-1")), told=(fault(),))
+    assert state_of(judge(given, upstreams(firing=["n-1"]))) == SUPPRESSED
+
+
+@pytest.mark.parametrize(
+    ("given", "then"),
+    [
+        (candidate(fault("n-1", reason=PRESSURE, related=node("n-1"))), SUPPRESSED),
+        (candidate(fault("n-2", reason=PRESSURE, related=node("n-2"))), UNTOUCHED),
+        (candidate(fault("n-1")), UNTOUCHED),
+        (candidate(fault(lost="n-1", reason=INFRA)), UNTOUCHED),
+        (candidate(fault(lost="n-1", reason=ROUTE)), UNTOUCHED),
+    ],
+    ids=[
+        "about the node",
+        "about another node",
+        "about a pod of that name",
+        "of a reason that others explain",
+        "of a reason that nothing explains",
+    ],
+)
+def test_what_a_node_explains(given, then):
+    assert state_of(judge(given, upstreams(firing=["n-1"]))) == then
+
+
+ON, ON_TOO, OFF = fault("p-0", "n-1"), fault("p-1", "n-1"), fault("p-2")
+OFF_TOO, YOUNG = fault("p-3"), young("p-4")
+
+
+@pytest.mark.parametrize(
+    ("given", "state", "told"),
+    [
+        (candidate(ON, OFF), UNTOUCHED, (OFF,)),
+        (candidate(OFF, OFF_TOO), UNTOUCHED, ()),
+        (candidate(ON, OFF, OFF_TOO, told=(OFF,)), UNTOUCHED, (OFF,)),
+        (candidate(ON, OFF, OFF_TOO, told=(ON, OFF)), UNTOUCHED, (OFF,)),
+        (candidate(ON, YOUNG), SUPPRESSED, ()),
+        (candidate(ON, ON_TOO), SUPPRESSED, ()),
+    ],
+    ids=[
+        "one of two",
+        "none",
+        "what was left to tell is off",
+        "of what was left to tell one",
+        "all but a young one",
+        "all",
+    ],
+)
+def test_which_faults_are_told(given, state, told):
+    """Those that the node does not explain; where it explains none, nothing is left out."""
+    found = judge(given, upstreams(firing=["n-1"]))
+    assert (state_of(found), found.told) == (state, told)
+
+
+@pytest.mark.parametrize("disposition", [Disposition.SUPPRESSED, Disposition.HELD], ids=str)
+def test_what_another_cause_explains_stays_with_that(disposition):
+    given = candidate(ON, disposition=disposition, by=(KAITO,), holds_until=LATER)
+    found = judge(given, upstreams(firing=["n-1"]))
+    assert state_of(found) == (disposition, (KAITO,), LATER)
+
+
+@pytest.mark.parametrize(
+    ("given", "then"),
+    [
+        (candidate(ON, before=fires(ON)), UNTOUCHED),
+        (candidate(ON, before=episode(ON)), HELD),
+        (candidate(ON, OFF, before=episode(ON)), UNTOUCHED),
+    ],
+    ids=["it fires", "it does not fire yet", "a fault of it is elsewhere"],
+)
+def test_what_is_held(given, then):
+    """What fires is not taken back, and what is elsewhere is no matter of the node."""
+    assert state_of(judge(given, upstreams(pending=["n-1"]))) == then
+
+
+ON_BOTH = (fault("p-0", "n-1"), fault("p-1", "n-2"))
+
+
+@pytest.mark.parametrize(
+    ("what", "until"),
+    [
+        (upstreams(released={"n-1": SOON, "n-2": LATER}), LATER),
+        (upstreams(pending=["n-1"], released={"n-2": LATER}), None),
+    ],
+    ids=["the last one lets go", "one is pending"],
+)
+def test_how_long_several_nodes_hold(what, until):
+    found = judge(candidate(*ON_BOTH), what)
+    assert state_of(found) == (Disposition.HELD, BY_NODE, until)
+
+
+OTHERS = tuple(
+    sorted(each for each in BY_NAME if each.startswith("cluster") and each != CLUSTER_NODE)
+)
+ALL_OF_THEM = tuple(sorted({*OTHERS, CLUSTER_NODE}))
+BOTH = tuple(sorted((KAITO, CLUSTER_NODE)))
+WAITS = young(lost="n-1")
+FIRING, PENDING = upstreams(firing=["n-1"]), upstreams(pending=["n-1"])
+RELEASED = upstreams(released={"n-1": LATER})
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "by", "until"),
+    [
+        (candidate(WAITS), FIRING, BY_NODE, None),
+        (candidate(WAITS, by=(KAITO,), holds_until=SOON), FIRING, BOTH, None),
+        (candidate(WAITS, by=OTHERS), FIRING, ALL_OF_THEM, None),
+        (candidate(WAITS), RELEASED, BY_NODE, LATER),
+        (candidate(WAITS), PENDING, BY_NODE, None),
+        (candidate(WAITS, by=(KAITO,), holds_until=SOON), RELEASED, BOTH, LATER),
+        (candidate(WAITS, by=(KAITO,), holds_until=LATER + SOON), RELEASED, BOTH, LATER + SOON),
+        (candidate(WAITS, by=(KAITO,)), RELEASED, BOTH, None),
+        (candidate(WAITS, by=(KAITO,), holds_until=SOON), PENDING, BOTH, None),
+        (candidate(WAITS, before=fires(WAITS)), RELEASED, (), None),
+        (candidate(WAITS, young("p-1")), RELEASED, (), None),
+        (candidate(WAITS, young("p-1")), FIRING, (), None),
+    ],
+    ids=[
+        "for a node that fires",
+        "for a node that fires and another cause that lets go",
+        "for many",
+        "for a node that lets go",
+        "for a node that is pending",
+        "the node lets go later",
+        "the other one lets go later",
+        "nobody knows when the other one lets go",
+        "nobody knows when the node lets go",
+        "it fires already",
+        "a fault of it is elsewhere, and the node holds",
+        "a fault of it is elsewhere, and the node fires",
+    ],
+)
+def test_what_waits_in_its_grace(given, what, by, until):
+    """It stays pending, and says whom it waits for next and until when, where that is known."""
+    assert state_of(judge(given, what)) == (Disposition.PENDING, by, until)

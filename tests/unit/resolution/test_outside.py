@@ -1,0 +1,92 @@
+"""Which objects of a stack are counted as not judged."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from reporter.model.finding import KnownSubject
+from reporter.model.report import Outside
+from reporter.model.subject import Subject
+from reporter.resolution.outside import outside_of, tables_of_stacks
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.decode import decode_object
+from reporter.snapshot.snapshot import Served
+from reporter.snapshot.table import table_of
+from reporter.stacks import BUILT_IN, STACKS
+from reporter.stacks.kaito.resources import INFERENCESETS, RAGENGINES, WORKSPACES
+from reporter.stacks.kthena.resources import MODELSERVING_KIND, MODELSERVINGS
+from reporter.stacks.settings import FullEvaluationSettings, with_stacks
+from tests.unit.resolution.building import MODEL, snapshot
+
+ONLY_SOME = BUILT_IN.stack("kaito").words.judged
+OFF = {"kaito": "off"}
+
+
+def holding(resource, *names, **metadata):
+    """A snapshot with objects of one resource, each named `namespace/name`."""
+    objects = []
+    for each in names:
+        namespace, name = each.split("/")
+        told = {"metadata": {"namespace": namespace, "name": name, **metadata}, "spec": {}}
+        objects.append(decode_object(resource, json.dumps(told).encode()))
+    return replace(snapshot(), tables={resource: table_of(objects)})
+
+
+def found(seen, *subjects, **settings):
+    known = [KnownSubject(each) for each in subjects]
+    return outside_of(known, seen, FullEvaluationSettings(**settings))
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        (holding(INFERENCESETS, "demo/qwen"), ()),
+        (
+            holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x"),
+            (Outside("InferenceSet", 3, "a/y", ONLY_SOME),),
+        ),
+        (holding(RAGENGINES, "demo/qwen"), (Outside("RAGEngine", 1, "demo/qwen", ""),)),
+        (holding(INFERENCESETS, "a/y", deletionTimestamp="2026-11-20T12:00:00Z"), ()),
+        (holding(WORKSPACES, "a/y"), ()),
+        (holding(MODELSERVINGS, "a/y"), ()),
+    ],
+    ids=[
+        "judged",
+        "of a kind that is judged in part",
+        "of a kind that is never judged",
+        "being deleted",
+        "of a kind without subjects",
+        "of a stack that is judged as a whole",
+    ],
+)
+def test_what_is_not_judged(seen, told):
+    """It is counted, the first one is named, and it is told which ones are judged."""
+    assert found(seen, MODEL) == told
+
+
+def test_a_subject_of_another_kind_stands_for_no_other_object():
+    """It merely has the same place."""
+    same_place = Subject(MODELSERVING_KIND, MODEL.namespace, MODEL.name)
+    told = found(holding(INFERENCESETS, "demo/qwen"), same_place)
+    assert [(each.kind, each.count) for each in told] == [("InferenceSet", 1)]
+
+
+@pytest.mark.parametrize("resource", [INFERENCESETS, RAGENGINES], ids=str)
+def test_a_stack_that_is_off_has_nothing_outside(resource):
+    assert found(holding(resource, "a/y"), stacks=OFF) == ()
+
+
+def test_a_stack_that_is_off_hides_none_after_it():
+    """Whatever the order of the stacks."""
+    settings = with_stacks(EvaluationSettings, STACKS[::-1])(stacks={"kthena": "off"})
+    (told,) = outside_of((), holding(INFERENCESETS, "a/y"), settings)
+    assert told.count == 1
+
+
+def test_the_answer_rests_on_the_tables_of_what_is_counted():
+    """And on whether they are served; where no stack is counted, on nothing."""
+    seen = holding(INFERENCESETS, "a/y")
+    rests_on = list(tables_of_stacks(seen, FullEvaluationSettings()))
+    assert rests_on == [seen.tables[INFERENCESETS], Served.SERVED, None, Served.SERVED]
+    assert list(tables_of_stacks(seen, FullEvaluationSettings(stacks=OFF))) == []

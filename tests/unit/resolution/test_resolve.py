@@ -1,0 +1,200 @@
+"""What a pass makes of what the rules decided: the report, and when it is to be looked again."""
+
+from dataclasses import replace
+
+import pytest
+
+from reporter.catalogue import resources as r
+from reporter.model.derived import Derived
+from reporter.model.finding import Evaluation, KnownSubject, ServingEvidence
+from reporter.model.report import Outside, SkippedObject
+from reporter.model.subject import CLUSTER, Subject
+from reporter.resolution import Memory, resolve
+from reporter.resolution.handing_on import Start, token
+from reporter.resolution.records import NO_RECORDS
+from reporter.settings import EvaluationSettings
+from reporter.stacks import STACKS
+from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.settings import FullEvaluationSettings, with_stacks
+from tests.unit.resolution.building import (
+    MODEL,
+    NOON,
+    START,
+    Resolver,
+    evidence,
+    finding,
+    namespace,
+    seconds,
+    snapshot,
+)
+from tests.unit.resolution.test_mutes import holding, muted
+from tests.unit.resolution.test_outside import ONLY_SOME
+from tests.unit.resolution.test_outside import holding as outside
+from tests.unit.resolution.test_records import events_of
+
+ISTIO, BBR = "clusterIstioControlPlaneNotReady", "clusterBBRNotReady"
+PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
+WELL = Subject(MODEL.kind, "demo", "a-well")
+SETTINGS = FullEvaluationSettings()
+
+
+def serves(subject, *, wanted=1, working=1):
+    """So many replicas of a model work, behind the Gateway of its namespace."""
+    entrances = frozenset({(subject.namespace, "gw")})
+    return ServingEvidence(subject=subject, wanted=wanted, serving=working, entrances=entrances)
+
+
+def report_of(*, seen=None, subjects=(), **said):
+    """The report of a first pass."""
+    known = tuple(KnownSubject(each) for each in subjects)
+    evaluation = Evaluation((), (), known, **said)
+    done = resolve(evaluation, seen or snapshot(), Memory(), now=START, settings=SETTINGS)
+    return done.report
+
+
+@pytest.mark.parametrize(
+    ("serving", "state", "suffix", "due"),
+    [
+        pytest.param([serves(MODEL)], "serving", "", True, id="serving"),
+        pytest.param([serves(MODEL, wanted=2)], "degraded", " (degraded)", True, id="degraded"),
+        pytest.param(
+            [serves(MODEL, working=0)], "not-serving", " (not serving)", False, id="not serving"
+        ),
+        pytest.param([serves(MODEL, wanted=0)], "idle", "", True, id="idle"),
+        pytest.param([], "unknown", "", True, id="unknown"),
+    ],
+)
+def test_who_is_ready_is_told_with_what_is_wrong_all_the_same(serving, state, suffix, due):
+    """And none is due of what does not serve; another one that is well is told as it is."""
+    resolver = Resolver(created=NOON)
+    resolver.subjects.append(KnownSubject(WELL, NOON))
+    ready = [evidence(each) for each in (MODEL, WELL)]
+    resolver.look(0, ready=ready, serving=[serves(WELL), *serving])
+    assert [
+        (each.subject, str(each.state), each.message, each.due) for each in resolver.report.ready
+    ] == [
+        (WELL, "serving", f"{WELL} works", True),
+        (MODEL, state, f"{MODEL} works{suffix}", due),
+    ]
+
+
+def test_what_was_left_out_is_listed_once_and_in_order():
+    """What is malformed, and the older copies in a dump."""
+    left_out = [SkippedObject(str(r.PODS), "demo", name, "no spec") for name in "abcdefghijkl"]
+    seen = replace(
+        snapshot(), skipped=tuple(left_out[::-2]), superseded=(*left_out[::2], left_out[1])
+    )
+    assert report_of(seen=seen).skipped == tuple(left_out)
+
+
+def test_statuses_that_are_worked_out_are_listed_in_order():
+    """By the objects that they belong to."""
+    worked_out = [Derived(namespace(name), {"name": name}) for name in "abc"]
+    assert report_of(derived=tuple(worked_out[::-1])).derived == tuple(worked_out)
+
+
+def test_mutes_are_listed_with_what_is_wrong_with_them():
+    """Also where they mute nothing now."""
+    report = report_of(seen=holding(muted(reasons=f"{EPP},x")))
+    assert [(each.object.name, each.reasons) for each in report.mutes] == [("demo", (EPP,))]
+    assert [each.text for each in report.mute_faults] == ['no reason is called "x"']
+
+
+def in_other_words():
+    """Settings whose stacks say otherwise what they judge."""
+    told = tuple(
+        replace(each, words=replace(each.words, judged="in other words"))
+        if each.name == "kaito"
+        else each
+        for each in STACKS
+    )
+    return with_stacks(EvaluationSettings, told)()
+
+
+ONE = outside(INFERENCESETS, "demo/qwen")
+
+
+@pytest.mark.parametrize(
+    ("then", "found"),
+    [
+        pytest.param({}, [Outside("InferenceSet", 1, "demo/qwen", ONLY_SOME)], id="nothing"),
+        pytest.param({"subjects": (KnownSubject(MODEL),)}, [], id="what is judged"),
+        pytest.param(
+            {"seen": outside(INFERENCESETS, "demo/qwen", "demo/r")},
+            [Outside("InferenceSet", 2, "demo/qwen", ONLY_SOME)],
+            id="what there is",
+        ),
+        pytest.param(
+            {"settings": in_other_words()},
+            [Outside("InferenceSet", 1, "demo/qwen", "in other words")],
+            id="the settings",
+        ),
+    ],
+)
+def test_what_is_not_judged_is_counted_again_where_something_changed(then, found):
+    """The pass before counted one."""
+    memory = Memory()
+    for change in ({}, then):
+        given = {"subjects": (), "seen": ONE, "settings": SETTINGS} | change
+        seen = Evaluation((), (), given["subjects"])
+        done = resolve(seen, given["seen"], memory, now=START, settings=given["settings"])
+        memory = done.memory
+    assert done.report.outside == tuple(found)
+
+
+def test_what_did_not_change_is_the_very_same_as_before():
+    """Who writes it need not compare thousands of subjects."""
+    resolver, reports = Resolver(), []
+    seen = outside(INFERENCESETS, "demo/r")
+    for at in (0, 1, 2):
+        resolver.look(at, ready=[evidence(CLUSTER)], seen=seen)
+        reports.append(resolver.report)
+    _, before, after = reports
+    for part in ("ready", "subjects", "states", "outside"):
+        assert getattr(before, part)
+        assert getattr(after, part) is getattr(before, part)
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "since"),
+    [
+        pytest.param({}, "firing", 0, id="nothing"),
+        pytest.param({"records": NO_RECORDS}, "pending", 30, id="that nothing is on record"),
+        pytest.param(
+            {
+                "records": NO_RECORDS,
+                "handed": {
+                    token(finding(EPP).key, (finding(EPP).related, False)): Start(NOON + seconds(5))
+                },
+            },
+            "pending",
+            5,
+            id="since when it lasts",
+        ),
+    ],
+)
+def test_what_a_pass_is_given_besides_the_cluster_counts(given, found, since):
+    """The Event on record is read from the snapshot only where nobody has read it before."""
+    resolver = Resolver()
+    seen = snapshot(events=events_of(finding(EPP, exempt=True)))
+    assert resolver.look(30, finding(EPP), seen=seen, **given) == {EPP: found}
+    assert resolver[EPP].since == NOON + seconds(since)
+
+
+def test_it_is_looked_again_when_the_first_of_several_things_changes():
+    """One fault has a shorter grace than the other."""
+    resolver = Resolver(grace={PODS: 5})
+    resolver.look(0, finding(PODS), finding(EPP))
+    assert resolver.wake_in == seconds(5)
+
+
+def test_it_is_looked_again_when_another_cause_is_the_one_to_look_at():
+    """It came in front of the other at 10, and stays there for a grace."""
+    resolver = Resolver()
+    both = [finding(each, exempt=True) for each in (ISTIO, BBR)]
+    resolver.look(0, *both)
+    both[1] = replace(both[1], down=True)
+    for at, primary in ((10, ISTIO), (69, ISTIO), (70, BBR)):
+        resolver.look(at, *both, serving=[serves(MODEL, working=0)])
+        assert [each.reason for each in resolver.report.findings if each.primary] == [primary]
+        assert resolver.wake_in == (seconds(70 - at) if at < 70 else None)
