@@ -68,7 +68,7 @@ async def test_leader_that_is_stopped_hands_over_at_once(stage, replica, plane):
     await until(second.leads, "replica-b leads long before 300 s are over")
     await stage.stack.scale("kaito-system", "kaito-workspace", 0)
     await stage.told(*KAITO)
-    assert writers(plane, start)[-1] == "replica-b"
+    await until(lambda: writers(plane, start)[-1:] == ["replica-b"], "its write is on record")
 
 
 async def test_leader_that_wakes_after_its_lease_changes_nothing(stage, replica, plane):

@@ -139,6 +139,7 @@ async def test_the_next_leader_applies_each_once(stage, workload, mirroring, mir
     second, _ = await mirroring("replica-b", **SHORT_LEASE)
     await pull(stage, workload)
     mirror = await mirrored(mirrors, workload, PULL)
+    await until(asked, "the write is on record")
     assert {each.pod for each in asked()} == {"replica-a"}
     first.send(signal.SIGKILL)
     await first.ended()

@@ -200,6 +200,7 @@ async def test_only_the_leader_writes(serving, owner, ours):
     assert len(ours()) == before, "who takes over finds the status as it should be"
     await serving.patch(replicas=1)
     await serving.shows(running(1))
+    await until(lambda: ours()[before:], "the write is on record")
     assert {each.pod for each in ours()[before:]} == {"replica-b"}
 
 
@@ -228,7 +229,7 @@ async def test_what_the_chart_grants_on_statuses_is_what_is_used(
     statuses = {each for each in grants if each.resource.endswith("/status")}
     assert {each.verb for each in statuses} == {verb}
     assert {each.verb for each in grants - statuses} == {"list", "watch"}
-    assert unused(statuses, ours("")) == set()
+    await until(lambda: not unused(statuses, ours("")), "the writes are on record")
     assert all(each.allowed for each in ours(""))
 
 
