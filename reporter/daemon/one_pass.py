@@ -55,7 +55,7 @@ class Before:
     memory: Memory = field(default_factory=Memory)
     answered: Answered = field(default_factory=Answered)
     outputs: Mapping[str, object] = field(default_factory=dict)
-    records: Records = NO_RECORDS
+    records: Records = field(default_factory=lambda: NO_RECORDS)
     foreign_writers: ForeignWriters = NO_FOREIGN_WRITERS
 
 

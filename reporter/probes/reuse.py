@@ -162,12 +162,15 @@ def answer(
         asked, kept = KeptQuestions(questions, cells), _kept(before, questions) if same else {}
     stale = {each for cell in changed for each in before.readers.of(cell)}
     news: dict[Subject, KeptAnswer] = {}
+    differs = asked is not before.asked
     for about in (stale & asked.of.keys()) | (asked.of.keys() - kept.keys()):
         question = asked.of[about]
         said, cells = snapshot.trace.of(partial(contained, partial(question.ask, scope), about))
         known = before.answers.get(about)
         if known is not None and known.said == said:
             said = known.said
+        else:
+            differs = True
         news[about] = KeptAnswer(said, cells.union(question.rests_on))
     if not same or before.readers.is_crowded:
         readers = Readers({**kept, **news})
@@ -183,7 +186,7 @@ def answer(
         now,
         asked=asked,
         answers=answers,
-        said=before.said if answers is before.answers else _said(answers, before),
+        said=_said(answers, before) if differs else before.said,
         readers=readers,
         found=snapshot.found,
     )

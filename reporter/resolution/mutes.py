@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from reporter.catalogue.resources import EVENTS, NAMESPACES
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Finding
+from reporter.model.objects import KubeObject
 from reporter.model.report import Mute, MuteFault, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.mute_text import Asked, Hints, asked
@@ -107,7 +108,7 @@ def _asked(
     carriers = {
         resource.ref(obj): (resource, obj.metadata.annotations)
         for resource in snapshot.tables
-        for obj in snapshot[resource].muting()
+        for obj in snapshot[resource].showing(_mutes)
     }
     for ref in sorted(carriers):
         resource, annotations = carriers[ref]
@@ -117,6 +118,10 @@ def _asked(
             said = asked(annotations, now, catalogue, hints=hints if faults < FAULTS else None)
             faults += len(set(said.faults))
             yield ref, said
+
+
+def _mutes(obj: KubeObject) -> bool:
+    return obj.metadata.annotations is not None and obj.metadata.annotations.mutes
 
 
 def _is_readable(ref: ObjectRef, snapshot: Snapshot) -> bool:

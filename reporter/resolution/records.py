@@ -5,10 +5,11 @@ parsed from its message, which is for people. An Event counts as ours only if al
 and agree: others may write Events with our reasons, and an older version may have written fewer.
 
 An hour of trouble leaves thousands of Events, most of them over, and a pass asks for few of them. So
-each Event is read back once, and the records keep what they are looked up by.
+each Event is read back once, and what the records are looked up by is mended where one has changed.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +22,7 @@ from reporter.model.finding import FindingKey
 from reporter.model.instant import parse_rfc3339
 from reporter.model.objects import Event, Reference
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
+from reporter.snapshot.index import Place
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 
@@ -81,7 +83,7 @@ class Record:
 
 
 class Records(Collection[Record]):
-    """Our Events on record; what they are looked up by is made when it is first asked for.
+    """Our Events on record, and what they are looked up by.
 
     Args:
         records: each of them.
@@ -90,45 +92,88 @@ class Records(Collection[Record]):
     """
 
     def __init__(self, records: Iterable[Record] = (), table: Table[Event] | None = None) -> None:
-        self._all = tuple(records)
         self.table = table
+        self._all: dict[Place, Record] = {}
+        self._by_name: dict[str, Record] = {}
+        self._by_subject: dict[Subject, tuple[Record, ...]] = {}
+        self._going_on: dict[Place, Record] = {}
+        for record in records:
+            self._put(_place(record), record)
 
     def __iter__(self) -> Iterator[Record]:
-        return iter(self._all)
+        return iter(self._all.values())
 
     def __len__(self) -> int:
         return len(self._all)
 
     def __contains__(self, record: object) -> bool:
-        return record in self._all
+        return record in self._all.values()
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Records) and self._all == other._all)
 
-    def __hash__(self) -> int:
-        return hash(self._all)
+    __hash__ = None  # type: ignore[assignment]  # compared by what they hold, which is much
 
-    @cached_property
+    def after(
+        self, changes: Mapping[Place, Record | None], table: Table[Event] | None = None
+    ) -> "Records":
+        """Return these after some changes. These stay as they are.
+
+        To read thousands again for a few costs more than what a pass then asks of them.
+
+        Args:
+            changes: what stands now at a namespace and name; None where nothing does.
+            table: the Events that all of that was read from.
+
+        """
+        after = Records(table=table)
+        after._all = self._all.copy()
+        after._by_name = self._by_name.copy()
+        after._by_subject = self._by_subject.copy()
+        after._going_on = self._going_on.copy()
+        for place, record in changes.items():
+            after._put(place, record)
+        return after
+
+    @property
     def by_name(self) -> Mapping[str, Record]:
-        """Each by the name of its Event."""
-        return {record.event.name: record for record in self._all}
+        """Each by the name of its Event; all are of one namespace but in a dump."""
+        return self._by_name
 
     @cached_property
     def going_on(self) -> tuple[Record, ...]:
         """Those whose episode goes on, the oldest first."""
-        found = (record for record in self._all if record.goes_on)
-        return tuple(sorted(found, key=lambda each: each.since))
+        found = sorted(self._going_on.items(), key=lambda each: (each[1].since, each[0]))
+        return tuple(record for _, record in found)
 
     def of(self, subject: Subject) -> Sequence[Record]:
-        """Return those about a subject."""
+        """Return those about a subject, in the order of their places."""
         return self._by_subject.get(subject, ())
 
-    @cached_property
-    def _by_subject(self) -> Mapping[Subject, Sequence[Record]]:
-        found: dict[Subject, list[Record]] = {}
-        for record in self._all:
-            found.setdefault(record.key.subject, []).append(record)
-        return found
+    def _put(self, place: Place, record: Record | None) -> None:
+        self._drop(place)
+        if record is None:
+            return
+        self._all[place] = record
+        self._by_name[place[1]] = record
+        if record.goes_on:
+            self._going_on[place] = record
+        subject = record.key.subject
+        own = self._by_subject.get(subject, ())
+        at = bisect_left(own, place, key=_place)
+        self._by_subject[subject] = (*own[:at], record, *own[at:])
+
+    def _drop(self, place: Place) -> None:
+        record = self._all.pop(place, None)
+        if record is None:
+            return
+        self._going_on.pop(place, None)
+        if self._by_name.get(place[1]) is record:
+            del self._by_name[place[1]]
+        subject = record.key.subject
+        self._by_subject[subject] = tuple(
+            each for each in self._by_subject[subject] if each is not record
+        )
 
 
 NO_RECORDS: Final = Records()
@@ -143,15 +188,25 @@ def records_of(snapshot: Snapshot, before: Records = NO_RECORDS) -> Records:
 
     """
     table = snapshot[EVENTS]
+    if before.table is None:
+        return Records((each for each in map(record_of, table) if each is not None), table)
     if before.table is table:
         return before
-    known = before.by_name
+    places = (
+        (each.namespace, each.name)
+        for change in table.changes(before.table)
+        for each in change
+        if each is not None
+    )
+    events = {place: table.get(*place) for place in places}
+    changes = {
+        place: record_of(event) if event is not None else None for place, event in events.items()
+    }
+    return before.after(changes, table)
 
-    def again(event: Event) -> Record | None:
-        record = known.get(event.name)
-        return record if record is not None and record.event is event else record_of(event)
 
-    return Records((each for each in map(again, table) if each is not None), table)
+def _place(record: Record) -> Place:
+    return record.event.namespace, record.event.name
 
 
 def record_of(event: Event) -> Record | None:

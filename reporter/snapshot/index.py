@@ -7,6 +7,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from reporter.model.objects import KubeObject
 
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 
 Place: TypeAlias = tuple[str, str]
@@ -29,12 +30,12 @@ class Index(Generic[ObjectT_co]):
         keys: namespaces and names of the objects, sorted.
         ordered: the objects in the order of the keys.
         by_label: what is indexed already.
-        muting: the objects with an annotation about muting, where they are known.
+        shown: the objects of which a question holds, where it was asked.
         firsts: the first object of which a question holds, where it was asked; None where it holds of none.
 
     """
 
-    __slots__ = ("_by_label", "_firsts", "_muting", "keys", "ordered")
+    __slots__ = ("_by_label", "_firsts", "_shown", "keys", "ordered")
 
     def __init__(
         self,
@@ -42,13 +43,13 @@ class Index(Generic[ObjectT_co]):
         ordered: tuple[ObjectT_co, ...],
         *,
         by_label: dict[str, Labelled[ObjectT_co]],
-        muting: tuple[ObjectT_co, ...] | None = None,
+        shown: Mapping[Shows, tuple[ObjectT_co, ...]] = MappingProxyType({}),
         firsts: Mapping[Shows, ObjectT_co | None] = MappingProxyType({}),
     ) -> None:
         self.keys = keys
         self.ordered = ordered
         self._by_label = by_label
-        self._muting = muting
+        self._shown = dict(shown)
         self._firsts = dict(firsts)
 
     def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
@@ -69,11 +70,11 @@ class Index(Generic[ObjectT_co]):
             self._by_label[key] = index
         return index.get((namespace, value), ())
 
-    def muting(self) -> tuple[ObjectT_co, ...]:
-        """Return the objects with an annotation about muting, which are few."""
-        if self._muting is None:
-            self._muting = tuple(filter(_mutes, self.ordered))
-        return self._muting
+    def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
+        """Return the objects of which a question holds."""
+        if shows not in self._shown:
+            self._shown[shows] = tuple(filter(shows, self.ordered))
+        return self._shown[shows]
 
     def first(self, shows: Shows) -> ObjectT_co | None:
         """Return the first object of which a question holds, None if it holds of none."""
@@ -103,13 +104,14 @@ class Index(Generic[ObjectT_co]):
             key: _mended(index, key, changes, objects=objects)
             for key, index in self._by_label.items()
         }
-        mutes = any(each is not None and _mutes(each) for change in changes for each in change)
-        muting = None if mutes else self._muting
         return Index(
             keys,
             tuple(ordered),
             by_label=by_label,
-            muting=muting,
+            shown={
+                shows: _showing(shows, known, changes, objects=objects)
+                for shows, known in self._shown.items()
+            },
             firsts=dict(self._firsts_after(changes, objects)),
         )
 
@@ -157,9 +159,24 @@ def _mended(
     return mended
 
 
+def _showing(
+    shows: Shows,
+    known: tuple[ObjectT, ...],
+    changes: Sequence[Change],
+    *,
+    objects: Mapping[Place, ObjectT],
+) -> tuple[ObjectT, ...]:
+    """Return of which objects a question holds; the very tuple where they are the same."""
+    if not any(each is not None and shows(each) for change in changes for each in change):
+        return known
+    found = {_place(each): each for each in known}
+    for old, new in changes:
+        if old is not None:
+            found.pop(_place(old), None)
+        if new is not None and shows(new):
+            found[_place(new)] = objects[_place(new)]
+    return tuple(found[place] for place in sorted(found))
+
+
 def _place(obj: KubeObject) -> Place:
     return obj.namespace, obj.name
-
-
-def _mutes(obj: KubeObject) -> bool:
-    return obj.metadata.annotations is not None and obj.metadata.annotations.mutes

@@ -1,6 +1,6 @@
 """The frozen view of the cluster that one pass uses, live or from a dump."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeVar, cast
@@ -200,16 +200,26 @@ class Snapshot:
 
         """
         state = self.state(resource)
-        if state.served is Served.UNKNOWN or state.partial or str(resource) in self.incomplete:
+        if state.served is Served.UNKNOWN or state.partial:
             return False
-        # What is malformed where not even its namespace can be read may be in any.
-        for place in {namespace, ""}:
-            for each in self._malformed.get((str(resource), place), ()):
-                if not each.name or (sought(each) if sought else each.name == name):
-                    return False
+        # Asked thousands of times in a pass, and hardly ever is anything incomplete or malformed.
+        if self.incomplete and str(resource) in self.incomplete:
+            return False
+        if self._malformed and any(
+            not each.name or (sought(each) if sought else each.name == name)
+            for each in self._malformed_in(resource, namespace)
+        ):
+            return False
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True
         return namespace in self.covered or self._is_no_namespace(namespace)
+
+    def _malformed_in(
+        self, resource: Resource[KubeObject], namespace: str
+    ) -> Iterator[SkippedObject]:
+        # What is malformed where not even its namespace can be read may be in any.
+        for place in {namespace, ""}:
+            yield from self._malformed.get((str(resource), place), ())
 
     def once(self, question: Hashable, find: Callable[["Snapshot"], ValueT]) -> ValueT:
         """Return what `find` finds in this snapshot; it is looked for once in a pass."""

@@ -67,9 +67,9 @@ class Table(Generic[ObjectT_co]):
         """Return the objects of a namespace."""
         return self.index().in_namespace(namespace)
 
-    def muting(self) -> tuple[ObjectT_co, ...]:
-        """Return the objects with an annotation about muting, which are few."""
-        return self.index().muting()
+    def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
+        """Return the objects of which a question holds."""
+        return self.index().showing(shows)
 
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
         """Return the objects of a namespace that carry a label with a value."""

@@ -20,7 +20,7 @@ tools/cache/index.go) and enqueue by owner, which is the list that is forgotten.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from enum import Enum, auto
+from enum import IntEnum, auto
 from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
@@ -36,8 +36,8 @@ ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 ValueT = TypeVar("ValueT")
 
 
-class How(Enum):
-    """How objects are looked up."""
+class How(IntEnum):
+    """How objects are looked up; a number, as cells are hashed all the time."""
 
     NAME = auto()
     NAMESPACE = auto()
@@ -117,9 +117,9 @@ class TracedTable(Table[ObjectT_co]):
         self._trace.note(Cell(self._noted, How.NAMESPACE, (namespace,)))
         return self._table.in_namespace(namespace)
 
-    def muting(self) -> tuple[ObjectT_co, ...]:
-        """Return the objects with an annotation about muting."""
-        return self._all().muting()
+    def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
+        """Return the objects of which a question holds."""
+        return self._all().showing(shows)
 
     def first(self, shows: Shows) -> ObjectT_co | None:
         """Return the first object of which a question holds."""

@@ -37,7 +37,7 @@ def seen(table):
         list(table),
         [table.in_namespace(place) for place in ("a", "b", "")],
         [table.labelled(*lookup) for lookup in LOOKUPS],
-        table.muting(),
+        [table.showing(shows) for shows in SHOWS],
         [table.first(shows) for shows in SHOWS],
         [table.selected(place, selector) for place in "ab"],
         len(table),

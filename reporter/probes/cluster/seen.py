@@ -52,21 +52,16 @@ def _recorded(
 ) -> dict[PartKey, ObjectRef]:
     told: dict[PartKey, ObjectRef] = {}
     # An hour of trouble leaves thousands that are over.
-    for event in snapshot[EVENTS].chosen(_going_on, _going_on):
-        if not isinstance(event, Event):
-            continue
+    for event in snapshot[EVENTS].showing(_goes_on):
         told.update((each.key, crd_ref(each.name)) for each in crds if _tells_of_crd(event, each))
         told.update((each.key, ref) for each in parts for ref in _told_deployment(event, each))
     return told
 
 
-def _going_on(events: Iterable[KubeObject]) -> Iterator[KubeObject]:
-    return (each for each in events if isinstance(each, Event) and _goes_on(each))
-
-
-def _goes_on(event: Event) -> bool:
+def _goes_on(event: KubeObject) -> bool:
     state = event.metadata.label(f"{LABEL_PREFIX}state")
-    return event.source.component == COMPONENT and state is not None and state != _OVER
+    is_ours = isinstance(event, Event) and event.source.component == COMPONENT
+    return is_ours and state is not None and state != _OVER
 
 
 def _tells_of_crd(event: Event, crd: RequiredCrd) -> bool:

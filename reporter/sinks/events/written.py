@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from reporter.model.objects import Event
 from reporter.resolution.records import Record, Records, record_of
+from reporter.snapshot.index import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ def is_news(written: Written, seen: Event | None) -> bool:
 
 def overlay(records: Records, written: Mapping[str, Written]) -> Records:
     """Return the records as they stand after our own writes, so that none is made twice."""
-    news: dict[str, Record] = {}
+    news: dict[Place, Record | None] = {}
     for name, each in written.items():
         seen = records.by_name.get(name)
         if is_news(each, seen.event if seen else None):
             record = record_of(each.event)
             if record is not None:
-                news[name] = record
-    return Records({**records.by_name, **news}.values()) if news else records
+                news[each.event.namespace, name] = record
+    return records.after(news) if news else records
