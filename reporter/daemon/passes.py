@@ -26,7 +26,7 @@ A pass during which the process stood still is dropped: what it decided rests on
 
 import asyncio
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
@@ -117,7 +117,7 @@ class Passes:
         leading: Callable[[], bool],
         lately: Callable[[], Lately],
         samples: Callable[[Snapshot], Samples],
-        publish: Callable[[Pass], None],
+        publish: Callable[[Pass], Awaitable[None]],
         self_check: SelfCheck,
         handed: Callable[[Instant], Handed] = nothing_handed,
         last_lines: Callable[[], Mapping[EpisodeKey, tuple[str, ...]]] = nothing_read,
@@ -207,7 +207,7 @@ class Passes:
         if self._pauses() != pauses:
             return None
         self._before, self._led = done.after, leading
-        self._publish(done)
+        await self._publish(done)
         self._self_check.passed(Passed(ask, snapshot, before, done), busy=self._due.is_set())
         return done
 

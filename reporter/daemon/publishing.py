@@ -1,5 +1,6 @@
 """Where the result of a pass goes."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 from reporter.daemon.gate import WriteGate
@@ -26,12 +27,13 @@ class Publisher:
     pod_logs: PodLogs
     changes: ChangeLog = field(default_factory=ChangeLog)
 
-    def publish(self, done: Pass) -> None:
-        """Show a pass, and have written what it planned."""
+    async def publish(self, done: Pass) -> None:
+        """Have written what a pass planned, and show it.
+
+        With a thousand faults that are new each of the three takes milliseconds, so the loop goes on in between.
+        """
         self.state.passed(done)
-        self.page.passed(done.report, done.records)
         self.metrics.passed(done.seconds, done.report.now.timestamp())
-        self.changes.note(done.report)
         self.hand_over.passed(done)
         going_on = {(each.key, each.since) for each in done.report.findings}
         self.pod_logs.passed(done.crashes, going_on=going_on)
@@ -40,3 +42,7 @@ class Publisher:
             self.writers.drop()
         self.gate.planned()
         self.writers.offer(done)
+        await asyncio.sleep(0)
+        self.page.passed(done.report, done.records)
+        await asyncio.sleep(0)
+        self.changes.note(done.report)

@@ -132,6 +132,7 @@ class Outbox(ABC, Generic[W]):
         self._resume_at = 0.0
         self._waits_since: dict[Hashable, float] = {}
         self._made = 0
+        self._name = name
         self._log = structlog.get_logger(name)
 
     @abstractmethod
@@ -164,7 +165,7 @@ class Outbox(ABC, Generic[W]):
         """Write until cancelled."""
         async with asyncio.TaskGroup() as workers:
             for _ in range(self._concurrency):
-                workers.create_task(self._work())
+                workers.create_task(self._work(), name=f"{self._name} writer")
 
     def _replace(self, entries: Iterable[Entry[W]]) -> None:
         self._queue = list(entries)

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import hostile, modelservings, pages, scraping
+from tests.bench import hostile, modelservings, pages, profile, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 0 unless something could not be measured."""
     options = _parser().parse_args(arguments)
     tell = _Progress()
+    if options.profile:
+        os.environ[profile.ASKED] = "1"
     found: dict[str, object] = {}
     try:
         if options.real:
@@ -48,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     tell("done")
     sys.stdout.write(f"\n{render_moving(moving, name)}\n")
+    for each in moving if options.profile else ():
+        sys.stdout.write(f"\n{profile.render(each.numbers.phases['churn'].spent)}\n")
     if options.json is not None:
         found["moving"] = moving
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
@@ -113,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--churn-seconds", type=float, default=_CHURN_SECONDS, help="how long many objects change"
+    )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="say also where the processor time goes while many objects change",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there")
     return parser

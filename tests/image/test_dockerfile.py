@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from asyncio import sslproto
 from pathlib import Path
 
 from image.check.dockerfile import DOCKERFILE, Dockerfile
@@ -83,7 +84,14 @@ def test_memory_that_was_freed_goes_back(dockerfile):
     assert {name for name in variables if name.startswith("MALLOC_")} == {
         "MALLOC_ARENA_MAX",
         "MALLOC_TRIM_THRESHOLD_",
+        "MALLOC_MMAP_THRESHOLD_",
     }
+
+
+def test_a_read_of_tls_maps_no_memory(dockerfile):
+    """A threshold that is set stays; glibc's first one is below what asyncio asks for with each read."""
+    threshold = int(dockerfile.final.variables("ENV")["MALLOC_MMAP_THRESHOLD_"])
+    assert threshold > sslproto.SSLProtocol.max_size
 
 
 def test_labels_tell_version_and_commit(dockerfile):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
+from itertools import takewhile
 from typing import Final, Protocol, TypeAlias
 
 from reporter.kube.errors import (
@@ -89,7 +90,8 @@ class EventWriter(Outbox[Write]):
             Purpose.READY: Pace(READY_PER_SECOND),
             Purpose.REFRESH: Pace(REFRESH_PER_SECOND),
         }
-        self._written: dict[str, tuple[Written, float]] = {}
+        self._written: dict[str, Written] = {}
+        self._kept_until: dict[str, float] = {}
         self._versions: dict[str, None] = {}
         self._term = 0
         self._refused: Refused[_Kind] = Refused()
@@ -104,8 +106,9 @@ class EventWriter(Outbox[Write]):
     def written(self) -> Mapping[str, Written]:
         """Return the recent writes that the watch may not have brought back yet."""
         now = loop_time()
-        self._written = {name: each for name, each in self._written.items() if each[1] > now}
-        return {name: each for name, (each, _) in self._written.items()}
+        for name in [*takewhile(lambda each: self._kept_until[each] <= now, self._kept_until)]:
+            self._forget(name)
+        return self._written.copy()
 
     def versions(self) -> Collection[str]:
         """Return the resource versions that our latest writes made."""
@@ -115,6 +118,7 @@ class EventWriter(Outbox[Write]):
         """Forget what waits and what was written: somebody else may lead by now."""
         self.drop()
         self._written = {}
+        self._kept_until = {}
         self._versions = {}
         self._term += 1
 
@@ -146,7 +150,7 @@ class EventWriter(Outbox[Write]):
         except (Conflict, NotFound) as error:
             # Else our own last answer would be taken for news, and an Event for present that has
             # expired, or that a restored cluster has in an older version.
-            self._written.pop(write.name, None)
+            self._forget(write.name)
             self._observe(write.purpose, "expired" if isinstance(error, NotFound) else "conflict")
             self._deny(write)
         except (Invalid, Forbidden) as error:
@@ -165,11 +169,17 @@ class EventWriter(Outbox[Write]):
         return Retry.NO
 
     def _remember(self, write: Write, event: Event) -> None:
-        until = loop_time() + _WRITTEN_SECONDS
-        self._written[write.name] = (Written(event, write.resource_version), until)
+        # What is kept for the shortest time comes first, so that nobody looks through the rest.
+        self._forget(write.name)
+        self._kept_until[write.name] = loop_time() + _WRITTEN_SECONDS
+        self._written[write.name] = Written(event, write.resource_version)
         self._versions[event.metadata.resource_version] = None
         if len(self._versions) > _VERSIONS:
             del self._versions[next(iter(self._versions))]
+
+    def _forget(self, name: str) -> None:
+        self._written.pop(name, None)
+        self._kept_until.pop(name, None)
 
     def _deny(self, write: Write) -> None:
         """Ask for a new plan; if the last one asked for the same, the watch brings nothing."""
@@ -183,7 +193,7 @@ class EventWriter(Outbox[Write]):
 
     def _is_made(self, write: Write) -> bool:
         each = self._written.get(write.name)
-        return each is not None and each[0].before == write.resource_version
+        return each is not None and each.before == write.resource_version
 
     async def _request(self, write: Write) -> Event:
         if write.resource_version:

@@ -75,7 +75,7 @@ class Daemon:
             "leading": lambda: True,
             "lately": Lately,
             "samples": nothing_scraped,
-            "publish": lambda done: self.reports.put_nowait(done.report),
+            "publish": self._publish,
             "self_check": self.check,
         }
         self.passes = Passes(self.source, **given | inputs)
@@ -91,6 +91,9 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _publish(self, done):
+        self.reports.put_nowait(done.report)
 
     async def report(self):
         """The reasons of the next pass."""

@@ -6,15 +6,14 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import ReadyEvidence, ServingEvidence
-from reporter.model.objects import KubeObject, Pod
+from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.malformed import Sought
-from reporter.stacks.kaito.objects import InferenceSet, Workspace
+from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.probes.epp import has_pickers, is_picked
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, pods_of, wanted_pods
+from reporter.stacks.kaito.probes.scope import InferenceSetScope
 from reporter.stacks.kaito.reasons import MODEL_READY
 from reporter.stacks.kaito.resources import WORKSPACES
-from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
 _MADE: Final[tuple[Resource[KubeObject], ...]] = (WORKSPACES, PODS)
@@ -27,7 +26,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
 
     Nothing is concluded while anything that it rests on is unknown.
     """
-    if not _is_known(scope) or _served(scope) < scope.inferenceset.wanted:
+    if not _is_known(scope) or scope.served < scope.inferenceset.wanted:
         return
     parts = [_count(scope.inferenceset)]
     if scope.wants_traffic:
@@ -40,13 +39,13 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
 def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas are ready, and whether requests reach them, by the same evidence."""
     made = all(map(partial(_knows, scope, scope.made), _MADE))
-    if not made or (_served(scope) and not _is_known(scope)):
+    if not made or (scope.served and not _is_known(scope)):
         return
     picked = is_picked(scope) or any(map(fails_open, scope.pools))
     yield ServingEvidence(
         subject=scope.subject,
         wanted=scope.inferenceset.wanted,
-        serving=_served(scope),
+        serving=scope.served,
         reached=not scope.wants_traffic or (picked and is_reachable(scope.routes)),
         entrances=entrances_of(scope.routes) if scope.wants_traffic else frozenset(),
     )
@@ -64,20 +63,9 @@ def _knows(scope: InferenceSetScope, sought: Sought, resource: Resource[KubeObje
     return scope.snapshot.absence_known(resource, scope.place, sought=sought)
 
 
-def _served(scope: InferenceSetScope) -> int:
-    pods = scope.pods
-    return sum(_is_served(each, pods_of(each, pods)) for each in scope.workspaces)
-
-
 def _count(inferenceset: InferenceSet) -> str:
     wanted = inferenceset.wanted
     return f"{wanted}/{wanted} replicas ready" if wanted else "0 replicas wanted"
-
-
-def _is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
-    """Tell whether a replica is ready: it has all of its pods, and all of them are Ready."""
-    standing = [each for each in pods if counts(each)]
-    return len(standing) >= wanted_pods(workspace, standing) and all(map(is_ready, standing))
 
 
 def _has_route(scope: InferenceSetScope) -> bool:

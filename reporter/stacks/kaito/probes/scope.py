@@ -22,6 +22,7 @@ from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.resources import FORMER_POOLS, MADE_WITH, WORKSPACES
 from reporter.workload.conditions import is_true
+from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import missing_picker_service
 
 WORKSPACE: Final = "kaito.sh/workspace"
@@ -105,6 +106,11 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
                 )
             )
         return tuple(each for each in found if not each.deleting)
+
+    @cached_property
+    def served(self) -> int:
+        """How many replicas are ready."""
+        return sum(_is_served(each, pods_of(each, self.pods)) for each in self.workspaces)
 
     @property
     def made(self) -> Sought:
@@ -213,6 +219,12 @@ def latest(*times: datetime | None) -> datetime | None:
 def moved(condition: Condition | None) -> datetime | None:
     """Return when a condition took its status."""
     return condition.last_transition_time if condition else None
+
+
+def _is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
+    """Tell whether a replica is ready: it has all of its pods, and all of them are Ready."""
+    standing = [each for each in pods if counts(each)]
+    return len(standing) >= wanted_pods(workspace, standing) and all(map(is_ready, standing))
 
 
 def _is_going(workspace: Workspace) -> bool:

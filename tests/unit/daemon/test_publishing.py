@@ -1,0 +1,57 @@
+"""What becomes of the result of a pass, and that the loop goes on meanwhile."""
+
+import asyncio
+from itertools import pairwise
+
+from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.publishing import Publisher
+from reporter.stacks.settings import FullDaemonSettings
+from tests.unit.resolution.building import START, snapshot
+
+
+class Told:
+    """Stands for everything that is told of a pass; notes in which turn of the loop."""
+
+    outdated = False
+
+    def __init__(self, name, note):
+        self._name = name
+        self._note = note
+
+    def __getattr__(self, what):
+        return lambda *_, **__: self._note(f"{self._name}.{what}")
+
+
+async def published():
+    """What is told of a pass, in order, each with the turn of the loop in which it is."""
+    done = run_pass(
+        snapshot(), Before(), Lately(), now=START, settings=FullDaemonSettings(), instance="a"
+    )
+    turn, calls = 0, []
+
+    async def count():
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    names = ("state", "page", "metrics", "gate", "writers", "hand_over", "pod_logs", "changes")
+    parts = {name: Told(name, lambda what: calls.append((what, turn))) for name in names}
+    await Publisher(**parts).publish(done)
+    counting.cancel()
+    return calls
+
+
+async def test_what_takes_long_is_in_turns_of_its_own():
+    """A thousand new faults make plan, page and log take milliseconds each; the Lease must not wait for all."""
+    turns = dict(await published())
+    long = [turns[each] for each in ("writers.offer", "page.passed", "changes.note")]
+    assert all(earlier < later for earlier, later in pairwise(long))
+
+
+async def test_nothing_comes_between_a_plan_and_its_gate():
+    """What a pause of the process makes void must not be offered as new."""
+    calls = await published()
+    at = [what for what, _ in calls].index("gate.planned")
+    assert calls[at + 1] == ("writers.offer", calls[at][1])
