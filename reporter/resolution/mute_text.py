@@ -120,8 +120,11 @@ def _objections(names: Sequence[str], catalogue: Catalogue, hints: Hints) -> Ite
             yield f"{name} is not a fault, so there is nothing to mute"
         else:
             yield f"{name} has no object that could carry a mute; see --disable-reasons"
-    if len(names) > _NAMED:
-        yield f"{len(names) - _NAMED} more names are not reasons of faults"
+    more = len(names) - _NAMED
+    if more == 1:
+        yield "1 more name is not the reason of a fault"
+    elif more > 1:
+        yield f"{more} more names are not reasons of faults"
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ import msgspec
 
 from tests.bench import hostile, modelservings, pages, profile, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
+from tests.bench.daemon_process import SELF_CHECK
 from tests.bench.evaluation import measure
 from tests.bench.live import measure_live
 from tests.bench.moving import measure_moving
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 0 unless something could not be measured."""
     options = _parser().parse_args(arguments)
     tell = _Progress()
+    os.environ[SELF_CHECK] = str(options.self_check_seconds)
     if options.profile:
         os.environ[profile.ASKED] = "1"
     found: dict[str, object] = {}
@@ -118,6 +120,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--churn-seconds", type=float, default=_CHURN_SECONDS, help="how long many objects change"
+    )
+    parser.add_argument(
+        "--self-check-seconds",
+        type=int,
+        default=600,
+        help="how often the daemon makes a pass again from nothing (600, as by default)",
     )
     parser.add_argument(
         "--profile",

@@ -177,6 +177,8 @@ class Api:
                     requests[sample.labels["verb"], sample.labels["resource"]] += int(sample.value)
                 else:
                     plain[sample.name] += sample.value
+                    if "result" in sample.labels:
+                        plain[f"{sample.name} {sample.labels['result']}"] += sample.value
         return Metrics(requests, plain)
 
 
@@ -189,7 +191,10 @@ class Metrics:
         self._plain = plain
 
     def __getitem__(self, name: str) -> float:
-        """Return the sum of a metric over its labels, without its prefix `status_reporter_`."""
+        """Return the sum of a metric over its labels, without its prefix `status_reporter_`.
+
+        That with one `result` has it behind its name, such as `self_checks_total same`.
+        """
         return self._plain.get(f"status_reporter_{name}", 0.0)
 
     def since(self, before: "Metrics") -> "Metrics":

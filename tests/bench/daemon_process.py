@@ -6,6 +6,7 @@ phases are written as JSON when it ends.
 """
 
 import asyncio
+import os
 import signal
 import sys
 import time
@@ -22,6 +23,9 @@ from reporter.stacks.settings import FullDaemonSettings
 from tests.bench import profile
 
 RESYNC_SECONDS: Final = 3
+SELF_CHECK: Final = "BENCH_SELF_CHECK_SECONDS"
+"""Name of a variable of the environment: how often a pass is made again from nothing."""
+
 _SLEEP: Final = 0.005
 _SCHEDULING: Final = Path("/proc/thread-self/schedstat")
 
@@ -137,6 +141,7 @@ async def run(
         health_probe_bind_address=f"127.0.0.1:{health_port}",
         report_bind_address="0",
         modelserving_status=StatusOwnership(modelserving_status),
+        self_check_seconds=int(os.environ.get(SELF_CHECK, "600")),
     )
     watchdog = Watchdog()
     watchdog.look()

@@ -65,6 +65,8 @@ class MovingNumbers:
         ended: memory at the end.
         lost: faults that no Event told.
         doubled: Events that tell an episode a second time.
+        self_checks: passes that the daemon made again from nothing.
+        differing: those of them that came to something else, or failed.
         phases: how the event loop kept time, by phase.
 
     """
@@ -83,6 +85,8 @@ class MovingNumbers:
     ended: Memory
     lost: int
     doubled: int
+    self_checks: int
+    differing: int
     phases: dict[str, Phase] = field(default_factory=dict)
 
 
@@ -148,7 +152,9 @@ class _Moving:
         self._phase(first, "churn")
         churn = await self._churn(first, churn_seconds)
         self._phase(first, "takeover")
-        relists = int((await self._metrics(first))["lists"] - listed["lists"])
+        metrics = await self._metrics(first)
+        relists = int(metrics["lists"] - listed["lists"])
+        checks = int(metrics["self_checks_total"])
         ended = first.memory()
         takeover = await self._takeover(first)
         return MovingNumbers(
@@ -166,6 +172,8 @@ class _Moving:
             ended=ended,
             lost=lost,
             doubled=doubled + self._doubled(),
+            self_checks=checks,
+            differing=checks - int(metrics["self_checks_total same"]),
         )
 
     @asynccontextmanager

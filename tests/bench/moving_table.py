@@ -64,6 +64,8 @@ _LINES: Final = (
     _Line("  faults of 1 to 3 s told when they were over", "", lambda each: each.churn.late, 0),
     _Line("  faults of 1 to 3 s never told", "", lambda each: each.churn.untold, 0),
     _Line("SIGTERM of the leader to the next Event", "ms", lambda each: each.takeover * 1e3, 1000),
+    _Line("passes made again from nothing", "", lambda each: each.self_checks),
+    _Line("  other than those", "", lambda each: each.differing, 0),
     _Line("relists since the start", "", lambda each: each.relists, 0),
     _Line("longest block of the loop, at start", "ms", lambda each: _block([_START], each), 25),
     _Line("  longest callback, processor", "ms", lambda each: _callback([_START], each)),

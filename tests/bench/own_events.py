@@ -27,7 +27,7 @@ _APART: Final = timedelta(seconds=1)
 def events_over(models: Sequence[Model], number: int) -> tuple[Event, ...]:
     """Return so many: faults that are over, each of an episode of its own, and a Ready for each model.
 
-    The Ready answers the faults, so that nothing is left to be told.
+    The Ready answers the faults, so that nothing is left to be told. With more models than that it is a Ready each.
     """
     return decode_page(EVENTS, page_of_events(models, number)).objects
 
@@ -35,7 +35,7 @@ def events_over(models: Sequence[Model], number: int) -> tuple[Event, ...]:
 def page_of_events(models: Sequence[Model], number: int) -> bytes:
     """Return the same as the API server lists them."""
     began = datetime.now(UTC) - _AGO
-    faults = islice(cycle(models), number - len(models))
+    faults = islice(cycle(models), max(0, number - len(models)))
     events = [_fault(model, began + each * _APART) for each, model in enumerate(faults)]
     ended = began + number * _APART
     events += [_ready(model, ended) for model in models]

@@ -51,6 +51,7 @@ def test_a_name_is_shown_in_at_most_80_bytes(length, shown):
     ("wrong", "last"),
     [
         (5, 'no reason is called "x4"'),
+        (6, "1 more name is not the reason of a fault"),
         (7, "2 more names are not reasons of faults"),
         (12, "7 more names are not reasons of faults"),
     ],
