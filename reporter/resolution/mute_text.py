@@ -121,10 +121,9 @@ def _objections(names: Sequence[str], catalogue: Catalogue, hints: Hints) -> Ite
         else:
             yield f"{name} has no object that could carry a mute; see --disable-reasons"
     more = len(names) - _NAMED
-    if more == 1:
-        yield "1 more name is not the reason of a fault"
-    elif more > 1:
-        yield f"{more} more names are not reasons of faults"
+    if more > 0:
+        one = "1 more name is not the reason of a fault"
+        yield one if more == 1 else f"{more} more names are not reasons of faults"
 
 
 @lru_cache(maxsize=4096)

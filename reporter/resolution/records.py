@@ -168,8 +168,7 @@ class Records(Collection[Record]):
         if record is None:
             return
         self._going_on.pop(place, None)
-        if self._by_name.get(place[1]) is record:
-            del self._by_name[place[1]]
+        self._by_name.pop(place[1], None)
         subject = record.key.subject
         self._by_subject[subject] = tuple(
             each for each in self._by_subject[subject] if each is not record

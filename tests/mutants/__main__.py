@@ -29,6 +29,7 @@ _TESTS: Final = (
     "tests/properties/test_resolution.py",
     "tests/properties/test_mutes.py",
     "tests/properties/test_events.py",
+    "tests/properties/test_records.py",
 )
 _OPTIONS: Final = (
     "--quiet", "--capture=sys", "--override-ini=timeout=120",

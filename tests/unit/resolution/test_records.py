@@ -422,3 +422,4 @@ def test_an_event_that_did_not_change_is_not_read_again():
     after = records_of(later, before)
     assert after.by_name[kept.name] is before.by_name[kept.name]
     assert after.by_name[newer.name].event.message == "another"
+    assert records_of(replace(later), after) is after
