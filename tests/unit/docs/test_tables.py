@@ -153,9 +153,10 @@ def test_sizes_are_the_measured_ones():
         )
     )
     names = (
+        "resident memory after start",
         "resident memory at the end",
         "peak memory",
-        "part of a processor",
+        "50 changes/s: part of a processor",
         "start until ready",
     )
     rows = table(section(page("operations.md"), "## Sizing"), "InferenceSets")
