@@ -170,9 +170,10 @@ class Records(Collection[Record]):
         self._going_on.pop(place, None)
         self._by_name.pop(place[1], None)
         subject = record.key.subject
-        self._by_subject[subject] = tuple(
-            each for each in self._by_subject[subject] if each is not record
-        )
+        others = tuple(each for each in self._by_subject.pop(subject) if each is not record)
+        # Subjects come and go for as long as a process lasts: nothing is kept of those without Events.
+        if others:
+            self._by_subject[subject] = others
 
 
 NO_RECORDS: Final = Records()
