@@ -86,7 +86,7 @@ def _compared(one: Path, other: Path) -> int:
 
 
 def _git(*words: str) -> str:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(  # noqa: S603  # our own words
         ["git", *words],  # noqa: S607  # the machine's
         cwd=ROOT,
         check=True,

@@ -89,5 +89,6 @@ def filled(text: str, *, version: str, homepage: str, platforms: Iterable[Platfo
 
 def _with(text: str, values: dict[str, str]) -> str:
     for key, value in values.items():
-        text = re.sub(rf"(?m)^( +(?:- )?{key}: ).*$", lambda match: match[1] + value, text, count=1)  # noqa: B023
+        head, name, rest = re.split(rf"(?m)^( +(?:- )?{key}: ).*$", text, maxsplit=1)
+        text = f"{head}{name}{value}{rest}"
     return text

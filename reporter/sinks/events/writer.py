@@ -90,8 +90,7 @@ class EventWriter(Outbox[Write]):
             Purpose.READY: Pace(READY_PER_SECOND),
             Purpose.REFRESH: Pace(REFRESH_PER_SECOND),
         }
-        self._written: dict[str, Written] = {}
-        self._kept_until: dict[str, float] = {}
+        self._written: dict[str, tuple[Written, float]] = {}
         self._versions: dict[str, None] = {}
         self._term = 0
         self._refused: Refused[_Kind] = Refused()
@@ -106,9 +105,9 @@ class EventWriter(Outbox[Write]):
     def written(self) -> Mapping[str, Written]:
         """Return the recent writes that the watch may not have brought back yet."""
         now = loop_time()
-        for name in [*takewhile(lambda each: self._kept_until[each] <= now, self._kept_until)]:
-            self._forget(name)
-        return self._written.copy()
+        for name, _ in [*takewhile(lambda each: each[1][1] <= now, self._written.items())]:
+            del self._written[name]
+        return {name: each for name, (each, _) in self._written.items()}
 
     def versions(self) -> Collection[str]:
         """Return the resource versions that our latest writes made."""
@@ -118,7 +117,6 @@ class EventWriter(Outbox[Write]):
         """Forget what waits and what was written: somebody else may lead by now."""
         self.drop()
         self._written = {}
-        self._kept_until = {}
         self._versions = {}
         self._term += 1
 
@@ -150,7 +148,7 @@ class EventWriter(Outbox[Write]):
         except (Conflict, NotFound) as error:
             # Else our own last answer would be taken for news, and an Event for present that has
             # expired, or that a restored cluster has in an older version.
-            self._forget(write.name)
+            self._written.pop(write.name, None)
             self._observe(write.purpose, "expired" if isinstance(error, NotFound) else "conflict")
             self._deny(write)
         except (Invalid, Forbidden) as error:
@@ -169,17 +167,13 @@ class EventWriter(Outbox[Write]):
         return Retry.NO
 
     def _remember(self, write: Write, event: Event) -> None:
-        # What is kept for the shortest time comes first, so that nobody looks through the rest.
-        self._forget(write.name)
-        self._kept_until[write.name] = loop_time() + _WRITTEN_SECONDS
-        self._written[write.name] = Written(event, write.resource_version)
+        # The last one comes last, so that `written` looks only at those whose time is up.
+        self._written.pop(write.name, None)
+        until = loop_time() + _WRITTEN_SECONDS
+        self._written[write.name] = (Written(event, write.resource_version), until)
         self._versions[event.metadata.resource_version] = None
         if len(self._versions) > _VERSIONS:
             del self._versions[next(iter(self._versions))]
-
-    def _forget(self, name: str) -> None:
-        self._written.pop(name, None)
-        self._kept_until.pop(name, None)
 
     def _deny(self, write: Write) -> None:
         """Ask for a new plan; if the last one asked for the same, the watch brings nothing."""
@@ -193,7 +187,7 @@ class EventWriter(Outbox[Write]):
 
     def _is_made(self, write: Write) -> bool:
         each = self._written.get(write.name)
-        return each is not None and each.before == write.resource_version
+        return each is not None and each[0].before == write.resource_version
 
     async def _request(self, write: Write) -> Event:
         if write.resource_version:
