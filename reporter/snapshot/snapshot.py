@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final, TypeVar, cast
 
 from reporter.catalogue.resources import NAMESPACES
+from reporter.model.evidence import NO_EVIDENCE, Evidence
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
@@ -136,6 +137,7 @@ class Snapshot:
         superseded: objects of which a dump holds older copies, which are left out.
         incomplete: why not all is there of a resource, by its text form: what is there counts, and
             nothing is absent.
+        evidence: what others said about objects at fault, as far as it was read.
         derived: what was derived from this snapshot and is asked for again and again in a pass,
             by question; like the indexes of the tables it is a matter of speed only.
 
@@ -148,6 +150,7 @@ class Snapshot:
     skipped: tuple[SkippedObject, ...] = ()
     superseded: tuple[SkippedObject, ...] = ()
     incomplete: Mapping[str, str] = field(default_factory=dict)
+    evidence: Evidence = NO_EVIDENCE
     derived: dict[object, object] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
