@@ -89,6 +89,10 @@ FUZZ_SECONDS ?= 60
 fuzz: setup ## Fuzz what reads pods' pages for FUZZ_SECONDS (60), guided by coverage if atheris is installed
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(ARGS)
 
+.PHONY: attacks
+attacks: setup ## What tenants, strangers' dumps and clients may try: HELD or BROKEN with a figure (ARGS="dumps", ARGS=--quick)
+	$(BIN)/python -m tests.attacks $(ARGS)
+
 .PHONY: mutants
 mutants: setup ## Change the resolution in one place at a time; fails where no test notices (under an hour on 2 free cores, hours on busy ones; ARGS="hold mute")
 	$(BIN)/python -m tests.mutants $(ARGS)
