@@ -1,4 +1,4 @@
-"""The rules of the chart's ClusterRole: what is listed and watched over the whole cluster.
+"""The rules of the chart's ClusterRole: what is listed, watched or looked up.
 
 `make docs` writes them to the chart, a file for what is always read and one for each stack;
 `make docs-check` holds them to the table.
@@ -8,12 +8,16 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Final
 
+from reporter.catalogue.resources import ON_DEMAND
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 
 VERBS: Final = ("list", "watch")
 """What an informer asks for; it gets no single objects."""
+
+ON_DEMAND_VERBS: Final = ("get", "list")
+"""What is asked for where something at fault may be explained by it."""
 
 ALWAYS: Final = "always"
 """Name of the file with what is read whatever stacks there are."""
@@ -42,7 +46,8 @@ def cluster_role_rules(
         # RBAC knows no labels: what is read in any case needs no rule of its own.
         and (not stack or (each.group, each.plural) not in always)
     )
-    return _HEAD + "\n".join(_lines(resources)) + "\n"
+    lines = [*_lines(resources, VERBS), *([] if stack else _lines(ON_DEMAND, ON_DEMAND_VERBS))]
+    return _HEAD + "\n".join(lines) + "\n"
 
 
 def files(catalogue: Catalogue) -> dict[str, str]:
@@ -58,9 +63,9 @@ def files(catalogue: Catalogue) -> dict[str, str]:
     }
 
 
-def _lines(resources: Iterable[Resource[KubeObject]]) -> Iterable[str]:
+def _lines(resources: Iterable[Resource[KubeObject]], verbs: Iterable[str]) -> Iterable[str]:
     for group, members in groupby(resources, key=lambda resource: resource.group):
         yield f'- apiGroups: ["{group}"]'
         yield "  resources:"
         yield from (f"    - {each.plural} # {each.purpose}" for each in members)
-        yield f"  verbs: [{', '.join(VERBS)}]"
+        yield f"  verbs: [{', '.join(verbs)}]"

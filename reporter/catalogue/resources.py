@@ -34,6 +34,11 @@ PODS: Final = Resource(
     group="", versions=("v1",), plural="pods", kind="Pod", namespaced=True,
     type=objects.Pod, purpose="replicas and the cause of their faults",
 )  # fmt: skip
+CLAIMS: Final = Resource(
+    group="", versions=("v1",), plural="persistentvolumeclaims", kind="PersistentVolumeClaim",
+    namespaced=True, type=objects.PersistentVolumeClaim, explains=True,
+    purpose="claims that pods wait for, and the volumes that they are bound to",
+)  # fmt: skip
 SERVICES: Final = Resource(
     group="", versions=("v1",), plural="services", kind="Service", namespaced=True,
     type=objects.Service, purpose="whether the target of an ext_authz EnvoyFilter exists",
@@ -104,13 +109,75 @@ EVENTS: Final = Resource(
 )  # fmt: skip
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
-    NAMESPACES, NODES, PODS, SERVICES, DEPLOYMENTS, APIKEYS, GATEWAYCLASSES, GATEWAYS, HTTPROUTES,
+    NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, APIKEYS, GATEWAYCLASSES, GATEWAYS, HTTPROUTES,
     INFERENCEPOOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES, SCALEDOBJECTS,
 )  # fmt: skip
 """Listed and watched over the whole cluster, whatever stacks there are."""
 
 BY_PLACE: Final[tuple[Resource[KubeObject], ...]] = (CONFIGMAPS, EVENTS)
 """Listed and watched in a few places only: see each purpose."""
+
+VOLUMES: Final = Resource(
+    group="", versions=("v1",), plural="persistentvolumes", kind="PersistentVolume",
+    namespaced=False, type=objects.PersistentVolume, explains=True,
+    purpose="which nodes a volume can be reached from",
+)  # fmt: skip
+ATTACHMENTS: Final = Resource(
+    group="storage.k8s.io", versions=("v1",), plural="volumeattachments", kind="VolumeAttachment",
+    namespaced=False, type=objects.VolumeAttachment, explains=True,
+    purpose="which node a volume is attached to",
+)  # fmt: skip
+CSINODES: Final = Resource(
+    group="storage.k8s.io", versions=("v1",), plural="csinodes", kind="CSINode",
+    namespaced=False, type=objects.CsiNode, explains=True,
+    purpose="whether the driver of a volume runs on a node",
+)  # fmt: skip
+STORAGECLASSES: Final = Resource(
+    group="storage.k8s.io", versions=("v1",), plural="storageclasses", kind="StorageClass",
+    namespaced=False, type=objects.StorageClass, explains=True,
+    purpose="who makes the volume that a claim waits for",
+)  # fmt: skip
+NODEPOOLS: Final = Resource(
+    group="karpenter.sh", versions=("v1", "v1beta1"), plural="nodepools", kind="NodePool",
+    namespaced=False, custom=True, type=objects.NodePool, explains=True,
+    purpose="whether Karpenter may still make nodes",
+)  # fmt: skip
+NODECLAIMS: Final = Resource(
+    group="karpenter.sh", versions=("v1", "v1beta1"), plural="nodeclaims", kind="NodeClaim",
+    namespaced=False, custom=True, type=objects.NodeClaim, explains=True,
+    purpose="why a machine does not become a node",
+)  # fmt: skip
+QUEUES: Final = Resource(
+    group="scheduling.volcano.sh", versions=("v1beta1",), plural="queues", kind="Queue",
+    namespaced=False, custom=True, type=objects.Queue, explains=True,
+    purpose="what a queue of Volcano may use, and uses",
+)  # fmt: skip
+WORKLOADS: Final = Resource(
+    group="kueue.x-k8s.io", versions=("v1beta2", "v1beta1"), plural="workloads", kind="Workload",
+    namespaced=True, custom=True, type=objects.Workload, explains=True,
+    purpose="why Kueue does not admit pods",
+)  # fmt: skip
+LOCALQUEUES: Final = Resource(
+    group="kueue.x-k8s.io", versions=("v1beta2", "v1beta1"), plural="localqueues",
+    kind="LocalQueue", namespaced=True, custom=True, type=objects.LocalQueue, explains=True,
+    purpose="which ClusterQueue pods wait in",
+)  # fmt: skip
+CLUSTERQUEUES: Final = Resource(
+    group="kueue.x-k8s.io", versions=("v1beta2", "v1beta1"), plural="clusterqueues",
+    kind="ClusterQueue", namespaced=False, custom=True, type=objects.ClusterQueue, explains=True,
+    purpose="whether a queue of Kueue admits anything",
+)  # fmt: skip
+CLUSTERPOLICIES: Final = Resource(
+    group="nvidia.com", versions=("v1",), plural="clusterpolicies", kind="ClusterPolicy",
+    namespaced=False, custom=True, type=objects.ClusterPolicy, explains=True,
+    purpose="which part of the GPU operator is not ready",
+)  # fmt: skip
+
+ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
+    VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
+    LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES,
+)  # fmt: skip
+"""Never watched: read where something at fault may be explained by them; of a dump where they are."""
 
 ISTIO_CONFIGMAP: Final = "istio"
 """Name of Istio's mesh ConfigMap; a revision's is `istio-<revision>`."""

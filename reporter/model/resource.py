@@ -32,6 +32,8 @@ class Resource(Generic[ObjectT_co]):
         observes_another: `status.observedGeneration` of its objects is that of another object, so that
             it does not tell whether a condition is of the present spec.
         seldom: few clusters have it, so that a dump without it says that there is none.
+        explains: it only says why something else is at fault: no verdict rests on its absence, and a
+            dump without it lacks nothing.
         unjudged: its objects are counted only, so that silence about them is not taken for health.
         subject_kind: its objects are subjects of this kind. What else is read for a stack is
             watched while a resource with subjects of that stack is served.
@@ -52,6 +54,7 @@ class Resource(Generic[ObjectT_co]):
     opt_in: str = ""
     observes_another: bool = False
     seldom: bool = False
+    explains: bool = False
     unjudged: bool = False
     subject_kind: SubjectKind | None = None
 

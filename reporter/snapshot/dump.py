@@ -77,7 +77,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
 
     """
     expected = frozenset(each.name for each in catalogue.stacks if each.expected)
-    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE)))
+    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)))
     pages: list[PageFile] = []
     header: DumpHeader | None = None
     for document in read_inputs(sources):

@@ -137,7 +137,7 @@ def _is_read(
     What is read for a stack is of no use without its subjects. What somebody has to ask for is
     asked for by being there, and missed by nobody, however complete the dump.
     """
-    if resource.opt_in:
+    if resource.opt_in or resource.explains:
         return resource in looks.seen or str(resource) in looks.partial
     if not resource.stack or resource in looks.seen or kinds.failure(resource):
         return True

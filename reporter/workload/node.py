@@ -73,8 +73,8 @@ def node_faults(node: Node) -> Iterator[NodeFault]:
     if node.spec.unschedulable:
         text = "is cordoned, and pods wait for it"
         yield NodeFault("cordoned", text, signs=("node(s) were unschedulable",))
-    for name, quantity in sorted((node.status.allocatable or {}).items()):
-        if quantity == "0" and not _offers_other(node, name):
+    for name, count in sorted(node.status.devices.items()):
+        if not count and not _offers_other(node, name):
             text = f"has no allocatable {name}: its device plugin is away or its devices failed"
             yield NodeFault(f"no {name}", text, signs=(f"Insufficient {name}",), lacking=name)
 
@@ -133,16 +133,14 @@ def _is_tainted(node: Node) -> bool:
 
 
 def _offers(node: Node, resources: frozenset[str]) -> bool:
-    allocatable = node.status.allocatable or {}
-    return all(allocatable.get(each, "0") != "0" for each in resources)
+    return all(node.status.devices.get(each) for each in resources)
 
 
 def _offers_other(node: Node, name: str) -> bool:
     """Tell whether a node offers the devices of a vendor in another form, such as slices of GPUs."""
     vendor = name.partition("/")[0]
     return any(
-        each.partition("/")[0] == vendor and quantity != "0"
-        for each, quantity in (node.status.allocatable or {}).items()
+        each.partition("/")[0] == vendor and count for each, count in node.status.devices.items()
     )
 
 

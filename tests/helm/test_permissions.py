@@ -2,8 +2,8 @@
 
 import pytest
 
-from reporter.catalogue.rbac import VERBS, files
-from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP
+from reporter.catalogue.rbac import ON_DEMAND_VERBS, VERBS, files
+from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP, ON_DEMAND
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import NAMESPACE, REPORTER, name_of, namespace_of, render
@@ -60,7 +60,9 @@ def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
         for each in CLUSTER_WIDE
         if each.stack not in off and (not each.wide or each.stack == on) and not each.opt_in
     )
-    return sorted({(each.group, each.plural, verb) for each in read for verb in VERBS})
+    watched = {(each.group, each.plural, verb) for each in read for verb in VERBS}
+    looked_up = {(e.group, e.plural, verb) for e in ON_DEMAND for verb in ON_DEMAND_VERBS}
+    return sorted(watched | looked_up)
 
 
 def cluster_rules(values=None):
@@ -134,7 +136,7 @@ WRITES = [
 def test_writes_are_granted_for_the_mode_that_makes_them(values, wanted):
     """`full` replaces (PUT), `roles` applies (PATCH); neither may change more than the status."""
     rules = cluster_rules(values)
-    writes = [rule for rule in rules if not set(rule["verbs"]) <= set(VERBS)]
+    writes = [rule for rule in rules if not set(rule["verbs"]) <= {*VERBS, *ON_DEMAND_VERBS}]
     assert writes == wanted
     assert granted(rule for rule in rules if rule not in wanted) == reading()
 
@@ -227,7 +229,7 @@ def is_sensitive(kind, rule) -> bool:
     return bool(
         {"secrets", "pods/proxy", "*"} & set(rule["resources"])
         or {"rbac.authorization.k8s.io", "*"} & set(rule["apiGroups"])
-        or (kind == "ClusterRole" and set(rule["verbs"]) != {"list", "watch"})
+        or (kind == "ClusterRole" and set(rule["verbs"]) not in ({*VERBS}, {*ON_DEMAND_VERBS}))
     )
 
 

@@ -1,7 +1,6 @@
 """Namespaces, Services, Nodes, ConfigMaps and Events of the core group."""
 
 from msgspec import field
-from msgspec.structs import force_setattr
 
 from reporter.model.objects.base import (
     NOT_READ,
@@ -14,6 +13,7 @@ from reporter.model.objects.base import (
     Part,
     Timestamp,
 )
+from reporter.model.objects.placement import Quantities, Taint, amount, is_device
 
 
 class Namespace(KubeObject, frozen=True):
@@ -41,19 +41,15 @@ class Service(KubeObject, frozen=True):
 
 
 class NodeStatus(Conditioned, frozen=True):
-    """`status` of a Node.
+    """`status` of a Node."""
 
-    Attributes:
-        allocatable: of extended resources only, such as `nvidia.com/gpu`.
+    allocatable: Quantities | None = None
+    capacity: Quantities | None = None
 
-    """
-
-    allocatable: dict[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        """Forget processors, memory and the like, whose amounts nobody asks for."""
-        extended = {k: v for k, v in (self.allocatable or {}).items() if "/" in k}
-        force_setattr(self, "allocatable", extended or None)
+    @property
+    def devices(self) -> dict[str, float]:
+        """How many devices of each extended resource pods may have, such as `nvidia.com/gpu`."""
+        return {k: amount(v) for k, v in (self.allocatable or {}).items() if is_device(k)}
 
 
 class NodeSpec(Part, frozen=True):
@@ -61,11 +57,13 @@ class NodeSpec(Part, frozen=True):
 
     Attributes:
         unschedulable: it is cordoned.
+        taints: None where it has none.
         pod_cidrs: the ranges that its pods may have addresses of, one for each family.
 
     """
 
     unschedulable: bool = False
+    taints: tuple[Taint, ...] | None = None
     pod_cidrs: tuple[str, ...] | None = field(name="podCIDRs", default=None)
 
 

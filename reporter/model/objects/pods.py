@@ -5,6 +5,7 @@ from msgspec.structs import force_setattr
 
 from reporter.model.objects.base import (
     NOT_READ,
+    Annotations,
     Conditioned,
     KubeObject,
     ManagerEntry,
@@ -12,13 +13,43 @@ from reporter.model.objects.base import (
     Part,
     Timestamp,
 )
+from reporter.model.objects.placement import (
+    Affinity,
+    Named,
+    Quantities,
+    Resources,
+    Toleration,
+    Volume,
+    amounts,
+    is_device,
+    total,
+)
+
+
+class ProbeTarget(Part, frozen=True):
+    """`httpGet`, `tcpSocket` or `grpc` of a probe."""
+
+    scheme: str = ""
+    path: str = ""
+    port: int | str = ""
+
+
+class ProbeCommand(Part, frozen=True):
+    """`exec` of a probe."""
+
+    command: tuple[str, ...] | None = None
 
 
 class Probe(Part, frozen=True):
-    """A container probe; only its time budget is read."""
+    """A container probe."""
 
+    http_get: ProbeTarget | None = None
+    tcp_socket: ProbeTarget | None = None
+    grpc: ProbeTarget | None = None
+    exec: ProbeCommand | None = None
     initial_delay_seconds: int | None = None
     period_seconds: int | None = None
+    timeout_seconds: int | None = None
     failure_threshold: int | None = None
 
     @property
@@ -28,38 +59,30 @@ class Probe(Part, frozen=True):
         return (self.initial_delay_seconds or 0) + tries
 
 
-class HttpGet(Part, frozen=True):
-    """`httpGet` of a probe."""
-
-    scheme: str = ""
-
-
-class ReadinessProbe(Part, frozen=True):
-    """`readinessProbe` of a container; only the scheme is read."""
-
-    http_get: HttpGet | None = None
-
-
 class ContainerPort(Part, frozen=True):
     """An entry of `ports` of a container."""
 
     container_port: int
     name: str = ""
+    host_port: int = 0
 
 
 class Container(Part, frozen=True):
-    """A container of a pod's spec."""
+    """A container of a pod's spec.
+
+    Attributes:
+        restart_policy: `Always` makes an init container a sidecar.
+
+    """
 
     name: str
     image: str = ""
     startup_probe: Probe | None = None
-    readiness_probe: ReadinessProbe | None = None
+    readiness_probe: Probe | None = None
+    liveness_probe: Probe | None = None
     ports: tuple[ContainerPort, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Forget a readiness probe unless it tells of TLS: thousands of pods have one."""
-        if self.readiness_probe is not None and not self.serves_tls:
-            force_setattr(self, "readiness_probe", None)
+    resources: Resources | None = None
+    restart_policy: str | None = None
 
     @property
     def serves_tls(self) -> bool:
@@ -67,13 +90,100 @@ class Container(Part, frozen=True):
         probe = self.readiness_probe
         return bool(probe and probe.http_get and probe.http_get.scheme == "HTTPS")
 
+    def settled(self) -> "Container":
+        """Return it without what explains why it does not work."""
+        readiness = self.readiness_probe if self.serves_tls else None
+        return Container(self.name, self.image, readiness_probe=readiness, ports=self.ports)
+
 
 class PodSpec(Part, frozen=True):
-    """`spec` of a Pod."""
+    """`spec` of a Pod.
+
+    Attributes:
+        devices: how many of each extended resource it asks for, such as `nvidia.com/gpu`; None
+            for none.
+
+    """
 
     node_name: str | None = None
     containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
     termination_grace_period_seconds: int | None = None
+    overhead: Quantities | None = None
+    resources: Resources | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+    scheduling_gates: tuple[Named, ...] | None = None
+    scheduler_name: str | None = None
+    volumes: tuple[Volume, ...] | None = None
+    devices: dict[str, int] | None = msgspec.field(name=NOT_READ, default=None)
+
+    def __post_init__(self) -> None:
+        """Sum up the devices, and forget volumes that are no claims: nearly all pods have some."""
+        if self.volumes is not None:
+            force_setattr(self, "volumes", tuple(filter(_is_claim, self.volumes)) or None)
+        if any(map(_asks_for_devices, (*(self.containers or ()), *(self.init_containers or ())))):
+            found = {k: int(v) for k, v in self.demand.items() if is_device(k) and v}
+            force_setattr(self, "devices", found or None)
+
+    @property
+    def demand(self) -> dict[str, float]:
+        """What a node must have free for it, by resource.
+
+        Of each resource the larger of what the main containers and the sidecars ask for together, and
+        what an init container asks for with the sidecars before it; what the pod asks for as a whole
+        takes the place of its containers' processors and memory; and the overhead is added (Kubernetes,
+        component-helpers, resource/helpers.go).
+        """
+        sidecars: dict[str, float] = {}
+        most: dict[str, float] = {}
+        for each in self.init_containers or ():
+            if each.restart_policy == "Always":
+                sidecars = total([sidecars, _requests(each)])
+                start = sidecars
+            else:
+                start = total([sidecars, _requests(each)])
+            most = _larger(most, start)
+        found = _larger(most, total([sidecars, *map(_requests, self.containers or ())]))
+        for name, value in amounts(_asked(self.resources)).items():
+            if not is_device(name):
+                found[name] = value
+        return total([found, amounts(self.overhead)])
+
+    def settled(self) -> "PodSpec":
+        """Return it without what explains why it does not run, for it does."""
+        lean = PodSpec(
+            node_name=self.node_name,
+            containers=tuple(each.settled() for each in self.containers or ()),
+            termination_grace_period_seconds=self.termination_grace_period_seconds,
+            volumes=self.volumes,
+        )
+        force_setattr(lean, "devices", self.devices)
+        return lean
+
+
+def _is_claim(volume: Volume) -> bool:
+    return volume.persistent_volume_claim is not None or volume.ephemeral is not None
+
+
+def _asked(resources: Resources | None) -> Quantities | None:
+    """Return the requests; the API server has set those that follow from limits, a manifest has not."""
+    if resources is None or not resources.limits:
+        return resources.requests if resources else None
+    return {**resources.limits, **(resources.requests or {})}
+
+
+def _asks_for_devices(container: Container) -> bool:
+    return any(map(is_device, _asked(container.resources) or ()))
+
+
+def _requests(container: Container) -> dict[str, float]:
+    return amounts(_asked(container.resources))
+
+
+def _larger(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    return {key: max(one.get(key, 0.0), other.get(key, 0.0)) for key in one | other}
 
 
 class Waiting(Part, frozen=True):
@@ -124,8 +234,15 @@ class PodStatus(Conditioned, frozen=True):
     reason: str | None = None
     message: str | None = None
     pod_ip: str | None = msgspec.field(name="podIP", default=None)
+    nominated_node_name: str | None = None
     init_container_statuses: tuple[ContainerStatus, ...] | None = None
     container_statuses: tuple[ContainerStatus, ...] | None = None
+
+
+class PodAnnotations(Annotations, frozen=True):
+    """What is read of a pod besides: the PodGroup that it is a member of."""
+
+    group: str | None = msgspec.field(name="scheduling.k8s.io/group-name", default=None)
 
 
 class PodMetadata(Metadata, frozen=True):
@@ -139,12 +256,29 @@ class PodMetadata(Metadata, frozen=True):
     """
 
     deletion_grace_period_seconds: int | None = None
+    annotations: PodAnnotations | None = None
     managed_fields: tuple[ManagerEntry, ...] | None = msgspec.field(name=NOT_READ, default=None)
 
 
 class Pod(KubeObject, frozen=True):
-    """v1 Pod."""
+    """v1 Pod; of one that is Ready, `spec` has only what others ask it for."""
 
     metadata: PodMetadata
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    def __post_init__(self) -> None:
+        """Forget why it might not run if it does: there are thousands, and nobody asks."""
+        ready = self.status.condition("Ready")
+        if self.spec.node_name and ready is not None and ready.status == "True":
+            force_setattr(self, "spec", self.spec.settled())
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The names of the PersistentVolumeClaims that it uses."""
+        return tuple(
+            each.persistent_volume_claim.claim_name
+            if each.persistent_volume_claim
+            else f"{self.name}-{each.name}"
+            for each in self.spec.volumes or ()
+        )

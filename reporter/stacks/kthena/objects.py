@@ -230,27 +230,6 @@ class ModelServing(KubeObject, frozen=True):
         return self.spec.scheduler_name in {None, VOLCANO}
 
 
-class PodGroupSpec(Part, frozen=True):
-    """`spec` of a PodGroup."""
-
-    min_member: int | None = None
-    queue: str | None = None
-
-
-class PodGroupStatus(Conditioned, frozen=True):
-    """`status` of a PodGroup."""
-
-    phase: str | None = None
-    running: int | None = None
-
-
-class PodGroup(KubeObject, frozen=True):
-    """scheduling.volcano.sh/v1beta1 PodGroup."""
-
-    spec: PodGroupSpec = PodGroupSpec()
-    status: PodGroupStatus = PodGroupStatus()
-
-
 class ControllerRevision(KubeObject, frozen=True):
     """apps/v1 ControllerRevision of a ModelServing; `data` holds `{"data": [roles]}`."""
 

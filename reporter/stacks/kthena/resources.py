@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reporter.model.objects import KubeObject
+from reporter.model.objects import KubeObject, PodGroup
 from reporter.model.resource import Resource
 from reporter.model.subject import SubjectKind
 from reporter.stacks.kthena import objects
@@ -27,7 +27,7 @@ MODELSERVINGS_FORMER: Final = Resource(
 PODGROUPS: Final = Resource(
     group="scheduling.volcano.sh", versions=("v1beta1",), plural="podgroups", kind="PodGroup",
     namespaced=True, custom=True,
-    type=objects.PodGroup, purpose="whether the pods of a ServingGroup can be scheduled together",
+    type=PodGroup, purpose="whether the pods of a ServingGroup can be scheduled together",
     stack=STACK,
 )  # fmt: skip
 CONTROLLERREVISIONS: Final = Resource(

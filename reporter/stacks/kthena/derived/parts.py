@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from reporter.model.objects import KubeObject, Pod, Service
+from reporter.model.objects import KubeObject, Pod, PodGroup, Service
 from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.objects import (
     GROUP_LABEL,
     ROLE_ID_LABEL,
     ROLE_LABEL,
     ModelServing,
-    PodGroup,
 )
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)

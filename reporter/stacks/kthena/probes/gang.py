@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, Pod
+from reporter.model.objects import Condition, Pod, PodGroup
 from reporter.model.text import detail
 from reporter.stacks.kthena.derived import GroupState
 from reporter.stacks.kthena.derived.parts import owned
-from reporter.stacks.kthena.objects import GROUP_LABEL, PodGroup
+from reporter.stacks.kthena.objects import GROUP_LABEL
 from reporter.stacks.kthena.probes.placement import placement
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE

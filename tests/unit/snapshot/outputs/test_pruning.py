@@ -67,12 +67,12 @@ def test_what_is_not_read_stays_out():
     """Also of an object that is compared as a whole: who manages it, and what was applied."""
     applied = {"kubectl.kubernetes.io/last-applied-configuration": "x", "a": "b"}
     item = pod(
-        spec={"volumes": [{"secret": {}}], "nodeName": "node"},
+        spec={"volumes": [{"secret": {"secretName": "x"}}], "nodeName": "node"},
         metadata={"name": "p", "namespace": "n", "managedFields": [{}], "annotations": applied},
     )
     assert pruned(item, (Pod,)) == {
         "metadata": {"name": "p", "namespace": "n", "annotations": {}},
-        "spec": {"nodeName": "node"},
+        "spec": {"volumes": [{}], "nodeName": "node"},
     }
 
 
