@@ -103,7 +103,7 @@ class World:
             }
         }  # fmt: skip
         known = self.objects.get((kind, place), fresh)
-        self.objects[kind, place] = _merged(known, copy.deepcopy(patch), now.wall)
+        self.objects[kind, place] = merged(known, copy.deepcopy(patch), now.wall)
 
     def mark(self, step) -> None:
         """Take over what a step says of how well the cluster can be read; it lasts."""
@@ -216,7 +216,7 @@ class World:
         )
 
 
-def _merged(known, patch, now: datetime):
+def merged(known, patch, now: datetime):
     return _merge(known, _spelled_out(patch, known, now))
 
 

@@ -1,0 +1,80 @@
+"""docs/incidents.md: what people met, and what is told of it."""
+
+from collections import Counter
+from pathlib import Path
+
+from tests.incidents.score import cases, is_plain, told_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "incidents.md"
+
+_HEAD = """\
+# What people met, and what is told
+
+These are {all} incidents that people reported in public threads: somebody asked why a model or its pods do
+not serve, and the thread found the cause. They were taken as they were found. Each was rebuilt as the dump and
+the logs that a cluster in that state gives (`tests/incidents/`), and what must be told was written down before
+`check` saw it. This page is rendered from that: `python -m tests.incidents --write`.
+
+| | incidents | named | a true symptom | nothing | untrue |
+| --- | --- | --- | --- | --- | --- |
+{table}
+
+**Named** is one finding that says the cause with its values, and nothing beside it. **By class**: {classes}.
+"""
+
+_WHY = {
+    "nothing": "Nothing is told.",
+    "symptom": "Told is what hurts, not the cause.",
+    "untrue": "What is told is not true of the case.",
+}
+
+
+def page() -> str:
+    """Return the page as the present program gives it."""
+    known = [each for each in cases() if not is_plain(each)]
+    plain = [each for each in cases() if is_plain(each)]
+    parts = [_HEAD.format(all=len(cases()), table=_table(known, plain), classes=_classes())]
+    for title, chosen in (("Models of a known kind", known), ("Plain workloads", plain)):
+        parts.append(f"## {title}\n")
+        parts += [_entry(each) for each in chosen if told_of(each).outcome == "named"]
+        missed = [each for each in chosen if told_of(each).outcome != "named"]
+        if missed:
+            parts.append(f"### {title}: not named\n")
+            parts += [_entry(each) for each in missed]
+    return "\n".join(parts)
+
+
+def _table(known, plain) -> str:
+    rows = []
+    for name, chosen in (("models of a known kind", known), ("plain workloads", plain)):
+        count = Counter(told_of(each).outcome for each in chosen)
+        cells = (count[each] for each in ("named", "symptom", "nothing", "untrue"))
+        rows.append(f"| {name} | {len(chosen)} | " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(rows)
+
+
+def _classes() -> str:
+    every = Counter(each["class"] for each in cases())
+    named = Counter(each["class"] for each in cases() if told_of(each).outcome == "named")
+    return ", ".join(f"{each} {named[each]} of {count}" for each, count in sorted(every.items()))
+
+
+def _entry(case) -> str:
+    told = told_of(case)
+    lines = [f"* {_link(case['source'])}: {case['asked']} {case['cause']}"]
+    if told.outcome != "named":
+        why = case.get("missed") or _WHY[told.outcome]
+        lines.append(f"  {why}")
+    if told.text:
+        lines.append(f"  Told: `{told.text.replace('`', chr(39)).replace(chr(10), ' ')}`")
+    return "<br>\n".join(lines) + "\n"
+
+
+def _link(source: str) -> str:
+    repository, _, number = source.partition("#")
+    return f"[{source}](https://github.com/{repository}/issues/{number})"
+
+
+def write_page() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
