@@ -43,8 +43,8 @@ def main(argv: Sequence[str]) -> int:
     """Evaluate and print the report, once or on every change.
 
     Returns:
-        0 if nothing fires that counts, 1 if something does; `--fail-on` says what counts. What the
-        reporter cannot see is no fault and does not count unless it is asked for.
+        0 if nothing fires that counts, 1 if something does; `--fail-on` says what counts. 2 if nothing
+        fires and a model has no verdict because something could not be read.
 
     Raises:
         UsageError: it could not be evaluated.
@@ -163,7 +163,7 @@ def _look_once(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
     look = compared(look, report, arguments, settings=settings)
     view = view_of(report, look, settings, namespace=namespace)
     write(view.text(arguments.output), arguments.output)
-    return exit_status_of(report, arguments.fail_on)
+    return exit_status_of(report, arguments)
 
 
 def _with_last_lines(report: Report, look: CheckInput, settings: ProgramSettings) -> Report:

@@ -106,9 +106,11 @@ def look_at_fleet(
     clusters = asyncio.run(_look(contexts, arguments, settings))
     write(_RENDERED[arguments.output](clusters, settings), arguments.output)
     reports = [each.report for each in clusters if each.report is not None]
-    if any(exit_status_of(each, arguments.fail_on) for each in reports):
+    found = {exit_status_of(each, arguments) for each in reports}
+    if SOMETHING_FIRES in found:
         return SOMETHING_FIRES
-    return NOTHING_FIRES if len(reports) == len(clusters) else USAGE_STATUS
+    judged_all = len(reports) == len(clusters) and USAGE_STATUS not in found
+    return NOTHING_FIRES if judged_all else USAGE_STATUS
 
 
 async def _look(

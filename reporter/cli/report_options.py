@@ -5,14 +5,15 @@ says, with what to write instead.
 """
 
 import argparse
+import sys
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from reporter.arguments import Parser
+from reporter.arguments import PROGRAM, USAGE_STATUS, Parser
 from reporter.errors import UsageError
 from reporter.model.report import Report
-from reporter.sinks.verdict import is_blind, is_cause, is_notice
+from reporter.sinks.verdict import is_blind, is_cause, is_notice, unjudged, unjudged_line
 
 OUTPUTS: Final = ("text", "wide", "json", "yaml", "events", "html", "junit", "prometheus")
 """How a report can be printed; `rendering` does it."""
@@ -70,6 +71,12 @@ OPTIONS: Final = (
         {"metavar": "cause|notice|unknown|none", "default": "cause"},
     ),
     Option(
+        ("--allow-unknown",),
+        "exit with 0, not 2, where nothing fires and a model has no verdict because something "
+        "could not be read",
+        {"action": "store_true"},
+    ),
+    Option(
         ("-f", "--from"),
         "look at a dump instead of a cluster: a file, a folder, an archive (.tgz, .tar, .zip, .gz), "
         "a must-gather, a support bundle, or - for standard input; may be repeated",
@@ -117,12 +124,13 @@ def fail_on(text: str) -> frozenset[FailOn]:
     return frozenset(map(FailOn, found))
 
 
-def exit_status_of(report: Report, text: str) -> int:
-    """Return the exit status that a report has; `text` is the value of `--fail-on`.
+def exit_status_of(report: Report, arguments: argparse.Namespace) -> int:
+    """Return the exit status that a report has, and say on standard error why it is 2.
 
-    A cause counts with everything but `none`.
+    A cause counts with every `--fail-on` but `none`. Where nothing that counts fires, a model without
+    a verdict is no success: what it rests on could not be read.
     """
-    wanted = fail_on(text)
+    wanted = fail_on(arguments.fail_on)
     if FailOn.NONE in wanted:
         return NOTHING_FIRES
     fails = (
@@ -133,4 +141,10 @@ def exit_status_of(report: Report, text: str) -> int:
             and (bool(report.unknown) or any(map(is_blind, report.findings)))
         )
     )
-    return SOMETHING_FIRES if fails else NOTHING_FIRES
+    if fails:
+        return SOMETHING_FIRES
+    found = unjudged(report)
+    if not found or arguments.allow_unknown:
+        return NOTHING_FIRES
+    sys.stderr.write(f"{PROGRAM}: {unjudged_line(report, found)}\n")
+    return USAGE_STATUS

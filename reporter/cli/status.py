@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
         return until_interrupted(lambda: _show_changes(url, arguments, catalogue))
     view = _view(fetch(url, REPORT), arguments, catalogue)
     write(view.text(arguments.output), arguments.output)
-    return exit_status_of(view.report, arguments.fail_on)
+    return exit_status_of(view.report, arguments)
 
 
 def command_parser() -> Parser:

@@ -1,8 +1,8 @@
 """The report as JUnit XML, for those whose pipeline shows test results.
 
 A subject that is ready is a test that passed, what fires is a failure, every other finding is
-skipped with what became of it, as is a subject without a verdict, and what could not be read or seen
-is an error.
+skipped with what became of it, as is a subject that has no verdict yet. What could not be read or seen
+is an error, and so is a model that has no verdict because of it.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.action import action_of
 from reporter.sinks.muted import where_muted
-from reporter.sinks.verdict import NO_VERDICT, is_blind, without_verdict
+from reporter.sinks.verdict import NO_VERDICT, is_blind, unjudged, without_verdict
 
 _SUITE: Final = "status-reporter"
 _NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
@@ -30,9 +30,15 @@ def report_junit(report: Report) -> str:
         _case(suite, str(ready.subject), ready.reason)
     for finding in report.findings:
         _finding(_case(suite, str(finding.subject), _name(finding)), finding, report.catalogue)
+    without = unjudged(report)
     for subject in without_verdict(report):
         case = _case(suite, str(subject), "ready")
-        SubElement(case, "skipped", message=NO_VERDICT)
+        if subject in without.models:
+            unread = ", ".join(f"{each.resource} ({each.cause})" for each in without.unread)
+            message = _text(f"{NO_VERDICT}: could not be read: {unread}")
+            SubElement(case, "error", message=message, type="unknown")
+        else:
+            SubElement(case, "skipped", message=NO_VERDICT)
     for unknown in sorted(report.unknown):
         case = _case(suite, "resources", unknown.resource)
         SubElement(case, "error", message=_text(unknown.cause), type="unknown")

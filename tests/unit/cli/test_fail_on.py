@@ -1,5 +1,7 @@
 """What makes the exit status 1, in every command that shows a report."""
 
+import shutil
+
 import pytest
 
 
@@ -43,3 +45,37 @@ def test_what_is_allowed_is_said(run, broken):
     status, out, err = run("check", broken, "--fail-on", "warnings")
     assert (status, out) == (2, "")
     assert "allowed: one or more of cause, notice, unknown, none" in err
+
+
+_FORBIDDEN = """\
+apiVersion: v1
+kind: Status
+status: Failure
+reason: Forbidden
+details: {{group: "{group}", kind: {kind}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "status"),
+    [
+        ("workspaces", "kaito.sh", 2),
+        ("deployments", "apps", 2),
+        ("gateways", "gateway.networking.k8s.io", 2),
+        ("inferencesets", "kaito.sh", 2),
+        ("pods", "", 2),
+        ("configmaps", "", 0),  # the models have a verdict, only the namespaces have none
+    ],
+)
+def test_a_model_without_a_verdict_is_no_success(run, healthy, tmp_path, *, kind, group, status):
+    """Standard error says what could not be read, and what lets it be read."""
+    dump = tmp_path / "dump"
+    shutil.copytree(healthy, dump)
+    (dump / f"{kind}.yaml").write_text(_FORBIDDEN.format(group=group, kind=kind))
+    found, _, err = run("check", dump)
+    assert found == status
+    if status:
+        assert f"{kind}{'.' if group else ''}{group} cannot be read (forbidden)" in err
+        assert "kubectl create clusterrole" in err
+    assert run("check", dump, "--allow-unknown")[0] == 0
+    assert ('type="unknown"' in run("check", dump, "-o", "junit")[1]) is True
