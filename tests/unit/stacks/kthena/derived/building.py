@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from reporter.model.derived import Derived
-from reporter.model.objects import Pod, Service
+from reporter.model.objects import Pod, PodGroup, Service
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived import DerivedModelServing, ModelServingFacts, derive
 from reporter.stacks.kthena.derived.share import digest, our_share, status_document
@@ -24,7 +24,6 @@ from reporter.stacks.kthena.objects import (
     ControllerRevision,
     ModelServing,
     ModelServingStatus,
-    PodGroup,
 )
 from tests.unit.probes.building import NOW, Document, condition, document, merged
 
