@@ -30,8 +30,12 @@ $(VENV)/.installed: requirements-dev.lock pyproject.toml lab/pyproject.toml
 demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in about half a minute once .venv is there
 	$(BIN)/status-reporter demo $(ARGS)
 
-test: setup ## Run all tests
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+test: setup ## Run the tests: all that a change can break, the long ones excepted (3 minutes on 2 cores)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not long" $(ARGS)
+
+.PHONY: test-long
+test-long: setup ## Run what `make test` leaves out: daemons that live in real time, and properties with many examples
+	PROPERTY_PROFILE=many $(BIN)/python -m pytest -n $(JOBS) -m "long or hypothesis" $(ARGS)
 
 check: lint type contracts docs-check chart-lint image-lint workflow-lint ## Lint, format, types, import contracts, generated pages, charts, Dockerfile, workflows
 
@@ -77,7 +81,7 @@ chaos: envtest ## Faults on a real control plane, and the table of docs/performa
 	@echo "faults on a real control plane: 15 to 20 minutes"
 	$(BIN)/python -m e2e.chaos $(ARGS)
 
-cover: setup ## All tests with branch coverage; fails below the floor of pyproject.toml
+cover: setup ## All tests, long ones too, with branch coverage; fails below the floor of pyproject.toml
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: rules

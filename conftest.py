@@ -1,22 +1,54 @@
-"""What holds for every test."""
+"""What holds for every test.
+
+Nothing of the program and no library of the tests is imported here: a test file of its own starts
+with what it needs itself.
+"""
 
 import asyncio
+import os
+import sys
 
-import hypothesis
 import pytest
-import structlog
+
+from tests.collection_order import CollectionOrder, orders_of
+
+_PROPERTY_LIMIT_SECONDS = 1200
+"""A property is a hundred tests: what takes seconds on one machine takes minutes on a busy one."""
 
 # Python 3.11 makes an event loop for whoever asks for one before any was set, and nobody closes
 # it: its warning would hit whichever test runs when it is collected.
 asyncio.set_event_loop(None)
-
-# A slow machine is no fault of an example.
-hypothesis.settings.register_profile("any machine", deadline=None)
-hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)
 def _logging_as_imported():
     """A command that ran in the process leaves no log that writes to its closed streams."""
     yield
-    structlog.reset_defaults()
+    if "structlog" in sys.modules:
+        sys.modules["structlog"].reset_defaults()
+
+
+def pytest_pycollect_makemodule(module_path):
+    """Choose how many examples there are before a module makes its properties."""
+    if b"hypothesis" in module_path.read_bytes():
+        from tests import hypothesis_profiles
+
+        hypothesis_profiles.load()
+
+
+def pytest_configure(config):
+    """Watch the order of the workers, where they are started from."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(CollectionOrder())
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Tell the order before anybody sorts; give properties their time when all are marked."""
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["orders"] = orders_of(items, config.rootpath)
+    yield
+    hundreds = int(os.environ.get("PROPERTY_EXAMPLES") or 0) // 100
+    for item in items:
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.timeout(_PROPERTY_LIMIT_SECONDS * max(1, hundreds)))

@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 import structlog
-from hypothesis import given, settings
+from hypothesis import given
 
 from reporter.cli import one_look as looking
 from reporter.cli.rendering import view_of
@@ -19,6 +19,7 @@ from reporter.setting_types import LogFormat
 from reporter.sinks.events.render import events_of
 from reporter.stacks.settings import FullDaemonSettings
 from tests.credential_forms import BY_KEY, BY_SHAPE, PRIVATE_KEYS
+from tests.hypothesis_profiles import examples
 from tests.properties.test_credentials import leaks
 from tests.unit.probes.building import (
     NOW,
@@ -97,7 +98,7 @@ def test_what_objects_say_is_in_each_output(output):
     assert said.count("mark") >= (logs.LINES if output == "log" else 2 * FORMS)
 
 
-@settings(max_examples=10)
+@examples(0.1)
 @given(leaks())
 def test_no_credential_survives_in_any_output(found):
     """Neither in an Event, nor in the log, the report, the page or what `check` prints."""

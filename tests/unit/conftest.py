@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from reporter.cli.main import main
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -21,6 +19,9 @@ def no_settings_from_outside(monkeypatch, tmp_path):
 @pytest.fixture
 def run(capsys):
     """The program in this process: exit status, standard output and standard error."""
+
+    # Here, as it imports the whole program.
+    from reporter.cli.main import main
 
     def run(*argv):
         # In a thread of its own, so that its event loop is not mixed up with that of the tests.

@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue.custom import extended
@@ -134,7 +134,6 @@ def declarations(draw):
 
 
 @given(declarations())
-@settings(deadline=None)
 def test_the_built_in_reasons_stay_in_order(components):
     """Every name is there once; each stands in the chapter of its kind, where it asked to be."""
     order = names(*components)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -26,6 +25,7 @@ from reporter.model.custom import (
 from reporter.model.subject import Layer
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.hypothesis_profiles import examples
 
 HERE = Path(__file__).parent
 WRONG = yaml.safe_load((HERE / "custom_wrong.yaml").read_text())
@@ -287,7 +287,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-@hypothesis_settings(max_examples=300, deadline=None)
+@examples(3)
 def test_whatever_stands_there_is_taken_or_refused(value):
     """In words; nothing else comes out of it."""
     try:

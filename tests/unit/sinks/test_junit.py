@@ -33,7 +33,7 @@ def test_what_fires_has_failed_with_what_to_do():
     assert "\nTo do: " in failure.text
 
 
-@pytest.mark.parametrize("disposition", set(Disposition) - {Disposition.FIRING})
+@pytest.mark.parametrize("disposition", sorted(set(Disposition) - {Disposition.FIRING}))
 def test_what_does_not_fire_is_skipped_with_what_became_of_it(disposition):
     (case,) = suite(report(finding(disposition)))
     (skipped,) = case

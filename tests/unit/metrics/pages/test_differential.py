@@ -1,11 +1,12 @@
 """The reader and prometheus-client make the same of the same page."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_of
 
 from reporter.metrics.pages.names import WANTED
+from tests.hypothesis_profiles import examples
 from tests.unit.metrics.pages.reading import DOWNLOAD, RUST, VLLM, all_names, ours, theirs
 
 NAMES = tuple(name.decode() for name in WANTED)
@@ -118,7 +119,7 @@ def renamed(series):
     return sorted((name.replace("y_total", "y"), *rest) for name, *rest in series)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(4)
 @given(pages())
 def test_generated(page):
     """For generated pages, sample for sample."""
