@@ -18,6 +18,7 @@ from reporter.catalogue.render_needs import components_page, place_settings
 from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.render_schema import reason_names, reason_pages, values_schema
 from reporter.catalogue.render_stacks import stacks_page
+from reporter.diagnosis.signature_page import signature_page
 from reporter.model.catalogue import Catalogue
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
@@ -26,6 +27,7 @@ CHART: Final = Path("helm/productionstack-status-reporter")
 
 _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
     Path("docs/components.md"): components_page,
+    Path("docs/log-signatures.md"): lambda page, _: signature_page(page),
     Path("docs/runtime.md"): runtime_page,
     Path("docs/stacks.md"): stacks_page,
     CHART / "values.schema.json": values_schema,

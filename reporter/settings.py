@@ -10,6 +10,7 @@ Here is what holds whatever stacks there are. Each stack adds its own in a subcl
 
 from functools import cached_property
 from math import ceil
+from pathlib import Path
 from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -146,6 +147,9 @@ class EvaluationSettings(BaseSettings):
 
     pod_logs: bool = False
     """Read the last lines before a crash of the pod that a cause names, for report and page; needs `get` of `pods/log`."""
+
+    log_signatures: Path | None = None
+    """File of signatures of your own, YAML: what lines of containers' logs mean, beside those that are built in."""
 
     stacks: Stacks = {}
     """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""

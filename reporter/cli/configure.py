@@ -94,9 +94,14 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
         _Layer(lambda field: f"{field.replace('_', '-')} in {config}", file),
     )
     try:
-        return FullProgramSettings(**{**file, **environment, **flags})
+        settings = FullProgramSettings(**{**file, **environment, **flags})
     except ValidationError as error:
         raise UsageError("\n  ".join(_explain(error, layers))) from None
+    if settings.log_signatures:
+        from reporter.diagnosis.signatures import signatures_with
+
+        signatures_with(settings.log_signatures)  # what is wrong in it is said at the start
+    return settings
 
 
 def misspelt_variables() -> list[str]:

@@ -1,10 +1,11 @@
-"""`status-reporter explain`: the catalogue."""
+"""`status-reporter explain`: the catalogue, and what a log says by the table of signatures."""
 
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final
 
 from reporter.arguments import CONFIG_VARIABLE, Parser
@@ -17,19 +18,27 @@ _EXAMPLES: Final = (
     ("status-reporter explain", "a line for each reason"),
     ("status-reporter explain clusterBBRNotReady", "one, with what to do"),
     ("status-reporter explain eppnotready", "which reasons have that in their name"),
+    ("kubectl logs POD -p | status-reporter explain --log -", "why a container ended"),
 )
 _SHORTEST: Final = 3
 _OFFERED: Final = 12
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print one reason, or a line for each.
+    """Print one reason, a line for each, or what a log says.
 
     Raises:
-        UsageError: there is no such reason, or the file of settings cannot be used.
+        UsageError: there is no such reason, or a file cannot be used.
 
     """
     arguments = command_parser().parse(argv)
+    if arguments.log is not None:
+        if arguments.reason:
+            raise UsageError("a REASON and --log do not go together")
+        from reporter.cli.explain_log import explain_log
+
+        as_json = arguments.output == "json"
+        return explain_log(arguments.log, signatures=arguments.log_signatures, as_json=as_json)
     catalogue = catalogue_of(arguments.config)
     reason = catalogue[_named(arguments.reason, catalogue)] if arguments.reason else None
     if arguments.output == "json":
@@ -48,13 +57,24 @@ def command_parser() -> Parser:
     """Return the parser of the command."""
     parser = Parser(
         "explain",
-        "Say what a reason means, what raises it and what to do.",
+        "Say what a reason means, what raises it and what to do; or why a container ended, by its log.",
         arguments="[REASON] [FLAGS]",
         examples=_EXAMPLES,
     )
     parser.add_argument("reason", nargs="?", metavar="REASON", help="all in short by default")
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"
+    )
+    parser.add_argument(
+        "--log",
+        metavar="FILE",
+        help="a container's log (- reads standard input): say what it means, without a cluster",
+    )
+    parser.add_argument(
+        "--log-signatures",
+        type=Path,
+        metavar="FILE",
+        help="with --log: signatures of your own, YAML; docs/log-signatures.md says how",
     )
     parser.add_argument(
         "--config",

@@ -61,7 +61,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
     (
         "logs of pods that crash",
-        ("pod_logs",),
+        ("pod_logs", "log_signatures"),
     ),
     (
         "components; an empty name switches one off",
@@ -259,6 +259,7 @@ _METAVARS: Final = {
     "_selector": "KEY",
     "_port": "PORT",
     "_path": "PATH",
+    "log_signatures": "FILE",
     "kubeconfig": "PATH",
     "context": "NAME",
 }

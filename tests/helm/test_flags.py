@@ -11,8 +11,10 @@ from tests.helm.charts import NAMESPACE, RELEASE, REPORTER, load, render
 from tests.tables import Stack
 
 FLAGS = load("flags.yaml")
-NOT_VALUES = {"release_namespace", "health_probe_bind_address", "custom_components"}
-"""The release says the first, the probes rest on the second, and the third is in a file."""
+NOT_VALUES = {
+    "release_namespace", "health_probe_bind_address", "custom_components", "log_signatures",
+}  # fmt: skip
+"""The release says the first, the probes rest on the second, and the others are in files."""
 NEEDED = {
     "leader_elect", "leader_election_id", "metrics_bind_address", "report_bind_address",
     "node_provisioner_name", "scrape_via", "stacks", "modelserving_status",

@@ -1,0 +1,307 @@
+"""What the log of a container says by the table of signatures.
+
+The problem. A container that ends leaves a thousand lines, and the last of them is the least: each process
+of an engine reports that another one failed, and each layer wraps what the one below said. Quoting the end
+names a wrapper; quoting the first error names a warning that did no harm.
+
+The choice. Lines are cleaned of what loggers put in front (time, level, process, rank, JSON, klog), those
+that are no error and those that only say that something else failed are left out, and every one that
+remains is held against every row of the table. The surest row wins, then the earliest line, where of
+several processes in the same second a worker comes before the engine and that before the server: who fails
+first says why. Where no row matches, the first exception is quoted and no cause is named.
+
+What goes through here is anybody's text: it is bounded in lines and bytes before anything else, and each
+pattern is bounded too (`reporter.diagnosis.signatures`).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from reporter.diagnosis.signatures import Signature
+from reporter.model.evidence import LogCause
+from reporter.model.text import clean, cut, redact
+
+MOST_LINES: Final = 1_000
+"""Lines of a log that are looked at, the last ones; a vLLM server of eight workers writes as many."""
+
+MOST_BYTES: Final = 1024 * 1024
+_LINE: Final = 4_096
+_JSON_LINE: Final = 16_384
+_VALUE_BYTES: Final = 200
+_SENTENCE_BYTES: Final = 400
+
+_TERMINAL: Final = re.compile(r"\x1b?\[[0-9;]{1,12}m|\x1b\[[0-9;:?]{0,20}[ -/]{0,3}[@-~]")
+_STAMP: Final = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.,\d]{0,12}(?:Z|[+-]\d\d:?\d\d)?"
+    r" (?:std(?:out|err) [FP] )?"
+)
+_PREFIXES: Final = (
+    re.compile(r"\((?P<process>[\w.-]{1,60}) pid=\d{1,10}\) ?"),
+    re.compile(
+        r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d)"
+        r"[.,\d]{0,8} \[[^\]]{1,200}\] ?"
+    ),
+    re.compile(
+        r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.,\d]{0,12}Z?(?: \d{1,10} [\w.-]{1,60})?[ -]{1,3}"
+        r"(?P<level>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b[ -]{0,3}(?:\[[^\]]{1,200}\][ -]{0,3})?"
+    ),
+    re.compile(r"\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: (?P<process>[\w ]{1,40}))?\] ?"),
+    re.compile(r"\[rank\d{1,5}\]: ?"),
+    re.compile(r"\[(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)[^\]]{0,80}\] ?"),
+    re.compile(
+        r"(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}\d{1,8} [\w./-]{1,120}:\d{1,6}\] ?"
+    ),
+    re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,8}"),
+)
+_UNWRAPPED: Final = re.compile(r"Worker failed with error '")
+_LOW: Final = frozenset({"DEBUG", "INFO", "I", "TRACE"})
+_WARNING: Final = frozenset({"WARNING", "WARN", "W"})
+_FRAME: Final = re.compile(r' {2,}File "|\s*[\^~]+\s*\Z')
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]{0,150}(?:Error|Exception|Interrupt|Exit|Failure)\b")
+_RANKS: Final = ("Worker", "VllmWorker", "RayWorker", "TP", "EngineCore", "APIServer")
+
+WRAPPERS: Final = (
+    "Engine core initialization failed",
+    "WorkerProc initialization failed due to",
+    "EngineCore failed to start",
+    "EngineCore encountered an",
+    "EngineDeadError",
+    "Frontend process failed during engine core",
+    "failed to be inspected",
+    "Invalid repository ID or local directory specified",
+    "For further information visit https://errors.pydantic.dev",
+    "sigquit from a child process",
+    "SIGQUIT received",
+    "Initialization failed. Please see",
+    "scheduler is dead",
+    "AWS S3 sync command failed with exit code",
+    "rsync failed with code",
+)
+"""What only says that something else failed, so that it is never a cause."""
+
+NOISE: Final = (
+    "destroy_process_group() was not called",
+    "leaked shared_memory",
+    "leaked semaphore",
+    "No available shared memory broadcast block found",
+    "NCCL INFO",
+    " on startup. Desired GPU memory utilization",
+    "TORCH_USE_CUDA_DSA",
+    "CUDA kernel errors might be asynchronously",
+    "Cgroup memory preflight",
+    "Trying to resume download",
+    "Retrying",
+    "non-default args",
+    "server_args=",
+)
+"""What stands in the logs of containers that are well, too."""
+
+_NOISE: Final = re.compile(r"frame #\d|TLS handshake error .{0,300}EOF")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a log without what loggers put in front.
+
+    Attributes:
+        number: its place among the lines that were given, from 1.
+        text: what it says, at most 4,096 characters.
+        process: who said it; empty where that is not told.
+        second: when, as it stands there.
+        warning: it is of level WARNING.
+
+    """
+
+    number: int
+    text: str
+    process: str = ""
+    second: str = ""
+    warning: bool = False
+
+    @property
+    def rank(self) -> int:
+        """How early a process fails of those that fail in the same second."""
+        fits = (rank for rank, each in enumerate(_RANKS) if self.process.startswith(each))
+        return next(fits, len(_RANKS) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LogReading:
+    """What was found in a log.
+
+    Attributes:
+        cause: for diagnoses and messages.
+        matched: the row; None where none matched.
+        quoted: the line that matched, else that of the first exception, masked; for people who may
+            read the log. None where there is neither.
+
+    """
+
+    cause: LogCause
+    matched: Signature | None = None
+    quoted: Line | None = None
+
+
+def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
+    """Return what a log says; the last `MOST_LINES` lines and `MOST_BYTES` characters of it count."""
+    lines = list(_told(_lines(text[-MOST_BYTES:])))
+    best = _best(_matches(lines, signatures))
+    if best is None:
+        first = _first_exception(lines)
+        return LogReading(LogCause(), quoted=_masked(first) if first else None)
+    line, found, match = best
+    values = {
+        name: cut(redact(value).rstrip(".,;:"), _VALUE_BYTES)
+        for name, value in match.groupdict().items()
+        if value and value.rstrip(".,;:")
+    }
+    # A message has no addresses, and a model's URI says what it must without its scheme.
+    shown = {name: value.partition("://")[2] or value for name, value in values.items()}
+    cause = LogCause(
+        signature=found.id,
+        kind=found.row.kind,
+        sentence=cut(clean(found.cause(shown)), _SENTENCE_BYTES),
+        action=cut(clean(found.action(shown)), _SENTENCE_BYTES),
+        certain=found.row.sureness == "certain",
+        symptom=found.row.sureness == "symptom",
+        values=values,
+    )
+    return LogReading(cause, found, _masked(line))
+
+
+def _masked(line: Line) -> Line:
+    return replace(line, text=cut(clean(line.text), _SENTENCE_BYTES))
+
+
+_Found = tuple[Line, Signature, re.Match[str]]
+_SURENESS: Final = ("certain", "likely", "symptom")
+
+
+def _matches(lines: Iterable[Line], signatures: Sequence[Signature]) -> Iterator[_Found]:
+    seen: set[str] = set()
+    for line in lines:
+        if line.text in seen or not _counts(line.text):
+            continue
+        seen.add(line.text)
+        for each in signatures:
+            if line.warning and not each.row.warning:
+                continue
+            if match := each.pattern.search(line.text):
+                yield line, each, match
+
+
+def _best(found: Iterable[_Found]) -> _Found | None:
+    matches = list(found)
+    if not matches:
+        return None
+    sureness = min(_SURENESS.index(each.row.sureness) for _, each, _ in matches)
+    sure = [each for each in matches if _SURENESS.index(each[1].row.sureness) == sureness]
+    first = min(sure, key=lambda each: each[0].number)[0]
+    beside = [
+        each
+        for each in sure
+        if each[0] is first or (first.second and each[0].second == first.second)
+    ]
+    return min(beside, key=lambda each: (each[0].rank, each[0].number, each[1].order))
+
+
+def _counts(text: str) -> bool:
+    """Return whether a line may name a cause."""
+    if _FRAME.match(text) or any(each in text for each in WRAPPERS):
+        return False
+    return not (any(each in text for each in NOISE) or _NOISE.search(text))
+
+
+def _first_exception(lines: Sequence[Line]) -> Line | None:
+    """Return the line that tells the first exception of the first traceback, else any; no wrapper."""
+    inside = False
+    for line in lines:
+        if line.text.endswith(_TRACEBACK + ":"):
+            inside = True
+        elif inside and line.text[:1].strip():
+            if _counts(line.text):
+                return line
+            inside = False
+    told = (each for each in lines if _EXCEPTION.match(each.text) and _counts(each.text))
+    return next(told, None)
+
+
+def _told(lines: Iterable[Line]) -> Iterator[Line]:
+    """Leave out the traceback of a server where another process has one: it only passes it on."""
+    kept = list(lines)
+    others = {
+        each.process
+        for each in kept
+        if _TRACEBACK in each.text and each.process.startswith(_RANKS[:-1])
+    }
+    inside = False
+    for line in kept:
+        if others and line.process.startswith("APIServer"):
+            inside = inside or _TRACEBACK in line.text
+            if inside:
+                continue
+        yield line
+
+
+def _lines(text: str) -> Iterator[Line]:
+    """Yield what a log says, without what is no error."""
+    lines = [each for each in re.split(r"[\r\n]+", text) if each.strip()]
+    for number, raw in enumerate(lines[-MOST_LINES:], max(1, len(lines) - MOST_LINES + 1)):
+        yield from _cleaned(number, _TERMINAL.sub("", raw[:_JSON_LINE]))
+
+
+def _cleaned(number: int, text: str) -> Iterator[Line]:
+    process = second = level = ""
+    if stamp := _STAMP.match(text):
+        rest = text[stamp.end() :]
+        if not _PREFIXES[2].match(text):
+            text, second = rest, stamp["time"]
+    if text.startswith("{") and (told := _of_json(text)):
+        level, text = told
+    text = text[:_LINE]
+    stripped = True
+    while stripped:
+        stripped = False
+        for prefix in _PREFIXES:
+            if match := prefix.match(text):
+                found = match.groupdict()
+                process = process or found.get("process") or ""
+                second = second or found.get("time") or ""
+                level = level or found.get("level") or ""
+                text = text[match.end() :]
+                stripped = True
+    if level.upper() in _LOW:
+        return
+    if match := _UNWRAPPED.search(text):
+        text = text[match.end() :]
+    text = text.replace('\\"', '"').rstrip()
+    if text:
+        yield Line(number, text, process, second, level.upper() in _WARNING)
+
+
+class _JsonLine(msgspec.Struct):
+    """A line of a logger that writes JSON; zap and controller-runtime, slog, Python's JSON loggers."""
+
+    level: str | None = None
+    severity: str | None = None
+    msg: str | None = None
+    message: str | None = None
+    error: str | None = None
+    err: str | None = None
+
+
+_JSON: Final = msgspec.json.Decoder(_JsonLine)
+
+
+def _of_json(text: str) -> tuple[str, str] | None:
+    try:
+        line = _JSON.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    told = (line.msg, line.message, line.error, line.err)
+    return line.level or line.severity or "", ": ".join(each for each in told if each)
