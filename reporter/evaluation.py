@@ -103,6 +103,7 @@ def _answers(
         shared=(scope.samples.scraping, doubtful, *shared_inputs(snapshot, scope.settings)),
         tables=snapshot.tables,
         samples=scope.samples,
+        evidence=scope.snapshot.evidence,
     )
     known = before.shared[:-1] == now.shared
     changed = changed_cells(now, before, snapshot) if known else frozenset()

@@ -90,6 +90,10 @@ class Evidence:
             return found
         return tuple(each for each in found if each.about.uid in ("", uid))
 
+    def reads_events(self, namespace: str) -> bool:
+        """Tell whether the Events of a namespace could be read: else that there is none says nothing."""
+        return self.events_read is None or namespace in self.events_read
+
     def log_of(self, namespace: str, pod: str, container: str) -> LogCause | None:
         """Return what the log of a container says; None where it was not read."""
         return self.logs.get((namespace, pod, container))

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from reporter.metrics.looks.samples import NONE, Samples
+from reporter.model.evidence import NO_EVIDENCE, Evidence
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -23,7 +24,7 @@ from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
-from reporter.snapshot.trace import Cell, How, TracedSnapshot, WorkedOut, cells_of
+from reporter.snapshot.trace import Cell, How, TracedSnapshot, WorkedOut, cells_of, evidence_cells
 
 _SMALL: Final = 10_000
 
@@ -111,6 +112,7 @@ class Answered:
         shared: what all answers rest on, `seen` among it.
         tables: the objects.
         samples: what was scraped.
+        evidence: what others said.
         asked: what was asked.
         answers: by what they are about.
         said: all of them together.
@@ -123,6 +125,7 @@ class Answered:
     shared: tuple[object, ...] = ()
     tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
     samples: Samples = NONE
+    evidence: Evidence = NO_EVIDENCE
     asked: KeptQuestions = field(default_factory=KeptQuestions)
     answers: Mapping[Subject, KeptAnswer] = field(default_factory=dict)
     said: Evaluation = NOTHING_SAID
@@ -217,6 +220,7 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
         snapshot.covered,
         snapshot.skipped,
         snapshot.incomplete,
+        snapshot.evidence.events_read is None,
         {resource: _READ(state) for resource, state in snapshot.states.items()},
     )
 
@@ -255,6 +259,7 @@ def _changed(now: Answered, before: Answered) -> Iterator[Cell]:
         if table is not known:
             for old, new in table.changes(known):
                 yield from cells_of(resource, old, new)
+    yield from evidence_cells(before.evidence, now.evidence)
     old_pods, new_pods = before.samples.pods, now.samples.pods
     if old_pods is not new_pods:
         for name in old_pods.keys() | new_pods.keys():

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 import msgspec
 
 from reporter.catalogue import resources as r
 from reporter.model.catalogue import Catalogue
+from reporter.model.evidence import Evidence, ForeignEvent
 from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP, SkippedObject, skipped_lines
 from reporter.model.resource import Resource
@@ -30,6 +32,7 @@ from reporter.snapshot.dump_served import Json, Kind, ServedKinds, kind_of, part
 from reporter.snapshot.dump_states import Looks, Said, said
 from reporter.snapshot.dump_times import newest_time
 from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
+from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
 from reporter.snapshot.inputs.unusable import is_told
 from reporter.snapshot.outputs.header import DumpHeader, header_of
 from reporter.snapshot.snapshot import Snapshot
@@ -99,6 +102,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
         skipped=tuple(sorted(skips)),
         superseded=tuple(sorted(loader.copies.superseded())),
         incomplete=said.incomplete,
+        evidence=loader.evidence(),
     )
     return Dump(
         snapshot=header.applied(snapshot) if header else snapshot,
@@ -128,6 +132,7 @@ class _Loader:
     skipped: list[SkippedObject] = field(default_factory=list)
     copies: Copies = field(default_factory=Copies)
     namespaces: set[str] = field(default_factory=set)
+    events: list[ForeignEvent] = field(default_factory=list)
     _looks: Looks = field(default_factory=Looks)
     _kinds: ServedKinds = field(default_factory=ServedKinds)
     _not_read: Counter[str] = field(default_factory=Counter)
@@ -266,15 +271,28 @@ class _Loader:
             self._not_read[kind] += 1
         self._looks.seen.update(resources)
         for resource in resources:
+            if resource is r.EVENTS:
+                value = core_event(value) if group == EVENTS_GROUP else value
+                self._take_event(value, source)
             if not self.wanted.selects(resource, meta):
                 continue
-            if group == EVENTS_GROUP:
-                value = core_event(value)
-            elif version not in resource.versions:
+            if resource is not r.EVENTS and version not in resource.versions:
                 cause = f"version {clean(version)} of {resource.kind} is not known"
                 self._skip(resource, meta, cause)
                 continue
             self._keep(resource, version, value, newest=newest, source=source)
+
+    def _take_event(self, value: Json, source: str) -> None:
+        """Take an Event as evidence, if somebody else wrote it."""
+        try:
+            event = foreign_event(msgspec.convert(value, EventObject))
+        except msgspec.ValidationError as error:
+            self.skip_text(source, cut(clean(f"an Event: {error}"), _CAUSE_BYTES))
+            return
+        if event is not None:
+            self.events.append(event)
+            if len(self.events) > 2 * MOST:
+                self.events = list(chain.from_iterable(by_object(self.events).values()))
 
     def _keep(
         self,
@@ -310,6 +328,11 @@ class _Loader:
         if newest and (self.newest is None or newest > self.newest):
             self.newest = newest
         return newest
+
+    def evidence(self) -> Evidence:
+        """Return what others said; a dump with Events has those of all namespaces."""
+        events_read = None if r.EVENTS in self._looks.seen else frozenset[str]()
+        return Evidence(events=by_object(self.events), events_read=events_read)
 
     def notes(self) -> Iterator[str]:
         """Yield what the reader of a report should know."""

@@ -25,6 +25,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
 from reporter.metrics.looks.samples import Judged, Samples
+from reporter.model.evidence import Evidence, ForeignEvent, LogCause
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.index import Shows
@@ -45,12 +46,15 @@ class How(IntEnum):
     ALL = auto()
     SAMPLES = auto()
     FOUND = auto()
+    EVENTS = auto()
+    EVENTS_READ = auto()
+    LOG = auto()
 
 
 class Cell(NamedTuple):
     """What was looked up: the answer changes only if an object in it does.
 
-    `what` is the resource; None for what was scraped of a pod, and for what was worked out.
+    `what` is the resource; None for what was scraped of a pod, what was worked out, and evidence.
     """
 
     what: Resource[KubeObject] | None
@@ -175,15 +179,63 @@ class TracedSamples(Samples):
         return Samples.of(self, namespace, name, uid)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedEvidence(Evidence):
+    """What others said; it notes of which objects something is asked."""
+
+    trace: Trace
+
+    def events_about(
+        self, namespace: str, kind: str, name: str, *, uid: str = ""
+    ) -> tuple[ForeignEvent, ...]:
+        """Return the Events about an object."""
+        self.trace.note(Cell(None, How.EVENTS, (namespace, kind, name)))
+        return Evidence.events_about(self, namespace, kind, name, uid=uid)
+
+    def log_of(self, namespace: str, pod: str, container: str) -> LogCause | None:
+        """Return what the log of a container says."""
+        self.trace.note(Cell(None, How.LOG, (namespace, pod, container)))
+        return Evidence.log_of(self, namespace, pod, container)
+
+    def reads_events(self, namespace: str) -> bool:
+        """Tell whether the Events of a namespace could be read."""
+        self.trace.note(Cell(None, How.EVENTS_READ, namespace))
+        return Evidence.reads_events(self, namespace)
+
+
 def traced(snapshot: Snapshot, trace: Trace) -> TracedSnapshot:
     """Return a snapshot with the same content that notes what is read."""
     content = {each.name: getattr(snapshot, each.name) for each in fields(Snapshot) if each.init}
+    evidence = snapshot.evidence
+    content["evidence"] = TracedEvidence(
+        events=evidence.events,
+        logs=evidence.logs,
+        events_read=evidence.events_read,
+        trace=trace,
+    )
     return TracedSnapshot(**content, trace=trace)
 
 
 def traced_samples(samples: Samples, trace: Trace) -> TracedSamples:
     """Return the same samples, which note what is read."""
     return TracedSamples(scraping=samples.scraping, pods=samples.pods, trace=trace)
+
+
+def evidence_cells(before: Evidence, after: Evidence) -> Iterator[Cell]:
+    """Yield the cells of what is said otherwise than before."""
+    if before is after:
+        return
+    for how, old, new in (
+        (How.EVENTS, before.events, after.events),
+        (How.LOG, before.logs, after.logs),
+    ):
+        for key in old.keys() | new.keys():
+            if old.get(key) != new.get(key):
+                yield Cell(None, how, key)
+    if before.events_read != after.events_read:
+        known = (before.events_read or frozenset()) | (after.events_read or frozenset())
+        for each in known:
+            yield Cell(None, How.EVENTS_READ, each)
 
 
 def cells_of(

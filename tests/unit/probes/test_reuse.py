@@ -1,5 +1,6 @@
 """Reused answers are the answers that asking again would give."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -23,13 +24,7 @@ BROKEN = load_dump([EXAMPLES / "broken-stack"], BUILT_IN).snapshot
 def changed(snapshot, resource, change):
     """The snapshot with other tables, in which the objects of one resource are changed."""
     objects = [change(each) for each in snapshot[resource]]
-    return Snapshot(
-        tables={**snapshot.tables, resource: table_of(objects)},
-        states=snapshot.states,
-        discovery=snapshot.discovery,
-        covered=snapshot.covered,
-        skipped=snapshot.skipped,
-    )
+    return replace(snapshot, tables={**snapshot.tables, resource: table_of(objects)})
 
 
 def without_replicas(deployment):

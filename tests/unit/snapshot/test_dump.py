@@ -361,7 +361,7 @@ def test_our_events_are_read_in_both_views(load):
 def test_other_events_and_configmaps_are_a_look_but_not_read(load):
     """Only what a live reporter reads is read, so that others' oddities are not counted."""
     dump = load(
-        obj("v1", "Event", "e", namespace="n", involvedObject=5),
+        obj("v1", "Event", "e", namespace="n", involvedObject={"kind": "Pod"}),
         obj("v1", "ConfigMap", "settings", namespace="n", data=5),
         obj("v1", "ConfigMap", "istio-canary", namespace="istio-system", data={"mesh": "a: 1"}),
     )

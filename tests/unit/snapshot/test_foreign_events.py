@@ -1,0 +1,131 @@
+"""Events of others in a dump, as evidence."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from reporter.evaluation import evaluate, evaluate_again
+from reporter.model.evidence import Evidence, ForeignEvent, LogCause
+from reporter.model.subject import ObjectRef
+from reporter.probes.reuse import Answered
+from reporter.snapshot.dump import load_dump
+from reporter.snapshot.foreign_events import MOST_ABOUT_ONE
+from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.trace import Cell, How, Trace, evidence_cells, traced
+from reporter.stacks import BUILT_IN
+from reporter.stacks.settings import FullEvaluationSettings
+
+POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "n", "name": "p", "uid": "u1"}
+KUBELET = {
+    "apiVersion": "v1", "kind": "Event", "metadata": {"name": "p.1", "namespace": "n"},
+    "involvedObject": {**POD, "fieldPath": "spec.containers{main}"},
+    "type": "Normal", "reason": "Killing", "message": "Container main failed liveness probe",
+    "source": {"component": "kubelet", "host": "gpu-1"}, "count": 3,
+    "firstTimestamp": "2026-11-24T10:00:00Z", "lastTimestamp": "2026-11-24T10:05:00Z",
+}  # fmt: skip
+SCHEDULER = {
+    "apiVersion": "events.k8s.io/v1", "kind": "Event",
+    "metadata": {"name": "p.2", "namespace": "n"},
+    "regarding": POD, "type": "Warning", "reason": "FailedScheduling", "note": "0/1 nodes",
+    "reportingController": "default-scheduler", "eventTime": "2026-11-24T10:06:00.000000Z",
+    "series": {"count": 7, "lastObservedTime": "2026-11-24T10:09:00.000000Z"},
+}  # fmt: skip
+OURS = {**KUBELET, "source": {"component": "productionstack-status-reporter"}}
+
+
+def of(*documents, tmp_path):
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
+    return load_dump([path], BUILT_IN).snapshot
+
+
+def test_both_recorders_are_read(tmp_path):
+    """All types count, the newest comes first, and repeats count by what the recorder writes."""
+    evidence = of(KUBELET, SCHEDULER, OURS, tmp_path=tmp_path).evidence
+    first, second = evidence.events_about("n", "Pod", "p")
+    assert (first.reason, first.component, first.count) == (
+        "FailedScheduling",
+        "default-scheduler",
+        7,
+    )
+    assert first.last == datetime(2026, 11, 24, 10, 9, tzinfo=UTC)
+    assert second == ForeignEvent(
+        about=ObjectRef("v1", "Pod", "n", "p", "u1"),
+        field_path="spec.containers{main}",
+        type="Normal",
+        reason="Killing",
+        message="Container main failed liveness probe",
+        component="kubelet",
+        first=datetime(2026, 11, 24, 10, tzinfo=UTC),
+        last=datetime(2026, 11, 24, 10, 5, tzinfo=UTC),
+        count=3,
+    )
+    assert evidence.reads_events("n")
+
+
+def test_one_object_has_a_few(tmp_path):
+    many = [
+        {**KUBELET, "message": f"no {each}", "lastTimestamp": f"2026-11-24T10:{each:02}:00Z"}
+        for each in range(50)
+    ]
+    told = of(*many, tmp_path=tmp_path).evidence.events_about("n", "Pod", "p")
+    assert [each.message for each in told] == [
+        f"no {each}" for each in range(49, 49 - MOST_ABOUT_ONE, -1)
+    ]
+
+
+def test_those_of_an_object_of_that_name_before(tmp_path):
+    evidence = of(KUBELET, tmp_path=tmp_path).evidence
+    assert evidence.events_about("n", "Pod", "p", uid="u1")
+    assert not evidence.events_about("n", "Pod", "p", uid="u2")
+
+
+def test_a_malformed_one_hides_no_other(tmp_path):
+    snapshot = of(KUBELET, {**KUBELET, "message": 5}, tmp_path=tmp_path)
+    assert len(snapshot.evidence.events_about("n", "Pod", "p")) == 1
+    assert "an Event: Expected `str" in snapshot.skipped[0].cause
+
+
+def test_without_any_nothing_can_be_said_of_them(tmp_path):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}
+    assert not of(pod, tmp_path=tmp_path).evidence.reads_events("n")
+
+
+LOG = LogCause(signature="enospc")
+EVENT = ForeignEvent(about=ObjectRef("v1", "Pod", "n", "p"), reason="Killing")
+NEWS = {
+    "an Event": (Evidence(events={("n", "Pod", "p"): (EVENT,)}), (How.EVENTS, ("n", "Pod", "p"))),
+    "a log": (Evidence(logs={("n", "p", "c"): LOG}), (How.LOG, ("n", "p", "c"))),
+    "a right": (Evidence(events_read=frozenset({"n"})), (How.EVENTS_READ, "n")),
+}
+
+
+@pytest.mark.parametrize(("evidence", "cell"), NEWS.values(), ids=NEWS)
+def test_what_is_asked_is_noted_and_what_changes_is_told(evidence, cell):
+    """An answer is asked for again when the evidence that it rests on changes, and only then."""
+    changed = set(evidence_cells(Evidence(), evidence))
+    assert changed == set(evidence_cells(evidence, Evidence())) == {Cell(None, *cell)}
+    assert not list(evidence_cells(evidence, replace(evidence)))
+    trace = Trace()
+    seen = traced(Snapshot(evidence=evidence), trace).evidence
+
+    def ask():
+        seen.events_about("n", "Pod", "p")
+        seen.log_of("n", "p", "c")
+        return seen.reads_events("n")
+
+    assert changed <= trace.of(ask)[1]
+
+
+def test_evidence_is_part_of_an_evaluation(tmp_path):
+    """With evidence that comes and goes, reused answers are those of asking from nothing."""
+    settings = FullEvaluationSettings()
+    plain = of(KUBELET, tmp_path=tmp_path)
+    _, answered = evaluate_again(plain, settings, Answered())
+    for evidence, _ in NEWS.values():
+        snapshot = replace(plain, evidence=evidence)
+        said, answered = evaluate_again(snapshot, settings, answered)
+        assert said == evaluate(snapshot, settings)
+        assert answered.evidence is evidence
