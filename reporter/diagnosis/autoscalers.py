@@ -1,0 +1,322 @@
+"""Why no new node comes for a pod: Karpenter, the cluster autoscaler, GKE.
+
+That existing nodes do not do is where an autoscaler starts; where one is there, the cause is why it makes
+none. Its words stand in Events of the pod, most of them Normal, and on objects of its own: NodePools,
+NodeClaims (Events in `default`; one without capacity is deleted at once, so only its Event remains), and
+the ConfigMap `kube-system/cluster-autoscaler-status`.
+
+Sources: karpenter, provisioning/scheduling and nodeclaim/lifecycle; cluster-autoscaler,
+core/scaleup/orchestrator and clusterstate.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from reporter.catalogue.resources import NODECLAIMS, NODEPOOLS
+from reporter.diagnosis.diagnosis import Diagnosis, Sureness
+from reporter.diagnosis.fit import shown
+from reporter.model.evidence import ForeignEvent
+from reporter.model.objects import Condition, NodeClaim, NodePool, Pod, amounts
+from reporter.model.subject import ObjectRef
+from reporter.model.text import clean, cut, detail
+from reporter.snapshot.snapshot import Snapshot
+
+_SAID_BYTES: Final = 260
+_NOMINATED: Final = re.compile(r"nodeclaim/([a-z0-9.-]{1,253})")
+_GROUP: Final = re.compile(r"\[\{(\S{1,253}) (\d+)->(\d+) \(max: (\d+)\)")
+_OWN_GROUP: Final = re.compile(r"for group (\S{1,253}?)[:;,]")
+_POOL: Final = re.compile(
+    r'(?:for nodepool[: ]+"?|with nodepool "|\(NodePool=|karpenter\.sh/nodepool In \[)([a-z0-9.-]{1,253})',
+    re.IGNORECASE,
+)
+
+_KARPENTER: Final = (
+    ("exceed limits for nodepool", "nodepool-limits", "the limits of {pool} are used up", "Raise spec.limits of {pool}."),
+    ("node limits have been exhausted", "nodepool-limits", "the limits of {pool} are used up", "Raise spec.limits of {pool}."),
+    ("no instance type has enough resources", "instance-size", "no instance type that {pool} allows has {asks}",
+     "Allow larger instance types in {pool}, or ask for less on one node."),
+    ("required offering", "capacity", "no instance type that {pool} allows is to be had in the zones and capacity types that it asks for",
+     "Allow more zones, types or on-demand capacity in {pool}, or reserve capacity."),
+    ("filtered out all available instance types", "nodepool-unusable", "the requirements of {pool} leave no instance type",
+     "Mend spec.template.spec.requirements of {pool}."),
+    ("does not have known values", "node-label", "it asks for a label that no NodePool sets ({said})",
+     "Mend nodeSelector or affinity, or set the label in a NodePool."),
+    ("no instance type met", "nodepool-unusable", "no instance type that {pool} allows meets what it asks for",
+     "Widen the requirements of {pool}, or mend nodeSelector and affinity."),
+    ("incompatible requirements", "node-label", "no NodePool makes nodes with the labels that it asks for ({said})",
+     "Mend nodeSelector or affinity, or the requirements of a NodePool."),
+    ("did not tolerate", "node-taint", "it does not tolerate the taints of the nodes that Karpenter would make ({said})",
+     "Add a toleration to the pod, or remove the taint from the NodePool."),
+)  # fmt: skip
+"""Fragments of Karpenter's `FailedScheduling`, what is nearest to a cause first."""
+
+_NO_GROUP: Final = (
+    ("max node group size reached", "group-maximum", "the node group that would do is at its maximum size",
+     "Raise the maximum of the node group."),
+    ("max total nodes in cluster reached", "group-maximum", "the cluster has as many nodes as the autoscaler may make",
+     "Raise --max-nodes-total of the cluster autoscaler."),
+    ("in backoff after failed scale-up", "group-backoff", "the cloud refused new nodes for the group that would do",
+     "Look at quota and capacity of the cloud: kubectl -n kube-system get configmap cluster-autoscaler-status -o yaml"),
+    ("exceeded quota", "group-quota", "a quota of the autoscaler keeps it from adding nodes", "Raise the quota."),
+    ("not ready for scale-up", "group-not-ready", "the node group that would do is not ready for new nodes",
+     "Look at the node group."),
+)  # fmt: skip
+"""Fragments of the cluster autoscaler's `NotTriggerScaleUp` that are more than an echo of the scheduler."""
+
+_LAUNCH: Final = ("Launched", "Registered", "Initialized")
+_STARTING: Final = {"StartupTaintsExist", "KnownEphemeralTaintsExist", "NodeNotReady"}
+_NO_CAPACITY: Final = (
+    "InsufficientCapacityError", "LaunchFailed", "FailedToScaleUpGroup", "ScaleUpTimedOut",
+)  # fmt: skip
+_STATUS: Final = ("kube-system", "ConfigMap", "cluster-autoscaler-status")
+
+
+def why_no_node(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return why an autoscaler makes no node for a pod; None where none is there or says so."""
+    for event in _about(pod, snapshot):
+        found: Diagnosis | None = None
+        if event.reason == "Nominated" and (name := _NOMINATED.search(event.message)):
+            return _claim_fault(name[1], snapshot)
+        if event.reason == "FailedScheduling" and "karpenter" in event.component.lower():
+            found = _karpenter(pod, event, snapshot)
+        elif event.reason == "NotTriggerScaleUp":
+            found = _not_triggered(event, snapshot)
+        elif event.reason == "FailedScaleUp":
+            found = _gke(event)
+        if found is not None:
+            return found
+    return _pools_full(pod, snapshot)
+
+
+def what_comes(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return which node is on its way for a pod; None where none is."""
+    for event in _about(pod, snapshot):
+        if event.reason == "TriggeredScaleUp":
+            group = _GROUP.search(event.message)
+            where = f" in node group {clean(group[1])} ({group[2]} to {group[3]})" if group else ""
+            return _coming(f"the cluster autoscaler adds a node for it{where}")
+        if event.reason == "Nominated" and (name := _NOMINATED.search(event.message)):
+            return _coming(f"Karpenter makes a node for it (NodeClaim {clean(name[1])})")
+    return None
+
+
+def _coming(cause: str) -> Diagnosis:
+    return Diagnosis(
+        code="node-coming", cause=cause, brief="a node is on its way", action="Wait for the node."
+    )
+
+
+def _about(pod: Pod, snapshot: Snapshot) -> tuple[ForeignEvent, ...]:
+    return snapshot.evidence.events_about(pod.namespace, "Pod", pod.name, uid=pod.metadata.uid)
+
+
+def _others(snapshot: Snapshot, kind: str) -> Iterator[ForeignEvent]:
+    for (_, about, _), events in snapshot.evidence.events.items():
+        if about == kind:
+            yield from events
+
+
+def _said(text: str) -> str:
+    said = clean(text.removeprefix("Failed to schedule pod, "))
+    return cut(said, _SAID_BYTES).rstrip(". ")
+
+
+def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
+    """Return the nearest cause that Karpenter gives; it has one for each NodePool."""
+    parts = event.message.split("; ")
+    asked = pod.spec.devices or {}
+    asks = " and ".join(f"{n} {clean(k)}" for k, n in asked.items()) or "what it asks for"
+    for fragment, code, cause, action in _KARPENTER:
+        part = next((each for each in parts if fragment in each), None)
+        if part is None:
+            continue
+        pool = _pool_of(part, snapshot)
+        known = snapshot[NODEPOOLS].get("", pool)
+        if code == "nodepool-limits" and (full := _limits(known, pod)) is not None:
+            return full
+        refused = [e for e in _others(snapshot, "NodeClaim") if e.reason in _NO_CAPACITY]
+        if code == "capacity" and refused:
+            return _no_capacity(refused[0])
+        name = f"NodePool {clean(pool)}" if pool else "the NodePools"
+        return Diagnosis(
+            code=code,
+            cause=f"Karpenter makes no node: {cause.format(pool=name, said=_said(part), asks=asks)}",
+            brief=cut(cause.format(pool=name, said="see Karpenter's Event", asks=asks), 80),
+            object=NODEPOOLS.ref_named("", pool) if pool else None,
+            action=action.format(pool=name),
+            shared=bool(pool),
+        )
+    return _unusable(snapshot) or Diagnosis(
+        code="karpenter",
+        cause=f"Karpenter makes no node: {_said(event.message)}",
+        brief="Karpenter makes no node",
+        action="Look at the NodePools.",
+    )
+
+
+def _pool_of(part: str, snapshot: Snapshot) -> str:
+    """Return the NodePool that a reason of Karpenter is about; empty where it may be any of several."""
+    named = _POOL.search(part)
+    pools = [*snapshot[NODEPOOLS]]
+    if named is not None:
+        return named[1]
+    return pools[0].name if len(pools) == 1 else ""
+
+
+def _limits(pool: NodePool | None, pod: Pod, *, sure: bool = True) -> Diagnosis | None:
+    """Return that a NodePool has no room for what a pod asks for, with the numbers."""
+    if pool is None:
+        return None
+    used = amounts(pool.status.resources)
+    asks = pod.spec.demand
+    over = [
+        (name, most)
+        for name, most in sorted(
+            amounts(pool.spec.limits).items(), key=lambda each: "/" not in each[0]
+        )
+        if used.get(name, 0.0) + asks.get(name, 0.0) > most
+    ]
+    if not over:
+        return None
+    name, most = over[0]
+    return Diagnosis(
+        code="nodepool-limits",
+        cause=f"NodePool {clean(pool.name)} may make no more nodes: {shown(name, used.get(name, 0.0))} of "
+        f"{shown(name, most)} {name} of its limits are used",
+        brief=f"limits of NodePool {clean(pool.name)}",
+        object=NODEPOOLS.ref(pool),
+        action=f"Raise spec.limits of NodePool {clean(pool.name)}.",
+        sureness=Sureness.CERTAIN if sure else Sureness.LIKELY,
+        shared=True,
+    )
+
+
+def _unusable(snapshot: Snapshot) -> Diagnosis | None:
+    """Return which NodePool makes no nodes by its own conditions."""
+    for pool in snapshot[NODEPOOLS]:
+        for name in ("NodeClassReady", "ValidationSucceeded", "Ready"):
+            found = pool.status.condition(name)
+            if found is not None and found.status == "False":
+                said = cut(detail(found.reason, found.message), _SAID_BYTES)
+                return Diagnosis(
+                    code="nodepool-unusable",
+                    cause=f"NodePool {clean(pool.name)} makes no nodes: {name} is False ({said})",
+                    brief=f"NodePool {clean(pool.name)} is not ready",
+                    object=NODEPOOLS.ref(pool),
+                    action="Mend what the condition names.",
+                    shared=True,
+                )
+    return None
+
+
+def _pools_full(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return that every NodePool's limits are used up, where Karpenter's own words are not at hand."""
+    pools = [*snapshot[NODEPOOLS]]
+    full = [each for each in (_limits(pool, pod, sure=False) for pool in pools) if each]
+    if pools and len(full) == len(pools):
+        return full[0]
+    return _unusable(snapshot) if len(pools) == 1 else None
+
+
+def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:
+    """Return what keeps the machine of a NodeClaim from becoming a node; None while it is on its way."""
+    events = [e for e in _others(snapshot, "NodeClaim") if e.about.name == name]
+    if refused := next((e for e in events if e.reason in _NO_CAPACITY), None):
+        return _no_capacity(refused)
+    claim = snapshot[NODECLAIMS].get("", name)
+    if claim is None:
+        return None
+    for each in _LAUNCH:
+        found = claim.status.condition(each)
+        if found is not None and found.status != "True":
+            return _not_launched(claim, each, found)
+    return None
+
+
+def _not_launched(claim: NodeClaim, step: str, condition: Condition) -> Diagnosis | None:
+    name, reason = clean(claim.name), condition.reason or ""
+    said = cut(detail(condition.reason, condition.message), _SAID_BYTES)
+    node = clean(claim.status.node_name)
+    if step == "Launched" and reason not in ("", "AwaitingReconciliation", "Launching"):
+        cause, code = f"the cloud refuses the machine of NodeClaim {name}: {said}", "capacity"
+        action = "Look at quota, instance type and zone."
+    elif step == "Registered" and reason == "NodeNotFound":
+        cause, code = f"the machine of NodeClaim {name} runs, and its kubelet does not join", "node-not-joining"  # fmt: skip
+        action = "Look at the machine's boot log and at what its kubelet may reach."
+    elif step == "Initialized" and reason == "ResourceNotRegistered":
+        cause, code = f"node {node or name} is there, and nothing offers its devices: {said}", "device-missing"  # fmt: skip
+        action = "Look at the device plugin on the node."
+    elif step == "Initialized" and reason in _STARTING:
+        cause, code = f"node {node or name} is not ready for pods yet: {said}", "node-starting"
+        action = "Look at who should lift the taint, or at the node."
+    else:
+        return None
+    return Diagnosis(
+        code=code, cause=cause, brief=f"NodeClaim {name}: {reason}", object=NODECLAIMS.ref(claim),
+        action=action, shared=True,
+    )  # fmt: skip
+
+
+def _no_capacity(event: ForeignEvent) -> Diagnosis:
+    quota = any(
+        each in event.message for each in ("VcpuLimitExceeded", "MaxSpotInstanceCount", "Quota")
+    )
+    what = "the cloud's quota is used up" if quota else "the cloud has no capacity for it"
+    return Diagnosis(
+        code="quota" if quota else "capacity",
+        cause=f"no node comes, {what}: {_said(event.message)}",
+        brief=what,
+        action="Raise the quota of the cloud." if quota
+        else "Allow other zones or instance types, or reserve capacity.",
+    )  # fmt: skip
+
+
+def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
+    """Return why the cluster autoscaler adds no node, where it says more than that no group would do."""
+    for fragment, code, cause, action in _NO_GROUP:
+        if fragment not in event.message:
+            continue
+        failed = _failed_group(snapshot) if code == "group-backoff" else None
+        return failed or Diagnosis(
+            code=code,
+            cause=f"no node comes: {cause}",
+            brief=cause,
+            action=action,
+        )  # fmt: skip
+    return None
+
+
+def _failed_group(snapshot: Snapshot) -> Diagnosis | None:
+    """Return what the cloud said of a group that could not grow: an Event of the autoscaler's ConfigMap."""
+    for event in snapshot.evidence.events_about(*_STATUS):
+        if event.reason in _NO_CAPACITY:
+            group = _OWN_GROUP.search(event.message)
+            name = f" in node group {clean(group[1])}" if group else ""
+            found = _no_capacity(event)
+            return replace(
+                found, cause=f"no node comes{name}: {_said(event.message)}", object=_status()
+            )
+    return None
+
+
+def _status() -> ObjectRef:
+    namespace, kind, name = _STATUS
+    return ObjectRef("v1", kind, namespace, name)
+
+
+def _gke(event: ForeignEvent) -> Diagnosis:
+    text = event.message
+    quota = "quota exceeded" in text.lower()
+    what = "the project's quota is used up" if quota else "the zone has no capacity"
+    if not quota and "out of resources" not in text:
+        what = "the node pool cannot grow"
+    return Diagnosis(
+        code="quota" if quota else "capacity",
+        cause=f"no node comes, {what}: {_said(text)}",
+        brief=what,
+        action="Raise the quota."
+        if quota
+        else "Try another zone or machine type, or reserve capacity.",
+    )

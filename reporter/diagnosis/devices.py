@@ -1,0 +1,210 @@
+"""Why a node offers fewer devices than it has, or none.
+
+A kubelet knows devices only from a plugin that runs beside it (Kubernetes, "Device Plugins"; kubelet,
+cm/devicemanager): without the key no plugin ever registered; 0 of N is a plugin that is gone or has marked
+all unhealthy; 0 of 0 one that is gone for over 5 min; M of N means that N - M are unhealthy, and NVIDIA's
+plugin marks none healthy again until it is restarted. Use never lowers what is offered.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from reporter.catalogue.resources import CLUSTERPOLICIES, NODES, PODS
+from reporter.diagnosis.diagnosis import Diagnosis, Sureness
+from reporter.diagnosis.fit import has_accelerator, is_ready, offered, shown, some
+from reporter.model.objects import Node, Pod, amount
+from reporter.model.text import clean, cut, detail
+from reporter.snapshot.snapshot import Snapshot
+
+Ask: TypeAlias = Callable[[Pod], Diagnosis | None]
+"""Diagnoses another pod, such as the device plugin's on a node."""
+
+_PLUGIN_LABELS: Final = (
+    ("app", "nvidia-device-plugin-daemonset"),
+    ("name", "nvidia-device-plugin-ds"),
+    ("app.kubernetes.io/name", "nvidia-device-plugin"),
+    ("k8s-app", "nvidia-gpu-device-plugin"),
+    ("k8s-app", "nvidia-device-plugin"),
+    ("name", "amdgpu-dp-ds"),
+)  # fmt: skip
+_PLUGIN_IMAGES: Final = ("k8s-device-plugin", "nvidia-gpu-device-plugin", "gpu-device-plugin")
+
+_CHAIN: Final = (
+    ("nvidia-driver-daemonset", "the driver"),
+    ("nvidia-container-toolkit-daemonset", "the container toolkit"),
+)
+"""What the GPU operator runs on a node before the plugin can work, in this order (label `app`)."""
+
+_OFF: Final = ("nvidia.com/gpu.deploy.operands", "nvidia.com/gpu.deploy.device-plugin")
+_CONDITIONS: Final = (
+    "GPUMissing", "XIDErrors", "NVLinkStatusInactive", "UnhealthyNvidiaDevicePlugin",
+    "UnhealthyNvidiaDCGMServices",
+)  # fmt: skip
+"""Conditions that AKS's node problem detector sets to True where something is wrong with devices."""
+
+
+def why_missing(
+    nodes: list[Node],
+    resource: str,
+    snapshot: Snapshot,
+    *,
+    role: str,
+    ask: Ask | None = None,
+) -> Diagnosis:
+    """Return why nodes offer too few devices.
+
+    Args:
+        nodes: those that a pod could use otherwise.
+        resource: what is missing, such as `nvidia.com/gpu`.
+        snapshot: with the pods on the nodes.
+        role: what they are to the pod, such as `the only node that fits`.
+        ask: diagnoses the plugin's pod.
+
+    """
+    node = min(nodes, key=lambda each: (offered(each, resource), each.name))
+    has = offered(node, resource)
+    capacity = amount((node.status.capacity or {}).get(resource))
+    name = clean(node.name)
+    whole = (
+        f"{name}, {role}," if len(nodes) == 1 else f"{role}: {some(n.name for n in nodes)}; {name}"
+    )
+    if 0 < has < capacity:
+        bad = shown(resource, capacity - has)
+        return Diagnosis(
+            code="device-unhealthy",
+            cause=f"{whole} offers {shown(resource, has)} of its {shown(resource, capacity)} {resource}: "
+            f"{bad} {'is' if bad == '1' else 'are'} unhealthy{_said_by(node)}",
+            brief=f"{bad} {resource} unhealthy on {name}",
+            object=NODES.ref(node),
+            action=f"Look for Xid errors on {name}, reset the device, then restart the device plugin's pod there.",
+            shared=True,
+        )  # fmt: skip
+    offers = f"offers none of its {shown(resource, capacity)} {resource}" if capacity else f"offers no {resource}"  # fmt: skip
+    why, action, sure = _why_none(node, resource, snapshot, ask=ask)
+    return Diagnosis(
+        code="device-missing",
+        cause=f"{whole} {offers}{_said_by(node)}" + (f": {why}" if why else ""),
+        brief=f"{name} offers no {resource}",
+        object=NODES.ref(node),
+        action=action or f"Look at the device plugin on {name}.",
+        sureness=sure,
+        shared=True,
+    )
+
+
+def _why_none(
+    node: Node, resource: str, snapshot: Snapshot, *, ask: Ask | None
+) -> tuple[str, str, Sureness]:
+    """Return why nothing offers devices on a node, what to do, and how sure that is."""
+    labels = node.metadata.labels or {}
+    off = next((each for each in _OFF if labels.get(each) == "false"), "")
+    if off:
+        return (
+            f"its label {off}=false switches that off",
+            f"Remove the label {off}.",
+            Sureness.CERTAIN,
+        )
+    upgrade = labels.get("nvidia.com/gpu-driver-upgrade-state", "upgrade-done")
+    if upgrade != "upgrade-done":
+        return f"its driver is being upgraded ({clean(upgrade)})", "", Sureness.LIKELY
+    if labels.get("nvidia.com/mig.config.state") == "failed":
+        return (
+            "its MIG configuration failed",
+            "Look at the MIG manager's pod there.",
+            Sureness.CERTAIN,
+        )
+    if other := other_names([node], resource):
+        return (
+            other.removeprefix(" (").removesuffix(")"),
+            "Ask for what it offers.",
+            Sureness.LIKELY,
+        )
+    return _of_pods(node, resource, snapshot, ask=ask)
+
+
+def _of_pods(
+    node: Node, resource: str, snapshot: Snapshot, *, ask: Ask | None
+) -> tuple[str, str, Sureness]:
+    pods = [each for each in snapshot[PODS] if each.spec.node_name == node.name]
+    for app, words in _CHAIN:
+        before = next((p for p in pods if p.metadata.label("app") == app and not _works(p)), None)
+        if before is not None:
+            return _pod_text(words, before, ask)
+    plugin = next((each for each in pods if is_plugin(each)), None)
+    if plugin is not None and not _works(plugin):
+        return _pod_text("the device plugin", plugin, ask)
+    if plugin is not None:
+        why = f"its device plugin {plugin.name} runs and finds no device"
+        return why, f"Look at the log of {plugin.namespace}/{plugin.name} and at the driver.", Sureness.LIKELY  # fmt: skip
+    return _no_plugin(node, resource, snapshot)
+
+
+def _no_plugin(node: Node, resource: str, snapshot: Snapshot) -> tuple[str, str, Sureness]:
+    if said := _policy(snapshot):
+        return said, "Look at the ClusterPolicy and at the operator's pods.", Sureness.CERTAIN
+    if not snapshot.absence_known(PODS):
+        return "", "", Sureness.CERTAIN
+    if any(map(is_plugin, snapshot[PODS])):
+        action = "Look at the node's labels and taints, and at what the plugin's DaemonSet selects."
+        return "no device plugin's pod is on it", action, Sureness.LIKELY
+    if not has_accelerator(node, resource) and not is_ready(node):
+        return "", "", Sureness.LIKELY
+    action = "Install the device plugin, or the GPU operator."
+    return "no device plugin runs in the cluster", action, Sureness.LIKELY
+
+
+def _pod_text(words: str, pod: Pod, ask: Ask | None) -> tuple[str, str, Sureness]:
+    found = ask(pod) if ask else None
+    place = f"{pod.namespace}/{clean(pod.name)}"
+    if found is not None:
+        return f"{words} there ({place}) does not work: {found.cause}", found.action, found.sureness
+    return f"{words} there ({place}) is not Ready", f"Look at pod {place}.", Sureness.CERTAIN
+
+
+def _policy(snapshot: Snapshot) -> str:
+    for each in snapshot[CLUSTERPOLICIES]:
+        error = each.status.condition("Error")
+        if error is not None and error.status == "True":
+            return (
+                f"the GPU operator is not ready ({cut(detail(error.reason, error.message), 160)})"
+            )
+    return ""
+
+
+def is_plugin(pod: Pod) -> bool:
+    """Return whether a pod is one of a device plugin."""
+    if any(pod.metadata.label(key) == value for key, value in _PLUGIN_LABELS):
+        return True
+    images = (each.image for each in pod.spec.containers or ())
+    return any(part in image for image in images for part in _PLUGIN_IMAGES)
+
+
+def _works(pod: Pod) -> bool:
+    ready = pod.status.condition("Ready")
+    return ready is not None and ready.status == "True"
+
+
+def other_names(nodes: Iterable[Node], resource: str) -> str:
+    """Return under which other names devices of the same vendor are offered; empty if under none."""
+    vendor = resource.partition("/")[0]
+    found = sorted(
+        {
+            name
+            for node in nodes
+            for name, value in node.status.devices.items()
+            if value and name != resource and name.partition("/")[0] == vendor
+        }
+    )
+    return f" (there are {some(found)})" if found else ""
+
+
+def _said_by(node: Node) -> str:
+    """Return what the node's own conditions say of its devices."""
+    for name in _CONDITIONS:
+        found = node.status.condition(name)
+        if found is not None and found.status == "True":
+            return f" ({name}: {cut(detail(found.reason, found.message), 120)})"
+    ready = node.status.condition("AcceleratedHardwareReady")
+    if ready is not None and ready.status == "False":
+        return f" (AcceleratedHardwareReady: {cut(detail(ready.reason, ready.message), 120)})"
+    return ""

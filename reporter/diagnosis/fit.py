@@ -1,0 +1,379 @@
+"""What a pod asks of a node, one demand at a time, and which nodes do not meet it.
+
+The scheduler stops at the first plugin that refuses a node and counts the node under that, so its text
+hides the other reasons. Here each node is held against every demand that needs no other pod, in the
+order in which the default plugins look (kube-scheduler, apis/config/v1/default_plugins.go):
+NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit, VolumeBinding. What depends on other
+pods (free capacity, ports, spread, affinity to pods) is no demand: the scheduler's words tell of it.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from reporter.catalogue.resources import CLAIMS, VOLUMES
+from reporter.model.objects import (
+    LabelSelector,
+    Node,
+    NodeSelector,
+    NodeSelectorTerm,
+    Pod,
+    SelectorRequirement,
+    Taint,
+    Toleration,
+    amount,
+    is_device,
+)
+from reporter.model.text import clean, cut
+from reporter.snapshot.snapshot import Snapshot
+
+_STATE_TAINTS: Final = (
+    "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler",
+    "karpenter.sh/disrupted", "karpenter.sh/unregistered",
+)  # fmt: skip
+"""Beginnings of the keys of taints that say in which state a node is, and not whom it is for."""
+
+_CORDON: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+ACCELERATOR_LABELS: Final = (
+    "feature.node.kubernetes.io/pci-10de.present", "feature.node.kubernetes.io/pci-0302_10de.present",
+    "nvidia.com/gpu.present", "cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator",
+    "kubernetes.azure.com/accelerator",
+)  # fmt: skip
+"""Labels of nodes that have devices, also while nothing offers them."""
+
+_MEMORY: Final = ("memory", "ephemeral-storage", "storage")
+
+
+class Plugin(StrEnum):
+    """Which filter of the scheduler refuses a node, by the words that its text has of it."""
+
+    CORDON = "node(s) were unschedulable"
+    TAINT = "node(s) had untolerated taint"
+    LABEL = "node(s) didn't match Pod's node affinity/selector"
+    RESOURCE = "Insufficient "
+    VOLUME = "node(s) didn't match PersistentVolume's node affinity"
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One thing that a pod asks of a node.
+
+    Attributes:
+        plugin: who looks at it.
+        what: a resource, a label with its value, or the name of a volume; empty for states and taints.
+        asks: how much of a resource.
+        state: it is about a state of the node, which may pass.
+        requirements: labels that are asked for; each has to hold.
+        terms: sets of labels of which one has to hold; of an affinity.
+        tolerations: of the pod.
+
+    """
+
+    plugin: Plugin
+    what: str = ""
+    asks: float = 0.0
+    state: bool = False
+    requirements: tuple[SelectorRequirement, ...] = ()
+    terms: tuple[NodeSelectorTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+
+    def is_met(self, node: Node) -> bool:
+        """Return whether the node has what is asked for."""
+        match self.plugin:
+            case Plugin.CORDON:
+                return not node.spec.unschedulable or _tolerated(_CORDON, self.tolerations)
+            case Plugin.TAINT:
+                return not self.taints(node) and not (self.state and _is_unready(node, self))
+            case Plugin.RESOURCE:
+                return offered(node, self.what) >= self.asks
+            case _:
+                return selects(self.terms, node) and all(
+                    _meets(node, each) for each in self.requirements
+                )
+
+    def is_state(self, node: Node) -> bool:
+        """Return whether that it is not met is a state of the node, which may pass."""
+        if self.plugin is not Plugin.RESOURCE:
+            return self.state
+        return is_device(self.what) and (
+            self.asks <= amount((node.status.capacity or {}).get(self.what))
+            or (not offered(node, self.what) and has_accelerator(node, self.what))
+        )
+
+    def taints(self, node: Node) -> list[Taint]:
+        """Return the taints of the node that are not tolerated, of states or of others."""
+        return [
+            each
+            for each in node.spec.taints or ()
+            if each.effect in ("NoSchedule", "NoExecute")
+            and is_of_state(each) == self.state
+            and each.key != _CORDON.key
+            and not _tolerated(each, self.tolerations)
+        ]
+
+    def why(self, node: Node) -> str:
+        """Return why the node does not do, as what follows its name: `has no nvidia.com/gpu`."""
+        match self.plugin:
+            case Plugin.CORDON:
+                return "is cordoned"
+            case Plugin.TAINT if self.state:
+                return _state_of(node, self.taints(node))
+            case Plugin.TAINT:
+                return f"has {written_taints(self.taints(node))}, which it does not tolerate"
+            case Plugin.RESOURCE:
+                return _offer(node, self.what)
+            case Plugin.VOLUME:
+                return f"cannot reach its volume {self.what} ({written(self.terms or ())})"
+            case _:
+                return _labels_of(node, self)
+
+
+def demands_of(pod: Pod, snapshot: Snapshot) -> list[Demand]:
+    """Return what a pod asks of nodes, in the order in which the scheduler looks."""
+    tolerations = pod.spec.tolerations or ()
+    found = [
+        Demand(Plugin.CORDON, state=True, tolerations=tolerations),
+        Demand(Plugin.TAINT, state=True, tolerations=tolerations),
+        Demand(Plugin.TAINT, tolerations=tolerations),
+        *_labels(pod),
+        *(
+            Demand(Plugin.RESOURCE, name, asks=value)
+            for name, value in sorted(pod.spec.demand.items())
+            if value > 0
+        ),
+    ]
+    return [*found, *_volumes(pod, snapshot)]
+
+
+def _labels(pod: Pod) -> Iterator[Demand]:
+    for key, value in sorted((pod.spec.node_selector or {}).items()):
+        requirement = SelectorRequirement(key, "In", (value,))
+        yield Demand(Plugin.LABEL, f"{clean(key)}={clean(value)}", requirements=(requirement,))
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    if not affinity or affinity.required is None:
+        return
+    terms = affinity.required.node_selector_terms or ()
+    if len(terms) == 1 and not terms[0].match_fields:
+        for each in terms[0].match_expressions or ():
+            yield Demand(Plugin.LABEL, _requirement(each), requirements=(each,))
+        if terms[0].match_expressions:
+            return
+    yield Demand(Plugin.LABEL, written(terms), terms=terms)
+
+
+def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
+    for name in pod.claims:
+        claim = snapshot[CLAIMS].get(pod.namespace, name)
+        volume = claim and snapshot[VOLUMES].get("", claim.spec.volume_name)
+        wanted: NodeSelector | None = (
+            volume.spec.node_affinity.required if volume and volume.spec.node_affinity else None
+        )
+        if volume and wanted and wanted.node_selector_terms:
+            yield Demand(Plugin.VOLUME, clean(volume.name), terms=wanted.node_selector_terms)
+
+
+def is_of_state(taint: Taint) -> bool:
+    """Return whether a taint says in which state the node is."""
+    return taint.key.startswith(_STATE_TAINTS)
+
+
+def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+    """Return whether one of them tolerates the taint (k8s.io/api, core/v1/toleration.go)."""
+    return any(
+        each.effect in ("", taint.effect)
+        and each.key in ("", taint.key)
+        and (
+            each.operator == "Exists"
+            or (each.operator in ("", "Equal") and each.key != "" and each.value == taint.value)
+        )
+        for each in tolerations
+    )
+
+
+def is_ready(node: Node) -> bool:
+    """Return whether the node says that it is Ready, or nothing is known of it."""
+    ready = node.status.condition("Ready")
+    return ready is None or ready.status == "True"
+
+
+def _is_unready(node: Node, demand: Demand) -> bool:
+    lost = (Taint(f"node.kubernetes.io/{each}", "", "NoSchedule") for each in _LOST)
+    return not is_ready(node) and not all(_tolerated(each, demand.tolerations) for each in lost)
+
+
+_LOST: Final = ("not-ready", "unreachable")
+
+
+def selects(terms: tuple[NodeSelectorTerm, ...] | None, node: Node) -> bool:
+    """Return whether one of the terms selects a node; an empty term selects none, None asks nothing."""
+    if terms is None:
+        return True
+    return any(
+        bool(each.match_expressions or each.match_fields)
+        and all(_meets(node, one) for one in each.match_expressions or ())
+        and all(_meets_name(node, one) for one in each.match_fields or ())
+        for each in terms
+    )
+
+
+def _meets(node: Node, requirement: SelectorRequirement) -> bool:
+    return _holds(requirement, node.metadata.label(requirement.key))
+
+
+def _meets_name(node: Node, requirement: SelectorRequirement) -> bool:
+    return requirement.key == "metadata.name" and _holds(requirement, node.name)
+
+
+def _holds(requirement: SelectorRequirement, value: str | None) -> bool:
+    """Return whether a value meets a requirement, also one that LabelSelectors do not have."""
+    if requirement.operator not in ("Gt", "Lt"):
+        key = requirement.key
+        labels = {key: value} if value is not None else {}
+        return LabelSelector(match_expressions=(requirement,)).matches(labels)
+    one, other = _whole(value or ""), _whole("".join(requirement.values or ()))
+    if one is None or other is None:
+        return False
+    return one > other if requirement.operator == "Gt" else one < other
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) else None
+
+
+def offered(node: Node, resource: str) -> float:
+    """Return how much of a resource pods on a node may ask for in all."""
+    return amount((node.status.allocatable or {}).get(resource))
+
+
+def has_accelerator(node: Node, resource: str) -> bool:
+    """Return whether a label says that the node has devices, or it says so of this resource."""
+    labels = node.metadata.labels or {}
+    capable = resource in (node.status.capacity or {})
+    return capable or any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS)
+
+
+def written_taints(taints: Iterable[Taint]) -> str:
+    """Return taints in words: `the taint sku=gpu:NoSchedule`."""
+    found = sorted(
+        {f"{clean(t.key)}{f'={clean(t.value)}' if t.value else ''}:{t.effect}" for t in taints}
+    )
+    return f"the taint{'s' if len(found) > 1 else ''} {some(found)}"
+
+
+def _state_of(node: Node, taints: list[Taint]) -> str:
+    ready = node.status.condition("Ready")
+    if ready is not None and ready.status != "True":
+        return "is NotReady" if ready.status == "False" else "does not answer"
+    pressures = ("DiskPressure", "MemoryPressure", "PIDPressure")
+    for name in pressures:
+        pressure = node.status.condition(name)
+        if pressure is not None and pressure.status == "True":
+            return f"is under {name}"
+    return f"has {written_taints(taints)}"
+
+
+def _offer(node: Node, resource: str) -> str:
+    has = offered(node, resource)
+    capacity = amount((node.status.capacity or {}).get(resource))
+    if not has and capacity:
+        return f"offers none of its {shown(resource, capacity)} {resource}"
+    if is_device(resource) and has < capacity:
+        return f"offers {shown(resource, has)} of its {shown(resource, capacity)} {resource}"
+    return f"offers {shown(resource, has) if has else 'no'} {resource}"
+
+
+def _labels_of(node: Node, demand: Demand) -> str:
+    keys = [each.key for each in demand.requirements] or [
+        one.key for each in demand.terms or () for one in each.match_expressions or ()
+    ]
+    for key in keys:
+        value = node.metadata.label(key)
+        return f"has {clean(key)}={clean(value)}" if value is not None else f"lacks {clean(key)}"
+    return f"does not match {demand.what}"
+
+
+def written(terms: Iterable[NodeSelectorTerm]) -> str:
+    """Return terms of an affinity in words: `zone=a or zone=b`."""
+    each_term = (
+        " and ".join(map(_requirement, (*(t.match_expressions or ()), *(t.match_fields or ()))))
+        for t in terms
+    )
+    return cut(" or ".join(each for each in each_term if each) or "nothing", 200)
+
+
+def _requirement(each: SelectorRequirement) -> str:
+    key = clean(each.key)
+    values = ", ".join(clean(one) for one in (each.values or ())[:4])
+    one = len(each.values or ()) == 1
+    return {
+        "In": f"{key}={values}" if one else f"{key} in ({values})",
+        "NotIn": f"{key} not in ({values})",
+        "Exists": f"the label {key}",
+        "DoesNotExist": f"no label {key}",
+        "Gt": f"{key} > {values}",
+        "Lt": f"{key} < {values}",
+    }.get(each.operator, key)
+
+
+def shown(resource: str, value: float) -> str:
+    """Return an amount of a resource for people: `4`, `64Gi`, `500m`."""
+    if resource in _MEMORY or resource.startswith("hugepages-"):
+        gib = value / 2**30
+        return f"{gib:.4g}Gi" if gib >= 1 else f"{math.ceil(value / 2**20)}Mi"
+    return f"{value:.4g}" if value == int(value) or value > 1 else f"{round(value * 1000)}m"
+
+
+def some(names: Iterable[str], most: int = 3) -> str:
+    """Return a few names, and how many more there are: `gpu-1, gpu-2, gpu-3 and 4 more`."""
+    found = [clean(each) for each in names]
+    if len(found) > most:
+        return f"{', '.join(found[:most])} and {len(found) - most} more"
+    return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
+
+
+_COUNTED: Final = re.compile(r"0/(?P<nodes>\d+) nodes are available: (?P<rest>.*)", re.DOTALL)
+_ENTRY: Final = re.compile(r"(?P<count>\d{1,6}) (?P<text>[^,]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the scheduler says of nodes: how many there are, and how many it refused for what."""
+
+    nodes: int
+    by_text: Mapping[str, int]
+
+    def of(self, text: str) -> int:
+        """Return how many nodes it refused with a text that begins so."""
+        return sum(n for said, n in self.by_text.items() if said.startswith(text))
+
+    def lacking(self, resource: str) -> int:
+        """Return how many nodes lack something of a resource, or have no place for one more pod."""
+        return self.by_text.get(f"Insufficient {resource}", 0)
+
+    @property
+    def others(self) -> list[str]:
+        """The texts of what is not worked out here."""
+        known = tuple(Plugin)
+        return [each for each in self.by_text if not each.startswith((*known, "Too many pods"))]
+
+
+def counts_of(message: str | None) -> Counts | None:
+    """Return what the scheduler counted, by what it says of a pod; None where it says no such thing."""
+    found = _COUNTED.search(message or "")
+    if found is None:
+        return None
+    said = re.split(r"\.(?: |$)", found["rest"], maxsplit=1)[0]
+    texts: Counter[str] = Counter()
+    for each in _ENTRY.finditer(said):
+        text = (
+            each["text"]
+            .strip()
+            .replace("node(s) had volume node affinity conflict", str(Plugin.VOLUME))
+        )
+        texts[text] += int(each["count"])
+    return Counts(int(found["nodes"]), texts)

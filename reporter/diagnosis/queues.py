@@ -1,0 +1,203 @@
+"""Why a queue or a gang lets a pod wait: Kueue, Volcano, scheduling gates.
+
+A gated pod is not looked at by the scheduler; who set the gate says why on an object of its own. Volcano
+schedules a group of pods together or not at all: the pod that is refused by itself is the cause, and the
+others wait for it.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
+from reporter.diagnosis.diagnosis import Diagnosis, Sureness
+from reporter.diagnosis.fit import shown, some
+from reporter.model.objects import Condition, Pod, PodGroup, Workload, amounts
+from reporter.model.text import clean, cut
+from reporter.snapshot.snapshot import Snapshot
+
+_KUEUE_GATES: Final = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
+_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+_GROUP_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
+_SAID_BYTES: Final = 240
+_POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
+_NOT_ENOUGH_QUOTA: Final = re.compile(
+    r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more needed"
+)
+_WAITS: Final = re.compile(r"Pending|waiting for|once minAvailable is satisfied", re.IGNORECASE)
+
+
+def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return why a gate or a queue keeps a pod from being scheduled; None where none does."""
+    gates = [each.name for each in pod.spec.scheduling_gates or ()]
+    if gates:
+        return _gated(pod, gates, snapshot)
+    group = pod.metadata.annotation("scheduling.k8s.io/group-name")
+    return _volcano(pod, group, snapshot) if group else None
+
+
+def _gated(pod: Pod, gates: list[str], snapshot: Snapshot) -> Diagnosis:
+    kueue = any(each in _KUEUE_GATES for each in gates)
+    found = _kueue(pod, snapshot) if kueue else None
+    return found or Diagnosis(
+        code="gate",
+        cause=f"it waits for {'Kueue to admit it' if kueue else f'the scheduling gate {some(gates)}'}",
+        brief=f"scheduling gate {some(gates)}",
+        action="Look at the Workload of the pod and at its queue." if kueue
+        else "Look at the controller that sets and removes the gate.",
+    )  # fmt: skip
+
+
+def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    workload = next(_workloads(pod, snapshot), None)
+    queue = workload.spec.queue_name if workload else pod.metadata.label(_QUEUE_LABEL) or ""
+    local = snapshot[LOCALQUEUES].get(pod.namespace, queue)
+    if queue and local is None and snapshot.absence_known(LOCALQUEUES, pod.namespace, queue):
+        return Diagnosis(
+            code="queue-missing",
+            cause=f"its LocalQueue {clean(queue)} does not exist in {pod.namespace}",
+            brief=f"no LocalQueue {clean(queue)}",
+            object=LOCALQUEUES.ref_named(pod.namespace, queue),
+            action="Create the LocalQueue, or name one that exists.",
+            shared=True,
+        )
+    cluster = snapshot[CLUSTERQUEUES].get("", local.spec.cluster_queue) if local else None
+    active = cluster.status.condition("Active") if cluster else None
+    if cluster is not None and active is not None and active.status == "False":
+        return Diagnosis(
+            code="queue-inactive",
+            cause=f"ClusterQueue {clean(cluster.name)} admits nothing: {_said(active)}",
+            brief=f"ClusterQueue {clean(cluster.name)} is inactive",
+            object=CLUSTERQUEUES.ref(cluster),
+            action="Mend what the ClusterQueue names.",
+            shared=True,
+        )
+    return _refused(workload, queue) if workload else None
+
+
+def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[Workload]:
+    """Yield the Workload of a pod: it names the pod, its group, or what made it, as its owner."""
+    owners = {each.uid for each in pod.metadata.owner_references or () if each.uid} | {
+        pod.metadata.uid
+    }
+    group = pod.metadata.label(_GROUP_LABEL)
+    for each in snapshot[WORKLOADS].in_namespace(pod.namespace):
+        if each.name == group or any(each.metadata.owned_by(uid) for uid in owners if uid):
+            yield each
+
+
+def _refused(workload: Workload, queue: str) -> Diagnosis | None:
+    """Return why Kueue does not admit a Workload, by the condition that says so."""
+    for name, status in (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False")):
+        found = workload.status.condition(name)
+        if found is None or found.status != status:
+            continue
+        said, never = _said(found), "maximum capacity" in (found.message or "")
+        quota = _NOT_ENOUGH_QUOTA.search(found.message or "")
+        place = f"queue {clean(queue)}" if queue else "its queue"
+        cause = f"Kueue does not admit it in {place}: {said}"
+        if never or found.reason == "ExceedsMaxQuota":
+            cause = f"{place} can never admit it, it asks for more than the queue's maximum: {said}"
+        elif quota:
+            cause = f"{place} lacks {quota['more']} {clean(quota['what'])} of unused quota (flavor {clean(quota['flavor'])})"
+        elif name == "Evicted":
+            cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {said}"
+        return Diagnosis(
+            code="queue-quota",
+            cause=cause,
+            brief=f"not admitted by {place}",
+            object=WORKLOADS.ref(workload),
+            action="Ask for less, or raise the quota of the queue." if never
+            else "Free quota, raise it, or look at what Kueue names.",
+        )  # fmt: skip
+    return None
+
+
+def _said(condition: Condition) -> str:
+    return cut(clean(condition.message or condition.reason or ""), _SAID_BYTES).rstrip(". ")
+
+
+def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
+    group = _pod_group(pod, name, snapshot)
+    if group is None or group.status.phase in ("Running", "Completed"):
+        return None
+    queue = snapshot[QUEUES].get("", group.spec.queue or "default")
+    if queue is not None and queue.status.state == "Closed":
+        return Diagnosis(
+            code="queue-closed",
+            cause=f"queue {clean(queue.name)} of Volcano is closed",
+            brief=f"queue {clean(queue.name)} is closed",
+            object=QUEUES.ref(queue),
+            action="Open the queue, or use another one.",
+            shared=True,
+        )
+    if queue is not None:
+        allocated, asks = amounts(queue.status.allocated), amounts(group.spec.min_resources)
+        for resource, most in sorted(amounts(queue.spec.capability).items()):
+            used = allocated.get(resource, 0.0)
+            if used + asks.get(resource, 0.0) > most and asks.get(resource):
+                return Diagnosis(
+                    code="queue-quota",
+                    cause=f"queue {clean(queue.name)}: {shown(resource, used)} of {shown(resource, most)} "
+                    f"{resource} are used, and the group asks for {shown(resource, asks[resource])}",
+                    brief=f"queue {clean(queue.name)} is full",
+                    object=QUEUES.ref(queue),
+                    action=f"Free {resource} in the queue, or raise its capability.",
+                    shared=True,
+                )  # fmt: skip
+    return _gang(pod, group, snapshot)
+
+
+def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
+    """Return what Volcano says of the group where this pod only waits for another of it."""
+    condition = group.status.condition("Unschedulable")
+    events = snapshot.evidence.events_about(group.namespace, "PodGroup", group.name, uid=group.metadata.uid)  # fmt: skip
+    full = next((e for e in events if "queue resource quota insufficient" in e.message
+                 or "resource in cluster is overused" in e.message), None)  # fmt: skip
+    if full is not None:
+        return Diagnosis(
+            code="queue-quota",
+            cause=f"Volcano does not let its group in: {cut(clean(full.message), _SAID_BYTES)}",
+            brief="the queue is full",
+            action="Free what the queue uses, or raise its capability.",
+        )
+    scheduled = pod.status.condition("PodScheduled")
+    said = (scheduled.message if scheduled else "") or ""
+    if "nodes are available" in said or condition is None or condition.status != "True":
+        return None
+    others = [
+        each
+        for each in snapshot[PODS].in_namespace(pod.namespace)
+        if each.metadata.annotation("scheduling.k8s.io/group-name") == group.name
+        and each.name != pod.name and _refused_itself(each)
+    ]  # fmt: skip
+    if others:
+        cause = (
+            f"it waits for {some(p.name for p in others)} of its group, for which there is no node"
+        )
+    else:
+        cause = f"its group cannot be scheduled together: {_said(condition)}"
+    return Diagnosis(
+        code="gang",
+        cause=cause,
+        brief="its group cannot be scheduled together",
+        action=f"Look at PodGroup {group.namespace}/{clean(group.name)}.",
+        sureness=Sureness.LIKELY if others else Sureness.CERTAIN,
+    )
+
+
+def _refused_itself(pod: Pod) -> bool:
+    scheduled = pod.status.condition("PodScheduled")
+    if scheduled is None or scheduled.status != "False":
+        return False
+    return "nodes are available" in (scheduled.message or "") or not _WAITS.search(scheduled.message or "")  # fmt: skip
+
+
+def _pod_group(pod: Pod, name: str, snapshot: Snapshot) -> PodGroup | None:
+    # The kind is read for the stack that makes such groups; any stack's pods may be members of one.
+    for resource in snapshot.tables:
+        if str(resource) == _POD_GROUPS:
+            found = snapshot[resource].get(pod.namespace, name)
+            if isinstance(found, PodGroup):
+                return found
+    return None

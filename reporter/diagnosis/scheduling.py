@@ -1,0 +1,473 @@
+"""Why a pod has no node.
+
+The text of the scheduler names no node and hides all but the first reason of each. So what the pod asks
+for is held against every node again (`fit.py`), and nodes are told apart: those that would do and are
+full, those that are out for a passing state alone, demands that no node meets, and demands that exclude
+each other. Where the counts of first reasons are the scheduler's own, the answer is as certain as its
+text; where they are not (nodes changed since, other versions), only what no node has is kept, and the
+rest is told with the scheduler's words beside it. What needs other pods (spread, ports, affinity to
+pods) is taken from its words.
+
+Dead end: to work out free processors and memory as well would need the requests of every pod; for these
+only "more than any node has" is told.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from reporter.catalogue.resources import NODES, PODS
+from reporter.diagnosis import autoscalers, devices, queues, storage
+from reporter.diagnosis.devices import Ask
+from reporter.diagnosis.diagnosis import Diagnosis, Sureness
+from reporter.diagnosis.fit import (
+    Counts,
+    Demand,
+    Plugin,
+    counts_of,
+    demands_of,
+    offered,
+    shown,
+    some,
+    written_taints,
+)
+from reporter.model.objects import Node, Pod, is_device
+from reporter.model.text import clean, cut
+from reporter.snapshot.snapshot import Snapshot
+
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+
+_UNSEEN: Final = timedelta(seconds=30)
+"""A scheduler that runs has looked at a pod by then."""
+
+_WORDS_BYTES: Final = 220
+_CONTROL_PLANE: Final = "node-role.kubernetes.io/"
+
+_PLAIN: Final = (
+    ("node(s) didn't match pod topology spread constraints", "topology-spread",
+     "its topology spread constraints leave no node", "Loosen topologySpreadConstraints, or add nodes."),
+    ("node(s) didn't match pod affinity rules", "pod-affinity",
+     "no node has the pods that its affinity asks for", "Look at podAffinity of the pod."),
+    ("node(s) didn't satisfy existing pods anti-affinity rules", "pod-affinity",
+     "pods that run there do not want it beside them", "Look at podAntiAffinity of the pods that run."),
+    ("node(s) didn't match pod anti-affinity rules", "pod-affinity",
+     "each node that fits has a pod that it does not want beside it",
+     "Loosen podAntiAffinity, or add nodes."),
+    ("node(s) didn't have free ports", "host-port",
+     "the host ports that it asks for are taken on each node that fits",
+     "Remove hostPort or hostNetwork, or free the ports."),
+    ("node(s) exceed max volume count", "volume-count",
+     "the nodes that fit hold as many volumes as they can", "Add nodes, or use fewer volumes."),
+    ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "volume-lost",
+     "a claim of it is bound to a volume that does not exist", "Restore the volume, or make the claim anew."),
+    ("node(s) had no available volume zone", "volume-zone",
+     "its volume is in a zone without a node that fits", "Move the volume, or add nodes in its zone."),
+    ("node(s) didn't find available persistent volumes to bind", "volume-none",
+     "no free volume can be bound to its claim on any node that fits",
+     "Add volumes, or use a class that makes them."),
+    ("node(s) did not have enough free storage", "volume-space",
+     "no node that fits has enough storage for its claim", "Free storage, or ask for less."),
+    ("pod already in-use", "volume-in-use",
+     "another pod holds its claim, which only one pod may use", "End the other pod first."),
+    ("cannot allocate all claims", "device-claim",
+     "no node has the devices that its resource claims ask for", "Look at its ResourceClaims."),
+    ("resourceclaim", "device-claim",
+     "its resource claim cannot be met", "Look at its ResourceClaims and at the driver of the devices."),
+)  # fmt: skip
+"""What is not worked out, in the scheduler's words (kube-scheduler, framework/plugins)."""
+
+
+def why_unscheduled(
+    pod: Pod, snapshot: Snapshot, *, now: datetime | None = None, ask: Ask | None = None
+) -> Diagnosis | None:
+    """Return why a pod has no node; None where it has one, or nothing more than the symptom is known.
+
+    Args:
+        pod: the pod.
+        snapshot: with nodes, claims, and what is at hand of queues, volumes and autoscalers.
+        now: the present; without it nothing is said that needs the age of the pod.
+        ask: diagnoses another pod, such as the device plugin on a node.
+
+    """
+    if pod.spec.node_name or pod.deleting:
+        return None
+    scheduled = pod.status.condition("PodScheduled")
+    if waits := queues.why_in_line(pod, snapshot):
+        return waits
+    if scheduled is None:
+        return _unseen(pod, now)
+    if scheduled.status != "False" or pod.status.nominated_node_name:
+        return None
+    message = scheduled.message or ""
+    if claim := storage.why_claim_waits(pod, snapshot, said=message):
+        return claim
+    look = _Look.at(pod, snapshot, message)
+    here = look.diagnosis(ask) if look else _by_words(counts_of(message), message)
+    gone = autoscalers.why_no_node(pod, snapshot)
+    return gone or here or autoscalers.what_comes(pod, snapshot)
+
+
+def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
+    """Return that nobody runs the scheduler that the pod names, once it should have seen it."""
+    if now is None or pod.created is None or now - pod.created < _UNSEEN:
+        return None
+    name = clean(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    return Diagnosis(
+        code="no-scheduler",
+        cause=f"no scheduler {name} has seen it: nobody runs one of that name, or it does not work",
+        brief=f"no scheduler {name}",
+        action=f"Install or restart {name}, or set schedulerName to one that runs.",
+        sureness=Sureness.LIKELY,
+    )
+
+
+def _by_words(counts: Counts | None, said: str) -> Diagnosis | None:
+    """Return what the scheduler says that is not worked out here."""
+    for text in counts.others if counts else [said]:
+        for begins, code, cause, action in _PLAIN:
+            if begins in text:
+                words = _words(said) if counts else ""
+                return Diagnosis(code=code, cause=cause + words, brief=cause, action=action)
+    return None
+
+
+def _words(said: str) -> str:
+    """Return the scheduler's words, to stand behind a cause."""
+    text = clean(said.partition(" preemption:")[0]).rstrip(". ")
+    return f" (scheduler: {cut(text, _WORDS_BYTES)})" if text else ""
+
+
+@dataclass(slots=True)
+class _Look:
+    """All nodes held against a pod."""
+
+    pod: Pod
+    snapshot: Snapshot
+    said: str
+    counts: Counts | None
+    demands: list[Demand]
+    nodes: list[Node]
+    unmet: dict[str, list[Demand]]
+    words: str = ""
+    _used: dict[str, Counter[str]] = field(default_factory=dict)
+    _holders: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, pod: Pod, snapshot: Snapshot, said: str) -> "_Look | None":
+        """Hold all nodes against a pod; None where nodes are not known."""
+        nodes = list(snapshot[NODES])
+        if not nodes or not snapshot.absence_known(NODES):
+            return None
+        demands = demands_of(pod, snapshot)
+        unmet = {n.name: [d for d in demands if not d.is_met(n)] for n in nodes}
+        look = cls(pod, snapshot, said, counts_of(said), demands, nodes, unmet)
+        look._count_devices()
+        return look
+
+    def _count_devices(self) -> None:
+        for other in self.snapshot[PODS]:
+            held = other.spec.devices
+            if not held or not other.spec.node_name:
+                continue
+            if other.status.phase in ("Succeeded", "Failed"):
+                continue
+            node = other.spec.node_name
+            self._used.setdefault(node, Counter()).update(held)
+            for name in held:
+                place = f"{other.namespace}/{other.name}"
+                self._holders.setdefault((node, name), []).append(place)
+
+    def free(self, node: Node, resource: str) -> float:
+        """Return how much of a device nobody that is seen holds on a node; less may be free."""
+        return offered(node, resource) - self._used.get(node.name, Counter())[resource]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the scheduler counts the nodes as they are counted here."""
+        counts = self.counts
+        if counts is None or counts.nodes != len(self.nodes):
+            return False
+        first = Counter(found[0].plugin for found in self.unmet.values() if found)
+        if any(counts.of(p) != first[p] for p in (Plugin.CORDON, Plugin.TAINT, Plugin.LABEL)):
+            return False
+        free = sum(not each for each in self.unmet.values())
+        for each in self.demands:
+            if each.plugin is Plugin.RESOURCE:
+                never = sum(
+                    found[0].plugin is Plugin.RESOURCE and each in found
+                    for found in self.unmet.values()
+                    if found
+                )
+                late = sum(
+                    bool(found) and found[0].plugin in (Plugin.RESOURCE, Plugin.VOLUME)
+                    for found in self.unmet.values()
+                )
+                if not never <= counts.lacking(each.what) <= max(never, late) + free:
+                    return False
+        return True
+
+    def diagnosis(self, ask: Ask | None) -> Diagnosis | None:
+        """Return the cause as far as existing nodes tell."""
+        agrees = self.agrees
+        never = self._never()
+        found = self._room() or self._state(ask) or never or self._excluding()
+        if found is None:
+            return None
+        if agrees:
+            return found
+        if self.counts is None:
+            return replace(found, sureness=Sureness.LIKELY)
+        kept = never or found
+        words = "" if never else _words(self.said)
+        return replace(kept, cause=kept.cause + words, sureness=Sureness.LIKELY)
+
+    def _room(self) -> Diagnosis | None:
+        """Return why nodes that meet all demands do not take the pod: they are full, or what the scheduler says."""
+        able = [each for each in self.nodes if not self.unmet[each.name]]
+        if not able:
+            return None
+        others = _by_words(self.counts, self.said)
+        if others and self.counts and not self._crowded():
+            return others
+        for demand in self._asked(devices_only=True):
+            if all(self.free(node, demand.what) < demand.asks for node in able):
+                return self._full(able, demand)
+        lacking = [
+            each.what
+            for each in self._asked()
+            if self.counts and self.counts.lacking(each.what) > self._never_enough(each)
+        ]
+        if self.counts and self.counts.of("Too many pods"):
+            lacking.append("room for one more pod")
+        if not lacking:
+            return others
+        names = some(each.name for each in able)
+        return Diagnosis(
+            code="node-full",
+            cause=f"{names} could take it, but {some(lacking)} {_are(lacking)} used up there",
+            brief=f"no free {some(lacking)}",
+            action="Free what is used there, or add nodes.",
+        )
+
+    def _crowded(self) -> bool:
+        """Return whether the scheduler says that more nodes lack something than can never have it."""
+        counts = self.counts
+        return counts is not None and any(
+            counts.lacking(each.what) > self._never_enough(each) for each in self._asked()
+        )
+
+    def _never_enough(self, demand: Demand) -> int:
+        return sum(
+            bool(found) and found[0].plugin is Plugin.RESOURCE and demand in found
+            for found in self.unmet.values()
+        )
+
+    def _asked(self, *, devices_only: bool = False) -> list[Demand]:
+        return [
+            each
+            for each in self.demands
+            if each.plugin is Plugin.RESOURCE and (is_device(each.what) or not devices_only)
+        ]
+
+    def _full(self, able: list[Node], demand: Demand) -> Diagnosis:
+        resource = demand.what
+        free = [self.free(node, resource) for node in able]
+        size = {offered(node, resource) for node in able}
+        names = some(each.name for each in able)
+        pods = sorted({p for n in able for p in self._holders.get((n.name, resource), ())})
+        holders = f" (pods {some(pods)})" if pods else ""
+        asks = shown(resource, demand.asks)
+        if sum(free) >= demand.asks:
+            split = " + ".join(shown(resource, each) for each in sorted(free, reverse=True) if each)
+            cause = f"it asks for {asks} {resource} on one node; free are {split} on {names}"
+        elif len(size) == 1 and not any(free):
+            cause = (
+                f"{names} could take it, but 0 of {shown(resource, size.pop())} {resource} are free"
+            )
+            cause += f" on each{holders}" if len(able) > 1 else f"{holders}"
+        else:
+            most = shown(resource, max(0.0, *free))
+            cause = f"{names} could take it, but at most {most} {resource} are free there, and it asks for {asks}{holders}"
+        return Diagnosis(
+            code="node-full",
+            cause=cause,
+            brief=f"no {asks} {resource} free",
+            action=f"Free {resource}, or add nodes.",
+        )
+
+    def _state(self, ask: Ask | None) -> Diagnosis | None:
+        """Return the state of the nodes that are out for that state alone."""
+        groups: dict[Demand, list[Node]] = {}
+        for node in self.nodes:
+            found = self.unmet[node.name]
+            if len(found) == 1 and self._passes(found[0], node):
+                groups.setdefault(found[0], []).append(node)
+        if not groups:
+            return None
+        demand, nodes = max(
+            groups.items(), key=lambda item: (item[0].plugin is Plugin.RESOURCE, len(item[1]))
+        )
+        if demand.plugin is Plugin.RESOURCE:
+            return devices.why_missing(
+                nodes, demand.what, self.snapshot, role=self._only(nodes), ask=ask
+            )
+        whys = sorted({demand.why(each) for each in nodes})
+        cordon = demand.plugin is Plugin.CORDON
+        name = clean(nodes[0].name)
+        return Diagnosis(
+            code="node-cordoned" if cordon else "node-state",
+            cause=f"{some(each.name for each in nodes)}, {self._only(nodes)}, {some(whys)}"
+            if len(nodes) == 1 else f"{self._only(nodes)} are out: {_each_why(nodes, demand)}",
+            brief=f"{name} {whys[0]}",
+            object=NODES.ref(nodes[0]),
+            action=f"Run kubectl uncordon {name}." if cordon else f"Look at node {name}.",
+            shared=True,
+        )  # fmt: skip
+
+    def _passes(self, demand: Demand, node: Node) -> bool:
+        """Return whether that a demand is not met is a state of the node, which may pass.
+
+        That a node offers no devices at all is one where the pod's labels single the node out, and
+        no other node offers any: else it is a node of another kind.
+        """
+        if demand.is_state(node):
+            return True
+        if demand.plugin is not Plugin.RESOURCE or not is_device(demand.what):
+            return False
+        singled = any(d.plugin is Plugin.LABEL and d in f for f in self.unmet.values() for d in f)
+        elsewhere = any(offered(each, demand.what) for each in self.nodes)
+        return singled and not elsewhere and not offered(node, demand.what)
+
+    def _only(self, nodes: list[Node]) -> str:
+        if len(nodes) == 1:
+            return "the only node that fits"
+        return f"the {len(nodes)} nodes that fit"
+
+    def _never(self) -> Diagnosis | None:
+        """Return the demands that no node meets."""
+        order = (Plugin.RESOURCE, Plugin.LABEL, Plugin.TAINT)
+        found = sorted(
+            (
+                each
+                for each in self.demands
+                if each.plugin in order and not each.state
+                if all(each in self.unmet[node.name] for node in self.nodes)
+            ),
+            key=lambda each: (order.index(each.plugin), not is_device(each.what)),
+        )
+        if not found:
+            return None
+        told = [self._unmet_by_all(each) for each in found[:2]]
+        first = told[0]
+        return replace(first, cause="; and ".join(each.cause for each in told))
+
+    def _unmet_by_all(self, demand: Demand) -> Diagnosis:
+        if demand.plugin is Plugin.RESOURCE:
+            return self._too_large(demand)
+        if demand.plugin is Plugin.LABEL:
+            return Diagnosis(
+                code="node-label",
+                cause=f"it needs a node with {demand.what}, and no node has that{self._values(demand)}",
+                brief=f"no node has {demand.what}",
+                action="Label a node that is meant, or mend nodeSelector or affinity.",
+            )
+        taints = written_taints(t for node in self.nodes for t in demand.taints(node))
+        return Diagnosis(
+            code="node-taint",
+            cause=f"it tolerates no node: they have {taints}",
+            brief=f"it does not tolerate {taints}",
+            action="Add a toleration to the pod, or remove the taint.",
+        )
+
+    def _too_large(self, demand: Demand) -> Diagnosis:
+        resource, asks = demand.what, shown(demand.what, demand.asks)
+        most = max(offered(node, resource) for node in self.nodes)
+        if not most:
+            others = devices.other_names(self.nodes, resource)
+            cause = f"it asks for {asks} {resource}, no node offers any{others}"
+            action = (
+                f"Add a node with {resource}, or install the device plugin on nodes that have it."
+            )
+            return Diagnosis(code="device-absent", cause=cause, brief=f"no node offers {resource}", action=action)  # fmt: skip
+        return Diagnosis(
+            code="resource-size",
+            cause=f"it asks for {asks} {resource}, no node has more than {shown(resource, most)}",
+            brief=f"no node has {asks} {resource}",
+            action="Ask for less on one node (such as a smaller tensor parallel size), or add a larger one."
+            if is_device(resource) else f"Ask for less {resource}, or add a larger node.",
+        )  # fmt: skip
+
+    def _values(self, demand: Demand) -> str:
+        key = demand.requirements[0].key if demand.requirements else ""
+        found = sorted({v for node in self.nodes if (v := node.metadata.label(key))})
+        return f" (there are {clean(key)}={some(found)})" if found else ""
+
+    def _excluding(self) -> Diagnosis | None:
+        """Return how the demands exclude each other, by the nodes that miss fewest of them."""
+        asked = self._asked(devices_only=True)
+        with_devices = [
+            each
+            for each in self.nodes
+            if asked and all(d not in self.unmet[each.name] for d in asked)
+        ]
+        others = [n for n in self.nodes if not self._of_control_plane(n)]
+        pool = with_devices or others or self.nodes
+        fewest = min(len(self.unmet[each.name]) for each in pool)
+        groups: dict[tuple[Demand, ...], list[Node]] = {}
+        for node in pool:
+            if len(self.unmet[node.name]) == fewest:
+                groups.setdefault(tuple(self.unmet[node.name]), []).append(node)
+        if not groups or not fewest:
+            return None
+        found = sorted(groups.items(), key=lambda item: (-len(item[1]), item[1][0].name))
+        demand, nodes = found[0][0][0], found[0][1]
+        told = [_group_text(*each) for each in found[:2]]
+        if with_devices:
+            near = [n for n in others if n not in pool and len(self.unmet[n.name]) == 1]
+            near = [n for n in near if demand.plugin is Plugin.LABEL]
+            what = asked[0]
+            told = [
+                f"the nodes with {shown(what.what, what.asks)} {what.what} do not do: {'; '.join(told)}",
+                *(_group_text((self.unmet[n.name][0],), [n]) for n in near[:1]),
+            ]
+        code, action = _MEND[demand.plugin]
+        return Diagnosis(
+            code=code,
+            cause="; ".join(told) if with_devices else f"no node meets all that it asks for: {'; '.join(told)}",
+            brief=f"{clean(nodes[0].name)} {demand.why(nodes[0])}",
+            action=action,
+        )  # fmt: skip
+
+    def _of_control_plane(self, node: Node) -> bool:
+        return any(
+            t.key.startswith(_CONTROL_PLANE) for d in self.unmet[node.name] for t in d.taints(node)
+        )
+
+
+_MEND: Final = {
+    Plugin.CORDON: ("node-cordoned", "Uncordon the node, or ask for what others have."),
+    Plugin.TAINT: ("node-taint", "Add a toleration to the pod, or remove the taint."),
+    Plugin.LABEL: ("node-label", "Label the node that is meant, or mend nodeSelector or affinity."),
+    Plugin.RESOURCE: ("resource-size", "Ask for less, or add a larger node."),
+    Plugin.VOLUME: ("volume-zone", "Move the volume to where the nodes are, or use one that all can reach."),
+}  # fmt: skip
+
+
+_PLURAL: Final = {"has": "have", "is": "are", "does": "do", "offers": "offer", "lacks": "lack"}
+
+
+def _group_text(demands: tuple[Demand, ...], nodes: list[Node]) -> str:
+    whys = [each.why(nodes[0]).split(" ", 1) for each in demands[:3]]
+    verbs = _PLURAL if len(nodes) > 1 else {}
+    told = " and ".join(f"{verbs.get(verb, verb)} {rest}" for verb, rest in whys)
+    return f"{some(each.name for each in nodes)} {told}"
+
+
+def _each_why(nodes: list[Node], demand: Demand) -> str:
+    return "; ".join(f"{clean(each.name)} {demand.why(each)}" for each in nodes[:3])
+
+
+def _are(names: Iterable[str]) -> str:
+    return "is" if len(list(names)) == 1 else "are"

@@ -1,0 +1,230 @@
+"""Why a pod has no node, worked out from the nodes and held against what the scheduler counts."""
+
+from datetime import timedelta
+
+import pytest
+
+from reporter.catalogue.resources import PODS
+from reporter.diagnosis.scheduling import why_unscheduled
+from tests.unit.diagnosis.building import GPU, cluster, node, placed, waiting
+from tests.unit.probes.building import CREATED_AT, document
+
+AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+TAINTS = "node(s) had untolerated taint(s)"
+GPU_POOL = {"agentpool": "gpu"}
+CPU_POOL = {"agentpool": "cpu"}
+SELECTS = {"nodeSelector": GPU_POOL}
+
+
+def said(nodes, *counts):
+    return f"0/{nodes} nodes are available: {', '.join(counts)}. preemption: 0/{nodes} nodes are available: x."
+
+
+def why(pod, *docs, events=(), now=None, covered=None):
+    snapshot = cluster(pod, *docs, events=events, covered=covered)
+    return why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=now)
+
+
+CASES = {
+    "asks for more than any node has": (
+        waiting(said(2, "2 Insufficient nvidia.com/gpu"), 4),
+        [node("a", 2), node("b", 2)],
+        ("resource-size", "certain", "it asks for 4 nvidia.com/gpu, no node has more than 2"),
+    ),
+    "asks for more than any node has, behind a selector": (
+        waiting(said(5, "1 Insufficient nvidia.com/gpu", f"4 {AFFINITY}"), 4, **SELECTS),
+        [node("g", 2, labels=GPU_POOL), *(node(f"n{i}", labels=CPU_POOL) for i in range(4))],
+        ("resource-size", "certain", "it asks for 4 nvidia.com/gpu, no node has more than 2"),
+    ),
+    "more memory than any node has": (
+        waiting(said(1, "1 Insufficient memory"),
+                containers=[{"name": "c", "resources": {"requests": {"memory": "200Gi"}}}]),
+        [node("a", 1)],
+        ("resource-size", "certain", "it asks for 200Gi memory, no node has more than 64Gi"),
+    ),
+    "no devices anywhere": (
+        waiting(said(2, "2 Insufficient nvidia.com/gpu"), 1),
+        [node("a"), node("b")],
+        ("device-absent", "certain", "it asks for 1 nvidia.com/gpu, no node offers any"),
+    ),
+    "devices under another name": (
+        waiting(said(1, "1 Insufficient nvidia.com/gpu"), 1),
+        [node("a", **{"nvidia.com/mig-1g.10gb": "7"})],
+        ("device-absent", "certain", "no node offers any (there are nvidia.com/mig-1g.10gb)"),
+    ),
+    "a label that no node has": (
+        waiting(said(2, f"2 {AFFINITY}"), **SELECTS),
+        [node("a", labels=CPU_POOL), node("b", labels={"agentpool": "system"})],
+        ("node-label", "certain",
+         "it needs a node with agentpool=gpu, and no node has that (there are agentpool=cpu and system)"),
+    ),
+    "a taint of all nodes": (
+        waiting(said(2, f"2 {TAINTS}"), 1),
+        [node("a", 8, taints=["sku=gpu:NoSchedule"]), node("b", 8, taints=["sku=gpu:NoSchedule"])],
+        ("node-taint", "certain", "it tolerates no node: they have the taint sku=gpu:NoSchedule"),
+    ),
+    "the nodes with devices are tainted": (
+        waiting(said(3, "1 Insufficient nvidia.com/gpu", f"2 {TAINTS}"), 1),
+        [node("g1", 8, taints=["sku=gpu:NoSchedule"]), node("g2", 8, taints=["sku=gpu:NoSchedule"]), node("c")],
+        ("node-taint", "certain",
+         "the nodes with 1 nvidia.com/gpu do not do: g1 and g2 have the taint sku=gpu:NoSchedule, which it does not tolerate"),
+    ),
+    "demands exclude each other": (
+        waiting(said(2, "1 Insufficient nvidia.com/gpu", f"1 {AFFINITY}"), 1, **SELECTS),
+        [node("n1", labels=GPU_POOL), node("n2", 8, labels=CPU_POOL)],
+        ("node-label", "certain",
+         "the nodes with 1 nvidia.com/gpu do not do: n2 has agentpool=cpu; n1 offers no nvidia.com/gpu"),
+    ),
+    "one device is unhealthy": (
+        waiting(said(3, "1 Insufficient nvidia.com/gpu", f"2 {AFFINITY}"), 8, **SELECTS),
+        [node("gpu-3", 7, 8, labels=GPU_POOL), node("a", labels=CPU_POOL), node("b", 7, 8, labels=CPU_POOL)],
+        ("device-unhealthy", "certain",
+         "gpu-3, the only node that fits, offers 7 of its 8 nvidia.com/gpu: 1 is unhealthy"),
+    ),
+    "the plugin's pod does not work": (
+        waiting(said(2, "1 Insufficient nvidia.com/gpu", f"1 {AFFINITY}"), 1, **SELECTS),
+        [node("gpu-1", labels=GPU_POOL), node("a", labels=CPU_POOL),
+         placed("dp-x", "gpu-1", ready=False, labels={"name": "nvidia-device-plugin-ds"}, namespace="kube-system")],
+        ("device-missing", "certain",
+         "gpu-1, the only node that fits, offers no nvidia.com/gpu: the device plugin there (kube-system/dp-x) is not Ready"),
+    ),
+    "no plugin in the cluster, and a label of devices": (
+        waiting(said(2, "2 Insufficient nvidia.com/gpu"), 1),
+        [node("gpu-1", labels={"nvidia.com/gpu.present": "true"}), node("a")],
+        ("device-missing", "likely",
+         "gpu-1, the only node that fits, offers no nvidia.com/gpu: no device plugin runs in the cluster"),
+    ),
+    "cordoned": (
+        waiting(said(2, "1 node(s) were unschedulable", "1 Insufficient nvidia.com/gpu"), 1),
+        [node("g", 8, cordoned=True), node("a")],
+        ("node-cordoned", "certain", "g, the only node that fits, is cordoned"),
+    ),
+    "NotReady": (
+        waiting(said(2, f"1 {TAINTS}", "1 Insufficient nvidia.com/gpu"), 1),
+        [node("g", 8, ready="Unknown", taints=["node.kubernetes.io/unreachable:NoSchedule"]), node("a")],
+        ("node-state", "certain", "g, the only node that fits, does not answer"),
+    ),
+    "full": (
+        waiting(said(2, "2 Insufficient nvidia.com/gpu"), 2),
+        [node("a", 8), node("b", 8), placed("x", "a", 8), placed("y", "b", 8)],
+        ("node-full", "certain",
+         "a and b could take it, but 0 of 8 nvidia.com/gpu are free on each (pods ns/x and ns/y)"),
+    ),
+    "fragmented": (
+        waiting(said(2, "2 Insufficient nvidia.com/gpu"), 4),
+        [node("a", 8), node("b", 8), placed("x", "a", 6), placed("y", "b", 6)],
+        ("node-full", "certain", "it asks for 4 nvidia.com/gpu on one node; free are 2 + 2 on a and b"),
+    ),
+    "ended pods hold nothing": (
+        waiting(said(1, "1 Insufficient nvidia.com/gpu"), 1),
+        [node("a", 1), placed("x", "a", 1, phase="Succeeded", ready=False)],
+        ("node-full", "certain", "a could take it, but nvidia.com/gpu is used up there"),
+    ),
+    "no processors are free": (
+        waiting(said(1, "1 Insufficient cpu"),
+                containers=[{"name": "c", "resources": {"requests": {"cpu": "8"}}}]),
+        [node("a", 1)],
+        ("node-full", "certain", "a could take it, but cpu is used up there"),
+    ),
+    "spread": (
+        waiting(said(1, "1 node(s) didn't match pod topology spread constraints")),
+        [node("a", 1)],
+        ("topology-spread", "certain", "its topology spread constraints leave no node"),
+    ),
+    "counts of other nodes": (
+        waiting(said(3, "3 Insufficient nvidia.com/gpu"), 4),
+        [node("a", 2), node("b", 2)],
+        ("resource-size", "likely", "it asks for 4 nvidia.com/gpu, no node has more than 2"),
+    ),
+    "the claim is gone": (
+        waiting('persistentvolumeclaim "weights" not found', claims=["weights"]),
+        [node("a", 1)],
+        ("claim-missing", "certain", "its claim weights does not exist"),
+    ),
+    "a gate": (
+        waiting("Scheduling is blocked", reason="SchedulingGated", schedulingGates=[{"name": "x.io/g"}]),
+        [node("a", 1)],
+        ("gate", "certain", "it waits for the scheduling gate x.io/g"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pod", "docs", "wanted"), CASES.values(), ids=CASES)
+def test_the_cause_is_worked_out(pod, docs, wanted):
+    """As certain as the scheduler's own counts, where they are those of the nodes."""
+    code, sureness, words = wanted
+    found = why(pod, *docs)
+    assert found is not None
+    assert (found.code, found.sureness.value) == (code, sureness), found.cause
+    assert words in found.cause
+
+
+def test_the_node_at_fault_is_named():
+    """Several pods that wait for one node have one cause there."""
+    pod, docs, _ = CASES["one device is unhealthy"]
+    found = why(pod, *docs)
+    assert (found.object.kind, found.object.name, found.shared) == ("Node", "gpu-3", True)
+
+
+def test_counts_that_are_not_ours_keep_the_scheduler_s_words():
+    """Nodes have changed since: what is worked out is said with what the scheduler says."""
+    pod = waiting(said(2, f"2 {AFFINITY}"), 1)
+    found = why(pod, node("g", 8, cordoned=True), node("a"))
+    assert found.sureness == "likely"
+    assert f"(scheduler: 0/2 nodes are available: 2 {AFFINITY})" in found.cause
+
+
+def test_nobody_runs_the_scheduler():
+    """It has 30 s to look at a pod."""
+    pod = waiting(None, schedulerName="volcano")
+    assert why(pod, now=CREATED_AT + timedelta(seconds=29)) is None
+    found = why(pod, now=CREATED_AT + timedelta(seconds=31))
+    assert found.cause.startswith("no scheduler volcano has seen it")
+
+
+def test_without_nodes_nothing_is_worked_out():
+    """A dump of a namespace has none: that none is there says nothing."""
+    assert why(waiting(said(5, "5 Insufficient nvidia.com/gpu"), 4)) is None
+
+
+def test_a_pod_that_has_a_node_is_none_of_it():
+    """Nor is one that waits for victims to end."""
+    assert why({**placed("m", "a"), "status": {"phase": "Pending"}}, node("a")) is None
+
+
+def asks(**spec):
+    return document("Pod", "m", "ns", {"spec": spec})
+
+
+def request(name="c", **rest):
+    return {"name": name, "resources": {"requests": rest.pop("asks")}, **rest}
+
+
+DEMANDS = {
+    "containers add up": (
+        asks(containers=[request(asks={GPU: "1"}), request("d", asks={GPU: "1"})]), {GPU: 2}),
+    "an init container counts where it is larger": (
+        asks(containers=[request(asks={"cpu": "1"})], initContainers=[request("i", asks={"cpu": "4"})]), {"cpu": 4}),
+    "a sidecar adds to what comes after it": (
+        asks(containers=[request(asks={"cpu": "1"})],
+             initContainers=[request("s", asks={"cpu": "2"}, restartPolicy="Always"), request("i", asks={"cpu": "2"})]),
+        {"cpu": 4}),
+    "a sidecar adds to the containers": (
+        asks(containers=[request(asks={"cpu": "3"})],
+             initContainers=[request("s", asks={"cpu": "2"}, restartPolicy="Always")]), {"cpu": 5}),
+    "overhead": (
+        asks(containers=[request(asks={"memory": "1Gi"})], overhead={"memory": "1Gi"}), {"memory": 2 * 2**30}),
+    "the pod as a whole, never devices": (
+        asks(containers=[request(asks={"cpu": "1", GPU: "1"})], resources={"requests": {"cpu": "500m", GPU: "9"}}),
+        {"cpu": 0.5, GPU: 1}),
+    "limits stand for requests that are not set": (
+        asks(containers=[{"name": "c", "resources": {"limits": {GPU: 2}}}]), {GPU: 2}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pod", "wanted"), DEMANDS.values(), ids=DEMANDS)
+def test_what_a_pod_asks_for(pod, wanted):
+    """As kube-scheduler counts it."""
+    found = cluster(pod)[PODS].get("ns", "m")
+    assert found.spec.demand == wanted
+    assert found.spec.devices == ({GPU: wanted[GPU]} if GPU in wanted else None)
