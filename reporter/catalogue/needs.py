@@ -157,6 +157,19 @@ FILTERS_OF_HARNESS: Final = need(
     "chart modelharness)",
     shows=lambda envoy_filter, _: is_of_harness(envoy_filter),
 )
+GATEWAYS_OF_HARNESS_IN_ISTIO: Final = need(
+    r.GATEWAYS,
+    "Gateways of a workload namespace whose class Istio runs",
+    evidence="the chart that makes them sets up EnvoyFilters and AuthorizationPolicies for them "
+    "(kaito-project/production-stack, chart modelharness), which only Istio's proxies understand "
+    "(istio.io, EnvoyFilter)",
+    # Where classes cannot be read nobody knows who runs this one: a name proves nothing then.
+    shows=lambda gateway, objects: (
+        is_of_harness(gateway) and objects.known(r.GATEWAYCLASSES) and is_of_istio(gateway, objects)
+    ),
+    looks_up=True,
+    detail=lambda gateway: f" of class {gateway.spec.gateway_class_name}",
+)
 GATEWAYS_OF_HARNESS: Final = need(
     r.GATEWAYS,
     "Gateways of a workload namespace",

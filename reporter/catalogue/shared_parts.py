@@ -78,14 +78,14 @@ SHARED_REQUIRED: Final[tuple[RequiredKind, ...]] = (
         owner="Istio",
         part=ISTIO,
         settings=_ISTIOD,
-        needs=(n.GATEWAYS_OF_HARNESS,),
+        needs=(n.GATEWAYS_OF_HARNESS_IN_ISTIO,),
     ),
     RequiredKind(
         crd=r.AUTHORIZATIONPOLICIES.crd_name,
         owner="Istio",
         part=ISTIO,
         settings=_ISTIOD,
-        needs=(n.GATEWAYS_OF_HARNESS,),
+        needs=(n.GATEWAYS_OF_HARNESS_IN_ISTIO,),
     ),
     RequiredKind(
         crd=r.APIKEYS.crd_name,

@@ -16,6 +16,9 @@ class Objects(Protocol):
     def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]:
         """Return the objects of a resource."""
 
+    def known(self, resource: Resource[KubeObject], /) -> bool:
+        """True if the resource was read, or is known to be absent."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Need:
@@ -54,6 +57,9 @@ class _NoOthers:
     """Nothing can be looked up: what shows a need says so where it looks up others."""
 
     def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]:
+        raise TypeError(f"{resource} is looked up by a need that looks at each object alone")
+
+    def known(self, resource: Resource[KubeObject], /) -> bool:
         raise TypeError(f"{resource} is looked up by a need that looks at each object alone")
 
 

@@ -5,13 +5,14 @@ import dataclasses
 import pytest
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
+from reporter.catalogue.resources import GATEWAYCLASSES
 from reporter.probes.cluster.crds import probe_crds, required_crds
 from reporter.setting_types import PartMode, StackMode
 from reporter.snapshot.snapshot import Discovery
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import SUPPRESSION, Stack
 from tests.unit.probes.asking import scope
-from tests.unit.probes.building import ALL_CRDS, ALL_ON, snapshot_of
+from tests.unit.probes.building import ALL_CRDS, ALL_ON, FORBIDDEN, snapshot_of
 
 DEFAULTS = FullEvaluationSettings()
 ON = FullEvaluationSettings(components=ALL_ON)
@@ -104,3 +105,40 @@ def test_every_row_of_the_suppression_table_can_fire():
     rows = {row.crd for row in SUPPRESSION if row.upstream == CLUSTER_CRD_MISSING}
     every = FullEvaluationSettings(stacks=dict.fromkeys(Stack, StackMode.ON))
     assert rows <= {each.name for each in required_crds(every)}
+
+
+@pytest.mark.parametrize(
+    ("name", "controller", "unknown", "missed"),
+    [
+        ("istio", "istio.io/gateway-controller", {}, True),
+        ("own", "istio.io/gateway-controller", {}, True),
+        ("istio", None, {}, True),  # the class is not there, and its name is Istio's
+        ("envoy", "gateway.envoyproxy.io/gatewayclass-controller", {}, False),
+        ("envoy", None, {}, False),
+        ("istio", None, {GATEWAYCLASSES: FORBIDDEN}, False),  # nobody knows who runs it
+    ],
+)
+def test_kinds_of_istio_are_missed_behind_its_gateways_alone(name, controller, unknown, missed):
+    """Envoy Gateway does without EnvoyFilters and AuthorizationPolicies of Istio."""
+    docs = [
+        {
+            "kind": "Gateway",
+            "metadata": {
+                "name": "gw",
+                "namespace": "models",
+                "labels": {"kaito.sh/owned-by": "modelharness"},
+            },
+            "spec": {"gatewayClassName": name},
+        }
+    ]
+    if controller:
+        spec = {"controllerName": controller}
+        docs.append({"kind": "GatewayClass", "metadata": {"name": name}, "spec": spec})
+    of_istio = {each for each in ALL_CRDS if each.endswith(".istio.io")}
+    snapshot = snapshot_of(*docs, served=ALL_CRDS - of_istio, unknown=unknown)
+    found = {each.involved.name for each in probe_crds(scope(snapshot, DEFAULTS))}
+    assert (
+        found == {"authorizationpolicies.security.istio.io", "envoyfilters.networking.istio.io"}
+        if missed
+        else not found & of_istio
+    )
