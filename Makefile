@@ -22,9 +22,8 @@ help: ## List the targets
 setup: $(VENV)/.installed ## Make the virtual environment from the lock file
 
 $(VENV)/.installed: requirements-dev.lock pyproject.toml lab/pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . --editable ./lab
+	@command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON): install Python 3.11 or newer, or name it: make setup PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m locks setup $(VENV)
 	@touch $@
 
 demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in about half a minute once .venv is there
@@ -37,7 +36,7 @@ test: setup ## Run the tests: all that a change can break, the long ones excepte
 test-long: setup ## Run what `make test` leaves out: daemons that live in real time, and properties with many examples
 	PROPERTY_PROFILE=many $(BIN)/python -m pytest -n $(JOBS) -m "long or hypothesis" $(ARGS)
 
-check: lint type contracts docs-check chart-lint image-lint workflow-lint ## Lint, format, types, import contracts, generated pages, charts, Dockerfile, workflows
+check: lint type contracts locks docs-check chart-lint image-lint workflow-lint ## Lint, format, types, import contracts, locks, generated pages, charts, Dockerfile, workflows
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -52,6 +51,10 @@ type: setup ## mypy, strict
 
 contracts: setup ## Who may import whom
 	$(BIN)/lint-imports --no-cache
+
+.PHONY: locks
+locks: setup ## Fail if a lock file lacks what one of its packages needs
+	@$(BIN)/python -m locks check
 
 docs: setup ## Render what comes from the code: pages, the chart's schema and ClusterRole
 	$(BIN)/python -m reporter.generated
@@ -112,11 +115,13 @@ engine-check: setup ## A real vLLM under load, as the daemon sees it (installs i
 bench: setup ## Measure passes, memory, latency and requests (about 10 minutes)
 	$(BIN)/python -m tests.bench $(ARGS)
 
+IN_REQUIREMENTS = $(shell sed -n 's/^\([a-z0-9.-]*\)==.*/\1/p' requirements.lock)
 lock: setup ## Resolve the lock files again, to the newest releases
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --extra mcp --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
 	$(BIN)/uv pip compile --group browser --constraint requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-browser.lock
-	$(BIN)/uv pip compile image/build-requirements.in --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra mcp --constraint requirements-dev.lock $(IN_REQUIREMENTS:%=--no-emit-package %) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-mcp.lock
+	$(BIN)/uv pip compile image/build-requirements.in --constraint requirements-dev.lock --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
 	$(BIN)/uv pip compile tests/engine/requirements.in --overrides tests/engine/overrides.txt --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o tests/engine/requirements.lock
 
 clean: ## Remove what was built

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from image.pip import BUILD_REQUIREMENTS, REQUIREMENTS, pip
+from locks.pip import BUILD_REQUIREMENTS, REQUIREMENTS, locked, pip
 
 ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 """Names of processors: Docker's, and those that wheels carry."""
@@ -23,11 +23,6 @@ def platform_flags(arch: str) -> Iterator[str]:
 
 def fetch_wheels(arch: str, folder: Path) -> None:
     """Download the wheels of the image to `runtime/`, and of the build backend to `build/`."""
-    pip(
-        "download", "--require-hashes", "--requirement", REQUIREMENTS,
-        *platform_flags(arch), "--dest", folder / "runtime",
-    )  # fmt: skip
-    pip(
-        "download", "--require-hashes", "--requirement", BUILD_REQUIREMENTS,
-        "--dest", folder / "build",
-    )  # fmt: skip
+    runtime, build = locked(REQUIREMENTS), locked(BUILD_REQUIREMENTS)
+    pip("download", *runtime, *platform_flags(arch), "--dest", folder / "runtime")
+    pip("download", *build, "--dest", folder / "build")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from image.fetch import platform_flags
-from image.pip import REQUIREMENTS, from_folder, pip
 from image.tree import compile_bytecode, normalise, site_packages
+from locks.pip import REQUIREMENTS, from_folder, locked, pip
 
 PROGRAM: Final = "productionstack-status-reporter"
 
@@ -30,8 +30,7 @@ def install_wheels(arch: str, wheels: Path, prefix: Path) -> None:
     """Install the locked wheels and the program into a prefix that becomes `/usr/local`."""
     site = site_packages(prefix)
     target: tuple[str | Path, ...] = (*platform_flags(arch), "--target", site)
-    locked = ("--require-hashes", f"--requirement={REQUIREMENTS}")
-    for wanted, folder in ((locked, "runtime"), ((PROGRAM,), "program")):
+    for wanted, folder in ((locked(REQUIREMENTS), "runtime"), ((PROGRAM,), "program")):
         pip("install", *wanted, *from_folder(wheels / folder), *target)
         shutil.rmtree(site / "bin")
     forget_launchers(site)

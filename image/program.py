@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from image.pip import BUILD_REQUIREMENTS, from_folder, pip
+from locks.pip import BUILD_REQUIREMENTS, from_folder, locked, pip
 
 _SOURCES = (
     "LICENSE",
@@ -44,10 +44,7 @@ def build_wheel(sources: Path, *, backend: Path, to: Path, target: str = "wheel"
 
     """
     with TemporaryDirectory() as hatchling:
-        pip(
-            "install", "--require-hashes", "--requirement", BUILD_REQUIREMENTS,
-            *from_folder(backend), "--target", hatchling,
-        )  # fmt: skip
+        pip("install", *locked(BUILD_REQUIREMENTS), *from_folder(backend), "--target", hatchling)
         subprocess.run(  # noqa: S603  # our own words
             [
                 sys.executable, "-m", "hatchling", "build",

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from image.pip import REQUIREMENTS
+from locks.pip import REQUIREMENTS, locked, pip
 from reporter import __version__
 
 Bill: TypeAlias = dict[str, Any]
@@ -44,10 +44,7 @@ def main() -> int:
 def _install(folder: Path) -> Path:
     _run(sys.executable, "-m", "venv", "--without-pip", str(folder))
     python = folder / "bin" / "python"
-    _run(
-        sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet",
-        "--require-hashes", "--no-deps", "--requirement", str(REQUIREMENTS),
-    )  # fmt: skip
+    pip("install", *locked(REQUIREMENTS), python=python)
     return python
 
 

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from image import sbom
 from image.install import PROGRAM
-from image.pip import REQUIREMENTS, from_folder
+from locks.pip import REQUIREMENTS, from_folder, locked, pip
 from reporter import __version__
 
 LABORATORY = f"{PROGRAM}-lab"
@@ -26,7 +26,7 @@ def write_bills(wheels: Path, dist: Path) -> None:
         bill = sbom.describe(python)
         lock = REQUIREMENTS.read_text(encoding="utf-8")
         _write(dist / f"{PROGRAM}-{__version__}.cdx.json", bill, lock)
-        _install(python, PROGRAM, *map(str, from_folder(dist)))
+        pip("install", PROGRAM, *from_folder(dist), python=python)
         bill = sbom.describe(python, Path("lab/pyproject.toml"))
         _write(
             dist / f"{LABORATORY}-{__version__}.cdx.json",
@@ -46,11 +46,5 @@ def _environment(folder: Path, wheels: Path) -> Path:
         [sys.executable, "-m", "venv", "--without-pip", folder], check=True
     )
     python = folder / "bin" / "python"
-    locked = ("--require-hashes", "--requirement", str(REQUIREMENTS))
-    _install(python, *locked, *map(str, from_folder(wheels)))
+    pip("install", *locked(REQUIREMENTS), *from_folder(wheels), python=python)
     return python
-
-
-def _install(python: Path, *what: str) -> None:
-    words = ("--python", str(python), "install", "--quiet", "--no-deps", *what)
-    subprocess.run([sys.executable, "-m", "pip", *words], check=True)  # noqa: S603  # our own words

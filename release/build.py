@@ -7,7 +7,7 @@ import argparse
 import hashlib
 import os
 import platform
-import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,15 +15,13 @@ from tempfile import TemporaryDirectory
 
 from image.fetch import ARCHITECTURES, fetch_wheels
 from image.install import PROGRAM
-from image.pip import REQUIREMENTS
+from locks.pip import ASSISTANTS, REQUIREMENTS
 from release import bills, charts, krew
 from release.distributions import NotReleasedError, build_distributions
 from release.image import Wanted, write_image
 from reporter import __version__
 
 SUMS = "SHA256SUMS"
-
-_LOCKED = re.compile(r"^[\w.-]+==[^\\\n]+", re.MULTILINE)
 
 
 def main() -> int:
@@ -60,7 +58,8 @@ def _build(given: argparse.Namespace) -> None:
     charts.package_chart(dist)
     charts.write_alerts(dist / "status-reporter-alerts.yaml")
     charts.write_dashboard(dist / "status-reporter-dashboard.json")
-    (dist / "constraints.txt").write_text(constraints(REQUIREMENTS.read_text(encoding="utf-8")))
+    (dist / REQUIREMENTS.name).write_text(requirements(dist), encoding="utf-8")
+    shutil.copyfile(ASSISTANTS, dist / ASSISTANTS.name)
     said = write_image(
         dist / f"{PROGRAM}-{__version__}.oci.tar",
         wanted=given.image,
@@ -77,10 +76,14 @@ def _machine() -> str:
     return next(each for each, machine in ARCHITECTURES.items() if machine == platform.machine())
 
 
-def constraints(lock: str) -> str:
-    """Return the versions of a lock file without its hashes, for `pip install --constraint`."""
-    lines = (each.strip() for each in _LOCKED.findall(lock))
-    return "".join(f"{line}\n" for line in lines)
+def requirements(dist: Path) -> str:
+    """Return the lock of what is installed from a release: its wheels, next to it, and the libraries."""
+    wheels = "".join(
+        f"{name}=={__version__} --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}\n"
+        for name in (PROGRAM, bills.LABORATORY)
+        for wheel in dist.glob(f"{name.replace('-', '_')}-{__version__}-*.whl")
+    )
+    return f"--find-links .\n{wheels}{REQUIREMENTS.read_text(encoding='utf-8')}"
 
 
 def write_sums(folder: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from image.fetch import ARCHITECTURES, platform_flags
 from image.install import PROGRAM, forget_launchers
-from image.pip import REQUIREMENTS, from_folder, pip
+from locks.pip import REQUIREMENTS, from_folder, locked, pip
 from release.archives import pack
 from reporter import __version__
 
@@ -62,8 +62,7 @@ def write_plugin(wheels: dict[str, Path], dist: Path, *, url: str) -> None:
 def _fill(folder: Path, arch: str, wheels: Path, *, dist: Path) -> None:
     library = folder / "lib"
     target: tuple[str | Path, ...] = (*platform_flags(arch), "--target", library)
-    locked = ("--require-hashes", f"--requirement={REQUIREMENTS}")
-    for wanted, source in ((locked, wheels), ((PROGRAM,), dist)):
+    for wanted, source in ((locked(REQUIREMENTS), wheels), ((PROGRAM,), dist)):
         pip("install", *wanted, *from_folder(source), *target)
         # Launchers for an interpreter of this machine.
         shutil.rmtree(library / "bin", ignore_errors=True)

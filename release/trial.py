@@ -1,6 +1,6 @@
 """`python -m release.trial DIST`: install what was released into an empty environment, and use it.
 
-Libraries come from the package index, in the versions that are in the folder.
+Libraries come from the package index, as the lock in the folder has them.
 """
 
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from locks.pip import REQUIREMENTS, locked
 from release.build import SUMS
 from release.krew import BIN
 
@@ -46,11 +47,9 @@ def main() -> int:
 def _installed(dist: Path, folder: Path) -> Path:
     """Do the two commands of docs/release.md, and return the program."""
     _require(sys.executable, "-m", "venv", "reporter", cwd=folder)
-    wheels = sorted(map(str, dist.glob("*.whl")))
-    pip = ("install", "--quiet", "--disable-pip-version-check")
     python = folder / "reporter" / "bin" / "python"
-    limits = ("--constraint", str(dist / "constraints.txt"))
-    _require(str(python), "-m", "pip", *pip, *limits, *wheels, cwd=folder)
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    _require(str(python), *pip, *locked(dist / REQUIREMENTS), cwd=folder)
     return python.with_name("status-reporter")
 
 

@@ -11,8 +11,10 @@ from typing import Final
 
 from e2e.envtest.binaries import cache
 from e2e.envtest.errors import EnvtestError
+from locks.pip import WHEELS, command, locked
 
 _PINNED: Final = Path(__file__).with_name("libfaketime.txt")
+_BUILD: Final = Path(__file__).with_name("libfaketime-build.txt")
 _LIBRARY: Final = Path("libfaketime/vendor/libfaketime/src/libfaketime.so.1")
 
 
@@ -49,15 +51,17 @@ def _library() -> Path:
 def _build(folder: Path) -> None:
     print("chaos: building libfaketime, once per machine, some seconds", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-        done = subprocess.run(
-            [
-                sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                "--no-deps", "--require-hashes", "--target", f"{made}/new", "-r", str(_PINNED),
-            ],
-            capture_output=True, text=True, check=False, env=os.environ | {"MAKEFLAGS": ""},
-        )  # fmt: skip
-        if done.returncode:
-            raise EnvtestError(
-                f"libfaketime was not built; a C compiler and make are needed:\n{done.stderr[-2000:]}"
-            )
+        for what in (
+            (*locked(_BUILD), WHEELS, "--target", f"{made}/build"),
+            (*locked(_PINNED), "--no-build-isolation", "--target", f"{made}/new"),
+        ):
+            done = subprocess.run(
+                command("install", *what), capture_output=True, text=True, check=False,
+                env=os.environ | {"MAKEFLAGS": "", "PYTHONPATH": f"{made}/build"},
+            )  # fmt: skip
+            if done.returncode:
+                raise EnvtestError(
+                    "libfaketime was not built; a C compiler and make are needed:\n"
+                    f"{done.stderr[-2000:]}"
+                )
         Path(made, "new").rename(folder)

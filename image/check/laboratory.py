@@ -8,13 +8,13 @@ from typing import Final
 from image.check.build import Built
 from image.check.container import Container
 from image.check.facts import require
-from image.pip import from_folder, pip
 from image.program import build_wheel
 from image.tree import site_packages
+from locks.pip import from_folder, pip
 
 SOURCES: Final = Path("lab")
 COMMANDS: Final = ("demo", "sandbox")
-HOW_TO_GET_IT: Final = "pip install ./lab"
+HOW_TO_GET_IT: Final = "make setup"
 
 _DISTRIBUTION: Final = "productionstack-status-reporter-lab"
 _USAGE_STATUS: Final = 2

@@ -148,7 +148,7 @@ def main_of(command: str) -> Callable[[Sequence[str]], int]:
         return run
     raise UsageError(
         f"this is a command of {_LABORATORY}, which is not installed; in a checkout of the "
-        "project: pip install ./lab"
+        "project: make setup"
     )
 
 

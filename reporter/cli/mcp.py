@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from reporter.cli.assistant.sources import AnswerSource
     from reporter.cli.configure import ProgramSettings
 
-_DISTRIBUTION: Final = "productionstack-status-reporter"
 _DESCRIPTION: Final = (
     "Serve read-only tools to an assistant over standard input and output, by the Model Context Protocol: report, "
     "explain, check_dump and history."
@@ -46,7 +45,8 @@ def main(argv: Sequence[str]) -> int:
         if (error.name or "").partition(".")[0] != "mcp":
             raise
         raise UsageError(
-            f"this needs the extra mcp, which is not installed: pip install '{_DISTRIBUTION}[mcp]'"
+            "this needs the extra mcp, which is not installed: pip install --no-deps "
+            "--require-hashes -r requirements-mcp.lock (a file of the checkout and of a release)"
         ) from None
     from reporter.daemon import logs
 

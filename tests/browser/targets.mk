@@ -6,7 +6,7 @@ SCREENSHOTS ?= docs/images
 
 # Playwright brings a driver of 160 MB and no browser: it is installed only for these targets.
 $(VENV)/.browser: requirements-browser.lock $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
+	@$(BIN)/python -m locks install requirements-browser.lock
 	@touch $@
 
 chromium: setup

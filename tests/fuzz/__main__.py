@@ -1,6 +1,6 @@
 """`make fuzz`: bytes from a hostile pod, for a while.
 
-With atheris, where it is installed (`uv pip install --group fuzz`), guided by coverage; else by
+With atheris, where it is installed (the dependency group `fuzz`), guided by coverage; else by
 changes to the seeds at random, which a number repeats.
 """
 

@@ -30,7 +30,7 @@ def test_context_has_nothing_else(seen):
     """No tests, no history, no environments, nothing that was built."""
     assert {path.name for path in seen.iterdir()} == {
         "LICENSE", "README.md", "pyproject.toml", "requirements.lock",
-        "image", "reporter",
+        "image", "locks", "reporter",
     }  # fmt: skip
     assert [name for name in names(seen) if "__pycache__" in name or "check/" in name] == []
 

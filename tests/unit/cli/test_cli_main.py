@@ -55,7 +55,7 @@ def test_without_the_laboratory_one_line_says_how_it_is_installed(run, monkeypat
     assert (status, out) == (2, "")
     assert err == (
         f"status-reporter: {command}: this is a command of productionstack-status-reporter-lab, "
-        "which is not installed; in a checkout of the project: pip install ./lab\n"
+        "which is not installed; in a checkout of the project: make setup\n"
     )
 
 

@@ -166,7 +166,8 @@ def test_without_the_extra_it_says_what_to_install():
     assert done.returncode == 2
     assert done.stderr == (
         "status-reporter: mcp: this needs the extra mcp, which is not installed: "
-        "pip install 'productionstack-status-reporter[mcp]'\n"
+        "pip install --no-deps --require-hashes -r requirements-mcp.lock "
+        "(a file of the checkout and of a release)\n"
     )
 
 

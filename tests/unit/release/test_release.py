@@ -1,6 +1,7 @@
 """What a release is made of, as far as no network is needed; `make release-try` installs a whole one."""
 
 import gzip
+import hashlib
 import json
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import reporter
 from release import charts
 from release.__main__ import ROOT, URL, _compared
 from release.archives import pack, unpack
-from release.build import constraints, write_sums
+from release.build import requirements, write_sums
 from release.distributions import NotReleasedError, standing_alone
 from release.image import Wanted, write_image
 
@@ -109,10 +110,16 @@ def test_the_dashboard_is_the_charts(tmp_path):
     assert json.loads((tmp_path / "x.json").read_text())["panels"]
 
 
-def test_constraints_are_the_locked_versions():
-    """The versions that were tested, in a form that can be given next to wheels."""
-    lock = "a==1.0 \\\n    --hash=sha256:00 \\\n    --hash=sha256:11\n    # via b\nb-c==2 ; x == 'y' \\\n    --hash=sha256:22\n"
-    assert constraints(lock) == "a==1.0\nb-c==2 ; x == 'y'\n"
+def test_the_lock_of_a_release_names_its_wheels_and_the_libraries(tmp_path):
+    """Both wheels with their hashes, found next to it; then what was tested, as it is locked."""
+    for name in ("productionstack_status_reporter", "productionstack_status_reporter_lab"):
+        (tmp_path / f"{name}-{VERSION}-py3-none-any.whl").write_text("x")
+    head, lab, *rest = requirements(tmp_path).split("\n", maxsplit=3)[0:4]
+    digest = hashlib.sha256(b"x").hexdigest()
+    assert head == "--find-links ."
+    assert lab == f"productionstack-status-reporter=={VERSION} --hash=sha256:{digest}"
+    assert rest[0] == f"productionstack-status-reporter-lab=={VERSION} --hash=sha256:{digest}"
+    assert rest[1] == (ROOT / "requirements.lock").read_text()
 
 
 def test_checksums_are_what_sha256sum_checks(tmp_path):
