@@ -55,7 +55,9 @@ def look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> Ch
         UsageError: it cannot be read.
 
     """
+    from reporter.cli.saved_logs import with_logs
     from reporter.cli.saved_pages import find_pages, read_saved
+    from reporter.diagnosis.signatures import signatures_with
     from reporter.metrics.scraping.targets import find_targets
     from reporter.snapshot.dump import load_dump
 
@@ -70,6 +72,8 @@ def look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> Ch
     if dump.collected and not arguments.now:
         about = "the time of the dump"
     snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
+    if dump.logs:
+        snapshot = with_logs(snapshot, dump.logs, signatures_with(settings.log_signatures))
     targets = find_targets(snapshot, settings) or ()
     return CheckInput(
         snapshot=snapshot,

@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from reporter.model.text import clean, cut
-from reporter.snapshot.inputs.cluster_info import without_logs
-from reporter.snapshot.inputs.files import LeftOut, PageFile
+from reporter.snapshot.inputs.cluster_info import logs_in, without_logs
+from reporter.snapshot.inputs.files import LeftOut, LogFile, PageFile
 from reporter.snapshot.inputs.layouts import Layouts
 from reporter.snapshot.inputs.limits import INPUT_LIMITS, Budget, DumpError, InputLimits
 from reporter.snapshot.inputs.reading import STDIN, Source, read_files
@@ -28,6 +28,7 @@ __all__ = [
     "BrokenDocument",
     "Document",
     "DumpError",
+    "LogFile",
     "PageFile",
     "Source",
     "read_documents",
@@ -75,14 +76,14 @@ def read_documents(
 
     """
     for each in read_inputs(sources, limits):
-        if not isinstance(each, PageFile):
+        if not isinstance(each, (PageFile, LogFile)):
             yield each
 
 
 def read_inputs(
     sources: Sequence[Source], limits: InputLimits = INPUT_LIMITS
-) -> Iterator[Document | BrokenDocument | PageFile]:
-    """Yield the documents of all sources, and the pages of metrics that are in archives.
+) -> Iterator[Document | BrokenDocument | PageFile | LogFile]:
+    """Yield the documents of all sources, the pages of metrics that are in archives, and logs.
 
     Raises:
         DumpError: a source cannot be opened, or is too large.
@@ -92,11 +93,13 @@ def read_inputs(
     for source in sources:
         layouts, endings = Layouts(), _Endings()
         for file in read_files([source], budget):
-            if isinstance(file, PageFile):
+            if isinstance(file, (PageFile, LogFile)):
                 yield file
             elif isinstance(file, LeftOut):
                 yield BrokenDocument(clean(file.source), cut(clean(file.cause), _CAUSE_BYTES))
             else:
+                logs = logs_in(file.source, file.raw)
+                yield from (each for each in logs if budget.keep_log(len(each.raw)))
                 values = endings.noted(_values(file.source, without_logs(file.raw), reader))
                 for value in layouts.documents(file.source, file.path, values):
                     yield _document(file.source, value, endings.of(value))

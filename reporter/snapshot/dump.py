@@ -21,6 +21,7 @@ from reporter.snapshot.documents import (
     BrokenDocument,
     Document,
     DumpError,
+    LogFile,
     PageFile,
     Source,
     read_inputs,
@@ -54,6 +55,7 @@ class Dump:
         newest: the newest time that stands in it; None if there is none.
         notes: what the reader of a report should know of the dump, one sentence each.
         pages: the pages of metrics that are in archives; those in folders are read when needed.
+        logs: the ends of the logs of containers.
         collected: `newest` is when `status-reporter dump` collected it.
         namespace: the only one that `status-reporter dump` read; empty for all.
 
@@ -63,6 +65,7 @@ class Dump:
     newest: datetime | None
     notes: tuple[str, ...] = ()
     pages: tuple[PageFile, ...] = ()
+    logs: tuple[LogFile, ...] = ()
     collected: bool = False
     namespace: str = ""
 
@@ -82,10 +85,13 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
     expected = frozenset(each.name for each in catalogue.stacks if each.expected)
     loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)))
     pages: list[PageFile] = []
+    logs: list[LogFile] = []
     header: DumpHeader | None = None
     for document in read_inputs(sources):
         if isinstance(document, PageFile):
             pages.append(document)
+        elif isinstance(document, LogFile):
+            logs.append(document)
         elif isinstance(document, Document) and (found := header_of(document.value)):
             header = found
         else:
@@ -109,6 +115,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
         newest=header.collected_at if header else loader.newest,
         notes=(*loader.notes(), *said.left_out(loader.copies)),
         pages=tuple(pages),
+        logs=tuple(logs),
         collected=header is not None,
         namespace=header.namespace if header else "",
     )

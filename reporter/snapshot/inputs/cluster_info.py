@@ -1,18 +1,23 @@
-"""`kubectl cluster-info dump` as one stream: lists of objects, with the logs of pods between them.
+"""`kubectl cluster-info dump` as one stream: lists of objects, and the logs of pods between them.
 
 The form is that of kubernetes/kubernetes, staging/src/k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go
 (v1.30): the lists of each namespace, then for each container a line `==== START logs for container
 <c> of pod <ns>/<p> ====`, its log, and a line `==== END logs ... ====`. A log need not end with a line
 break, so the second mark may stand behind its last words. With `--output-directory` each list has a
-file (`<namespace>/pods.json`), the logs are `.txt`, and nothing has to be cut out.
+file (`<namespace>/pods.json`), and the logs of a pod are in `<namespace>/<pod>/logs.txt`, between the same marks.
 """
 
 import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Final
+
+from reporter.snapshot.inputs.files import LogFile
+from reporter.snapshot.inputs.logs import Log, last_lines
 
 _MARK: Final = b"==== START logs for container "
 _START: Final = re.compile(
-    rb"^==== START (logs for container \S+ of pod \S+/\S+ ====)\r?\n", re.MULTILINE
+    rb"^==== START (logs for container (\S+) of pod ([^\s/]+)/(\S+) ====)\r?\n", re.MULTILINE
 )
 
 
@@ -34,3 +39,15 @@ def without_logs(raw: bytes) -> bytes:
         position = len(raw) if line < 0 else line + 1
     kept.append(raw[position:])
     return b"".join(kept)
+
+
+def logs_in(source: str, raw: bytes) -> Iterator[LogFile]:
+    """Yield the logs that stand between the marks of such a stream."""
+    position = 0
+    while start := _START.search(raw, position):
+        # A mark within a log is its own words.
+        end = raw.find(b"==== END " + start.group(1), start.end())
+        position = len(raw) if end < 0 else end
+        container, namespace, pod = (each.decode("utf-8", "replace") for each in start.groups()[1:])
+        said = last_lines(raw[start.end() : position])
+        yield LogFile(source, PurePosixPath(source), said, Log(namespace, pod, container))

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from reporter.model.text import clean
+from reporter.snapshot.inputs.logs import Log, is_log
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 """Endings of the files that are read in a folder or an archive; a file named by itself may have any."""
@@ -41,6 +42,13 @@ class PageFile(InputFile):
 
 
 @dataclass(frozen=True, slots=True)
+class LogFile(InputFile):
+    """The end of the log of a container."""
+
+    log: Log
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """A file that should have been read and could not be, and why."""
 
@@ -54,6 +62,7 @@ class Use(Enum):
     DOCUMENTS = auto()
     ARCHIVE = auto()
     PAGE = auto()
+    LOG = auto()
     NOTHING = auto()
 
 
@@ -71,4 +80,6 @@ def use_of(path: str) -> Use:
         return Use.DOCUMENTS
     if path.endswith(ARCHIVE_SUFFIXES):
         return Use.ARCHIVE
-    return Use.PAGE if _PAGE.fullmatch(path) else Use.NOTHING
+    if _PAGE.fullmatch(path):
+        return Use.PAGE
+    return Use.LOG if is_log(path) else Use.NOTHING

@@ -32,6 +32,7 @@ class InputLimits:
         nested: most bytes of an archive inside of an archive, which is held in memory.
         depth: how many archives may be inside of each other; `.tar.gz` counts as one.
         pages: most bytes of all pages of metrics in archives, which are held in memory.
+        logs: most bytes of the ends of all logs, which are held in memory; the rest is left out.
         index: most bytes of a zip's central directory, which Python reads at once.
         header: most bytes of a long name or of extended attributes in a tar.
         links: most links that are followed from one to the next.
@@ -44,6 +45,7 @@ class InputLimits:
     nested: int = 256 * _MIB
     depth: int = 3
     pages: int = 256 * _MIB
+    logs: int = 256 * _MIB
     index: int = 64 * _MIB
     header: int = _MIB
     links: int = 40
@@ -60,10 +62,11 @@ class Budget:
     _unpacked: int = field(init=False)
     _entries: int = field(init=False)
     _pages: int = field(init=False)
+    _logs: int = field(init=False)
 
     def __post_init__(self) -> None:
         self._unpacked, self._entries = self.limits.unpacked, self.limits.entries
-        self._pages = self.limits.pages
+        self._pages, self._logs = self.limits.pages, self.limits.logs
 
     def unpack(self, size: int, name: str) -> None:
         """Count bytes that came out of an archive.
@@ -107,6 +110,11 @@ class Budget:
             raise DumpError(
                 f"{name}: its pages of metrics have more than {most}; unpack it yourself"
             )
+
+    def keep_log(self, size: int) -> bool:
+        """Count the end of a log; False if there is no room for it."""
+        self._logs -= size
+        return self._logs >= 0
 
 
 def too_large(name: str, most: int) -> str:

@@ -16,16 +16,19 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, Literal, TypeAlias
 
+from reporter.snapshot.inputs.cluster_info import logs_in
 from reporter.snapshot.inputs.files import (
     SUFFIXES,
     InputFile,
     LeftOut,
+    LogFile,
     PageFile,
     Use,
     shown,
     use_of,
 )
 from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget, DumpError, too_large
+from reporter.snapshot.inputs.logs import MOST_OF_POD, end_of, is_log, log_of
 from reporter.snapshot.inputs.streams import GZIP, Opener, decompressed
 from reporter.snapshot.inputs.tars import is_tar, read_tar
 from reporter.snapshot.inputs.unusable import looks_like
@@ -103,15 +106,17 @@ def _of_folder(folder: Path, budget: Budget) -> Iterator[InputFile | LeftOut]:
         subfolders.sort()
         for name in sorted(names):
             path = Path(each) / name
-            use = use_of(name)
+            place = PurePosixPath(root.name, path.relative_to(folder))
+            use = Use.LOG if is_log(str(place)) else use_of(name)
             if use is Use.NOTHING:
                 continue
             found = True
             if path.is_symlink() and (reason := _why_not_followed(path, root)) is not None:
                 yield from (LeftOut(str(path), reason) for _ in [0] if reason)
                 continue
-            place = PurePosixPath(root.name, path.relative_to(folder))
-            if use is Use.ARCHIVE:
+            if use is Use.LOG:
+                yield from _logs(str(path), place, _end_of(path, str(place)), budget=budget)
+            elif use is Use.ARCHIVE:
                 opened = _Opened(str(path), place, _opener(path))
                 yield from _archive_inside(opened, budget)
             else:
@@ -201,6 +206,8 @@ def _entry(
         case Use.PAGE:
             budget.keep_page(len(raw), archive.name)
             yield PageFile(name, place, raw)
+        case Use.LOG:
+            yield from _logs(name, place, raw, budget=budget)
         case Use.ARCHIVE if len(raw) > budget.limits.nested:
             yield LeftOut(name, "an archive inside of an archive that is too large; unpack it")
         case Use.ARCHIVE:
@@ -208,6 +215,14 @@ def _entry(
             yield from _archive_inside(opened, budget)
         case _:
             yield InputFile(name, place, raw)
+
+
+def _logs(name: str, place: PurePosixPath, raw: bytes, *, budget: Budget) -> Iterator[LogFile]:
+    """Yield the logs of a file, as far as there is room for them."""
+    log = log_of(str(place))
+    for each in [LogFile(name, place, raw, log)] if log else logs_in(name, raw):
+        if budget.keep_log(len(each.raw)):
+            yield each
 
 
 def _archive_inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
@@ -238,6 +253,20 @@ def _read(path: Path, budget: Budget) -> bytes:
             return _bounded(str(path), file.read(budget.limits.file + 1), budget)
     except OSError as error:
         raise DumpError(f"{path}: {_reason(error)}") from error
+
+
+def _end_of(log: Path, place: str) -> bytes:
+    """Return the end of a log; of what cannot be opened, or is no file, nothing."""
+    try:
+        if not log.is_file():
+            return b""
+        with log.open("rb") as file:
+            # A log of a day may have gigabytes.
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - MOST_OF_POD))
+            return end_of(file, place)
+    except OSError:
+        return b""
 
 
 def _bounded(name: str, raw: bytes, budget: Budget) -> bytes:

@@ -16,6 +16,7 @@ from reporter.snapshot.inputs.limits import (
     too_large,
 )
 from reporter.snapshot.inputs.links import followed, path_inside, target_inside
+from reporter.snapshot.inputs.logs import end_of
 from reporter.snapshot.inputs.streams import BLOCK, CountedStream
 
 Unpacked: TypeAlias = tuple[str, bytes] | LeftOut
@@ -117,7 +118,7 @@ def read_tar(
         elif header.isreg():
             seen.files.add(path)
             if use_of(path) is not Use.NOTHING:
-                yield path, _content(member, name, budget.limits.file)
+                yield path, _content(member, name, path, most=budget.limits.file)
     more: dict[str, list[str]] = {}
     for link in seen.wanted:
         target = followed(link, seen.links, budget.limits.links)
@@ -154,11 +155,15 @@ def _read_again(
     for member in _members(open_stream(), name, budget):
         links = wanted.pop(path_inside(member.header.name) or "", [])
         if links and member.header.isreg():
-            raw = _content(member, name, budget.limits.file)
+            raw = _content(member, name, links[0], most=budget.limits.file)
             yield from ((link, raw) for link in links)
 
 
-def _content(member: _Member, name: str, most: int) -> bytes:
+def _content(member: _Member, name: str, path: str, *, most: int) -> bytes:
+    if use_of(path) is Use.LOG and not member.header.issparse():
+        with _errors(name):
+            log = member.open()
+            return end_of(log, path) if log else b""
     if member.header.size > most or member.header.issparse():
         raise DumpError(too_large(shown(name, member.header.name), most))
     with _errors(name):

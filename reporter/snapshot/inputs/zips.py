@@ -12,6 +12,7 @@ from typing import BinaryIO, Final
 from reporter.snapshot.inputs.files import LeftOut, Use, shown, use_of
 from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget, DumpError, too_large
 from reporter.snapshot.inputs.links import followed, path_inside, target_inside
+from reporter.snapshot.inputs.logs import MOST_BYTES, end_of
 from reporter.snapshot.inputs.tars import Unpacked
 
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -25,6 +26,7 @@ _LOCATOR_BYTES: Final = 20
 _LINK_BYTES: Final = 4096
 _OUTSIDE: Final = ".."
 _ENCRYPTED: Final = 0x1
+_LOG_BYTES: Final = 64 * MOST_BYTES
 _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
@@ -84,6 +86,14 @@ def _entry(
         return LeftOut(shown(name, path), "it is encrypted; unpack it and name the folder")
     if entry.compress_type not in _METHODS:
         return LeftOut(shown(name, path), "its compression is not read; unpack it yourself")
+    if use_of(path) is Use.LOG:
+        if entry.file_size > _LOG_BYTES:
+            return LeftOut(shown(name, path), "a log that is too large; unpack it yourself")
+        with _errors(name), archive.open(entry) as log:
+            # What the index says of the size need not be true: `zipfile` reads no more than that.
+            raw = end_of(log, path)
+        budget.unpack(entry.file_size, name)
+        return path, raw
     raw = _content(archive, entry, budget.limits.file, name=name)
     budget.unpack(len(raw), name)
     return path, raw

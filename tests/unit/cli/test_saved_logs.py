@@ -1,0 +1,183 @@
+"""Logs in dumps, wherever tools put them."""
+
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import PurePosixPath
+
+import pytest
+
+from reporter.catalogue.resources import PODS
+from reporter.cli.saved_logs import with_logs
+from reporter.diagnosis.signatures import built_in
+from reporter.diagnosis.wanted_logs import WantedLog, together, wanted_logs
+from reporter.model.evidence import LogCause
+from reporter.snapshot.decode import decode_object
+from reporter.snapshot.documents import LogFile
+from reporter.snapshot.dump import load_dump
+from reporter.snapshot.inputs.logs import MOST_LINES, Log, end_of, log_of
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks import BUILT_IN
+
+WAITS = {"waiting": {"reason": "CrashLoopBackOff"}}
+RUNS = {"running": {}}
+ENDED, DONE = {"terminated": {"exitCode": 1}}, {"terminated": {"exitCode": 0}}
+CAUSE = b"RuntimeError: No available memory for the cache blocks\n"
+OTHER = b"OSError: [Errno 28] No space left on device\n"
+
+
+def pod(*containers, init=(), phase="Running", **metadata):
+    """A pod; a container is its state, the one before, and whether it is ready."""
+
+    def statuses(name, states):
+        return [
+            {"name": f"{name}{number}", "ready": ready, "state": now, "lastState": before}
+            for number, (now, before, ready) in enumerate(states)
+        ]
+
+    sidecars = [{"name": "i1", "restartPolicy": "Always"}]
+    return {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "n", "name": "p", **metadata},
+        "spec": {"initContainers": [{"name": "i0"}, *sidecars]},
+        "status": {
+            "phase": phase, "containerStatuses": statuses("c", containers),
+            "initContainerStatuses": statuses("i", init),
+        },
+    }  # fmt: skip
+
+
+WANTED = {
+    "waits after an end": (pod((WAITS, ENDED, False)), [("c0", (True,))]),
+    "never started": (pod((WAITS, {}, False)), []),
+    "ended, with 0 too": (pod((DONE, {}, False)), [("c0", (False,))]),
+    "runs unready": (pod((RUNS, {}, False)), [("c0", (False,))]),
+    "runs unready again": (pod((RUNS, ENDED, False)), [("c0", (True, False))]),
+    "is Ready": (pod((RUNS, ENDED, True)), []),
+    "one of two": (pod((RUNS, {}, True), (RUNS, {}, False)), [("c1", (False,))]),
+    "an init container is done": (pod(init=[(DONE, {}, False)]), []),
+    "an init container fails": (pod(init=[(WAITS, ENDED, False)]), [("i0", (True,))]),
+    "a sidecar ended": (pod(init=[(DONE, {}, False), (DONE, {}, False)]), [("i1", (False,))]),
+    "a Job's pod is done": (pod((DONE, {}, False), phase="Succeeded"), []),
+    "is being deleted": (
+        pod((ENDED, {}, False), deletionTimestamp="2026-11-24T10:00:00Z"), [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "wanted"), WANTED.values(), ids=WANTED)
+def test_which_logs_are_read(document, wanted):
+    found = decode_object(PODS, json.dumps(document).encode())
+    assert list(wanted_logs(found)) == [WantedLog(*each) for each in wanted]
+
+
+PLACES = {
+    "logs/n/p/c0.log": Log("n", "p", "c0"),
+    "dump/logs/n/p/c0.previous.log": Log("n", "p", "c0", previous=True),
+    "bundle/cluster-resources/pods/logs/n/p/c0.log": Log("n", "p", "c0"),
+    "bundle/cluster-resources/pods/logs/n/p/c0-previous.log": Log("n", "p", "c0", previous=True),
+    "must-gather/quay-io/namespaces/n/pods/p/c0/c0/logs/current.log": Log("n", "p", "c0"),
+    "namespaces/n/pods/p/c0/c0/logs/previous.log": Log("n", "p", "c0", previous=True),
+    "namespaces/n/pods/p/c0/c0/logs/previous.insecure.log": Log("n", "p", "c0", previous=True),
+    "logs/n/c0.log": None,
+    "a.log": None,
+    "logs/n/p/c0.txt": None,
+}
+
+
+@pytest.mark.parametrize(("path", "log"), PLACES.items())
+def test_places(path, log):
+    assert log_of(path) == log
+
+
+STREAM = (
+    b"==== START logs for container c0 of pod n/p ====\n" + CAUSE
+    + b"==== START logs for container c0 of pod other/q ====\n"
+    + b"==== END logs for container c0 of pod n/p ====\n"
+    + b"==== START logs for container c1 of pod n/p ====\n" + OTHER.rstrip()
+    + b"==== END logs for container c1 of pod n/p ====\n"
+)  # fmt: skip
+CRASHES = json.dumps(pod((WAITS, ENDED, False), (RUNS, {}, False))).encode()
+
+
+def as_folder(files, path):
+    for name, raw in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(raw)
+    return path
+
+
+def as_tar(files, path):
+    with tarfile.open(path / "dump.tgz", "w:gz") as archive:
+        for name, raw in files.items():
+            header = tarfile.TarInfo(f"dump/{name}")
+            header.size = len(raw)
+            archive.addfile(header, io.BytesIO(raw))
+    return path / "dump.tgz"
+
+
+def as_zip(files, path):
+    with zipfile.ZipFile(path / "dump.zip", "w") as archive:
+        for name, raw in files.items():
+            archive.writestr(f"dump/{name}", raw)
+    return path / "dump.zip"
+
+
+LAYOUTS = {
+    "by hand": {"logs/n/p/c0.previous.log": CAUSE, "logs/n/p/c1.log": OTHER},
+    "by hand, without --previous": {"logs/n/p/c0.log": CAUSE, "logs/n/p/c1.log": OTHER},
+    "must-gather": {
+        "namespaces/n/pods/p/c0/c0/logs/previous.log": CAUSE,
+        "namespaces/n/pods/p/c1/c1/logs/current.log": OTHER,
+    },
+    "cluster-info dump": {"n/p/logs.txt": STREAM},
+}
+
+
+@pytest.mark.parametrize("files", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("packed", [as_folder, as_tar, as_zip])
+def test_layouts(files, packed, tmp_path):
+    """Each container that failed has what its log says, and no log speaks for another pod."""
+    dump = load_dump([packed({"pods.json": CRASHES, **files}, tmp_path)], BUILT_IN)
+    logs = with_logs(dump.snapshot, dump.logs, built_in()).evidence.logs
+    assert {key: each.signature for key, each in logs.items()} == {
+        ("n", "p", "c0"): "v-kv-none",
+        ("n", "p", "c1"): "enospc",
+    }
+
+
+def test_one_stream(tmp_path):
+    """`kubectl cluster-info dump > file` has lists and logs in a row."""
+    path = tmp_path / "dump.json"
+    path.write_bytes(CRASHES + b"\n" + STREAM)
+    dump = load_dump([path], BUILT_IN)
+    assert [each.log for each in dump.logs] == [Log("n", "p", "c0"), Log("n", "p", "c1")]
+    assert dump.snapshot.skipped == ()
+
+
+def test_a_link_out_of_the_folder_is_not_read(tmp_path):
+    outside = tmp_path / "secret.log"
+    outside.write_bytes(CAUSE)
+    folder = as_folder({"pods.json": CRASHES, "logs/n/p/x": b""}, tmp_path / "dump")
+    (folder / "logs/n/p/c0.log").symlink_to(outside)
+    assert load_dump([folder], BUILT_IN).logs == ()
+
+
+def test_only_the_end_is_kept():
+    kept = end_of(io.BytesIO(b"x\n" * 5_000_000 + b"last\n"), "logs/n/p/c.log")
+    assert kept == b"x\n" * (MOST_LINES - 1) + b"last\n"
+    assert end_of(io.BytesIO(b"a\nb"), "logs/n/p/c.log") == b"a\nb"
+
+
+def test_a_log_of_no_pod_is_not_matched():
+    log = LogFile("x", PurePosixPath("x"), CAUSE, Log("n", "none", "c"))
+    assert with_logs(Snapshot(), [log], built_in()).evidence.logs == {}
+
+
+def test_runs_together():
+    """The first run that names a cause counts, a symptom only where none does."""
+    symptom, cause = LogCause(signature="nccl-remote", symptom=True), LogCause(signature="enospc")
+    assert together([symptom, cause]) is cause
+    assert together([LogCause(), symptom]) is symptom
+    assert together([LogCause()]) == LogCause()
+    assert together([]).read is False
