@@ -65,6 +65,8 @@ def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Fi
             yield _gone(scope, component, f"{lacks}; Ready is True all the same")
         if is_true(ready) and scope.at_zero(component) and not scope.wants_none:
             yield _at_zero(scope, component)
+        if lacks and not scope.inferenceservice.status.conditions:
+            continue  # KServe never came to it: that it wrote nothing is the fault
         waits = _stays_unknown(scope, component)
         if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
             continue

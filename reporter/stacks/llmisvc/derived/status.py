@@ -30,12 +30,15 @@ class Worked:
         type: of the condition, such as `MainWorkloadReady`.
         stage: of the pass that writes it, with the condition that sums that stage up.
         ready: whether it should be True; None where that is not known.
+        seen: what of the objects says so, such as `LeaderWorkerSet big-kserve-mn is available`;
+            empty where there is no more to say.
 
     """
 
     type: str
     stage: PassStage
     ready: bool | None
+    seen: str = ""
 
 
 @dataclass(frozen=True, slots=True)

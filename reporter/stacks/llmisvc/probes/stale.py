@@ -38,6 +38,7 @@ def probe_stale(scope: LlmScope) -> Iterator[Finding]:
         since, changed = spec_written(scope.llm), scope.llm.created
     elif fields:
         cause, text = fields[0], f"its status does not match its objects, in {', '.join(fields)}"
+        text += "".join(f"; {each}" for each in _seen(scope, fields))
         since, changed = None, last_change(scope, fields)
     else:
         return
@@ -54,12 +55,15 @@ def probe_stale(scope: LlmScope) -> Iterator[Finding]:
 def contradicted(scope: LlmScope) -> Iterator[str]:
     """Yield the conditions and counts that differ from the objects.
 
-    An error ends KServe's pass, and leaves what would have come after it as it was.
+    An error ends KServe's pass, and leaves what would have come after it as it was. That a route or
+    Gateway is missing may be said of one that is there: KServe reads them from a cache.
     """
-    stages = _reached(scope)
+    stages, said = _reached(scope), _refer_to_nothing(scope)
     for each in worked(scope) if stages else ():
         condition = scope.condition(each.type)
-        if each.stage not in stages or condition is None or each.ready is None:
+        if condition is None or each.ready is None:
+            continue
+        if each.stage not in stages and not (each.type in said and each.ready):
             continue
         if is_true(condition) is not each.ready:
             yield each.type
@@ -67,22 +71,28 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
         yield from _miscounted(scope)
 
 
+def _seen(scope: LlmScope, fields: tuple[str, ...]) -> Iterator[str]:
+    """Yield what the objects of conditions that differ say."""
+    return (each.seen for each in worked(scope) if each.seen and each.type in fields)
+
+
 def _reached(scope: LlmScope) -> frozenset[PassStage]:
     """Return the stages that KServe's last pass came through."""
     if not scope.observed or invalid_presets(scope) is not None:
         return frozenset()
-    failed = {each.type for each in errors(scope)} | {
-        name for name in _OF_ROUTER if _refers_to_nothing(scope, name)
-    }
+    failed = {each.type for each in errors(scope)} | _refer_to_nothing(scope)
     if not failed:
         return frozenset(PassStage)
     return frozenset({PassStage.WORKLOADS}) if failed <= _OF_ROUTER else frozenset()
 
 
-def _refers_to_nothing(scope: LlmScope, name: str) -> bool:
-    """Tell whether a route or Gateway is said to be missing: KServe does not look at the rest then."""
-    condition = scope.condition(name)
-    return condition is not None and condition.reason == "RefsInvalid"
+def _refer_to_nothing(scope: LlmScope) -> frozenset[str]:
+    """Return the conditions that say that a route or Gateway is missing: KServe looks at no more then."""
+    return frozenset(
+        name
+        for name in _OF_ROUTER
+        if (condition := scope.condition(name)) is not None and condition.reason == "RefsInvalid"
+    )
 
 
 def _miscounted(scope: LlmScope) -> Iterator[str]:

@@ -27,7 +27,9 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
     for role in scope.roles:
         if role.ref is not None:
             kind = _CONDITION[role.name == "prefill", role.multi]
-            yield Worked(kind, PassStage.WORKLOADS, _is_available(role))
+            available = _is_available(role)
+            seen = f"{role.ref.kind} {role.ref.name} is {'' if available else 'not '}available"
+            yield Worked(kind, PassStage.WORKLOADS, available, seen)
     for kind in _scaled(scope):
         yield Worked(kind, PassStage.WORKLOADS, _as_stored(scope, kind))
     yield from _of_router(scope)
@@ -66,7 +68,9 @@ def _of_router(scope: LlmScope) -> Iterator[Worked]:
     if wanted.gateways:
         yield Worked("GatewaysReady", PassStage.ROUTER, _gateways_ready(scope))
     if wanted.route is not None:
-        yield Worked("HTTPRoutesReady", PassStage.ROUTER, _routes_ready(scope))
+        ready = _routes_ready(scope)
+        seen = _accepted(scope) if ready else ""
+        yield Worked("HTTPRoutesReady", PassStage.ROUTER, ready, seen)
     if wanted.scheduler is not None:
         yield Worked("InferencePoolReady", PassStage.ROUTER, _pool_ready(scope))
 
@@ -88,6 +92,13 @@ def _routes_ready(scope: LlmScope) -> bool | None:
     if missing or not all_there or not _can_tell(scope) or not scope.known(HTTPROUTES):
         return None  # of what is missing other probes tell
     return routes_ready(scope.routes)
+
+
+def _accepted(scope: LlmScope) -> str:
+    """Return in words that the routes are accepted by Gateways, which exist."""
+    routes = ", ".join(sorted(f"HTTPRoute {each.name}" for each in scope.routes))
+    gateways = ", ".join(sorted(f"{each.namespace}/{each.name}" for each in scope.parents))
+    return f"{routes} is accepted, and Gateway {gateways} exists"
 
 
 def _pool_ready(scope: LlmScope) -> bool | None:
