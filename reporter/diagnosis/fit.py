@@ -166,6 +166,19 @@ def _labels(pod: Pod) -> Iterator[Demand]:
     yield Demand(Plugin.LABEL, written(terms), terms=terms)
 
 
+def named_nodes(pod: Pod) -> Demand | None:
+    """Return which nodes a pod asks for by name, as those of DaemonSets do; None where by none.
+
+    The scheduler leaves out all others before it looks at them (NodeAffinity, PreFilter).
+    """
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
+    if not terms or not all(each.match_fields for each in terms):
+        return None
+    names = tuple(NodeSelectorTerm(match_fields=each.match_fields) for each in terms)
+    return Demand(Plugin.LABEL, written(names), terms=names)
+
+
 def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
     for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
@@ -202,11 +215,10 @@ def is_ready(node: Node) -> bool:
 
 
 def _is_unready(node: Node, demand: Demand) -> bool:
-    lost = (Taint(f"node.kubernetes.io/{each}", "", "NoSchedule") for each in _LOST)
-    return not is_ready(node) and not all(_tolerated(each, demand.tolerations) for each in lost)
-
-
-_LOST: Final = ("not-ready", "unreachable")
+    ready = node.status.condition("Ready")
+    state = "unreachable" if ready is not None and ready.status == "Unknown" else "not-ready"
+    lost = Taint(f"node.kubernetes.io/{state}", "", "NoSchedule")
+    return not is_ready(node) and not _tolerated(lost, demand.tolerations)
 
 
 def selects(terms: tuple[NodeSelectorTerm, ...] | None, node: Node) -> bool:
@@ -340,6 +352,13 @@ _COUNTED: Final = re.compile(r"0/(?P<nodes>\d+) nodes are available: (?P<rest>.*
 _ENTRY: Final = re.compile(r"(?P<count>\d{1,6}) (?P<text>[^,]+)")
 
 
+_SYNONYMS: Final = {
+    "node(s) had volume node affinity conflict": str(Plugin.VOLUME),
+    "node(s) didn't satisfy plugin(s) [NodeAffinity]": str(Plugin.LABEL),
+}
+"""Former texts, and that of nodes that are left out by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What the scheduler says of nodes: how many there are, and how many it refused for what."""
@@ -370,10 +389,6 @@ def counts_of(message: str | None) -> Counts | None:
     said = re.split(r"\.(?: |$)", found["rest"], maxsplit=1)[0]
     texts: Counter[str] = Counter()
     for each in _ENTRY.finditer(said):
-        text = (
-            each["text"]
-            .strip()
-            .replace("node(s) had volume node affinity conflict", str(Plugin.VOLUME))
-        )
-        texts[text] += int(each["count"])
+        text = each["text"].strip()
+        texts[_SYNONYMS.get(text, text)] += int(each["count"])
     return Counts(int(found["nodes"]), texts)

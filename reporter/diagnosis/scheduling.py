@@ -12,6 +12,7 @@ Dead end: to work out free processors and memory as well would need the requests
 only "more than any node has" is told.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ from reporter.diagnosis.fit import (
     Plugin,
     counts_of,
     demands_of,
+    named_nodes,
     offered,
     shown,
     some,
@@ -135,7 +137,7 @@ def _by_words(counts: Counts | None, said: str) -> Diagnosis | None:
 
 def _words(said: str) -> str:
     """Return the scheduler's words, to stand behind a cause."""
-    text = clean(said.partition(" preemption:")[0]).rstrip(". ")
+    text = clean(re.split(r"\.(?: |$)", said, maxsplit=1)[0])
     return f" (scheduler: {cut(text, _WORDS_BYTES)})" if text else ""
 
 
@@ -150,19 +152,22 @@ class _Look:
     demands: list[Demand]
     nodes: list[Node]
     unmet: dict[str, list[Demand]]
-    words: str = ""
+    left_out: int = 0
     _used: dict[str, Counter[str]] = field(default_factory=dict)
     _holders: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     @classmethod
     def at(cls, pod: Pod, snapshot: Snapshot, said: str) -> "_Look | None":
         """Hold all nodes against a pod; None where nodes are not known."""
-        nodes = list(snapshot[NODES])
+        everywhere = list(snapshot[NODES])
+        named = named_nodes(pod)
+        nodes = [each for each in everywhere if named is None or named.is_met(each)]
         if not nodes or not snapshot.absence_known(NODES):
             return None
         demands = demands_of(pod, snapshot)
         unmet = {n.name: [d for d in demands if not d.is_met(n)] for n in nodes}
-        look = cls(pod, snapshot, said, counts_of(said), demands, nodes, unmet)
+        left_out = len(everywhere) - len(nodes)
+        look = cls(pod, snapshot, said, counts_of(said), demands, nodes, unmet, left_out)
         look._count_devices()
         return look
 
@@ -187,9 +192,10 @@ class _Look:
     def agrees(self) -> bool:
         """Whether the scheduler counts the nodes as they are counted here."""
         counts = self.counts
-        if counts is None or counts.nodes != len(self.nodes):
+        if counts is None or counts.nodes != len(self.nodes) + self.left_out:
             return False
         first = Counter(found[0].plugin for found in self.unmet.values() if found)
+        first[Plugin.LABEL] += self.left_out
         if any(counts.of(p) != first[p] for p in (Plugin.CORDON, Plugin.TAINT, Plugin.LABEL)):
             return False
         free = sum(not each for each in self.unmet.values())

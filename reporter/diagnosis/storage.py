@@ -23,6 +23,7 @@ from reporter.snapshot.snapshot import Snapshot
 
 _NOT_FOUND: Final = re.compile(r'persistentvolumeclaim "([^"]{1,253})" not found')
 _BEING_DELETED: Final = re.compile(r'persistentvolumeclaim "([^"]{1,253})" is being deleted')
+_NO_VOLUME: Final = re.compile(r'persistentvolume "([^"]{1,253})" not found')
 _NO_CLASS: Final = re.compile(r'storageclass(?:\.storage\.k8s\.io)? "([^"]{1,253})" not found')
 _BY_PODS: Final = re.compile(r"already used by pod\(s\) ([^\s,]{1,253})")
 _NO_DRIVER: Final = re.compile(
@@ -42,14 +43,15 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         said: what the scheduler says of the pod.
 
     """
-    if found := _NOT_FOUND.search(said) or _BEING_DELETED.search(said):
-        gone = "is being deleted" if "being deleted" in found[0] else "does not exist"
-        return _missing(pod, found[1], gone)
+    if missing := _NOT_FOUND.search(said) or _BEING_DELETED.search(said):
+        ends = "being deleted" in missing[0]
+        return _missing(pod, missing[1], "is being deleted" if ends else "does not exist")
+    gone = _NO_VOLUME.search(said)
     for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         if claim is None:
             continue
-        if claim.status.phase == "Lost":
+        if claim.status.phase == "Lost" or (gone and claim.spec.volume_name == gone[1]):
             return _diagnosis(
                 claim, "claim-lost", f"the volume of its claim {clean(name)} was deleted",
                 action="Restore the volume, or make the claim anew.",
