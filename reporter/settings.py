@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from reporter.catalogue.built_in import built_in
 from reporter.catalogue.custom import extended
@@ -79,6 +79,23 @@ class EvaluationSettings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=ENV_PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
     )
+
+    @classmethod
+    def settings_customise_sources(  # noqa: PLR0917  # pydantic's signature
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is given alone.
+
+        `reporter.cli.configure` reads the environment and says what is wrong there; classes of
+        settings are also made while modules are imported, where nobody could say it.
+        """
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
 
     known_stacks: ClassVar[tuple[StackRows, ...]] = ()
     """The stacks whose settings are among these."""

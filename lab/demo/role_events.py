@@ -15,6 +15,7 @@ _PACE: Final = 10
 _PACE_SECONDS: Final = 60.0
 _MESSAGE: Final = re.compile(
     r"Role [^/ ]+/(?P<id>\S+) in ServingGroup (?P<group>\S+) (?:is now|became) (?P<state>\w+)"
+    r"(?: at [0-9T:-]+Z)?"
     r"(?: \((?P<untold>\d+) earlier role changes? not told one by one\))?"
 )
 

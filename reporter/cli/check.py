@@ -132,6 +132,9 @@ def _require_paths(paths: Sequence[str]) -> None:
 
 def _require_dump_flags(arguments: argparse.Namespace) -> None:
     """Refuse what does not go with a dump, and what only goes with one."""
+    for field in ("kubeconfig", "context"):
+        if arguments.sources and getattr(arguments, field):
+            raise UsageError(f"--{field} is not used where a dump is judged; leave out one of them")
     if arguments.complete and not arguments.sources:
         raise UsageError("--complete is about a dump; name it with --from")
     if [*arguments.manifests, *arguments.sources].count(STDIN) > 1:

@@ -100,7 +100,12 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     if settings.log_signatures:
         from reporter.diagnosis.signatures import signatures_with
 
-        signatures_with(settings.log_signatures)  # what is wrong in it is said at the start
+        try:
+            signatures_with(settings.log_signatures)  # what is wrong in it is said at the start
+        except (UsageError, ValueError) as error:
+            raise UsageError(
+                f"{_given('log_signatures', layers)[0]}: {clean(str(error))}"
+            ) from None
     return settings
 
 

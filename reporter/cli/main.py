@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from io import TextIOWrapper
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Final
 
 from reporter.arguments import PROGRAM, USAGE_STATUS, hanging, help_columns
@@ -35,6 +36,8 @@ LABORATORY: Final = {
 _LABORATORY: Final = "productionstack-status-reporter-lab"
 _ADDED: Final = "status_reporter.commands"
 """Group of the entry points by which a distribution adds commands."""
+
+_SAID_BYTES: Final = 300
 
 INTERRUPTED_STATUS: Final = 130
 BROKEN_PIPE_STATUS: Final = 141
@@ -77,7 +80,7 @@ def exit_status(command: Callable[[], int], program: str) -> int:
         status = command()
         sys.stdout.flush()
     except UsageError as error:
-        return _refuse(str(error), program)
+        said = str(error)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE_STATUS
     except KeyboardInterrupt:
@@ -85,12 +88,32 @@ def exit_status(command: Callable[[], int], program: str) -> int:
     except BrokenPipeError:
         _write_no_more()
         return BROKEN_PIPE_STATUS
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        _write_no_more()
-        return _refuse(f"cannot write the output: {os.strerror(error.errno).lower()}", program)
-    return status
+    except Exception as error:  # noqa: BLE001  # Python would end with 1: a cause fires
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            _write_no_more()
+            said = f"cannot write the output: {os.strerror(error.errno).lower()}"
+        else:
+            said = _asking_for_a_report(error)
+    else:
+        return status
+    return _refuse(said, program)
+
+
+def _asking_for_a_report(error: Exception) -> str:
+    """Return a line about what nobody expected, with the way to it through this program."""
+    from reporter.model.text import clean, cut
+    from reporter.version import version
+
+    way = (
+        f"{frame.filename[each + 1 :]}:{frame.lineno}"
+        for frame in extract_tb(error.__traceback__)
+        if (each := frame.filename.rfind(f"{os.sep}reporter{os.sep}")) >= 0
+    )
+    what = cut(clean(f"{type(error).__name__}: {error}"), _SAID_BYTES)
+    return (
+        f"an error of this program, {version()}, and nothing was judged: {what} (at "
+        f"{' > '.join(way)}). Please report this line as CONTRIBUTING.md of the project says"
+    )
 
 
 def _write_anything() -> None:

@@ -62,6 +62,13 @@ def _require_sense(arguments: "argparse.Namespace", settings: "ProgramSettings")
         raise UsageError("-n is about a cluster that is read; of a daemon all is read already")
     if "," in (settings.context or ""):
         raise UsageError("--context: one cluster for each server; start one for each context")
+    for path in arguments.sources:
+        if not Path(path).exists():
+            raise UsageError(f"--from {path}: no such file or folder")
+    for field in ("kubeconfig", "context"):
+        if (arguments.sources or arguments.url) and getattr(arguments, field):
+            other = "--from" if arguments.sources else "--url"
+            raise UsageError(f"--{field} is not used with {other}; leave out one of them")
     if not Path(arguments.dumps).is_dir():
         raise UsageError(f"--dumps {arguments.dumps}: no such folder")
 
