@@ -7,7 +7,6 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, TypeAdapter
 from pydantic_core import ErrorDetails
-from pydantic_settings import NoDecode
 
 from reporter.catalogue.custom.checks import MOST_COMPONENTS, find_wrong
 from reporter.catalogue.custom.problems import ALLOWED, DeclarationError, Problem, Wrong
@@ -100,7 +99,6 @@ def declared_right(
 
 CustomComponents = Annotated[
     tuple[CustomComponent, ...],
-    NoDecode,
     BeforeValidator(_declarations),
     Allowed(f"a list of at most {MOST_COMPONENTS} declarations, in the file of --config"),
 ]

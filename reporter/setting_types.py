@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Annotated, Final, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
-from pydantic_settings import NoDecode
 
 from reporter.catalogue.runtime import THRESHOLDS
 from reporter.model.link_hosts import LINK_HOSTS
@@ -218,62 +217,52 @@ YamlSwitch: Final = BeforeValidator(_mode)
 Seconds = Annotated[int, Field(ge=0, le=86_400)]
 Reasons = Annotated[
     tuple[str, ...],
-    NoDecode,
     BeforeValidator(_split),
     Allowed("reasons of the catalogue, comma-separated"),
 ]
 Namespace = Annotated[str, AfterValidator(_is_namespace), Allowed("the name of a namespace")]
 Namespaces = Annotated[
     tuple[Namespace, ...],
-    NoDecode,
     BeforeValidator(_split),
     Allowed("names of namespaces, comma-separated"),
 ]
 LinkHosts = Annotated[
     tuple[Annotated[str, AfterValidator(_is_link_host)], ...],
-    NoDecode,
     BeforeValidator(_split),
     Allowed(f"nothing, or some of {', '.join(LINK_HOSTS)}"),
 ]
 Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_is_host)], ...],
-    NoDecode,
     BeforeValidator(_split),
     Allowed("names in DNS, comma-separated, without ports"),
 ]
 Graces = Annotated[
     dict[str, Seconds],
-    NoDecode,
     BeforeValidator(_pairs),
     Allowed("REASON=SECONDS, comma-separated, with reasons of the catalogue and 0 to 86400"),
 ]
 RuntimeReasons = Annotated[
     Switched | tuple[str, ...],
-    NoDecode,
     BeforeValidator(_switch),
     Allowed("on, off, or runtime reasons, comma-separated"),
 ]
 Windows = Annotated[
     dict[str, Annotated[int, Field(ge=1, le=86_400)]],
-    NoDecode,
     BeforeValidator(_pairs),
     Allowed("REASON=SECONDS, comma-separated, with runtime reasons and 1 to 86400"),
 ]
 Stacks = Annotated[
     dict[str, Annotated[StackMode, YamlSwitch]],
-    NoDecode,
     BeforeValidator(_pairs),
     Allowed("STACK=MODE, comma-separated: {stacks}; auto, on, off"),
 ]
 Components = Annotated[
     dict[str, Annotated[PartMode, YamlSwitch]],
-    NoDecode,
     BeforeValidator(_pairs),
     Allowed("NAME=MODE, comma-separated: {parts}; auto, on, off"),
 ]
 Thresholds = Annotated[
     dict[str, Annotated[float, Field(allow_inf_nan=False)]],
-    NoDecode,
     BeforeValidator(_pairs),
     AfterValidator(_thresholds_fit),
     Allowed("NAME=VALUE, comma-separated; docs/runtime.md lists names and limits"),

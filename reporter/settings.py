@@ -13,9 +13,8 @@ from math import ceil
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from reporter.catalogue.built_in import built_in
 from reporter.catalogue.custom import extended
@@ -73,29 +72,12 @@ _SCRAPE_SECONDS: Final = {ScrapeVia.APISERVER_PROXY: 60}
 _SCRAPE_SECONDS_DIRECT: Final = 15
 
 
-class EvaluationSettings(BaseSettings):
+class EvaluationSettings(BaseModel):
     """What decides which findings there are and what becomes of them: `run` and `check`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True
     )
-
-    @classmethod
-    def settings_customise_sources(  # noqa: PLR0917  # pydantic's signature
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what is given alone.
-
-        `reporter.cli.configure` reads the environment and says what is wrong there; classes of
-        settings are also made while modules are imported, where nobody could say it.
-        """
-        del settings_cls, env_settings, dotenv_settings, file_secret_settings
-        return (init_settings,)
 
     known_stacks: ClassVar[tuple[StackRows, ...]] = ()
     """The stacks whose settings are among these."""

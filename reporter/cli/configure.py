@@ -7,13 +7,13 @@ from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from reprlib import Repr
-from typing import Final
+from typing import Final, cast
 
 import annotated_types
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import EnvSettingsSource
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from reporter.arguments import CONFIG_VARIABLE
 from reporter.catalogue.custom.problems import DeclarationError, Wrong
@@ -56,6 +56,19 @@ FullProgramSettings: Final = with_stacks(ProgramSettings)
 """The same with those of all stacks."""
 
 
+class _FromEnvironment(BaseSettings):
+    """How variables are read: as texts, which the settings take apart as they do those of flags."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, enable_decoding=False)
+
+
+_VARIABLES: Final = cast(
+    "type[BaseSettings]",
+    create_model("_VARIABLES", __base__=(FullProgramSettings, _FromEnvironment)),
+)
+"""The same fields for what reads the environment; the settings themselves read nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Layer:
     """One place where settings are from, and how the user writes a setting there."""
@@ -87,7 +100,7 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     """
     config = config or os.environ.get(CONFIG_VARIABLE)
     file = _read_file(Path(config)) if config else {}
-    environment = EnvSettingsSource(FullProgramSettings)()
+    environment = EnvSettingsSource(_VARIABLES)()
     layers = (
         _Layer(flag_of, flags),
         _Layer(variable_of, environment),

@@ -4,7 +4,6 @@ from functools import cached_property
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
-from pydantic_settings import NoDecode
 
 from reporter.setting_types import Allowed, DeploymentName, Namespaces, words_of
 from reporter.settings import EvaluationSettings
@@ -18,7 +17,6 @@ def _flags_fit(flags: dict[str, str]) -> dict[str, str]:
 
 OperatorFlags = Annotated[
     dict[str, str],
-    NoDecode,
     BeforeValidator(words_of),
     AfterValidator(_flags_fit),
     Allowed(f"FLAG=VALUE, comma-separated, with {', '.join(FLAGS)}"),
