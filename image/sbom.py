@@ -12,9 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
-
 from locks.pip import REQUIREMENTS, locked, pip
 from reporter import __version__
 
@@ -72,6 +69,10 @@ def validate(text: str, lock: str) -> None:
         SbomError: it does not fit one of them; says where.
 
     """
+    # Not at the top: it takes seconds, as it builds the grammars of all formats of JSON Schema.
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
     if error := JsonStrictValidator(SchemaVersion.V1_6).validate_str(text):
         raise SbomError(f"not CycloneDX 1.6: {error}")
     listed = {(_normal(c["name"]), c["version"]) for c in json.loads(text)["components"]}

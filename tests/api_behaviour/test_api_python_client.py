@@ -6,7 +6,6 @@ import os
 from collections.abc import AsyncIterator
 
 import pytest
-from kubernetes_asyncio import client, watch
 
 from tests.api_behaviour.api_client import (
     CONFIG_MAPS,
@@ -19,8 +18,16 @@ from tests.api_behaviour.api_client import (
 )
 
 
+@pytest.fixture(name="client")
+def _client():
+    """The library: a thousand modules, and so imported where it is used."""
+    from kubernetes_asyncio import client
+
+    return client
+
+
 @pytest.fixture(name="library")
-async def _library(api: Api) -> AsyncIterator[client.ApiClient]:
+async def _library(api: Api, client) -> AsyncIterator[object]:
     configuration = client.Configuration(host=api.url)
     if authority := os.environ.get("STATUS_REPORTER_API_CA"):
         configuration.ssl_ca_cert = authority
@@ -30,7 +37,7 @@ async def _library(api: Api) -> AsyncIterator[client.ApiClient]:
         yield library
 
 
-async def test_typed_objects(library: client.ApiClient, namespace: str):
+async def test_typed_objects(client, library, namespace: str):
     """Typed objects are made, read, patched and deleted."""
     core = client.CoreV1Api(library)
     body = client.V1ConfigMap(metadata=client.V1ObjectMeta(name="a"), data={"x": "1"})
@@ -46,7 +53,7 @@ async def test_typed_objects(library: client.ApiClient, namespace: str):
     assert (caught.value.status, caught.value.reason) == (404, "Not Found")
 
 
-async def test_events_of_both_styles(api: Api, library: client.ApiClient, namespace: str):
+async def test_events_of_both_styles(api: Api, client, library, namespace: str):
     """The core API reads all Events; the new one refuses a list with an old one in it."""
     path = CORE_EVENTS.format(namespace)
     await api.made(path, new_event("new", involvedObject={"kind": "Pod", "namespace": "x"}))
@@ -58,7 +65,7 @@ async def test_events_of_both_styles(api: Api, library: client.ApiClient, namesp
         await client.EventsV1Api(library).list_namespaced_event(namespace)
 
 
-async def test_leases(library: client.ApiClient, namespace: str):
+async def test_leases(client, library, namespace: str):
     """A lease is made and replaced with its version."""
     leases = client.CoordinationV1Api(library)
     body = {"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 1}}
@@ -68,12 +75,14 @@ async def test_leases(library: client.ApiClient, namespace: str):
     assert replaced.spec.holder_identity == "b"
 
 
-async def test_watch(api: Api, library: client.ApiClient, namespace: str):
+async def test_watch(api: Api, client, library, namespace: str):
     """The library's watch, with its own spelling of booleans, sees changes."""
+    from kubernetes_asyncio.watch import Watch
+
     core = client.CoreV1Api(library)
     version = (await core.list_namespaced_config_map(namespace)).metadata.resource_version
     await api.made(CONFIG_MAPS.format(namespace), config_map("a", x="1"))
-    async with asyncio.timeout(TIMEOUT_SECONDS), watch.Watch() as stream:
+    async with asyncio.timeout(TIMEOUT_SECONDS), Watch() as stream:
         async for event in stream.stream(
             core.list_namespaced_config_map,
             namespace,
@@ -85,7 +94,7 @@ async def test_watch(api: Api, library: client.ApiClient, namespace: str):
             break
 
 
-async def test_custom_objects(library: client.ApiClient, custom):
+async def test_custom_objects(client, library, custom):
     """Custom objects are patched and applied with explicit content types."""
     objects = client.CustomObjectsApi(library)
     plural = custom.definition["spec"]["names"]["plural"]
@@ -109,7 +118,7 @@ async def test_custom_objects(library: client.ApiClient, custom):
     assert caught.value.status == 400
 
 
-async def test_access_review(library: client.ApiClient):
+async def test_access_review(client, library):
     """Rights are asked for through the typed API."""
     review = client.V1SelfSubjectAccessReview(
         spec=client.V1SelfSubjectAccessReviewSpec(

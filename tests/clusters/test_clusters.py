@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-import yaml
 
 from reporter.evaluation import evaluate_again
 from reporter.model.instant import Instant
@@ -14,10 +13,11 @@ from reporter.resolution import Memory, resolve
 from reporter.resolution.grace import OneLook
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.scenarios.world import World
+from tests.yaml_files import load
 
 NOON = Instant(datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(days=1))
 SETTINGS = FullEvaluationSettings(startup_grace_seconds=0)
-CLUSTERS = yaml.safe_load((Path(__file__).parent / "clusters.yaml").read_text())
+CLUSTERS = load(Path(__file__).parent / "clusters.yaml")
 REMOVED = [
     pytest.param(name, each, cause, id=f"{name}: {each}")
     for name, cluster in CLUSTERS.items()

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import yaml
 
 from reporter.evaluation import evaluate_again
 from reporter.model.instant import Instant
@@ -13,10 +12,13 @@ from reporter.resolution.handing_on import hand_on, take_over
 from reporter.resolution.records import records_of
 from reporter.sinks.events.plan import plan_events
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.scenarios.world import COMPONENTS, FOLDER, World, span
+from tests.scenarios.world import COMPONENTS, SCENARIOS, World, span
 
 START = Instant(datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(days=40))
 RESYNC = timedelta(seconds=60)
+_MANY_PASSES = timedelta(minutes=40)
+"""A scenario that lasts longer takes a second or more: thirty of them half the time of all."""
+
 _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
@@ -27,9 +29,11 @@ _CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
 
 def _cases():
-    for path in sorted(FOLDER.glob("*.yaml")):
-        for case in yaml.safe_load(path.read_text())["cases"]:
-            yield pytest.param(case, id=f"{path.stem}/{case['id']}")
+    for file, cases in SCENARIOS.items():
+        for case in cases:
+            lasts = max(span(each.get("at", "0s")) for each in case["steps"])
+            marks = [pytest.mark.long] if lasts > _MANY_PASSES else []
+            yield pytest.param(case, id=f"{file}/{case['id']}", marks=marks)
 
 
 class Replica:

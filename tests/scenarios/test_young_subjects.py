@@ -3,24 +3,19 @@
 from datetime import timedelta
 
 import pytest
-import yaml
 
 from reporter.evaluation import evaluate
 from reporter.resolution import Memory, OneLook, resolve
 from reporter.stacks import BUILT_IN
 from tests.scenarios.test_scenarios import START, Run, line_of
-from tests.scenarios.world import FOLDER, span
+from tests.scenarios.world import SCENARIOS, span
 
 AGE = timedelta(seconds=20)
 """How old all objects are when a scenario begins: younger than nearly every grace."""
 
 TOLD_OF_WRITES = {"modelservingStatusNotOwned"}
 """Told of what becomes of our own writes, which scenarios do not make."""
-CASES = [
-    case
-    for path in sorted(FOLDER.glob("*.yaml"))
-    for case in yaml.safe_load(path.read_text())["cases"]
-]
+CASES = [case for cases in SCENARIOS.values() for case in cases]
 REASONS = [
     each.name
     for stack in BUILT_IN.stacks

@@ -6,8 +6,6 @@ import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import yaml
-
 from reporter.catalogue.custom import WORKLOADS
 from reporter.catalogue.resources import EVENTS
 from reporter.model.catalogue import Catalogue
@@ -19,10 +17,13 @@ from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
 from tests.tables import ALL
 from tests.unit.probes.building import resources_of
+from tests.yaml_files import load
 
 FOLDER = Path(__file__).parent
-PRESETS = yaml.safe_load((FOLDER / "bases/presets.yaml").read_text())
-COMPONENTS = yaml.safe_load((FOLDER / "bases/components.yaml").read_text())
+PRESETS = load(FOLDER / "bases/presets.yaml")
+COMPONENTS = load(FOLDER / "bases/components.yaml")
+SCENARIOS = {path.stem: load(path)["cases"] for path in sorted(FOLDER.glob("*.yaml"))}
+"""By the file that they are in."""
 EVENT_LIFETIME = timedelta(hours=1)
 
 _SPAN = re.compile(r"(\d+)(s|m|h|d)")
@@ -68,7 +69,7 @@ class World:
         self._later = []
         made = Instant(now.wall - age, now.boot)
         for each in [base] if isinstance(base, str) else base or ():
-            self.change(yaml.safe_load((FOLDER / f"bases/{each}.yaml").read_text()), made)
+            self.change(load(FOLDER / f"bases/{each}.yaml"), made)
 
     def declare(self, catalogue: Catalogue) -> None:
         """Read what this catalogue needs; what earlier ones needed stays in the cluster."""

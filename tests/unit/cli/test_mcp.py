@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from tests.unit.conftest import EXAMPLES
 
@@ -22,6 +21,8 @@ SECRET = "hunter2-hunter2-hunter2"
 @asynccontextmanager
 async def assistant(*flags, cwd=EXAMPLES, **variables):
     """The client of a server with these flags."""
+    from mcp import Client, StdioServerParameters, stdio_client
+
     program, *words = MCP
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
     server = StdioServerParameters(
