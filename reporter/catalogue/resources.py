@@ -149,12 +149,12 @@ NODECLAIMS: Final = Resource(
 )  # fmt: skip
 QUEUES: Final = Resource(
     group="scheduling.volcano.sh", versions=("v1beta1",), plural="queues", kind="Queue",
-    namespaced=False, custom=True, type=objects.Queue, explains=True,
+    namespaced=False, custom=True, type=objects.VolcanoQueue, explains=True,
     purpose="what a queue of Volcano may use, and uses",
 )  # fmt: skip
 WORKLOADS: Final = Resource(
     group="kueue.x-k8s.io", versions=("v1beta2", "v1beta1"), plural="workloads", kind="Workload",
-    namespaced=True, custom=True, type=objects.Workload, explains=True,
+    namespaced=True, custom=True, type=objects.KueueWorkload, explains=True,
     purpose="why Kueue does not admit pods",
 )  # fmt: skip
 LOCALQUEUES: Final = Resource(

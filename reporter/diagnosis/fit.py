@@ -360,7 +360,7 @@ _SYNONYMS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class NodeCounts:
     """What the scheduler says of nodes: how many there are, and how many it refused for what."""
 
     nodes: int
@@ -381,7 +381,7 @@ class Counts:
         return [each for each in self.by_text if not each.startswith((*known, "Too many pods"))]
 
 
-def counts_of(message: str | None) -> Counts | None:
+def counts_of(message: str | None) -> NodeCounts | None:
     """Return what the scheduler counted, by what it says of a pod; None where it says no such thing."""
     found = _COUNTED.search(message or "")
     if found is None:
@@ -391,4 +391,4 @@ def counts_of(message: str | None) -> Counts | None:
     for each in _ENTRY.finditer(said):
         text = each["text"].strip()
         texts[_SYNONYMS.get(text, text)] += int(each["count"])
-    return Counts(int(found["nodes"]), texts)
+    return NodeCounts(int(found["nodes"]), texts)

@@ -12,7 +12,7 @@ from typing import Final
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
 from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import shown, some
-from reporter.model.objects import Condition, Pod, PodGroup, Workload, amounts
+from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, amounts
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
 
@@ -75,7 +75,7 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     return _refused(workload, queue) if workload else None
 
 
-def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[Workload]:
+def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
     """Yield the Workload of a pod: it names the pod, its group, or what made it, as its owner."""
     owners = {each.uid for each in pod.metadata.owner_references or () if each.uid} | {
         pod.metadata.uid
@@ -86,7 +86,7 @@ def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[Workload]:
             yield each
 
 
-def _refused(workload: Workload, queue: str) -> Diagnosis | None:
+def _refused(workload: KueueWorkload, queue: str) -> Diagnosis | None:
     """Return why Kueue does not admit a Workload, by the condition that says so."""
     for name, status in (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False")):
         found = workload.status.condition(name)

@@ -24,8 +24,8 @@ from reporter.diagnosis import autoscalers, devices, queues, storage
 from reporter.diagnosis.devices import Ask
 from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import (
-    Counts,
     Demand,
+    NodeCounts,
     Plugin,
     counts_of,
     demands_of,
@@ -125,7 +125,7 @@ def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
     )
 
 
-def _by_words(counts: Counts | None, said: str) -> Diagnosis | None:
+def _by_words(counts: NodeCounts | None, said: str) -> Diagnosis | None:
     """Return what the scheduler says that is not worked out here."""
     for text in counts.others if counts else [said]:
         for begins, code, cause, action in _PLAIN:
@@ -148,7 +148,7 @@ class _Look:
     pod: Pod
     snapshot: Snapshot
     said: str
-    counts: Counts | None
+    counts: NodeCounts | None
     demands: list[Demand]
     nodes: list[Node]
     unmet: dict[str, list[Demand]]

@@ -13,7 +13,7 @@ from reporter.model.objects.base import (
     Part,
     Timestamp,
 )
-from reporter.model.objects.placement import Quantities, Taint, amount, is_device
+from reporter.model.objects.demands import Quantities, Taint, amount, is_device
 
 
 class Namespace(KubeObject, frozen=True):

@@ -13,11 +13,11 @@ from reporter.model.objects.base import (
     Part,
     Timestamp,
 )
-from reporter.model.objects.placement import (
+from reporter.model.objects.demands import (
     Affinity,
     Named,
     Quantities,
-    Resources,
+    ResourceRequests,
     Toleration,
     Volume,
     amounts,
@@ -81,7 +81,7 @@ class Container(Part, frozen=True):
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     ports: tuple[ContainerPort, ...] | None = None
-    resources: Resources | None = None
+    resources: ResourceRequests | None = None
     restart_policy: str | None = None
 
     @property
@@ -110,7 +110,7 @@ class PodSpec(Part, frozen=True):
     init_containers: tuple[Container, ...] | None = None
     termination_grace_period_seconds: int | None = None
     overhead: Quantities | None = None
-    resources: Resources | None = None
+    resources: ResourceRequests | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None
@@ -167,7 +167,7 @@ def _is_claim(volume: Volume) -> bool:
     return volume.persistent_volume_claim is not None or volume.ephemeral is not None
 
 
-def _asked(resources: Resources | None) -> Quantities | None:
+def _asked(resources: ResourceRequests | None) -> Quantities | None:
     """Return the requests; the API server has set those that follow from limits, a manifest has not."""
     if resources is None or not resources.limits:
         return resources.requests if resources else None

@@ -73,6 +73,7 @@ SAME_MODULES = {
     "stack": "what the tables hold of one in `model`, the whole in `stacks`",
     "state": "of the daemon for its listeners; of the resolution from pass to pass",
     "status": "of a workload: derived, or judged; the command of that name",
+    "storage": "claims and volumes of pods in `diagnosis`; what the sandbox keeps",
     "suppression": _STACKS + "; the shared rows in `catalogue`, the types in `model`",
     "targets": "of scrapes; of mirrors",
     "unknown": "the probe that finds it, the rule that keeps it",

@@ -48,7 +48,7 @@ def is_device(resource: str) -> bool:
     return "/" in resource
 
 
-class Resources(Part, frozen=True):
+class ResourceRequests(Part, frozen=True):
     """`resources` of a container or of a pod."""
 
     requests: Quantities | None = None
@@ -312,7 +312,7 @@ class QueueStatus(Part, frozen=True):
     allocated: Quantities | None = None
 
 
-class Queue(KubeObject, frozen=True):
+class VolcanoQueue(KubeObject, frozen=True):
     """scheduling.volcano.sh/v1beta1 Queue."""
 
     spec: QueueSpec = QueueSpec()
@@ -325,7 +325,7 @@ class WorkloadSpec(Part, frozen=True):
     queue_name: str = ""
 
 
-class Workload(KubeObject, frozen=True):
+class KueueWorkload(KubeObject, frozen=True):
     """kueue.x-k8s.io Workload."""
 
     spec: WorkloadSpec = WorkloadSpec()
