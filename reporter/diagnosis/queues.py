@@ -12,7 +12,7 @@ from typing import Final
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
 from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import shown, some
-from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, amounts
+from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, Queue, amounts
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
 
@@ -121,6 +121,11 @@ def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
     group = _pod_group(pod, name, snapshot)
     if group is None or group.status.phase in ("Running", "Completed"):
         return None
+    return why_not_let_in(group, snapshot) or _gang(pod, group, snapshot)
+
+
+def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
+    """Return why its queue does not let a group of Volcano in; None where it is not the queue."""
     queue = snapshot[QUEUES].get("", group.spec.queue or "default")
     if queue is not None and queue.status.state == "Closed":
         return Diagnosis(
@@ -145,22 +150,42 @@ def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
                     action=f"Free {resource} in the queue, or raise its capability.",
                     shared=True,
                 )  # fmt: skip
-    return _gang(pod, group, snapshot)
+    return _said_full(group, queue, snapshot)
+
+
+def _said_full(group: PodGroup, queue: Queue | None, snapshot: Snapshot) -> Diagnosis | None:
+    """Return that Volcano says that the queue is full, and what its capability does not name.
+
+    Some versions take what a capability does not name for none of it (volcano-sh/volcano#3426).
+    """
+    events = snapshot.evidence.events_about(group.namespace, "PodGroup", group.name, uid=group.metadata.uid)  # fmt: skip
+    full = next((e for e in events if "queue resource quota insufficient" in e.message
+                 or "resource in cluster is overused" in e.message), None)  # fmt: skip
+    if full is None:
+        return None
+    place = f"queue {clean(queue.name)}" if queue else "its queue"
+    capability = amounts(queue.spec.capability) if queue else {}
+    unnamed = sorted(amounts(group.spec.min_resources).keys() - capability) if capability else []
+    cause = f"{place} of Volcano does not let its group in: {cut(clean(full.message), _SAID_BYTES)}"
+    if unnamed:
+        cause += (
+            f"; its capability does not name {some(unnamed)}, which may count as none of it there"
+        )
+    return Diagnosis(
+        code="queue-quota",
+        cause=cause,
+        brief=f"{place} is full",
+        object=QUEUES.ref(queue) if queue else None,
+        action=f"Name {some(unnamed)} in the capability of the queue." if unnamed
+        else "Free what the queue uses, or raise its capability.",
+        sureness=Sureness.LIKELY if unnamed else Sureness.CERTAIN,
+        shared=queue is not None,
+    )  # fmt: skip
 
 
 def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     """Return what Volcano says of the group where this pod only waits for another of it."""
     condition = group.status.condition("Unschedulable")
-    events = snapshot.evidence.events_about(group.namespace, "PodGroup", group.name, uid=group.metadata.uid)  # fmt: skip
-    full = next((e for e in events if "queue resource quota insufficient" in e.message
-                 or "resource in cluster is overused" in e.message), None)  # fmt: skip
-    if full is not None:
-        return Diagnosis(
-            code="queue-quota",
-            cause=f"Volcano does not let its group in: {cut(clean(full.message), _SAID_BYTES)}",
-            brief="the queue is full",
-            action="Free what the queue uses, or raise its capability.",
-        )
     scheduled = pod.status.condition("PodScheduled")
     said = (scheduled.message if scheduled else "") or ""
     if "nodes are available" in said or condition is None or condition.status != "True":

@@ -14,6 +14,7 @@ from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER
 from reporter.stacks.kaito.resources import INFERENCESETS
 from reporter.workload.components import components
 from reporter.workload.namespaces import managed_namespaces, namespace_ref
+from reporter.workload.said import warning_about
 
 _SEVERITY: Final = 5
 """Less than a scaler that does not run."""
@@ -35,7 +36,8 @@ def probe_scaled_objects(scope: Scope) -> Iterator[Finding]:
             rejected = _rejected(scaled)
             if rejected is not None and _is_of_inferenceset(snapshot, scaled):
                 involved = namespace_ref(snapshot, component.home(snapshot))
-                yield _finding(scaled, rejected, involved)
+                said = warning_about(snapshot, SCALEDOBJECTS.ref(scaled))
+                yield _finding(scaled, rejected, involved, said=said)
 
 
 def _rejected(scaled: ScaledObject) -> Condition | None:
@@ -51,8 +53,11 @@ def _is_of_inferenceset(snapshot: Snapshot, scaled: ScaledObject) -> bool:
     return owner is not None and not owner.deleting
 
 
-def _finding(scaled: ScaledObject, rejected: Condition, involved: ObjectRef) -> Finding:
-    text = detail(rejected.reason, rejected.message) or "Ready is False"
+def _finding(
+    scaled: ScaledObject, rejected: Condition, involved: ObjectRef, *, said: str
+) -> Finding:
+    """Return the finding about a ScaledObject; its condition says less than the Event about it."""
+    text = said or detail(rejected.reason, rejected.message) or "Ready is False"
     return Finding(
         reason=CLUSTER_KEDA_SCALER,
         subject=CLUSTER,

@@ -30,6 +30,7 @@ from reporter.stacks.kserve.reasons import (
 )
 from reporter.workload.conditions import is_false, is_true, words
 from reporter.workload.lag import last_written
+from reporter.workload.said import warning_about
 
 UNWRITTEN: Final = timedelta(seconds=120)
 """How long KServe may take to write a first condition."""
@@ -162,9 +163,15 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
         reason=INGRESS_NOT_READY,
         related=scope.ref,
         cause=ingress.reason or "ingress not ready",
-        text=f"IngressReady is False, {words(ingress)}",
+        text=f"IngressReady is False, {_why(scope, ingress)}",
         transition=ingress.last_transition_time,
     )
+
+
+def _why(scope: InferenceServiceScope, condition: KnativeCondition) -> str:
+    """Return what a condition says; where it says nothing, what KServe said in an Event instead."""
+    told = condition.reason or condition.message
+    return words(condition) if told else warning_about(scope.snapshot, scope.ref) or words(None)
 
 
 def _whole(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ inferenceserviceRevisionNotReady, inferenceserviceRolloutStuck, and what is wort
 rollback or a canary.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
@@ -11,10 +12,11 @@ from typing import Final
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
+from reporter.model.text import detail
 from reporter.stacks.kserve.derived.components import Component, spec_of
 from reporter.stacks.kserve.derived.raw import PROGRESSING
 from reporter.stacks.kserve.derived.reading import Conclusion, latest_entry, read_component, strays
-from reporter.stacks.kserve.objects import ComponentStatus
+from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
 from reporter.stacks.kserve.probes.scope import (
     InferenceServiceScope,
     named,
@@ -31,6 +33,7 @@ from reporter.stacks.kserve.reasons import (
 from reporter.workload.conditions import is_false, words
 
 _ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
+_REQUEST: Final = re.compile(r'\b(?:GET|HEAD) "?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip
 _NONE_SERVES: Final = 20
 _FAILED: Final = 10
 _STARTING: Final = 5
@@ -77,7 +80,7 @@ def _not_ready(
         serves = "no revision gets requests"
     else:
         serves = "no revision was ever ready"
-    what = f"has failed, {words(condition)}" if failed else "is not ready yet"
+    what = f"has failed, {_with_hosts(condition)}" if failed else "is not ready yet"
     revision = _FAILED if failed else _STARTING
     return scope.finding(
         reason=REVISION_NOT_READY,
@@ -89,6 +92,13 @@ def _not_ready(
         created=scope.made(newest),
         budget=None if failed else startup,
     )
+
+
+def _with_hosts(condition: KnativeCondition | None) -> str:
+    """Return what a condition says, with the host of each request, as links do not get into messages."""
+    if condition is None or not condition.message:
+        return words(condition)
+    return detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
 
 
 def _may_be_stuck(

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from reporter.diagnosis.diagnosis import Sureness
+from reporter.diagnosis.queues import why_not_let_in
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Pod, PodGroup
 from reporter.model.text import detail
@@ -44,6 +46,9 @@ def _finding(
     scope: ModelServingScope, group: GroupState, pod_group: PodGroup, *, refused: Condition | None
 ) -> Finding:
     why = detail(refused.reason, refused.message) if refused else ""
+    known = why_not_let_in(pod_group, scope.snapshot)
+    if known is not None:
+        why = f"{'probably ' if known.sureness is Sureness.LIKELY else ''}{known.cause}"
     return scope.finding(
         reason=GANG_NOT_SCHEDULABLE,
         related=PODGROUPS.ref(pod_group),
