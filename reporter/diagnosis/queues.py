@@ -12,7 +12,7 @@ from typing import Final
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
 from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import shown, some
-from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, Queue, amounts
+from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, VolcanoQueue, amounts
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
 
@@ -153,7 +153,7 @@ def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     return _said_full(group, queue, snapshot)
 
 
-def _said_full(group: PodGroup, queue: Queue | None, snapshot: Snapshot) -> Diagnosis | None:
+def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) -> Diagnosis | None:
     """Return that Volcano says that the queue is full, and what its capability does not name.
 
     Some versions take what a capability does not name for none of it (volcano-sh/volcano#3426).
