@@ -145,7 +145,7 @@ class EvaluationSettings(BaseModel):
     """Hosts whose links stay in messages, of the ones by default: pages about quotas. Empty: no link stays."""
 
     pod_logs: bool = False
-    """Read the last lines before a crash of the pod that a cause names, for report and page; needs `get` of `pods/log`."""
+    """Read the logs of containers that crash or do not get ready, for their causes and their last lines; needs `get` of `pods/log`."""
 
     log_signatures: Path | None = None
     """File of signatures of your own, YAML: what lines of containers' logs mean, beside those that are built in."""

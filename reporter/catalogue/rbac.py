@@ -22,6 +22,15 @@ ON_DEMAND_VERBS: Final = ("get", "list")
 ALWAYS: Final = "always"
 """Name of the file with what is read whatever stacks there are."""
 
+EVENT_VERBS: Final = ("list",)
+"""What is asked for of Events of others, in one namespace and only while something there is at fault."""
+
+_EVENTS: Final = (
+    '- apiGroups: [""]',
+    "  resources:",
+    "    - events # what others say of what is at fault; listed then, never watched",
+    f"  verbs: [{', '.join(EVENT_VERBS)}]",
+)
 _HEAD: Final = "# From reporter/catalogue/resources.py, by `make docs`.\n"
 
 
@@ -46,7 +55,9 @@ def cluster_role_rules(
         # RBAC knows no labels: what is read in any case needs no rule of its own.
         and (not stack or (each.group, each.plural) not in always)
     )
-    lines = [*_lines(resources, VERBS), *([] if stack else _lines(ON_DEMAND, ON_DEMAND_VERBS))]
+    lines = [*_lines(resources, VERBS)]
+    if not stack:
+        lines += [*_lines(ON_DEMAND, ON_DEMAND_VERBS), *_EVENTS]
     return _HEAD + "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,7 @@
 """The live cluster, for commands that only look."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -177,10 +177,25 @@ def _tried(client: KubeClient, error: KubeError, tries: int, *, seconds: float) 
     return f"{client.server}: {error} (tried {times}{long}: GET {_VERSION})"
 
 
+async def as_listed(_cluster: LiveCluster, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot without anything that is read besides."""
+    return snapshot
+
+
 async def read_cluster(
-    settings: ProgramSettings, *, namespace: str = "", patience: float = PATIENCE_SECONDS
+    settings: ProgramSettings,
+    *,
+    namespace: str = "",
+    patience: float = PATIENCE_SECONDS,
+    explained: Callable[[LiveCluster, Snapshot], Awaitable[Snapshot]] = as_listed,
 ) -> Snapshot:
     """Return the cluster as it is now; everything is listed once, and nothing is watched.
+
+    Args:
+        settings: the way to the cluster, and what is read of it.
+        namespace: read only what is in it; empty for all.
+        patience: seconds without a good answer after which nothing more is waited for.
+        explained: reads what explains the faults in it.
 
     Raises:
         KubeError: there is no usable configuration, or nobody answers who lets us in.
@@ -188,4 +203,4 @@ async def read_cluster(
     """
     looked = watched_cluster(settings, namespace=namespace, watch=False, patience=patience)
     async with looked as cluster:
-        return cluster.snapshot()
+        return await explained(cluster, cluster.snapshot())

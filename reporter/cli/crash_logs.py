@@ -7,7 +7,7 @@ from typing import Final
 
 from reporter.cli.configure import ProgramSettings
 from reporter.kube.client import connect
-from reporter.kube.container_log import read_log
+from reporter.kube.container_log import fetch_log
 from reporter.kube.errors import KubeError
 from reporter.model.crash import Crash, EpisodeKey
 from reporter.sinks.last_lines import last_lines
@@ -26,5 +26,5 @@ async def read_crash_logs(
     async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
         for key, crash in islice(crashes.items(), MOST):
             with suppress(KubeError):
-                found[key] = last_lines(await read_log(client, crash))
+                found[key] = last_lines(await fetch_log(client, crash))
     return found

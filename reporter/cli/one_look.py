@@ -4,6 +4,7 @@ import argparse
 import math
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -185,11 +186,13 @@ async def look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettin
 
     """
     from reporter.cli.cluster import read_cluster
+    from reporter.cli.live_evidence import with_evidence
     from reporter.kube.errors import ConfigurationError, KubeError
 
     namespace = arguments.namespace or ""
     try:
-        snapshot = await read_cluster(settings, namespace=namespace)
+        explained = partial(with_evidence, arguments=arguments, settings=settings)
+        snapshot = await read_cluster(settings, namespace=namespace, explained=explained)
     except ConfigurationError as error:
         raise UsageError(f"{error}; or name a dump with --from") from None
     except KubeError as error:

@@ -79,7 +79,7 @@ async def serve(
             "cluster": parts.watching.cluster.run(),
             "passes": _passes(parts),
             "self_check": parts.self_check.run(),
-            "pod_logs": parts.pod_logs.run(),
+            "evidence": parts.evidence.run(),
             "writers": parts.writers.run(),
             "heartbeat": parts.watching.heartbeat.run(),
             "scraper": parts.scrape(),

@@ -15,6 +15,7 @@ from reporter.daemon.foreign_writers import (
     findings_about,
     look_for_foreign_writers,
 )
+from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, wanted_evidence
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.catalogue import Catalogue
@@ -92,6 +93,7 @@ class Pass:
         seconds: how long it took.
         processor_seconds: how much of that its thread had the processor.
         to_hand_on: what the next process should know of faults that are not told yet.
+        wanted: what would explain what the report does not.
         crashes: the containers whose logs are worth reading, where logs are read.
 
     """
@@ -106,6 +108,7 @@ class Pass:
     seconds: float
     processor_seconds: float
     to_hand_on: str = ""
+    wanted: WantedEvidence = NOTHING_WANTED
     crashes: Mapping[EpisodeKey, Crash] = field(default_factory=dict)
 
 
@@ -208,6 +211,7 @@ def run_pass(
         seconds=time.perf_counter() - began,
         processor_seconds=time.thread_time() - spent,
         to_hand_on=hand_on(resolution.memory),
+        wanted=wanted_evidence(resolution.report, snapshot),
         crashes=crashes_of(resolution.report, snapshot) if settings.pod_logs else {},
     )
 

@@ -79,6 +79,11 @@ def nothing_handed(_now: Instant) -> Handed:
     return NOTHING
 
 
+def nothing_learned(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot without what others said."""
+    return snapshot
+
+
 def nothing_read() -> Mapping[EpisodeKey, tuple[str, ...]]:
     """Return the last lines for a daemon that reads no logs."""
     return {}
@@ -121,6 +126,7 @@ class Passes:
         self_check: SelfCheck,
         handed: Callable[[Instant], Handed] = nothing_handed,
         last_lines: Callable[[], Mapping[EpisodeKey, tuple[str, ...]]] = nothing_read,
+        evidence: Callable[[Snapshot], Snapshot] = nothing_learned,
     ) -> None:
         """Make them.
 
@@ -138,6 +144,7 @@ class Passes:
             self_check: compares with a pass from nothing now and then.
             handed: what the process that led before handed on.
             last_lines: what was read of containers that crashed.
+            evidence: joins what others said of what is at fault.
         """
         self._source = source
         self._settings = settings
@@ -151,6 +158,7 @@ class Passes:
         self._publish = publish
         self._handed = handed
         self._last_lines = last_lines
+        self._evidence = evidence
         self._led = False
         self._self_check = self_check
         self._before = Before()
@@ -189,7 +197,7 @@ class Passes:
             # Kept, so that a pass that is dropped or fails does not bring the mistake back.
             self._before = before = from_nothing(before)
             self._source.index_again()
-        snapshot = self._source.snapshot()
+        snapshot = self._evidence(self._source.snapshot())
         now, leading = self._now(), self._leading()
         ask = partial(
             run_pass,

@@ -3,12 +3,12 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from reporter.daemon.evidence import EvidenceTask
 from reporter.daemon.gate import WriteGate
 from reporter.daemon.hand_over import HandOver
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.logs import ChangeLog
 from reporter.daemon.one_pass import Pass
-from reporter.daemon.pod_logs import PodLogs
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
 from reporter.sinks.own_metrics import Metrics
@@ -24,7 +24,7 @@ class Publisher:
     gate: WriteGate
     writers: Writers
     hand_over: HandOver
-    pod_logs: PodLogs
+    evidence: EvidenceTask
     changes: ChangeLog = field(default_factory=ChangeLog)
 
     async def publish(self, done: Pass) -> None:
@@ -35,8 +35,7 @@ class Publisher:
         self.state.passed(done)
         self.metrics.passed(done.seconds, done.report.now.timestamp())
         self.hand_over.passed(done)
-        going_on = {(each.key, each.since) for each in done.report.findings}
-        self.pod_logs.passed(done.crashes, going_on=going_on)
+        self.evidence.passed(done.wanted, done.crashes)
         if self.gate.outdated:
             # A plan replaces only what it speaks of; nothing else from before a pause may stay.
             self.writers.drop()

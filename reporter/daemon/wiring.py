@@ -15,18 +15,20 @@ from functools import partial
 
 from reporter.daemon import logs
 from reporter.daemon.connection import Connection
+from reporter.daemon.evidence import EvidenceTask, Pace
+from reporter.daemon.evidence_reader import EvidenceReader
 from reporter.daemon.gate import WriteGate
 from reporter.daemon.hand_over import HandOver, handed_by
 from reporter.daemon.heartbeat import Heartbeat
 from reporter.daemon.live_page import OVERDUE_RESYNCS, PASS_SECONDS, LivePage
 from reporter.daemon.passes import Passes, nothing_handed, nothing_scraped
-from reporter.daemon.pod_logs import PodLogs
 from reporter.daemon.pod_scraping import run_scraper
 from reporter.daemon.publishing import Publisher
 from reporter.daemon.sample_store import SampleStore
 from reporter.daemon.self_check import SelfCheck
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
+from reporter.diagnosis.signatures import signatures_with
 from reporter.kube.client import KubeClient
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
@@ -34,6 +36,7 @@ from reporter.metrics.looks.scrape import Scrape
 from reporter.metrics.looks.target import Target
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
+from reporter.snapshot.learned import Learned
 from reporter.stacks.stack import outputs_of
 
 Work = Callable[[], Coroutine[object, object, None]]
@@ -67,7 +70,7 @@ class Parts:
         writers: write to the API server.
         scrape: scrapes pods until cancelled.
         passes: evaluate the cluster.
-        pod_logs: reads the last lines of containers that crashed.
+        evidence: reads what explains faults.
         self_check: compares a pass with one from nothing now and then.
         state: what the listeners tell.
         page: the page for browsers.
@@ -79,7 +82,7 @@ class Parts:
     writers: Writers
     scrape: Work
     passes: Passes
-    pod_logs: PodLogs
+    evidence: EvidenceTask
     self_check: SelfCheck
     state: DaemonState
     page: LivePage
@@ -113,7 +116,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
     overdue = OVERDUE_RESYNCS * settings.resync_seconds + PASS_SECONDS
     page = LivePage(leading, state.lost_watches, overdue_seconds=overdue)
-    pod_logs = PodLogs(client, leading=leading, changed=due.set)
+    evidence = _evidence(client, settings, cluster, leading=leading, changed=due.set)
     publisher = Publisher(
         state=state,
         page=page,
@@ -121,7 +124,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         gate=gate,
         writers=writers,
         hand_over=hand_over,
-        pod_logs=pod_logs,
+        evidence=evidence,
     )
     self_check = SelfCheck(settings.self_check_seconds, tell=metrics.self_checked, changed=due.set)
     passes = Passes(
@@ -137,7 +140,8 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         publish=publisher.publish,
         self_check=self_check,
         handed=nothing_handed if elector is None else partial(handed_by, elector),
-        last_lines=pod_logs.read,
+        last_lines=evidence.last_lines,
+        evidence=evidence.joined,
     )
     return Parts(
         watching=watching,
@@ -145,7 +149,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         writers=writers,
         scrape=_scraping(connection, settings, watching, store=store),
         passes=passes,
-        pod_logs=pod_logs,
+        evidence=evidence,
         self_check=self_check,
         state=state,
         page=page,
@@ -166,6 +170,25 @@ def _watching(client: KubeClient, settings: DaemonSettings) -> Watching:
         due.set()
 
     return Watching(due=due, targets_due=targets_due, cluster=cluster, heartbeat=Heartbeat(paused))
+
+
+def _evidence(
+    client: KubeClient,
+    settings: DaemonSettings,
+    cluster: LiveCluster,
+    *,
+    leading: Callable[[], bool],
+    changed: Callable[[], None],
+) -> EvidenceTask:
+    learned = Learned()
+    reader = EvidenceReader(
+        client,
+        learned,
+        signatures_with(settings.log_signatures) if settings.pod_logs else (),
+        cluster.served_version,
+        Pace().turn,
+    )
+    return EvidenceTask(reader, learned, leading=leading, changed=changed, logs=settings.pod_logs)
 
 
 def _elector(

@@ -374,6 +374,17 @@ class LiveCluster:
             skipped=tuple(sorted(skipped)),
         )
 
+    @property
+    def client(self) -> KubeClient:
+        """What the requests are made with."""
+        return self._client
+
+    def served_version(self, resource: Resource[KubeObject]) -> str:
+        """Return the version in which a kind is read on demand; empty where it is not served."""
+        if not resource.custom:
+            return resource.versions[0]
+        return self._discoverer.current.version(resource) or ""
+
     def index_again(self) -> None:
         """Let the next snapshot take over no order and no index of an earlier one."""
         self._tables = {}

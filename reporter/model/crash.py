@@ -21,3 +21,8 @@ class Crash:
     pod: str
     container: str
     previous: bool
+
+    @property
+    def log(self) -> tuple[str, str, str]:
+        """What its log is named by."""
+        return self.namespace, self.pod, self.container

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.catalogue.rbac import ON_DEMAND_VERBS, VERBS, files
+from reporter.catalogue.rbac import EVENT_VERBS, ON_DEMAND_VERBS, VERBS, files
 from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP, ON_DEMAND
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
@@ -35,6 +35,9 @@ LEASE_RULE = {
 }
 
 
+READING = ({*VERBS}, {*ON_DEMAND_VERBS}, {*EVENT_VERBS})
+
+
 def granted(rules) -> list[tuple[str, str, str]]:
     """Return each (group, resource, verb) of rules without names; two stacks may need one kind."""
     return sorted(
@@ -62,7 +65,8 @@ def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
     )
     watched = {(each.group, each.plural, verb) for each in read for verb in VERBS}
     looked_up = {(e.group, e.plural, verb) for e in ON_DEMAND for verb in ON_DEMAND_VERBS}
-    return sorted(watched | looked_up)
+    events = {(EVENTS.group, EVENTS.plural, verb) for verb in EVENT_VERBS}
+    return sorted(watched | looked_up | events)
 
 
 def cluster_rules(values=None):
@@ -229,7 +233,7 @@ def is_sensitive(kind, rule) -> bool:
     return bool(
         {"secrets", "pods/proxy", "*"} & set(rule["resources"])
         or {"rbac.authorization.k8s.io", "*"} & set(rule["apiGroups"])
-        or (kind == "ClusterRole" and set(rule["verbs"]) not in ({*VERBS}, {*ON_DEMAND_VERBS}))
+        or (kind == "ClusterRole" and set(rule["verbs"]) not in READING)
     )
 
 

@@ -465,3 +465,23 @@ async def test_an_account_that_may_read_nothing_is_not_told_that_nothing_fires(t
     assert b"nothing can be judged" in said
     assert b"Permission: " in said
     assert b"pods" in said
+
+
+async def test_what_explains_a_fault_is_read_once(examples, tmp_path):
+    """Logs and Events of what is at fault alone, without any flag; raw lines stay where they are."""
+    documents = _documents([str(examples / "inferenceservice" / "failing-load")])
+    kubeconfig = tmp_path / "kubeconfig"
+    namespace, pod = "kserve-models", "rerank-transformer-00001-deployment-0"
+    async with running(documents, kubeconfig_path=kubeconfig, controllers=False) as sandbox:
+        log = "RuntimeError: No available memory for the cache blocks\n"
+        sandbox.container_logs.write(namespace, pod, "kserve-container", text=log, previous=True)
+        command = ["check", "--kubeconfig", str(kubeconfig), "-o", "json"]
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "reporter", *command, stdout=PIPE
+        )
+        out, _ = await process.communicate()
+        paths = [each.path for each in sandbox.request_log.recent]
+    assert process.returncode == 1
+    assert b"cache blocks" not in out
+    assert any(f"/namespaces/{namespace}/events" in each for each in paths)
+    assert any(each.startswith(f"/api/v1/namespaces/{namespace}/pods/{pod}/log") for each in paths)

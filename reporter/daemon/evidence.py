@@ -1,0 +1,175 @@
+"""Reads what explains faults, beside the passes: Events of others, objects on demand, ends of logs.
+
+The problem. A pass makes no request, and what says why a pod does not run is not watched. When a node pool is
+emptied, hundreds of models break in the same minute, and the API server has other things to do.
+
+The choice. Each pass says what it could not explain, what hits most models first. It is read at once, again
+after 10 s and after 60 s, as kubelets and autoscalers need that long to say what they have to say, and then at
+most once a minute while it is unexplained. All of that together makes at most two requests a second. Nothing
+waits for it: the symptom is told in its time, and its message changes when the cause is known.
+
+Only the replica that leads reads: standbys would ask for the same again, and the API server keeps no cache of
+Events. A standby that takes over has everything due at once; until it has read, its messages are those of the
+symptoms. What was learned is kept as long as anything is at fault in that namespace, for an Event ends after
+an hour. What a right is missing for is asked for again after ten minutes.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+import structlog
+
+from reporter.daemon.evidence_reader import EvidenceReader, Step, steps
+from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence
+from reporter.kube.errors import ApiStatusError, KubeError
+from reporter.model.crash import Crash, EpisodeKey
+from reporter.snapshot.learned import Learned
+from reporter.snapshot.snapshot import Snapshot
+
+SECONDS: Final = 0.5
+"""Time between two requests."""
+
+LATER: Final = (10.0, 50.0)
+"""After the first look, when the next ones are due."""
+
+AGAIN: Final = 60.0
+_REFUSED: Final = 600.0
+_SOONEST: Final = 10.0
+
+NO_CRASHES: Final[Mapping[EpisodeKey, Crash]] = MappingProxyType({})
+
+log = structlog.get_logger("evidence")
+
+
+@dataclass(slots=True)
+class _Due:
+    """When something is read next, how often it was, and what was at fault then."""
+
+    at: float
+    times: int = 0
+    last: float = -_SOONEST
+    faults: frozenset[object] = frozenset()
+
+
+class Pace:
+    """Lets a request begin, at most one in `SECONDS`."""
+
+    def __init__(self) -> None:
+        self._free_at = 0.0
+
+    async def turn(self) -> None:
+        """Wait until the next request may be made."""
+        now = asyncio.get_running_loop().time()
+        begins = max(now, self._free_at)
+        self._free_at = begins + SECONDS
+        if begins > now:
+            await asyncio.sleep(begins - now)
+
+
+@dataclass(slots=True)
+class EvidenceTask:
+    """What is to be read, and when.
+
+    Attributes:
+        reader: reads.
+        learned: what was read, for the next pass.
+        leading: whether this replica reads.
+        changed: asks for a pass, which takes what was learned.
+        logs: logs are read too.
+
+    """
+
+    reader: EvidenceReader
+    learned: Learned
+    leading: Callable[[], bool]
+    changed: Callable[[], None]
+    logs: bool
+    _wanted: WantedEvidence = NOTHING_WANTED
+    _crashes: Mapping[EpisodeKey, Crash] = field(default_factory=dict)
+    _due: dict[Step, _Due] = field(default_factory=dict)
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def joined(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot with what is known."""
+        return self.learned.joined(snapshot)
+
+    def last_lines(self) -> Mapping[EpisodeKey, tuple[str, ...]]:
+        """Return the last lines before the crashes of the last pass, as far as they were read."""
+        found = {key: self.learned.last_lines(each.log) for key, each in self._crashes.items()}
+        return {key: lines for key, lines in found.items() if lines}
+
+    def passed(
+        self, wanted: WantedEvidence, crashes: Mapping[EpisodeKey, Crash] = NO_CRASHES
+    ) -> None:
+        """Take what a pass could not explain, and the crashes whose last lines it would show."""
+        self._wanted, self._crashes = wanted, crashes
+        now = asyncio.get_running_loop().time()
+        due: dict[Step, _Due] = {}
+        for step in steps(wanted, logs=self.logs):
+            faults = wanted.namespaces.get(step.events, frozenset())
+            known = self._due.get(step)
+            if known is None:
+                known = _Due(now, faults=faults)
+            elif not faults <= known.faults:
+                # Something else broke in a namespace that was read already.
+                known.at = min(known.at, max(now, known.last + _SOONEST))
+                known.times = 0
+            known.faults = faults
+            due[step] = known
+        self._due = due
+        logs = {each.key for each in wanted.logs} | {each.log for each in crashes.values()}
+        self.learned.forget(wanted.at_fault, logs)
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Read until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._woken.clear()
+            if not self.leading():
+                await self._woken.wait()  # a pass follows each change of roles
+            elif (step := self._next(loop.time())) is not None:
+                await self._take(step, self._due[step])
+            else:
+                await self._pause(loop.time())
+
+    def _next(self, now: float) -> Step | None:
+        """Return what is due: what was never read in the order of the report, then what waits longest."""
+        due = {step: each for step, each in self._due.items() if each.at <= now}
+        new = next((step for step, each in due.items() if each.last < 0), None)
+        return new or min(due, key=lambda step: due[step].at, default=None)
+
+    async def _pause(self, now: float) -> None:
+        """Sleep until a pass has wishes, or something is due."""
+        soonest = min((each.at for each in self._due.values()), default=None)
+        wait = max(SECONDS, soonest - now) if soonest is not None else None
+        try:
+            async with asyncio.timeout(wait):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _take(self, step: Step, due: _Due) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            if await self.reader.take(step, self._wanted):
+                self.changed()
+        except ApiStatusError as error:
+            log.info("evidence_not_read", what=_named(step), cause=str(error))
+            due.at, due.last = loop.time() + _REFUSED, loop.time()
+            return
+        except KubeError as error:
+            log.info("evidence_not_read", what=_named(step), cause=str(error))
+        due.last = loop.time()
+        wait = LATER[due.times] if due.times < len(LATER) else AGAIN
+        due.times += 1
+        due.at = due.last + wait if step.repeats else float("inf")
+
+
+def _named(step: Step) -> str:
+    if step.log:
+        return f"log of {'/'.join(step.log.key)}"
+    return f"events in {step.events}" if step.events else str(step.kind or step.volume)

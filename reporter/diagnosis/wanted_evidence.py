@@ -1,0 +1,170 @@
+"""What to read besides the watches to explain what is at fault: pure, from the report of a pass.
+
+Order is that of the report: causes by the models that they hit. What is explained for certain is not
+read again; what waits for its grace is read all the same, so that its cause is known when it is told.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+from reporter.catalogue.resources import CLAIMS, NODECLAIMS, ON_DEMAND, PODS, VOLUMES
+from reporter.diagnosis.wanted_logs import wanted_logs
+from reporter.model.objects import KubeObject, Pod
+from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.resource import Resource
+from reporter.snapshot.snapshot import Served, Snapshot
+
+OF_NODES: Final = "default"
+"""Where Events of Nodes, NodeClaims and NodePools lie (kubernetes, client-go tools/record; karpenter)."""
+
+MOST_PODS: Final = 20
+"""Pods of one namespace of which logs are read, or Events one by one."""
+
+_OPEN: Final = frozenset(
+    {
+        Disposition.FIRING,
+        Disposition.PENDING,
+        Disposition.HELD,
+        Disposition.SECONDARY,
+        Disposition.MUTED,
+    }
+)
+_PENDING: Final = "Pending"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRun:
+    """The log of a run of a container: of the run before the present one, or of that itself."""
+
+    namespace: str
+    pod: str
+    container: str
+    runs: tuple[bool, ...]
+    uid: str = ""
+    restarts: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What evidence names it by."""
+        return self.namespace, self.pod, self.container
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedEvidence:
+    """What to read, what matters most first.
+
+    Attributes:
+        namespaces: whose Events are to be read, each with what is at fault there.
+        pods: the pods at fault of each, at most `MOST_PODS`.
+        logs: which logs.
+        resources: which kinds, as lists.
+        volumes: names of PersistentVolumes.
+        at_fault: the namespaces where anything is: what was learned of them is kept.
+
+    """
+
+    namespaces: Mapping[str, frozenset[object]] = field(default_factory=dict)
+    pods: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict)
+    logs: tuple[WantedRun, ...] = ()
+    resources: tuple[Resource[KubeObject], ...] = ()
+    volumes: tuple[str, ...] = ()
+    at_fault: frozenset[str] = frozenset()
+
+
+NOTHING_WANTED: Final = WantedEvidence()
+
+
+def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
+    """Return what would explain what a report leaves unexplained."""
+    at_fault = frozenset(filter(None, (_namespace(each) for each in report.findings)))
+    if not at_fault:
+        return NOTHING_WANTED
+    faults: dict[str, set[object]] = {}
+    named: dict[str, dict[str, None]] = {}
+    for each in report.findings:
+        namespace = _namespace(each)
+        if namespace and _is_open(each):
+            faults.setdefault(namespace, set()).add((each.key, each.since))
+        if each.related.kind == PODS.kind and each.disposition in _OPEN:
+            named.setdefault(namespace, {})[each.related.name] = None
+    pods = {each: _pods(snapshot, each, named.get(each, ())) for each in faults}
+    # The last lines of what is explained are shown all the same.
+    explained = (
+        pod
+        for namespace in named.keys() - faults.keys()
+        for name in list(named[namespace])[:MOST_PODS]
+        if (pod := snapshot[PODS].get(namespace, name))
+    )
+    waiting = [pod for pod in chain.from_iterable(pods.values()) if pod.status.phase == _PENDING]
+    namespaces = {namespace: frozenset(found) for namespace, found in faults.items()}
+    if waiting and _serves(snapshot, NODECLAIMS):
+        namespaces.setdefault(OF_NODES, frozenset(pod.metadata.uid for pod in waiting))
+    return WantedEvidence(
+        namespaces=namespaces,
+        pods=pods,
+        logs=tuple(
+            chain.from_iterable(map(_logs, (*chain.from_iterable(pods.values()), *explained)))
+        ),
+        resources=tuple(_resources(snapshot)) if waiting else (),
+        volumes=tuple(dict.fromkeys(_volumes(snapshot, waiting))),
+        at_fault=at_fault | ({OF_NODES} if OF_NODES in namespaces else frozenset()),
+    )
+
+
+def _namespace(finding: ResolvedFinding) -> str:
+    return finding.related.namespace or finding.subject.namespace
+
+
+def _is_open(finding: ResolvedFinding) -> bool:
+    """Return whether a finding is not explained for certain."""
+    if finding.disposition not in _OPEN or finding.is_blind:
+        return False
+    diagnosis = getattr(finding, "diagnosis", None)
+    return getattr(diagnosis, "sureness", "") != "certain"
+
+
+def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod, ...]:
+    """Return pods that do not do what they should, those that findings name first."""
+    table = snapshot[PODS]
+    named = [pod for name in first if (pod := table.get(namespace, name))]
+    names = {each.name for each in named}
+    others = (
+        each
+        for each in table.in_namespace(namespace)
+        if each.name not in names and (each.status.phase == _PENDING or any(wanted_logs(each)))
+    )
+    return (*named, *others)[:MOST_PODS]
+
+
+def _logs(pod: Pod) -> Iterator[WantedRun]:
+    statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
+    restarts = {each.name: each.restart_count for each in statuses}
+    for each in wanted_logs(pod):
+        yield WantedRun(
+            pod.namespace,
+            pod.name,
+            each.container,
+            each.runs,
+            pod.metadata.uid,
+            restarts.get(each.container, 0),
+        )
+
+
+def _resources(snapshot: Snapshot) -> Iterator[Resource[KubeObject]]:
+    for each in ON_DEMAND:
+        if each is not VOLUMES and (not each.custom or _serves(snapshot, each)):
+            yield each
+
+
+def _serves(snapshot: Snapshot, resource: Resource[KubeObject]) -> bool:
+    return snapshot.discovery.state(resource.crd_name) is Served.SERVED
+
+
+def _volumes(snapshot: Snapshot, pods: Iterable[Pod]) -> Iterator[str]:
+    for pod in pods:
+        for name in pod.claims:
+            claim = snapshot[CLAIMS].get(pod.namespace, name)
+            if claim and claim.spec.volume_name:
+                yield claim.spec.volume_name

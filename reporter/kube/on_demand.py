@@ -1,0 +1,160 @@
+"""Reads what explains a fault, when it is asked for: Events, a few kinds of objects, ends of logs.
+
+Nothing here is watched. A watch of Events would decode each of a cluster's for ever, and the API server keeps
+none of them in its watch cache, so that even a list of one namespace reads all of it from etcd (kubernetes,
+pkg/kubeapiserver/default_storage_factory_builder.go): hence one list a namespace, paged, and only while
+something there is unexplained. `turn` is waited for before each request, so that whoever calls sets the pace.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from reporter.catalogue.resources import EVENTS
+from reporter.kube.client import KubeClient, api_path
+from reporter.kube.decode import decode_page, page_of
+from reporter.kube.errors import NotFound, mapped
+from reporter.model.evidence import ForeignEvent
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
+from reporter.snapshot.foreign_events import EventObject, foreign_event
+
+PAGE: Final = 500
+"""Events of one page."""
+
+MOST_PAGES: Final = 4
+"""Pages that are read of one namespace; where it has more Events, they are asked for object by object."""
+
+_OBJECT_PAGE: Final = 250
+_SECONDS: Final = 10.0
+_PAGE_BYTES: Final = 8 * 2**20
+
+Turn = Callable[[], Awaitable[None]]
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    next: str | None = msgspec.field(name="continue", default=None)
+    remaining_item_count: int | None = None
+
+
+class _Page(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    items: list[msgspec.Raw] | None = None
+
+
+async def read_events(
+    client: KubeClient, namespace: str, *, uids: Iterable[str], turn: Turn
+) -> list[ForeignEvent]:
+    """Return the Events of others in a namespace.
+
+    Args:
+        client: makes the requests.
+        namespace: of the Events.
+        uids: of the objects at fault: where there are thousands of Events, only theirs are read.
+        turn: waits until the next request may be made.
+
+    Raises:
+        Forbidden: `list` of `events` is not granted.
+        KubeError: anything else, see `errors`.
+
+    """
+    found: list[ForeignEvent] = []
+    page = await _event_page(client, namespace, {}, turn=turn)
+    found += _told(page)
+    for _ in range(MOST_PAGES - 1):
+        if not page.metadata.next or (page.metadata.remaining_item_count or 0) > PAGE * MOST_PAGES:
+            break
+        page = await _event_page(client, namespace, {"continue": page.metadata.next}, turn=turn)
+        found += _told(page)
+    if page.metadata.next:
+        for uid in uids:
+            selector = {"fieldSelector": f"involvedObject.uid={uid}"}
+            found += _told(await _event_page(client, namespace, selector, turn=turn))
+    return found
+
+
+async def _event_page(
+    client: KubeClient, namespace: str, params: dict[str, str], *, turn: Turn
+) -> _Page:
+    await turn()
+    response = await client.request(
+        "GET",
+        api_path("", "v1", "namespaces", namespace, EVENTS.plural),
+        verb="list",
+        resource=EVENTS.plural,
+        params={"limit": str(PAGE), **params},
+        timeout=_SECONDS,
+        max_bytes=_PAGE_BYTES,
+    )
+    with mapped("list events"):
+        return msgspec.json.decode(response.body, type=_Page)
+
+
+def _told(page: _Page) -> list[ForeignEvent]:
+    found: list[ForeignEvent] = []
+    for item in page.items or ():
+        try:
+            event = foreign_event(msgspec.json.decode(item, type=EventObject))
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            continue  # one that is malformed explains nothing, and hides no other
+        if event is not None:
+            found.append(event)
+    return found
+
+
+async def read_objects(
+    client: KubeClient, resource: Resource[KubeObject], version: str, *, turn: Turn
+) -> tuple[list[KubeObject], bool]:
+    """Return the objects of a kind, and whether these are all.
+
+    Raises:
+        Forbidden: `list` is not granted.
+        KubeError: anything else, see `errors`.
+
+    """
+    found: list[KubeObject] = []
+    token, whole = "", True
+    for _ in range(MOST_PAGES):
+        await turn()
+        response = await client.request(
+            "GET",
+            api_path(resource.group, version, resource.plural),
+            verb="list",
+            resource=resource.plural,
+            params={"limit": str(_OBJECT_PAGE), **({"continue": token} if token else {})},
+            timeout=_SECONDS,
+            max_bytes=_PAGE_BYTES,
+        )
+        page = decode_page(resource, response.body)
+        found += page.objects
+        whole = whole and not page.skipped
+        token = page.continue_token
+        if not token:
+            return found, whole
+    return found, False
+
+
+async def read_object(
+    client: KubeClient, resource: Resource[KubeObject], name: str, *, turn: Turn
+) -> KubeObject | None:
+    """Return one cluster-scoped object, None if there is none.
+
+    Raises:
+        Forbidden: `get` is not granted.
+        KubeError: anything else, see `errors`.
+
+    """
+    await turn()
+    try:
+        response = await client.request(
+            "GET",
+            api_path(resource.group, resource.versions[0], resource.plural, name),
+            verb="get",
+            resource=resource.plural,
+            timeout=_SECONDS,
+        )
+    except NotFound:
+        return None
+    page = page_of(resource, response.body)
+    return page.objects[0] if page.objects else None
