@@ -12,6 +12,7 @@ core/scaleup/orchestrator and clusterstate.
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NODECLAIMS, NODEPOOLS
@@ -24,6 +25,9 @@ from reporter.model.text import clean, cut, detail
 from reporter.snapshot.snapshot import Snapshot
 
 _SAID_BYTES: Final = 260
+_BOOT: Final = timedelta(minutes=15)
+"""A machine that was asked for is a node by then."""
+
 _NOMINATED: Final = re.compile(r"nodeclaim/([a-z0-9.-]{1,253})")
 _GROUP: Final = re.compile(r"\[\{(\S{1,253}) (\d+)->(\d+) \(max: (\d+)\)")
 _OWN_GROUP: Final = re.compile(r"for group (\S{1,253}?)[:;,]")
@@ -90,22 +94,32 @@ def why_no_node(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     return _pools_full(pod, snapshot)
 
 
-def what_comes(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return which node is on its way for a pod; None where none is."""
+def what_comes(pod: Pod, snapshot: Snapshot, now: datetime | None) -> Diagnosis | None:
+    """Return which node is on its way for a pod, or has not come in time; None where none is."""
     for event in _about(pod, snapshot):
         if event.reason == "TriggeredScaleUp":
             group = _GROUP.search(event.message)
             where = f" in node group {clean(group[1])} ({group[2]} to {group[3]})" if group else ""
-            return _coming(f"the cluster autoscaler adds a node for it{where}")
+            return _coming(f"the cluster autoscaler adds a node for it{where}", event, now)
         if event.reason == "Nominated" and (name := _NOMINATED.search(event.message)):
-            return _coming(f"Karpenter makes a node for it (NodeClaim {clean(name[1])})")
+            return _coming(
+                f"Karpenter makes a node for it (NodeClaim {clean(name[1])})", event, now
+            )
+        if event.reason in ("NotTriggerScaleUp", "FailedScaleUp"):
+            return None
     return None
 
 
-def _coming(cause: str) -> Diagnosis:
+def _coming(cause: str, event: ForeignEvent, now: datetime | None) -> Diagnosis:
+    late = now is not None and event.last is not None and now - event.last > _BOOT
     return Diagnosis(
-        code="node-coming", cause=cause, brief="a node is on its way", action="Wait for the node."
-    )
+        code="node-late" if late else "node-coming",
+        cause=f"{cause}, and none came in {_BOOT // timedelta(minutes=1)} min" if late else cause,
+        brief="no node came" if late else "a node is on its way",
+        action="Look at the machine in the cloud, and at what its kubelet may reach." if late
+        else "Wait for the node.",
+        sureness=Sureness.LIKELY if late else Sureness.CERTAIN,
+    )  # fmt: skip
 
 
 def _about(pod: Pod, snapshot: Snapshot) -> tuple[ForeignEvent, ...]:
@@ -126,8 +140,7 @@ def _said(text: str) -> str:
 def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
     """Return the nearest cause that Karpenter gives; it has one for each NodePool."""
     parts = event.message.split("; ")
-    asked = pod.spec.devices or {}
-    asks = " and ".join(f"{n} {clean(k)}" for k, n in asked.items()) or "what it asks for"
+    asks = " and ".join(f"{n} {clean(k)}" for k, n in pod.spec.devices) or "what it asks for"
     for fragment, code, cause, action in _KARPENTER:
         part = next((each for each in parts if fragment in each), None)
         if part is None:

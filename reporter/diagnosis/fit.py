@@ -82,6 +82,15 @@ class Demand:
     terms: tuple[NodeSelectorTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
 
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the labels that it is about."""
+        asked = (
+            *self.requirements,
+            *(e for t in self.terms or () for e in t.match_expressions or ()),
+        )
+        return list(dict.fromkeys(each.key for each in asked))
+
     def is_met(self, node: Node) -> bool:
         """Return whether the node has what is asked for."""
         match self.plugin:
@@ -180,7 +189,7 @@ def named_nodes(pod: Pod) -> Demand | None:
 
 
 def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
-    for name in pod.claims:
+    for name in pod.spec.claims or ():
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         volume = claim and snapshot[VOLUMES].get("", claim.spec.volume_name)
         wanted: NodeSelector | None = (
@@ -300,13 +309,14 @@ def _offer(node: Node, resource: str) -> str:
 
 
 def _labels_of(node: Node, demand: Demand) -> str:
-    keys = [each.key for each in demand.requirements] or [
-        one.key for each in demand.terms or () for one in each.match_expressions or ()
+    """Return what a node has of the labels that are asked for, and what is asked for."""
+    found = [
+        f"{clean(key)}={clean(value)}"
+        for key in demand.keys
+        if (value := node.metadata.label(key)) is not None
     ]
-    for key in keys:
-        value = node.metadata.label(key)
-        return f"has {clean(key)}={clean(value)}" if value is not None else f"lacks {clean(key)}"
-    return f"does not match {demand.what}"
+    has = f"has {some(found)}" if found else "lacks the label"
+    return f"{has}, and it asks for {demand.what}" if found else f"{has} {demand.what}"
 
 
 def written(terms: Iterable[NodeSelectorTerm]) -> str:

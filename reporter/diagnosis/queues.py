@@ -24,6 +24,8 @@ _POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
 _NOT_ENOUGH_QUOTA: Final = re.compile(
     r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more needed"
 )
+_LWS_LABEL: Final = "leaderworkerset.sigs.k8s.io/name"
+_FAILED_WORKER: Final = re.compile(r"Worker pod (\S{1,253}) failed")
 _WAITS: Final = re.compile(r"Pending|waiting for|once minAvailable is satisfied", re.IGNORECASE)
 
 
@@ -34,6 +36,23 @@ def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
         return _gated(pod, gates, snapshot)
     group = pod.metadata.annotation("scheduling.k8s.io/group-name")
     return _volcano(pod, group, snapshot) if group else None
+
+
+def why_recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return that a LeaderWorkerSet made a pod's group again because one of its pods failed.
+
+    No restart count says so: all pods of the group are new (lws, controllers/pod_controller.go).
+    """
+    name = pod.metadata.label(_LWS_LABEL)
+    for event in snapshot.evidence.events_about(pod.namespace, "LeaderWorkerSet", name or ""):
+        if event.reason == "RecreateGroup" and (failed := _FAILED_WORKER.search(event.message)):
+            return Diagnosis(
+                code="group-recreated",
+                cause=f"its group is made again and again: pod {clean(failed[1])} of it failed",
+                brief=f"pod {clean(failed[1])} failed",
+                action=f"Look at the last log of {clean(failed[1])}.",
+            )
+    return None
 
 
 def _gated(pod: Pod, gates: list[str], snapshot: Snapshot) -> Diagnosis:
@@ -121,7 +140,9 @@ def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
     group = _pod_group(pod, name, snapshot)
     if group is None or group.status.phase in ("Running", "Completed"):
         return None
-    return why_not_let_in(group, snapshot) or _gang(pod, group, snapshot)
+    # What is let in counts as used.
+    refused = None if group.status.phase == "Inqueue" else why_not_let_in(group, snapshot)
+    return refused or _gang(pod, group, snapshot)
 
 
 def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:

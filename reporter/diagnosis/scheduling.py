@@ -108,7 +108,7 @@ def why_unscheduled(
     look = _Look.at(pod, snapshot, message)
     here = look.diagnosis(ask) if look else _by_words(counts_of(message), message)
     gone = autoscalers.why_no_node(pod, snapshot)
-    return gone or here or autoscalers.what_comes(pod, snapshot)
+    return gone or autoscalers.what_comes(pod, snapshot, now) or here
 
 
 def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
@@ -179,8 +179,8 @@ class _Look:
             if other.status.phase in ("Succeeded", "Failed"):
                 continue
             node = other.spec.node_name
-            self._used.setdefault(node, Counter()).update(held)
-            for name in held:
+            self._used.setdefault(node, Counter()).update(dict(held))
+            for name, _ in held:
                 place = f"{other.namespace}/{other.name}"
                 self._holders.setdefault((node, name), []).append(place)
 
@@ -406,7 +406,7 @@ class _Look:
         )  # fmt: skip
 
     def _values(self, demand: Demand) -> str:
-        key = demand.requirements[0].key if demand.requirements else ""
+        key = demand.keys[0] if demand.keys else ""
         found = sorted({v for node in self.nodes if (v := node.metadata.label(key))})
         return f" (there are {clean(key)}={some(found)})" if found else ""
 

@@ -1,5 +1,8 @@
 """Pods."""
 
+from functools import lru_cache
+from typing import TypeAlias
+
 import msgspec
 from msgspec.structs import force_setattr
 
@@ -64,7 +67,6 @@ class ContainerPort(Part, frozen=True):
 
     container_port: int
     name: str = ""
-    host_port: int = 0
 
 
 class Container(Part, frozen=True):
@@ -96,12 +98,17 @@ class Container(Part, frozen=True):
         return Container(self.name, self.image, readiness_probe=readiness, ports=self.ports)
 
 
+Devices: TypeAlias = tuple[tuple[str, int], ...]
+"""How many of each extended resource, in the order of their names."""
+
+
 class PodSpec(Part, frozen=True):
     """`spec` of a Pod.
 
     Attributes:
-        devices: how many of each extended resource it asks for, such as `nvidia.com/gpu`; None
-            for none.
+        volumes: those that are claims; None where there is none, or once `claims` names them.
+        claims: the names of its PersistentVolumeClaims; None where it has none.
+        devices: how many of each extended resource it asks for, such as `nvidia.com/gpu`.
 
     """
 
@@ -117,15 +124,14 @@ class PodSpec(Part, frozen=True):
     scheduling_gates: tuple[Named, ...] | None = None
     scheduler_name: str | None = None
     volumes: tuple[Volume, ...] | None = None
-    devices: dict[str, int] | None = msgspec.field(name=NOT_READ, default=None)
+    claims: tuple[str, ...] | None = msgspec.field(name=f"{NOT_READ}-claims", default=None)
+    devices: Devices = msgspec.field(name=NOT_READ, default=())
 
     def __post_init__(self) -> None:
-        """Sum up the devices, and forget volumes that are no claims: nearly all pods have some."""
-        if self.volumes is not None:
-            force_setattr(self, "volumes", tuple(filter(_is_claim, self.volumes)) or None)
+        """Sum up the devices."""
         if any(map(_asks_for_devices, (*(self.containers or ()), *(self.init_containers or ())))):
-            found = {k: int(v) for k, v in self.demand.items() if is_device(k) and v}
-            force_setattr(self, "devices", found or None)
+            found = sorted((k, int(v)) for k, v in self.demand.items() if is_device(k) and v)
+            force_setattr(self, "devices", _kept(tuple(found)))
 
     @property
     def demand(self) -> dict[str, float]:
@@ -153,18 +159,19 @@ class PodSpec(Part, frozen=True):
 
     def settled(self) -> "PodSpec":
         """Return it without what explains why it does not run, for it does."""
-        lean = PodSpec(
+        return PodSpec(
             node_name=self.node_name,
             containers=tuple(each.settled() for each in self.containers or ()),
             termination_grace_period_seconds=self.termination_grace_period_seconds,
-            volumes=self.volumes,
+            claims=self.claims,
+            devices=self.devices,
         )
-        force_setattr(lean, "devices", self.devices)
-        return lean
 
 
-def _is_claim(volume: Volume) -> bool:
-    return volume.persistent_volume_claim is not None or volume.ephemeral is not None
+@lru_cache(maxsize=1_024)
+def _kept(devices: Devices) -> Devices:
+    """Return the same tuple for the same devices: most pods ask for the same."""
+    return devices
 
 
 def _asked(resources: ResourceRequests | None) -> Quantities | None:
@@ -268,17 +275,17 @@ class Pod(KubeObject, frozen=True):
     status: PodStatus = PodStatus()
 
     def __post_init__(self) -> None:
-        """Forget why it might not run if it does: there are thousands, and nobody asks."""
+        """Name its claims, and forget why it might not run if it does: thousands do, and nobody asks."""
+        if self.spec.volumes is not None:
+            found = tuple(name for each in self.spec.volumes if (name := self._claim(each)))
+            force_setattr(self.spec, "volumes", None)
+            force_setattr(self.spec, "claims", found or None)
         ready = self.status.condition("Ready")
         if self.spec.node_name and ready is not None and ready.status == "True":
             force_setattr(self, "spec", self.spec.settled())
 
-    @property
-    def claims(self) -> tuple[str, ...]:
-        """The names of the PersistentVolumeClaims that it uses."""
-        return tuple(
-            each.persistent_volume_claim.claim_name
-            if each.persistent_volume_claim
-            else f"{self.name}-{each.name}"
-            for each in self.spec.volumes or ()
-        )
+    def _claim(self, volume: Volume) -> str:
+        """Return the name of the claim of a volume; empty where it is none."""
+        if volume.persistent_volume_claim is not None:
+            return volume.persistent_volume_claim.claim_name
+        return f"{self.name}-{volume.name}" if volume.ephemeral is not None else ""

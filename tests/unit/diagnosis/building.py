@@ -5,6 +5,7 @@ from dataclasses import replace
 from reporter.catalogue.resources import ON_DEMAND
 from reporter.model.evidence import Evidence, ForeignEvent
 from reporter.model.subject import ObjectRef
+from reporter.snapshot.snapshot import Served
 from tests.unit.probes.building import condition, document, snapshot_of
 
 GPU = "nvidia.com/gpu"
@@ -91,5 +92,5 @@ def cluster(*docs, events=(), covered=None):
         place = ("ns", each.about.kind, each.about.name)
         found[place] = (*found.get(place, ()), each)
     snapshot = snapshot_of(*docs, declared=ON_DEMAND, covered=covered)
-    served = {each: replace(snapshot.states[each], served="served") for each in ON_DEMAND}
+    served = {each: replace(snapshot.states[each], served=Served.SERVED) for each in ON_DEMAND}
     return replace(snapshot, states={**snapshot.states, **served}, evidence=Evidence(events=found))

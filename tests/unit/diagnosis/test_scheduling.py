@@ -73,7 +73,7 @@ CASES = {
         waiting(said(2, "1 Insufficient nvidia.com/gpu", f"1 {AFFINITY}"), 1, **SELECTS),
         [node("n1", labels=GPU_POOL), node("n2", 8, labels=CPU_POOL)],
         ("node-label", "certain",
-         "the nodes with 1 nvidia.com/gpu do not do: n2 has agentpool=cpu; n1 offers no nvidia.com/gpu"),
+         "the nodes with 1 nvidia.com/gpu do not do: n2 has agentpool=cpu, and it asks for agentpool=gpu; n1 offers no nvidia.com/gpu"),
     ),
     "one device is unhealthy": (
         waiting(said(3, "1 Insufficient nvidia.com/gpu", f"2 {AFFINITY}"), 8, **SELECTS),
@@ -227,4 +227,4 @@ def test_what_a_pod_asks_for(pod, wanted):
     """As kube-scheduler counts it."""
     found = cluster(pod)[PODS].get("ns", "m")
     assert found.spec.demand == wanted
-    assert found.spec.devices == ({GPU: wanted[GPU]} if GPU in wanted else None)
+    assert found.spec.devices == (((GPU, wanted[GPU]),) if GPU in wanted else ())

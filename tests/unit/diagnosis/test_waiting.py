@@ -1,0 +1,309 @@
+"""What autoscalers, queues and volumes let a pod wait for."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from reporter.catalogue.resources import PODS
+from reporter.diagnosis.queues import why_recreated
+from reporter.diagnosis.scheduling import why_unscheduled
+from reporter.diagnosis.storage import why_not_attached
+from tests.unit.diagnosis.building import cluster, event, node, placed, waiting
+from tests.unit.probes.building import NOW, condition, document
+
+NO_GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: x"
+KARPENTER = {"component": "karpenter", "type_": "Warning"}
+
+
+def pool(name, used, limit, *conditions):
+    status = {"resources": {"nvidia.com/gpu": used}, "conditions": list(conditions)}
+    return document(
+        "NodePool", name, "", {"spec": {"limits": {"nvidia.com/gpu": limit}}, "status": status}
+    )
+
+
+def claim_of(name, *conditions, **status):
+    return document("NodeClaim", name, "", {"status": {"conditions": list(conditions), **status}})
+
+
+def refused(text):
+    return event("Pod m", "FailedScheduling", f"Failed to schedule pod, {text}", **KARPENTER)
+
+
+NOMINATED = event(
+    "Pod m", "Nominated", "Pod should schedule on: nodeclaim/gpu-1", component="karpenter"
+)
+
+AUTOSCALERS = {
+    "limits of a NodePool, with their numbers": (
+        [pool("gpu", "8", "8")],
+        [refused('all available instance types exceed limits for nodepool: "gpu"')],
+        ("nodepool-limits", "NodePool gpu may make no more nodes: 8 of 8 nvidia.com/gpu of its limits are used"),
+    ),
+    "limits that the smallest type would exceed": (
+        [pool("gpu", "4", "8")],
+        [refused('all available instance types exceed limits for nodepool: "gpu"')],
+        ("nodepool-limits", "the limits of NodePool gpu are used up"),
+    ),
+    "limits without Karpenter's words": (
+        [pool("gpu", "8", "8")], [], ("nodepool-limits", "8 of 8 nvidia.com/gpu"),
+    ),
+    "no instance type is large enough": (
+        [pool("gpu", "0", "80")],
+        [refused('incompatible with nodepool "gpu", no instance type satisfied resources {} and requirements x (no instance type has enough resources)')],
+        ("instance-size", "no instance type that NodePool gpu allows has 1 nvidia.com/gpu"),
+    ),
+    "the nearest of several pools' reasons": (
+        [],
+        [refused('incompatible with nodepool "cpu", did not tolerate taint a=b:NoSchedule; incompatible with nodepool "gpu", no instance type which met the scheduling requirements and the required offering')],
+        ("capacity", "no instance type that NodePool gpu allows is to be had"),
+    ),
+    "a pool that is not ready": (
+        [pool("gpu", "0", "8", condition("NodeClassReady", "False", "NotFound", "no EC2NodeClass"))], [],
+        ("nodepool-unusable", "NodePool gpu makes no nodes: NodeClassReady is False (NotFound: no EC2NodeClass)"),
+    ),
+    "the cloud refuses the machine": (
+        [claim_of("gpu-1", condition("Launched", "Unknown", "SubscriptionQuotaReached", "exceeding quota"))],
+        [NOMINATED], ("capacity", "the cloud refuses the machine of NodeClaim gpu-1: SubscriptionQuotaReached"),
+    ),
+    "the kubelet does not join": (
+        [claim_of("gpu-1", condition("Launched", "True"), condition("Registered", "Unknown", "NodeNotFound"))],
+        [NOMINATED], ("node-not-joining", "its kubelet does not join"),
+    ),
+    "the plugin is not on the new node": (
+        [claim_of("gpu-1", condition("Initialized", "Unknown", "ResourceNotRegistered",
+                                     'Resource "nvidia.com/gpu" was requested but not registered'), nodeName="n9")],
+        [NOMINATED], ("device-missing", "node n9 is there, and nothing offers its devices"),
+    ),
+    "a NodeClaim that is gone": (
+        [], [NOMINATED, event("NodeClaim gpu-1", "InsufficientCapacityError", "InsufficientInstanceCapacity: no p5", **KARPENTER)],
+        ("capacity", "no node comes, the cloud has no capacity for it: InsufficientInstanceCapacity: no p5"),
+    ),
+    "the largest size of a group": (
+        [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")],
+        ("group-maximum", "the node group that would do is at its maximum size"),
+    ),
+    "an echo of the scheduler says nothing new": (
+        [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 Insufficient nvidia.com/gpu")],
+        ("device-absent", "it asks for 1 nvidia.com/gpu, no node offers any"),
+    ),
+    "GKE has no capacity": (
+        [], [event("Pod m", "FailedScaleUp", "Node scale up in zones us-central1-a associated with this pod failed: GCE out of resources. Pod is at risk of not being scheduled.")],
+        ("capacity", "no node comes, the zone has no capacity"),
+    ),
+    "a node is on its way": (
+        [], [event("Pod m", "TriggeredScaleUp", "pod triggered scale-up: [{gpu-pool 1->2 (max: 3)}]")],
+        ("node-coming", "the cluster autoscaler adds a node for it in node group gpu-pool (1 to 2)"),
+    ),
+    "a node that did not come": (
+        [], [replace(event("Pod m", "TriggeredScaleUp", "pod triggered scale-up: [{gpu-pool 1->2 (max: 3)}]"),
+                     last=NOW - timedelta(minutes=16))],
+        ("node-late", "(1 to 2), and none came in 15 min"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("docs", "events", "wanted"), AUTOSCALERS.values(), ids=AUTOSCALERS)
+def test_why_no_node_comes(docs, events, wanted):
+    """Where an autoscaler is there, the cause is why it makes none."""
+    snapshot = cluster(waiting(NO_GPU, 1), node("a"), *docs, events=events)
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW)
+    code, words = wanted
+    assert found.code == code, found.cause
+    assert words in found.cause
+
+
+GROUP = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}}
+GATED = {"spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]},
+         "metadata": {"labels": {"kueue.x-k8s.io/queue-name": "lq", "kueue.x-k8s.io/pod-group-name": "w"}}}  # fmt: skip
+LOCAL = document("LocalQueue", "lq", "ns", {"spec": {"clusterQueue": "cq"}})
+
+
+def workload(*conditions):
+    return document(
+        "Workload", "w", "ns",
+        {"spec": {"queueName": "lq"}, "status": {"conditions": list(conditions)}},
+    )  # fmt: skip
+
+
+def volcano(queue, **asks):
+    return [
+        document("PodGroup", "g", "ns", {
+            "spec": {"queue": "q", "minResources": asks},
+            "status": {"phase": "Pending", "conditions": [condition("Unschedulable", "True", "NotEnoughResources", "2/4 tasks in gang unschedulable")]},
+        }),
+        document("Queue", "q", "", queue),
+    ]  # fmt: skip
+
+
+QUEUES = {
+    "quota that is used": (
+        GATED, [LOCAL, workload(condition("QuotaReserved", "False", "Pending", "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"))], [],
+        "queue lq lacks 2 nvidia.com/gpu of unused quota (flavor a100)",
+    ),
+    "more than the queue can ever give": (
+        GATED, [LOCAL, workload(condition("QuotaReserved", "False", "Pending", "insufficient quota for nvidia.com/gpu in flavor a, request > maximum capacity (8)"))], [],
+        "queue lq can never admit it",
+    ),
+    "no LocalQueue": (GATED, [], [], "its LocalQueue lq does not exist in ns"),
+    "an inactive ClusterQueue": (
+        GATED, [LOCAL, document("ClusterQueue", "cq", "", {"status": {"conditions": [condition("Active", "False", "FlavorNotFound", "references missing ResourceFlavor(s): a100")]}})], [],
+        "ClusterQueue cq admits nothing: references missing ResourceFlavor(s): a100",
+    ),
+    "Volcano's queue is full": (
+        GROUP, volcano({"spec": {"capability": {"nvidia.com/gpu": "8"}}, "status": {"state": "Open", "allocated": {"nvidia.com/gpu": "8"}}}, **{"nvidia.com/gpu": "4"}), [],
+        "queue q: 8 of 8 nvidia.com/gpu are used, and the group asks for 4",
+    ),
+    "Volcano's queue is closed": (
+        GROUP, volcano({"status": {"state": "Closed"}}), [], "queue q of Volcano is closed",
+    ),
+    "what the queue does not name": (
+        GROUP, volcano({"spec": {"capability": {"cpu": "5"}}, "status": {"state": "Open"}}, memory="16Gi"),
+        [event("PodGroup g", "Unschedulable", "queue resource quota insufficient")],
+        "its capability does not name memory, which may count as none of it there",
+    ),
+    "another pod of the gang is the cause": (
+        GROUP, [*volcano({"status": {"state": "Open"}}),
+                {**waiting("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", 8, name="w1"),
+                 "metadata": {"name": "w1", "namespace": "ns", **GROUP["metadata"]}}], [],
+        "it waits for w1 of its group, for which there is no node",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("patch", "docs", "events", "words"), QUEUES.values(), ids=QUEUES)
+def test_why_a_queue_lets_it_wait(patch, docs, events, words):
+    """A queue's own objects say what the scheduler does not."""
+    pod = waiting("pod group is not ready, 1 Pending")
+    pod["metadata"].update(patch["metadata"])
+    pod["spec"].update(patch.get("spec", {}))
+    snapshot = cluster(pod, node("a"), *docs, events=events)
+    assert words in why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW).cause
+
+
+def test_a_group_that_is_made_again_and_again():
+    """No restart count says so, for all its pods are new."""
+    pod = waiting(None)
+    pod["metadata"]["labels"] = {"leaderworkerset.sigs.k8s.io/name": "lws"}
+    told = event(
+        "LeaderWorkerSet lws",
+        "RecreateGroup",
+        "Worker pod lws-0-1 failed, deleted leader pod lws-0 to recreate group 0",
+    )
+    snapshot = cluster(pod, events=[told])
+    assert (
+        "pod lws-0-1 of it failed" in why_recreated(snapshot[PODS].get("ns", "m"), snapshot).cause
+    )
+
+
+def pvc(name, phase="Pending", *, volume="", of="fast", modes=("ReadWriteOnce",)):
+    return document("PersistentVolumeClaim", name, "ns", {
+        "spec": {"volumeName": volume, "storageClassName": of, "accessModes": list(modes)}, "status": {"phase": phase},
+    })  # fmt: skip
+
+
+def storage_class(mode="Immediate"):
+    return document("StorageClass", "fast", "", {"provisioner": "csi.example.com", "volumeBindingMode": mode})  # fmt: skip
+
+
+def volume(zone):
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}]
+    return document("PersistentVolume", "pv-1", "", {
+        "spec": {"csi": {"driver": "csi.example.com"}, "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}},
+    })  # fmt: skip
+
+
+UNBOUND = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: x"
+CLAIMS = {
+    "no such class": (UNBOUND, [pvc("c")], [], "its claim c names the storage class fast, which does not exist"),
+    "no default class": (
+        UNBOUND, [pvc("c", of=None)], [event("PersistentVolumeClaim c", "FailedBinding", "no persistent volumes available for this claim and no storage class is set")],
+        "its claim c names no storage class, and the cluster has no default one",
+    ),
+    "the cloud refuses": (
+        UNBOUND, [pvc("c"), storage_class()],
+        [event("PersistentVolumeClaim c", "ProvisioningFailed", 'failed to provision volume with StorageClass "fast": rpc error: code = ResourceExhausted desc = quota exceeded')],
+        "the volume for its claim c cannot be made: code = ResourceExhausted desc = quota exceeded",
+    ),
+    "no provisioner": (
+        UNBOUND, [pvc("c"), storage_class()], [event("PersistentVolumeClaim c", "ExternalProvisioning", "Waiting for a volume to be created")],
+        "its provisioner (csi.example.com) does not answer",
+    ),
+    "a lost volume": (UNBOUND, [pvc("c", "Lost", volume="pv-1")], [], "the volume of its claim c was deleted"),
+    "a volume in another zone": (
+        "0/1 nodes are available: 1 node(s) had volume node affinity conflict. preemption: x",
+        [pvc("c", "Bound", volume="pv-1"), volume("b")], [],
+        "a cannot reach its volume pv-1 (zone=b)",
+    ),
+    "a claim that waits for the pod is no cause": (
+        "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: x",
+        [pvc("c"), storage_class("WaitForFirstConsumer")],
+        [event("PersistentVolumeClaim c", "WaitForFirstConsumer", "waiting for first consumer")], None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "docs", "events", "words"), CLAIMS.values(), ids=CLAIMS)
+def test_why_a_claim_has_no_volume(said, docs, events, words):
+    """Or has one where the pod cannot go."""
+    snapshot = cluster(
+        waiting(said, claims=["c"]), node("a", labels={"zone": "a"}), *docs, events=events
+    )
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
+    assert words in found.cause if words else found is None
+
+
+def attachment(node_name, *, attached=True, error=""):
+    status = {"attached": attached} | ({"attachError": {"message": error}} if error else {})
+    return document("VolumeAttachment", f"va-{node_name}", "", {
+        "spec": {"attacher": "csi.example.com", "nodeName": node_name, "source": {"persistentVolumeName": "pv-1"}},
+        "status": status,
+    })  # fmt: skip
+
+
+MULTI = event(
+    "Pod m",
+    "FailedAttachVolume",
+    'Multi-Attach error for volume "pv-1" Volume is already used by pod(s) other',
+    type_="Warning",
+)
+BOUND = pvc("c", "Bound", volume="pv-1")
+ATTACHED = {
+    "by a pod on another node": (
+        [placed("other", "n1", claims=["c"]), attachment("n1"), node("n1")], [MULTI],
+        ("certain", "its volume pv-1 (claim c) is attached to n1 by pod other, and only one node may have it"),
+    ),
+    "by a node that is dead": (
+        [attachment("n1"), node("n1", ready="Unknown")], [MULTI], ("certain", "is attached to n1 by pod other, which does not answer"),
+    ),
+    "as the Event alone says": ([], [MULTI], ("certain", "is attached to another node by pod other")),
+    "without an Event": (
+        [placed("other", "n1", claims=["c"]), attachment("n1"), node("n1")], [], ("likely", "is attached to n1 by pod other"),
+    ),
+    "no driver, by the Event": (
+        [], [event("Pod m", "FailedAttachVolume", 'AttachVolume.Attach failed for volume "pv-1" : CSINode n2 does not contain driver csi.example.com')],
+        ("certain", "the storage driver csi.example.com does not run on n2"),
+    ),
+    "no driver, by the CSINode": (
+        [volume("a"), document("CSINode", "n2", "", {"spec": {"drivers": [{"name": "other"}]}})], [],
+        ("certain", "the storage driver csi.example.com does not run on n2"),
+    ),
+    "what the driver says": (
+        [attachment("n2", attached=False, error="rpc error: disk is gone")],
+        [event("Pod m", "FailedAttachVolume", 'AttachVolume.Attach failed for volume "pv-1" : timed out waiting for external-attacher of csi.example.com')],
+        ("certain", "its volume cannot be attached to n2: rpc error: disk is gone"),
+    ),
+    "nothing is wrong": ([attachment("n2")], [], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("docs", "events", "wanted"), ATTACHED.values(), ids=ATTACHED)
+def test_why_a_volume_is_not_there(docs, events, wanted):
+    """Who has it, and what ends that."""
+    pod = placed("m", "n2", ready=False, claims=["c"], phase="Pending")
+    snapshot = cluster(pod, BOUND, node("n2"), *docs, events=events)
+    found = why_not_attached(snapshot[PODS].get("ns", "m"), snapshot)
+    assert (found is None) is (wanted is None)
+    if wanted:
+        assert (found.sureness.value, wanted[1] in found.cause) == (wanted[0], True), found.cause
