@@ -189,7 +189,7 @@ def named_nodes(pod: Pod) -> Demand | None:
 
 
 def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
-    for name in pod.spec.claims or ():
+    for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         volume = claim and snapshot[VOLUMES].get("", claim.spec.volume_name)
         wanted: NodeSelector | None = (

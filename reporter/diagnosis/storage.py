@@ -47,7 +47,7 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         ends = "being deleted" in missing[0]
         return _missing(pod, missing[1], "is being deleted" if ends else "does not exist")
     gone = _NO_VOLUME.search(said)
-    for name in pod.spec.claims or ():
+    for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         if claim is None:
             continue
@@ -60,7 +60,7 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         if waits and (why := _pending(claim, snapshot)) is not None:
             return why
     if "unbound immediate PersistentVolumeClaims" in said:
-        names = some(pod.spec.claims or ())
+        names = some(pod.claims)
         return Diagnosis(
             code="claim-pending",
             cause=f"its claim has no volume yet ({names})",
@@ -197,7 +197,7 @@ def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
 
 
 def _bound(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim, str]]:
-    for name in pod.spec.claims or ():
+    for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         if claim is not None and claim.spec.volume_name:
             yield claim, claim.spec.volume_name
@@ -241,7 +241,7 @@ def _held(
     users = [
         each
         for each in snapshot[PODS].in_namespace(pod.namespace)
-        if claim is not None and claim.name in (each.spec.claims or ())
+        if claim is not None and claim.name in each.claims
         and each.name != pod.name and each.spec.node_name
         and each.spec.node_name != pod.spec.node_name
         and each.status.phase not in ("Succeeded", "Failed")

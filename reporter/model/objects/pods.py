@@ -284,6 +284,11 @@ class Pod(KubeObject, frozen=True):
         if self.spec.node_name and ready is not None and ready.status == "True":
             force_setattr(self, "spec", self.spec.settled())
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The names of the PersistentVolumeClaims that it uses."""
+        return self.spec.claims or ()
+
     def _claim(self, volume: Volume) -> str:
         """Return the name of the claim of a volume; empty where it is none."""
         if volume.persistent_volume_claim is not None:
