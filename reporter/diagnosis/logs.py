@@ -60,6 +60,7 @@ _PREFIXES: Final = (
 _UNWRAPPED: Final = re.compile(r"Worker failed with error '")
 _LOW: Final = frozenset({"DEBUG", "INFO", "I", "TRACE"})
 _WARNING: Final = frozenset({"WARNING", "WARN", "W"})
+_FAILURES: Final = ("Error: ", "Exception: ")
 _FRAME: Final = re.compile(r' {2,}File "|\s*[\^~]+\s*\Z')
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]{0,150}(?:Error|Exception|Interrupt|Exit|Failure)\b")
@@ -114,6 +115,8 @@ class Line:
         process: who said it; empty where that is not told.
         second: when, as it stands there.
         warning: it is of level WARNING.
+        quiet: it is of a lower level, and yet names an exception: some servers log their failures so.
+            It counts where no other line tells anything.
 
     """
 
@@ -122,6 +125,7 @@ class Line:
     process: str = ""
     second: str = ""
     warning: bool = False
+    quiet: bool = False
 
     @property
     def rank(self) -> int:
@@ -149,8 +153,11 @@ class LogReading:
 
 def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     """Return what a log says; the last `MOST_LINES` lines and `MOST_BYTES` characters of it count."""
-    lines = list(_told(_lines(text[-MOST_BYTES:])))
-    best = _best(_matches(lines, signatures))
+    every = list(_told(_lines(text[-MOST_BYTES:])))
+    lines = [each for each in every if not each.quiet]
+    best = _best(_matches(lines, signatures)) or _best(
+        _matches((each for each in every if each.quiet), signatures)
+    )
     if best is None:
         first = _first_exception(lines)
         return LogReading(LogCause(), quoted=_masked(first) if first else None)
@@ -167,7 +174,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         kind=found.row.kind,
         sentence=cut(clean(found.cause(shown)), _SENTENCE_BYTES),
         action=cut(clean(found.action(shown)), _SENTENCE_BYTES),
-        certain=found.row.sureness == "certain",
+        certain=found.row.sureness == "certain" and not line.quiet,
         symptom=found.row.sureness == "symptom",
         values=values,
     )
@@ -275,13 +282,14 @@ def _cleaned(number: int, text: str) -> Iterator[Line]:
                 level = level or found.get("level") or ""
                 text = text[match.end() :]
                 stripped = True
-    if level.upper() in _LOW:
+    quiet = level.upper() in _LOW
+    if quiet and not any(each in text for each in _FAILURES):
         return
     if match := _UNWRAPPED.search(text):
         text = text[match.end() :]
     text = text.replace('\\"', '"').rstrip()
     if text:
-        yield Line(number, text, process, second, level.upper() in _WARNING)
+        yield Line(number, text, process, second, level.upper() in _WARNING, quiet)
 
 
 class _JsonLine(msgspec.Struct):

@@ -105,6 +105,30 @@ CHOSEN = {
         "enospc",
     ),
     "with escaped quotes": ('err="no matches for kind \\"A\\" in version \\"b/v1\\""', "ctl-crd"),
+    "a failure that a server logs as INFO, where nothing else tells": (
+        (
+            'I0806 21:52:45.863589 1 pb_stub.cc:366] "Failed: OSError: Access to model a/b is '
+            'restricted and you are not in the authorized list."'
+        ),
+        "hf-gated-grant",
+    ),
+    "not where another line tells": (
+        "INFO 11-24 02:00:09 [a.py:1] OSError: No space left on device\nKilled",
+        "killed",
+    ),
+    "a shared memory segment before a full disk": (
+        "failed to extend /dev/shm/nccl-a to 33030532 bytes, error: No space left on device (28)",
+        "shm",
+    ),
+    "a program of a shell": ("/bin/sh: 1: vllm: Permission denied", "not-executable"),
+    "a link that an earlier run left": (
+        "FileExistsError: [Errno 17] File exists: '/pvc/m' -> '/models/m'",
+        "file-exists",
+    ),
+    "an API server that is late": (
+        'err="failed to list *v1.Pod: Get \\"https://10.0.0.1:443/api/v1/pods\\": context deadline exceeded"',
+        "ctl-api-late",
+    ),
     "nothing": ("", ""),
 }
 
