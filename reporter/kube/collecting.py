@@ -19,6 +19,7 @@ from reporter.catalogue.resources import (
     EVENTS,
     ISTIO_CONFIGMAP,
     NAMESPACES,
+    ON_DEMAND,
 )
 from reporter.kube.client import KubeClient
 from reporter.kube.discovery import Discovered, Discoverer
@@ -126,8 +127,9 @@ class _Collector:
             for resource in resources:
                 tasks.create_task(self._take(resource))
         await self._take_by_place()
+        await self._take_on_demand()
         join_lists(self.objects)
-        order = {each: number for number, each in enumerate((*resources, *BY_PLACE))}
+        order = {each: number for number, each in enumerate((*resources, *BY_PLACE, *ON_DEMAND))}
         self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
 
     def _read(self) -> Iterator[AnyResource]:
@@ -208,6 +210,17 @@ class _Collector:
         )
         await self._take_configmaps()
 
+    async def _take_on_demand(self) -> None:
+        """Take what explains faults, as far as it is there and may be read: nothing of it is missed."""
+        for resource in ON_DEMAND:
+            served = self.discovered.discovery.state(resource.crd_name) is Served.SERVED
+            version = self.discovered.version(resource) if served else None
+            if not version or (self.namespace and not resource.namespaced):
+                continue
+            await self._take_all(resource, [self._place(resource, version)])
+            if self.failures.pop(resource, None) is not None:
+                del self.states[resource]
+
     async def _take_configmaps(self) -> None:
         places: list[AnyPlace] = [
             Place(resource=CONFIGMAPS, version="v1", namespace=namespace, name=name)
@@ -245,7 +258,7 @@ class _Collector:
         """Return all that objects are decoded into, for a kind may be read for several purposes."""
         alike = (
             each.type
-            for each in (*self.settings.catalogue.resources, *BY_PLACE)
+            for each in (*self.settings.catalogue.resources, *BY_PLACE, *ON_DEMAND)
             if (each.group, each.kind, each.label_selector)
             == (resource.group, resource.kind, resource.label_selector)
         )

@@ -30,7 +30,8 @@ _KEPT: Final = frozenset(
 _OPEN: Final = frozenset(
     {
         "labels", "matchLabels", "annotations", "nodeSelector", "selector", "limits", "requests",
-        "data", "components",
+        "data", "components", "allocatable", "capacity", "overhead", "capability", "allocated",
+        "minResources", "resources",
     }
 )  # fmt: skip
 """Fields whose keys are chosen by users."""

@@ -16,7 +16,16 @@ import reporter
 
 WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _NAME: Final = re.compile(r"[-.]?[A-Za-z0-9][-A-Za-z0-9./:_]*")
-_FOLDERS: Final = ("catalogue", "metrics", "model", "probes", "resolution", "stacks", "workload")
+_FOLDERS: Final = (
+    "catalogue",
+    "diagnosis",
+    "metrics",
+    "model",
+    "probes",
+    "resolution",
+    "stacks",
+    "workload",
+)
 _FILES: Final = ("settings.py", "setting_types.py")
 _KUBERNETES: Final = (
     "default kube-system kube-public kube-node-lease matchLabels matchExpressions app apps k8s io com sh "
