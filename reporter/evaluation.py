@@ -10,7 +10,7 @@ from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import Evaluation
 from reporter.model.link_hosts import LINK_HOSTS, with_links_to
 from reporter.probes.cluster import ClusterLayer
-from reporter.probes.cluster.nodes import probe_nodes
+from reporter.probes.cluster.nodes import probe_nodes, with_shared_nodes
 from reporter.probes.cluster.seen import look_again
 from reporter.probes.cluster.unknown import probe_unjudged
 from reporter.probes.custom import evaluate_custom
@@ -66,10 +66,9 @@ def evaluate_again(
     if settings.catalogue.declared:
         subjects = {known.subject for known in now_answered.said.subjects}
         more.append(evaluate_custom(scope, subjects))
-    parts = (now_answered.said, *more)
+    parts = with_shared_nodes((now_answered.said, *more), snapshot)
     of_nodes = partial(probe_nodes, snapshot, tuple(chain(*(each.findings for each in parts))))
-    more.append(contained_probe(CLUSTER_NODE, "nodes", of_nodes))
-    parts = (now_answered.said, *more)
+    parts = (*parts, contained_probe(CLUSTER_NODE, "nodes", of_nodes))
     failed = probe_unjudged(scope, chain(*(each.unjudged for each in parts)))
     said = joined((*parts, Evaluation(tuple(failed), (), ())))
     return _linked(said, settings), now_answered

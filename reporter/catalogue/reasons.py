@@ -47,7 +47,8 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         summary="A node does not work for the parts and models that are on it or wait for it.",
         trigger="A node is gone, does not answer or is NotReady, and pods of parts or models are on it; or "
         "pods of theirs wait for it by the scheduler's words while it is so, is under pressure, is "
-        "cordoned, or has no allocatable devices (GPUs) of a kind that it had; one finding for each node.",
+        "cordoned, or has no allocatable devices (GPUs) of a kind that it had; or several parts or models fail on it "
+        "for one cause of its own, such as its driver, runtime, network or disk; one finding for each node.",
         silent="A node that nothing of ours is on or waits for, and one that was never Ready.",
         action="kubectl describe node <node>. Not answering: look at the machine and its kubelet. Under "
         "pressure: free what it lacks. Cordoned: kubectl uncordon <node>, or wait for who drained it. No "

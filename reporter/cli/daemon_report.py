@@ -6,6 +6,7 @@ import msgspec
 
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
+from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
@@ -49,6 +50,25 @@ class _Impact(msgspec.Struct, rename="camel"):
     namespaces: int
 
 
+class _Diagnosis(msgspec.Struct):
+    cause: str
+    object: _Ref | None = None
+    action: str = ""
+    sureness: Sureness = Sureness.CERTAIN
+    signature: str | None = None
+
+    def diagnosis(self) -> Diagnosis:
+        return Diagnosis(
+            code="",
+            cause=self.cause,
+            brief=self.cause,
+            object=self.object.ref() if self.object else None,
+            action=self.action,
+            sureness=self.sureness,
+            signature=self.signature or "",
+        )
+
+
 class _Change(msgspec.Struct):
     object: _Ref
     at: datetime
@@ -81,6 +101,7 @@ class _Finding(msgspec.Struct, rename="camel"):
     mutes: tuple[_Mute, ...] = ()
     impact: _Impact | None = None
     changes: tuple[_Change, ...] = ()
+    diagnosis: _Diagnosis | None = None
     last_lines: tuple[str, ...] = ()
 
     def finding(self) -> ResolvedFinding:
@@ -107,6 +128,7 @@ class _Finding(msgspec.Struct, rename="camel"):
             else None,
             commands=self.commands,
             changes=tuple(each.change() for each in self.changes),
+            diagnosis=self.diagnosis.diagnosis() if self.diagnosis else None,
             last_lines=self.last_lines,
         )
 

@@ -42,18 +42,29 @@ def describe_command(ref: ObjectRef) -> str:
     return f"kubectl {_place(ref)}describe {_resource(ref)} {ref.name}"
 
 
-def commands_for(ref: ObjectRef, more: Iterable[str] = (), *, about: str = "") -> tuple[str, ...]:
+def commands_for(
+    ref: ObjectRef,
+    more: Iterable[str] = (),
+    *,
+    about: str = "",
+    mend: ObjectRef | None = None,
+    started: bool = True,
+) -> tuple[str, ...]:
     """Return what to type to look at an object at fault, the first thing to do in front.
 
     Args:
         ref: the object.
         more: commands that belong to the reason, which come behind.
         about: the part of the object that is at fault, such as `container vllm`, where it is known.
+        mend: the object that must be mended, where it is another one; it comes first.
+        started: a container of the pod at fault has run: what never did has no log.
 
     """
-    if not _is_proper(ref):
-        return tuple(dict.fromkeys(more))[:MOST]
-    return tuple(dict.fromkeys((*_own(ref, about), *more)))[:MOST]
+    first = _own(mend, "")[:1] if mend is not None and mend != ref and _is_proper(mend) else ()
+    own = _own(ref, about) if _is_proper(ref) else ()
+    if not started:
+        own = tuple(each for each in own if " logs " not in each)
+    return tuple(dict.fromkeys((*first, *own, *more)))[:MOST]
 
 
 def conditions_command(ref: ObjectRef) -> str:

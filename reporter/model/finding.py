@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
 from reporter.model.derived import Derived
+from reporter.model.diagnosis import Diagnosis
 from reporter.model.subject import ObjectRef, Subject
 
 
@@ -54,6 +55,8 @@ class Finding:
         unneeded: nothing in the cluster uses what is at fault, besides what it comes with.
         by_spec: follows from what objects ask for and which objects exist, so that no status, however
             old, can make it untrue.
+        diagnosis: why a pod that it is about does not do what it should, where that is known.
+        started: a container of that pod has run, so that there is a log of it.
         uids: of `involved` and `related`. References compare without them, and so do keys; a finding
             about a recreated object is another one, for its Event refers to that object.
 
@@ -80,6 +83,8 @@ class Finding:
     down: bool = False
     unneeded: bool = False
     by_spec: bool = False
+    diagnosis: Diagnosis | None = None
+    started: bool = True
     uids: tuple[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

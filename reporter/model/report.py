@@ -8,6 +8,7 @@ from typing import Final
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.derived import Derived
+from reporter.model.diagnosis import Diagnosis
 from reporter.model.finding import FindingKey
 from reporter.model.reason import EventType
 from reporter.model.spec_change import SpecChange
@@ -139,6 +140,7 @@ class ResolvedFinding:
         impact: whom a cause hits; None of what is no cause.
         commands: what to type to look at the object at fault.
         changes: what was changed shortly before it began, the one that the message tells in front.
+        diagnosis: why a pod that it is about does not do what it should, where that is known.
         last_lines: what the container said before it crashed, where logs are read; clean and short.
 
     """
@@ -163,6 +165,7 @@ class ResolvedFinding:
     impact: Impact | None = None
     commands: tuple[str, ...] = ()
     changes: tuple[SpecChange, ...] = ()
+    diagnosis: Diagnosis | None = None
     last_lines: tuple[str, ...] = ()
 
     @property

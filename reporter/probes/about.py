@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NotRequired, TypedDict, Unpack
 
+from reporter.model.diagnosis import Diagnosis
 from reporter.model.finding import Finding
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
@@ -30,6 +31,8 @@ class FaultFields(TypedDict):
     part: NotRequired[str]
     lost_node: NotRequired[str]
     by_spec: NotRequired[bool]
+    diagnosis: NotRequired[Diagnosis | None]
+    started: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +71,6 @@ class About:
             about=fault.get("part", ""),
             lost_node=fault.get("lost_node", ""),
             by_spec=fault.get("by_spec", False),
+            diagnosis=fault.get("diagnosis"),
+            started=fault.get("started", True),
         )

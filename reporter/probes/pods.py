@@ -14,7 +14,6 @@ from reporter.probes.about import FaultFields
 from reporter.probes.runtime.pod_findings import judged_of, running
 from reporter.probes.scope import SubjectScope
 from reporter.workload.pod import PodFault, had_been_ready, is_ready, judge_pod
-from reporter.workload.standing import nodes_of
 
 OF_SCALE: Final = frozenset({BACKLOG, REJECTED})
 """What a replica that is on its way will relieve: it does not begin meanwhile."""
@@ -32,8 +31,7 @@ def fault_of_pod(
 
     Among `others`, the pods of the same kind, those are sought that stand for one on a lost node.
     """
-    nodes = nodes_of(pod, scope.snapshot)
-    fault = judge_pod(pod, nodes=nodes, startup_budget=startup_budget(scope))
+    fault = judge_pod(pod, scope.snapshot, startup_budget=startup_budget(scope))
     return None if fault and fault.node and _is_replaced(pod, others) else fault
 
 
@@ -76,6 +74,8 @@ def pod_finding(
         "passing": fault.passing,
         "part": fault.part,
         "lost_node": fault.node,
+        "diagnosis": fault.diagnosis,
+        "started": fault.started,
         **told,
     }
     return scope.finding(**fields)

@@ -213,6 +213,7 @@ def _words(
         finding,
         message=before.message,
         cause=before.cause,
+        diagnosis=before.diagnosis,
         about=before.about,
         passing=False,
     )

@@ -76,6 +76,7 @@ def _line(
         age_known=candidate.age_known(now),
         commands=finding_commands(candidate, state.catalogue),
         changes=changes,
+        diagnosis=worst.diagnosis,
     )
 
 

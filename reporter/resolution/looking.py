@@ -13,15 +13,30 @@ def finding_commands(candidate: Candidate, catalogue: Catalogue) -> tuple[str, .
     """Return two to five commands: the object at fault first, then what belongs to the reason."""
     says = candidate.worst.says
     key = candidate.key
-    return _commands(says.related, key.subject, about=says.about, reason=key.reason, of=catalogue)
+    return _commands(
+        says.related,
+        key.subject,
+        about=says.about,
+        reason=key.reason,
+        of=catalogue,
+        mend=says.diagnosis.object if says.diagnosis else None,
+        started=says.started,
+    )
 
 
 @lru_cache(maxsize=16_384)
 def _commands(
-    at_fault: ObjectRef, subject: Subject, *, about: str, reason: str, of: Catalogue
+    at_fault: ObjectRef,
+    subject: Subject,
+    *,
+    about: str,
+    reason: str,
+    of: Catalogue,
+    mend: ObjectRef | None,
+    started: bool,
 ) -> tuple[str, ...]:
     more = _of_reason(at_fault, subject, reason=reason, of=of)
-    return commands_for(at_fault, more, about=about)
+    return commands_for(at_fault, more, about=about, mend=mend, started=started)
 
 
 def _of_reason(

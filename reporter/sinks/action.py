@@ -13,9 +13,11 @@ _POD: Final = "<pod>"
 def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
     """Return what to do, with the names filled in where the catalogue leaves room for them.
 
-    It is empty for a reason that the catalogue does not have. Where the words are about a pod and the
+    A diagnosis says what to do about its cause. It is empty for a reason that the catalogue does not have. Where the words are about a pod and the
     object at fault is none, such as a Workspace without a pod, it is that object to look at.
     """
+    if finding.diagnosis is not None and finding.diagnosis.action:
+        return finding.diagnosis.action
     if finding.reason not in catalogue:
         return ""
     action = catalogue[finding.reason].action

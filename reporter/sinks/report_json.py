@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from reporter.model.derived import Derived
+from reporter.model.diagnosis import Diagnosis
 from reporter.model.instant import rfc3339
 from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SubjectState
 from reporter.model.spec_change import SpecChange
@@ -91,10 +92,21 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "by": list(finding.by),
         "commands": list(finding.commands),
         **({"impact": _impact(finding.impact)} if finding.impact is not None else {}),
+        **({"diagnosis": _diagnosis(finding.diagnosis)} if finding.diagnosis else {}),
         **({"lastLines": list(finding.last_lines)} if finding.last_lines else {}),
         **({"changes": list(map(_change, finding.changes))} if finding.changes else {}),
         "mutes": [_mute(each) for each in finding.mutes[:MUTES_LISTED]],
         **({"moreMutes": more} if more > 0 else {}),
+    }
+
+
+def _diagnosis(diagnosis: Diagnosis) -> ReportDocument:
+    return {
+        "cause": diagnosis.cause,
+        "object": reference(diagnosis.object) if diagnosis.object else None,
+        "action": diagnosis.action,
+        "sureness": str(diagnosis.sureness),
+        "signature": diagnosis.signature or None,
     }
 
 

@@ -7,6 +7,7 @@ updated (`updatedNumberScheduled`). With the strategy OnDelete nobody rolls anyt
 """
 
 from reporter.catalogue.resources import NODES
+from reporter.diagnosis.refusals import why_not_made
 from reporter.model.objects import DaemonSet, Pod
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.standing import (
@@ -68,6 +69,7 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault |
         ready=status.number_ready,
         wanted=wanted,
         step=step,
+        refused=why_not_made("DaemonSet", daemonset, snapshot),
     )
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from reporter.catalogue.resources import PODS
+from reporter.diagnosis.refusals import refusal
 from reporter.model.objects import Condition, Deployment, Pod
 from reporter.model.text import detail
 from reporter.snapshot.snapshot import Snapshot
@@ -20,6 +21,7 @@ from reporter.workload.standing import (
     not_ready_since,
     pods_ending,
     pods_of,
+    pods_that_failed,
     worst_pod,
 )
 
@@ -64,6 +66,8 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFaul
         transition=_transition(deployment, pods, exceeded),
         lost_node=cause.lost_node,
         passing=cause.passing,
+        diagnosis=cause.diagnosis,
+        started=cause.started,
     )
 
 
@@ -119,11 +123,16 @@ def _cause(deployment: Deployment, pods: Sequence[Pod], snapshot: Snapshot) -> P
     present = len(pods) if snapshot.known(PODS) else deployment.status.replicas
     if refused is not None and present < deployment.wanted:
         reason = refused.reason or "ReplicaFailure"
-        text = detail(reason, refused.message, _TEXT_BYTES)
-        return PodCause(reason, f"pods cannot be created: {text}")
+        found = refusal(refused.message, deployment.namespace)
+        text = found.told if found else detail(reason, refused.message, _TEXT_BYTES)
+        words = f"pods cannot be created: {text}"
+        return PodCause(reason, words, diagnosis=found, started=False)
     ending = pods_ending(deployment.spec.selector, deployment.namespace, snapshot)
     if ending and not pods and deployment.spec.recreates:
         return cause_in_ending(ending, snapshot)
+    failed = pods_that_failed(deployment.spec.selector, deployment.namespace, snapshot)
+    if not pods and failed is not None:
+        return failed
     cause = cause_in_pods(pods, deployment.namespace, snapshot)
     if not lost_with_node(ending, snapshot) or not _only_waits(pods, snapshot):
         return cause

@@ -9,10 +9,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.catalogue.resources import NODES
+from reporter.diagnosis.case import Case, statuses
+from reporter.diagnosis.containers import is_error, log_may_tell, of_container
+from reporter.diagnosis.ending import ending
+from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
+from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
 from reporter.model.text import clean, cut, detail
+from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
-from reporter.workload.ending import ending
 from reporter.workload.node import waited_for
 
 TERMINATION_SLACK: Final = timedelta(seconds=60)
@@ -30,6 +36,10 @@ _ZERO_YEAR: Final = 1970
 _NAME_BYTES: Final = 253
 _CAUSE_BYTES: Final = 80
 _DETAIL_BYTES: Final = 300
+_CAUSE_TEXT_BYTES: Final = 480
+LOG_MAY_TELL: Final = " (its log may say why)"
+"""What a message ends with where only a log can tell the cause, and none was read."""
+
 _TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 _SAME_SYNC: Final = timedelta(seconds=1)
 
@@ -96,6 +106,9 @@ class PodFault:
             container; empty if nothing does.
         passing: of these states, one that says less than another.
         node: the node that is the cause: the pod is on it, or waits for it; empty if none is.
+        container: the name of the container that it is about; empty if it is about something else.
+        diagnosis: the cause, where more is known than the symptom.
+        started: a container of the pod has run, so that there is a log of it.
 
     """
 
@@ -109,6 +122,9 @@ class PodFault:
     part: str = ""
     passing: bool = False
     node: str = ""
+    container: str = ""
+    diagnosis: Diagnosis | None = None
+    started: bool = True
 
     @property
     def of_containers(self) -> bool:
@@ -154,8 +170,68 @@ def had_been_ready(pod: Pod) -> bool:
     return ready.last_transition_time - initialized.last_transition_time > _SAME_SYNC
 
 
-def judge_pod(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) -> PodFault | None:
-    """Return the worst fault of a pod, None if it is Ready or in a terminal phase.
+def judge_pod(pod: Pod, snapshot: Snapshot, *, startup_budget: timedelta) -> PodFault | None:
+    """Return the worst fault of a pod with its cause, None if it is Ready or in a terminal phase.
+
+    `startup_budget` is as in `fault_of`.
+    """
+    fault = fault_of(pod, nodes=nodes_of(pod, snapshot), startup_budget=startup_budget)
+    return None if fault is None else _diagnosed(pod, fault, snapshot)
+
+
+def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:
+    """Return the nodes; None if the one that a pod is on may be another than those."""
+    known = snapshot.absence_known(NODES, name=pod.spec.node_name or "")
+    return snapshot[NODES] if known else None
+
+
+def _diagnosed(pod: Pod, fault: PodFault, snapshot: Snapshot) -> PodFault:
+    """Return a fault with its cause, where more can be told than the symptom."""
+    if fault.severity in {NODE_LOST, NOT_TERMINATED}:
+        return fault
+    started = has_started(pod)
+    if fault.severity == STARTING and (loop := recreated(pod, snapshot)) is not None:
+        # It starts, as the one before it did.
+        fault = replace(fault, severity=ENDED, budget=None)
+        return _by(pod, fault, diagnose(pod, snapshot) or loop, started=started)
+    diagnosis = diagnose(pod, snapshot, fault.container)
+    if diagnosis is not None and diagnosis.code == "no-scheduler":
+        fault = replace(fault, severity=UNSCHEDULABLE, budget=UNSEEN_BUDGET)
+    if diagnosis is not None:
+        return _by(pod, fault, diagnosis, started=started)
+    status = next((each for each in statuses(pod) if each.name == fault.container), None)
+    unread = status is not None and log_may_tell(Case(pod, snapshot), status)
+    text = f"{cut(fault.detail, _DETAIL_BYTES)}{LOG_MAY_TELL}" if unread else fault.detail
+    return replace(fault, started=started, detail=text)
+
+
+def why_ended(
+    pod: Pod, status: ContainerStatus, snapshot: Snapshot, *, otherwise: str
+) -> tuple[str, Diagnosis | None]:
+    """Return what follows the words for a container that ended: its cause, else `otherwise`."""
+    case = Case(pod, snapshot)
+    found = of_container(case, status)
+    if found is not None:
+        return f": {cut(clean(found.told), _CAUSE_TEXT_BYTES)}", found
+    return otherwise + (LOG_MAY_TELL if log_may_tell(case, status) else ""), None
+
+
+def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis, *, started: bool) -> PodFault:
+    # A pod on a node does not wait for it: what is wrong there need not be wrong for others.
+    sure = diagnosis.sureness is Sureness.CERTAIN and not pod.spec.node_name
+    waits = diagnosis.object if sure else None
+    node = waits.name if waits is not None and waits.kind == NODES.kind else ""
+    return replace(
+        fault,
+        detail=cut(clean(diagnosis.told), _CAUSE_TEXT_BYTES),
+        node=fault.node or node,
+        diagnosis=diagnosis,
+        started=started,
+    )
+
+
+def fault_of(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) -> PodFault | None:
+    """Return the worst fault of a pod as its own status has it: when it began, how long it may last.
 
     Args:
         pod: the pod.
@@ -208,7 +284,7 @@ def _terminating(pod: Pod) -> PodFault:
     )
 
 
-def judge_ended(pod: Pod) -> PodFault | None:
+def judge_ended(pod: Pod, snapshot: Snapshot) -> PodFault | None:
     """Return why a pod in phase Failed ended, None for any other.
 
     It is no fault by itself: a pod evicted long ago whose replacement runs is nothing. It explains
@@ -219,7 +295,8 @@ def judge_ended(pod: Pod) -> PodFault | None:
     ended = max(_container_faults(pod), key=_worst, default=None)
     reason = pod.status.reason or (ended.cause if ended else "Failed")
     text = detail(reason, pod.status.message, _DETAIL_BYTES)
-    return _fault(reason, text, ENDED, transition=ended.transition if ended else None)
+    fault = _fault(reason, text, ENDED, transition=ended.transition if ended else None)
+    return _diagnosed(pod, replace(fault, container=ended.container if ended else ""), snapshot)
 
 
 def startup_time(pod: Pod, default: timedelta) -> timedelta:
@@ -290,9 +367,10 @@ def _container_faults(pod: Pod) -> Iterator[PodFault]:
     began = _no_longer_ready_since(pod)
     for status in pod.status.init_container_statuses or ():
         for fault in _container_fault("init container", status, began):
-            yield replace(fault, init_container=_name(status.name))
+            yield replace(fault, init_container=_name(status.name), container=status.name)
     for status in pod.status.container_statuses or ():
-        yield from _container_fault("container", status, began)
+        for fault in _container_fault("container", status, began):
+            yield replace(fault, container=status.name)
 
 
 def _container_fault(
@@ -308,7 +386,7 @@ def _container_fault(
         fault = _waiting(place, status, state.waiting, reason=reason, began=began)
         part = f"image of {place}" if reason in _OF_IMAGES else place
         yield replace(fault, part=part, passing=reason in _PASSING)
-    elif state.terminated is not None and _is_error(state.terminated):
+    elif state.terminated is not None and is_error(state.terminated):
         yield replace(_terminated(place, state.terminated), part=place, passing=True)
 
 
@@ -341,10 +419,6 @@ def _terminated(place: str, ended: Terminated) -> PodFault:
     )
 
 
-def _is_error(ended: Terminated) -> bool:
-    return ended.exit_code != 0 or ended.reason in {"OOMKilled", "DeadlineExceeded"}
-
-
 def _end(ended: Terminated) -> str:
     text = cut(clean(ended.reason or "Error"), _CAUSE_BYTES)
     return f"{text}{ending(ended)}"
@@ -353,7 +427,7 @@ def _end(ended: Terminated) -> str:
 def _last_end(status: ContainerStatus) -> str:
     """Return how the container ended the last time and its last words; empty without an error."""
     last = status.last_state.terminated if status.last_state else None
-    if last is None or not _is_error(last):
+    if last is None or not is_error(last):
         return ""
     reason = cut(clean(last.reason or "Error"), _CAUSE_BYTES)
     return f"; last ended with {reason}{ending(last)}"
@@ -393,7 +467,8 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
             (each for each in pod.status.container_statuses or () if _last_end(each)), None
         )
         part = _place("container", again) if again and not again.ready else ""
-        return replace(fault, part=part, passing=bool(part))
+        name = again.name if again else ""
+        return replace(fault, part=part, passing=bool(part), container=name)
     unprepared = _set_up(pod, "False")
     if unprepared is not None and pod.spec.node_name:
         said = detail(unprepared.reason, unprepared.message, _DETAIL_BYTES // 2)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import NODES, PODS
-from reporter.model.objects import LabelSelector, Node, Pod
+from reporter.catalogue.resources import PODS
+from reporter.model.diagnosis import Diagnosis
+from reporter.model.objects import LabelSelector, Pod
 from reporter.snapshot.snapshot import Snapshot
-from reporter.snapshot.table import Table
 from reporter.workload.pod import (
     NODE_LOST,
     NOT_SET_UP,
@@ -20,8 +20,10 @@ from reporter.workload.pod import (
     asked_to_end,
     counts,
     is_ready,
+    judge_ended,
     judge_pod,
 )
+from reporter.workload.pod import fault_of as pod_fault
 
 DOWN: Final = 20
 DEGRADED: Final = 10
@@ -60,6 +62,8 @@ class WorkloadFault:
         budget: time it may legitimately last from `transition`, as a step of a rollout does.
         lost_node: the node that is the cause, as it is gone or not Ready; empty if none is.
         passing: its pods are on their way, or wait to fail again: what was said before says more.
+        diagnosis: the cause of its worst pod, where more is known than the symptom.
+        started: that pod has run, so that there is a log.
 
     """
 
@@ -70,6 +74,8 @@ class WorkloadFault:
     budget: timedelta | None = None
     lost_node: str = ""
     passing: bool = False
+    diagnosis: Diagnosis | None = None
+    started: bool = True
 
     @property
     def standing(self) -> str:
@@ -91,6 +97,8 @@ class PodCause:
         text: for the message.
         lost_node: as in `WorkloadFault`.
         passing: as in `WorkloadFault`.
+        diagnosis: as in `WorkloadFault`.
+        started: as in `WorkloadFault`.
 
     """
 
@@ -98,6 +106,8 @@ class PodCause:
     text: str
     lost_node: str = ""
     passing: bool = False
+    diagnosis: Diagnosis | None = None
+    started: bool = True
 
 
 MISSING: Final = WorkloadFault(down=True, cause="missing", detail="missing")
@@ -114,6 +124,18 @@ def pods_of(selector: LabelSelector | None, namespace: str, snapshot: Snapshot) 
     return tuple(pod for pod in _selected(selector, namespace, snapshot) if counts(pod))
 
 
+def pods_that_failed(
+    selector: LabelSelector | None, namespace: str, snapshot: Snapshot
+) -> PodCause | None:
+    """Return why there is no pod: those that were made failed; None where one stands or none did."""
+    found = newest_failure(_selected(selector, namespace, snapshot), snapshot)
+    if found is None:
+        return None
+    pod, fault = found
+    text = f"its pods fail (pod {pod.name}: {fault.detail})"
+    return PodCause(fault.cause, text, diagnosis=fault.diagnosis, started=fault.started)
+
+
 def pods_ending(
     selector: LabelSelector | None, namespace: str, snapshot: Snapshot
 ) -> tuple[Pod, ...]:
@@ -127,6 +149,21 @@ def _selected(
     if selector is None:
         return ()
     return snapshot[PODS].selected(namespace, selector)
+
+
+def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
+    """Return the newest of pods that failed, and why, where none of them stands for a replica.
+
+    Its controller makes another one, which fails as well, and counts no restart: a pod that its node
+    refuses is the commonest.
+    """
+    known = [pod for pod in pods if not pod.deleting]
+    failed = [pod for pod in known if pod.status.phase == "Failed" and pod.status.reason]
+    if not failed or any(map(counts, known)):
+        return None
+    newest = max(failed, key=lambda pod: (f"{pod.created or ''}", pod.name))
+    fault = judge_ended(newest, snapshot)
+    return None if fault is None else (newest, fault)
 
 
 def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> PodCause:
@@ -153,21 +190,19 @@ def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> PodCause:
 def _cause_in(pod: Pod, fault: PodFault) -> PodCause:
     text = f"{fault.cause} (pod {pod.name}: {fault.detail})"
     starts = fault.severity in {STARTING, NOT_SET_UP}
-    return PodCause(fault.cause, text, fault.node, passing=starts or fault.passing)
-
-
-def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:
-    """Return the nodes; None if the one that a pod is on may be another than those."""
-    known = snapshot.absence_known(NODES, name=pod.spec.node_name or "")
-    return snapshot[NODES] if known else None
+    return PodCause(
+        fault.cause,
+        text,
+        fault.node,
+        passing=starts or fault.passing,
+        diagnosis=fault.diagnosis,
+        started=fault.started,
+    )
 
 
 def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
     """Return the pod with the worst fault, the first by name among equals."""
-    judged = (
-        (pod, judge_pod(pod, nodes=nodes_of(pod, snapshot), startup_budget=timedelta(0)))
-        for pod in pods
-    )
+    judged = ((pod, judge_pod(pod, snapshot, startup_budget=timedelta(0))) for pod in pods)
     faults = [(pod, fault) for pod, fault in judged if fault is not None]
     return min(faults, key=lambda each: (-each[1].severity, each[0].name), default=None)
 
@@ -221,7 +256,7 @@ def lost_with_node(ending: Iterable[Pod], snapshot: Snapshot) -> bool:
 
 
 def _starts(pod: Pod) -> bool:
-    fault = judge_pod(pod, nodes=None, startup_budget=STEP_BUDGET)
+    fault = pod_fault(pod, nodes=None, startup_budget=STEP_BUDGET)
     statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
     restarted = any(each.restart_count > 0 for each in statuses)
     return fault is not None and fault.severity in {STARTING, NOT_SET_UP} and not restarted
@@ -237,6 +272,7 @@ def fault_of(
     ready: int,
     wanted: int,
     step: RolloutStep | None,
+    refused: Diagnosis | None = None,
 ) -> WorkloadFault:
     """Return what is wrong with a StatefulSet or a DaemonSet that lacks replicas.
 
@@ -249,6 +285,7 @@ def fault_of(
         ready: how many replicas are.
         wanted: how many there should be.
         step: why replicas may be missing for a while.
+        refused: why its controller cannot make pods, where that is known.
 
     """
     cause = cause_in_pods(pods, namespace, snapshot)
@@ -264,6 +301,9 @@ def fault_of(
             )
         elif len(pods) < wanted and pods:
             cause = PodCause("missing pods", "the existing pods are ready, others are missing")
+    if refused is not None and len(pods) < wanted:
+        text = f"pods cannot be created: {refused.told}"
+        cause = PodCause(refused.brief, text, diagnosis=refused, started=False)
     rollout = "rollout is stuck, " if rolls else ""
     return WorkloadFault(
         down=down,
@@ -273,6 +313,8 @@ def fault_of(
         budget=STEP_BUDGET if step else None,
         lost_node=cause.lost_node,
         passing=cause.passing,
+        diagnosis=cause.diagnosis,
+        started=cause.started,
     )
 
 

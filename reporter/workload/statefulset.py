@@ -7,6 +7,7 @@ as many as are above it are updated: `kubectl rollout status` waits for the same
 OnDelete nobody rolls anything out.
 """
 
+from reporter.diagnosis.refusals import why_not_made
 from reporter.model.objects import StatefulSet
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.standing import (
@@ -66,6 +67,7 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
         ready=status.ready_replicas,
         wanted=statefulset.wanted,
         step=step,
+        refused=why_not_made("StatefulSet", statefulset, snapshot),
     )
 
 

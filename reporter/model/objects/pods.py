@@ -225,10 +225,14 @@ class ContainerState(Part, frozen=True):
 
 
 class ContainerStatus(Part, frozen=True):
-    """An entry of `containerStatuses` or `initContainerStatuses`."""
+    """An entry of `containerStatuses` or `initContainerStatuses`.
+
+    `started` is whether its start-up probe has succeeded, or it has none.
+    """
 
     name: str
     ready: bool = False
+    started: bool | None = None
     restart_count: int = 0
     state: ContainerState | None = None
     last_state: ContainerState | None = None

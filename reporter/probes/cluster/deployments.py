@@ -115,6 +115,8 @@ def _finding(
         created=created,
         governs=governs,
         lost_node=fault.lost_node,
+        diagnosis=fault.diagnosis,
+        started=fault.started,
         passing=fault.passing,
         down=fault.down,
         by_spec=fault == SCALED_TO_ZERO,

@@ -97,5 +97,7 @@ def _finding(
         budget=fault.budget,
         governs=fault.down and bool(workload.component.suppresses),
         lost_node=fault.lost_node,
+        diagnosis=fault.diagnosis,
+        started=fault.started,
         passing=fault.passing,
     )

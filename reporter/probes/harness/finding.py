@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
+from reporter.model.diagnosis import Diagnosis
 from reporter.model.finding import Finding
 from reporter.model.objects import Namespace
 from reporter.model.subject import ObjectRef, Subject
@@ -27,6 +28,8 @@ def harness_finding(
     passing: bool = False,
     lost_node: str = "",
     by_spec: bool = False,
+    diagnosis: Diagnosis | None = None,
+    started: bool = True,
 ) -> Finding:
     """Return a finding about a workload namespace; the message names the object at fault first.
 
@@ -47,4 +50,6 @@ def harness_finding(
         passing=passing,
         lost_node=lost_node,
         by_spec=by_spec,
+        diagnosis=diagnosis,
+        started=started,
     )

@@ -33,4 +33,6 @@ def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
                 created=plane.created,
                 passing=fault.passing,
                 lost_node=fault.lost_node,
+                diagnosis=fault.diagnosis,
+                started=fault.started,
             )

@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from reporter.catalogue.resources import NODES
 from reporter.model.objects import Node, Pod
+from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from reporter.workload.pod import counts, had_been_ready, is_ready, judge_ended, judge_pod
 
@@ -100,8 +102,15 @@ HEALTHY = (node(),)
 
 
 def judge(pod, nodes=HEALTHY):
-    known = None if nodes is None else table_of(nodes)
-    return judge_pod(pod, nodes=known, startup_budget=BUDGET)
+    return judge_pod(pod, seen(nodes), startup_budget=BUDGET)
+
+
+def seen(nodes=HEALTHY):
+    """A snapshot with these nodes, or one in which nodes are unknown."""
+    if nodes is None:
+        return Snapshot()
+    state = ResourceState(Served.SERVED)
+    return Snapshot(tables={NODES: table_of(nodes)}, states={NODES: state})
 
 
 @pytest.mark.parametrize("reason", ["InvalidImageName", "ErrImageNeverPull", "CrashLoopBackOff"])
@@ -418,9 +427,9 @@ def test_leftovers_of_evictions_are_not_replicas(phase):
 def test_an_ended_pod_explains_a_missing_replica():
     """Why a Failed pod ended is at hand for the replica that is missing."""
     pod = make_pod(phase="Failed", reason="Evicted", message="low on disk", containers=[])
-    assert judge_ended(pod).detail == "Evicted: low on disk"
-    assert judge_ended(make_pod(phase="Succeeded")) is None
-    assert judge_ended(make_pod()) is None
+    assert judge_ended(pod, seen()).detail == "Evicted: low on disk"
+    assert judge_ended(make_pod(phase="Succeeded"), seen()) is None
+    assert judge_ended(make_pod(), seen()) is None
 
 
 def test_texts_are_clean_and_bounded():

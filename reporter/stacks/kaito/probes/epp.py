@@ -32,6 +32,8 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
             created=deployment.created if deployment else None,
             passing=fault.passing,
             lost_node=fault.lost_node,
+            diagnosis=fault.diagnosis,
+            started=fault.started,
         )
 
 

@@ -54,13 +54,15 @@ def _workspace_findings(scope: InferenceSetScope) -> Iterator[Finding]:
         fault = judge_workspace(workspace, own if pods_known else None, startup_budget(scope))
         if fault is None:
             continue
-        yield about_workspace(scope, workspace, fault, reason=MODEL_PODS, more=_last_end(own))
+        yield about_workspace(
+            scope, workspace, fault, reason=MODEL_PODS, more=_last_end(scope, own)
+        )
 
 
-def _last_end(pods: tuple[Pod, ...]) -> str:
+def _last_end(scope: InferenceSetScope, pods: tuple[Pod, ...]) -> str:
     """Return why pods of a replica that are left over ended, the first by name."""
     for pod in pods:
-        ended = judge_ended(pod)
+        ended = judge_ended(pod, scope.snapshot)
         if ended is not None:
             return f"; pod {pod.name} ended: {ended.detail}"
     return ""

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from reporter.catalogue.resources import PODS
+from reporter.diagnosis.ending import exit_words, last_words
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
 from reporter.model.text import clean
@@ -33,8 +34,7 @@ from reporter.stacks.kserve.probes.scope import (
     others_with_traffic,
 )
 from reporter.stacks.kserve.reasons import MODEL_LOAD_FAILED, STORAGE_FAILED
-from reporter.workload.ending import exit_words, last_words
-from reporter.workload.pod import counts, had_been_ready
+from reporter.workload.pod import counts, had_been_ready, why_ended
 
 _ERROR: Final = "Error"
 _OUT_OF_MEMORY: Final = "OOMKilled"
@@ -49,15 +49,13 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
         storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
         serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
         if storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
-            failure = _told(_failure(storage))
-            text = f"pod {pod.name}: the model cannot be fetched{failure}{_still(scope, pod)}"
-            yield _about(scope, pod, storage, reason=STORAGE_FAILED, text=text)
+            what = "the model cannot be fetched"
+            yield _about(scope, pod, storage, reason=STORAGE_FAILED, what=what)
         elif not _serves_model(pod) or serving is None:
             continue  # the crash of a transformer says nothing of the model
         elif _fails_to_load(serving) or _tries_again(serving):
             what = "the model server was Ready and fails" if had_been_ready(pod) else _NOT_LOADED
-            text = f"pod {pod.name}: {what}{_told(_failure(serving))}{_still(scope, pod)}"
-            yield _about(scope, pod, serving, reason=MODEL_LOAD_FAILED, text=text)
+            yield _about(scope, pod, serving, reason=MODEL_LOAD_FAILED, what=what)
     if scope.all_pods is None:
         yield from _by_status(scope)
 
@@ -106,16 +104,18 @@ def _tries_again(status: ContainerStatus) -> bool:
 
 
 def _about(
-    scope: InferenceServiceScope, pod: Pod, status: ContainerStatus, *, reason: str, text: str
+    scope: InferenceServiceScope, pod: Pod, status: ContainerStatus, *, reason: str, what: str
 ) -> Finding:
     looping = status.state is not None and status.state.waiting is not None
     failure = _failure(status)
     code = "" if failure.exit_code is None else f", exit code {failure.exit_code}"
+    why, diagnosis = why_ended(pod, status, scope.snapshot, otherwise=_told(failure))
     return scope.finding(
         reason=reason,
         related=PODS.ref(pod),
         cause=f"{status.name} failed{_unusual(failure)}{code}",
-        text=text,
+        text=f"pod {pod.name}: {what}{why}{_still(scope, pod)}",
+        diagnosis=diagnosis,
         severity=int(looping),
         created=pod.created,
         exempt=looping,

@@ -35,17 +35,17 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
         if instance.status not in _NOT_UP or not instance.listed:
             continue
         for pod in instance.pods:
-            fault = (None if pod.deleting else fault_of_pod(scope, pod)) or _ended(pod)
+            fault = (None if pod.deleting else fault_of_pod(scope, pod)) or _ended(scope, pod)
             if fault is not None:
                 yield _about_pod(scope, group, instance, pod=pod, fault=fault)
         yield from _about_number(scope, group, instance)
 
 
-def _ended(pod: Pod) -> PodFault | None:
+def _ended(scope: ModelServingScope, pod: Pod) -> PodFault | None:
     """Return the fault of a pod that ended and stands where one should run."""
     if pod.deleting or pod.status.phase not in _TERMINAL:
         return None
-    return judge_ended(pod) or PodFault(
+    return judge_ended(pod, scope.snapshot) or PodFault(
         cause="Succeeded",
         detail="ended with success, but should run",
         exempt=False,

@@ -15,7 +15,6 @@ from reporter.stacks.kthena.probes.scope import ModelServingScope, instances_of,
 from reporter.stacks.kthena.reasons import ROLE_DELETING
 from reporter.stacks.kthena.resources import PODGROUPS
 from reporter.workload.pod import TERMINATION_SLACK, PodFault, judge_pod
-from reporter.workload.standing import nodes_of
 
 _LEFT_OVER: Final = 15
 """Severity of what stays when all pods are gone, on the scale of those of pods."""
@@ -31,8 +30,7 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
         for pod in instance.pods:
             if not pod.deleting:
                 continue
-            nodes = nodes_of(pod, scope.snapshot)
-            fault = judge_pod(pod, nodes=nodes, startup_budget=startup)
+            fault = judge_pod(pod, scope.snapshot, startup_budget=startup)
             if fault is not None:
                 yield _about_pod(scope, group, instance, pod=pod, fault=fault)
     if scope.pods_known:

@@ -53,6 +53,8 @@ def _down(scope: LlmScope, deployment: Deployment, what: str) -> Finding:
         created=deployment.created,
         passing=fault is None or fault.passing,
         lost_node=fault.lost_node if fault else "",
+        diagnosis=fault.diagnosis if fault else None,
+        started=fault.started if fault else True,
     )
 
 

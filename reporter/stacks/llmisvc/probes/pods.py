@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS
+from reporter.diagnosis.ending import ending
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
 from reporter.model.text import clean
@@ -15,8 +16,8 @@ from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope, component
 from reporter.stacks.llmisvc.reasons import MODEL_LOAD_FAILED, PODS_NOT_READY, STORAGE_FAILED
-from reporter.workload.ending import ending
-from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time
+from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
+from reporter.workload.standing import newest_failure
 
 _STORAGE: Final = "storage-initializer"
 _SERVING: Final = frozenset({"main", "modelcar", "modelcar-init", "llm-d-routing-sidecar"})
@@ -30,8 +31,10 @@ _OFTEN: Final = 2
 def probe_pods(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers."""
     for role in scope.roles:
-        for pod in role.pods:
-            fault = fault_of_pod(scope, pod, role.pods)
+        judged = [(pod, fault_of_pod(scope, pod, role.pods)) for pod in role.pods]
+        if (failed := newest_failure(role.pods, scope.snapshot)) is not None:
+            judged.append(failed)
+        for pod, fault in judged:
             if fault is not None:
                 yield from _told(scope, role, pod, fault=fault)
 
@@ -54,12 +57,14 @@ def _told(scope: LlmScope, role: LlmRole, pod: Pod, *, fault: PodFault) -> Itera
         )
     if ended is not None:
         reason, what, status = ended
+        why, diagnosis = why_ended(pod, status, scope.snapshot, otherwise=_end(status))
         looping = _loops(status)
         yield scope.finding(
             reason=reason,
             related=PODS.ref(pod),
             cause=f"{role.title}{status.name} failed{_code(status)}",
-            text=f"{where}: {what}{_end(status)}{although}",
+            text=f"{where}: {what}{why}{although}",
+            diagnosis=diagnosis,
             severity=int(looping) + worse,
             created=pod.created,
             exempt=looping,

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
+from reporter.diagnosis.refusals import refusal, why_not_made
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.probes.pods import startup_budget
@@ -39,12 +40,15 @@ def _refused(scope: LlmScope, role: LlmRole, deployment: Deployment) -> Iterator
     refused = is_true(failure)
     if not refused and not _lacks_pods(deployment):
         return
+    found = refusal(failure.message, scope.place) if failure and refused else None
     why = words(failure) if refused else "and its Deployment does not say why"
     yield scope.finding(
         reason=PODS_NOT_CREATED,
         related=DEPLOYMENTS.ref(deployment),
         cause=f"{role.title}{(failure.reason if failure and refused else '') or 'pods are missing'}",
-        text=f"{role.title}pods of Deployment {deployment.name} are not created, {why}{_serves(role)}",
+        text=f"{role.title}pods of Deployment {deployment.name} are not created, {found.told if found else why}{_serves(role)}",
+        diagnosis=found,
+        started=False,
         severity=0 if role.serves else 1,
         transition=failure.last_transition_time if failure and refused else None,
         created=deployment.created,
@@ -64,12 +68,14 @@ def _incomplete(scope: LlmScope, role: LlmRole, groups: LeaderWorkerSet) -> Iter
     there = sum(map(counts, role.pods))
     if there >= groups.wanted * groups.size:
         return
+    why = why_not_made(LEADERWORKERSETS.kind, groups, scope.snapshot)
     yield scope.finding(
         reason=PODS_NOT_CREATED,
         related=LEADERWORKERSETS.ref(groups),
         cause=f"{role.title}pods are missing",
         text=f"LeaderWorkerSet {groups.name} has fewer {role.title}pods than its groups of "
-        f"{groups.size} need{_serves(role)}",
+        f"{groups.size} need{f': {why.told}' if why else ''}{_serves(role)}",
+        diagnosis=why,
         severity=0 if role.serves else 1,
         created=groups.created,
     )

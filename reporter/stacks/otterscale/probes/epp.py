@@ -95,6 +95,8 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
         created=deployment.created,
         passing=fault.passing,
         lost_node=fault.lost_node,
+        diagnosis=fault.diagnosis,
+        started=fault.started,
     )
 
 

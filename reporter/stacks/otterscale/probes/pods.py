@@ -5,6 +5,7 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.catalogue.runtime import SCRAPE_FAILING
+from reporter.diagnosis.refusals import refusal
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ContainerStatus, Pod
 from reporter.model.text import detail
@@ -124,13 +125,15 @@ def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
     if present >= role.wanted:
         return
     refused = _refused(deployment.status.condition("ReplicaFailure"))
-    why = _why(scope, role, refused)
+    found = refusal(refused.message, scope.place) if refused else None
+    why = f": pods cannot be created, {found.told}" if found else _why(scope, role, refused)
     yield scope.finding(
         reason=PODS_NOT_READY,
         related=DEPLOYMENTS.ref(deployment),
         cause=(refused.reason if refused else None) or f"{present}/{role.wanted} {role.role} pods",
         text=f"Deployment {role.name} has {present}/{role.wanted} {role.role} pods{why}"
         f"{_phase(scope, role)}",
+        diagnosis=found,
         severity=_severity(role, _MISSING),
         transition=refused.last_transition_time if refused else None,
         created=deployment.created,
@@ -153,7 +156,7 @@ def _why(scope: ModelServiceScope, role: RoleView, refused: Condition | None) ->
     if deployment is not None and deployment.spec.paused:
         return ": it is paused"
     for pod in role.pods:
-        ended = judge_ended(pod)
+        ended = judge_ended(pod, scope.snapshot)
         if ended is not None:
             return f"; pod {pod.name} ended: {ended.detail}"
     return ""

@@ -5,8 +5,8 @@ import hashlib
 
 import pytest
 
+from reporter.diagnosis.ending import ending, exit_words, last_words
 from reporter.model.objects.pods import Terminated
-from reporter.workload.ending import ending, exit_words, last_words
 
 KEY = "\n".join(
     base64.b64encode(hashlib.sha384(bytes([number])).digest()).decode() for number in range(5)

@@ -1,0 +1,80 @@
+"""A pod at fault, with what others said about it: what every step of a diagnosis asks."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reporter.diagnosis.texts import Place
+from reporter.model.evidence import ForeignEvent, LogCause
+from reporter.model.objects import Container, ContainerStatus, Pod
+from reporter.model.text import clean, cut
+from reporter.snapshot.snapshot import Snapshot
+
+NAME_BYTES = 253
+
+
+def statuses(pod: Pod) -> Iterator[ContainerStatus]:
+    """Yield the states of all containers of a pod, those of init containers first."""
+    yield from pod.status.init_container_statuses or ()
+    yield from pod.status.container_statuses or ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pod, and the snapshot that it is in."""
+
+    pod: Pod
+    snapshot: Snapshot
+
+    @property
+    def node(self) -> str:
+        """The name of its node; empty where it has none."""
+        return cut(clean(self.pod.spec.node_name or ""), NAME_BYTES)
+
+    def spec(self, name: str) -> Container | None:
+        """Return the container of that name in the pod's spec; init containers count."""
+        spec = self.pod.spec
+        every = (*(spec.containers or ()), *(spec.init_containers or ()))
+        return next((each for each in every if each.name == name), None)
+
+    def words(self, name: str) -> str:
+        """Return how messages name a container, with its kind: `init container fetch`."""
+        init = any(each.name == name for each in self.pod.status.init_container_statuses or ())
+        spec = self.spec(name)
+        kind = "sidecar" if spec and spec.restart_policy == "Always" else "init container"
+        return f"{kind if init else 'container'} {cut(clean(name), NAME_BYTES)}"
+
+    def place(self, name: str = "") -> Place:
+        """Return where texts about the pod, or about a container of it, are said."""
+        spec = self.spec(name) if name else None
+        limits = (spec.resources.limits if spec and spec.resources else None) or {}
+        return Place(
+            namespace=self.pod.namespace,
+            image=spec.image if spec else "",
+            node=self.node,
+            container=cut(clean(name), NAME_BYTES),
+            limit=cut(clean(f"{limits.get('memory', '')}"), 40),
+        )
+
+    @property
+    def events(self) -> tuple[ForeignEvent, ...]:
+        """The Events of others about the pod, the newest first."""
+        pod = self.pod
+        return self.snapshot.evidence.events_about(
+            pod.namespace, "Pod", pod.name, uid=pod.metadata.uid
+        )
+
+    def said(self, reason: str, container: str = "") -> Iterator[str]:
+        """Yield the messages of Events of a reason, the newest first; of one container where named."""
+        alone = sum(not each.ready for each in statuses(self.pod)) <= 1
+        named = re.compile(rf"\b{re.escape(container)}\b")
+        for each in self.events:
+            of_it = f"{{{container}}}" in each.field_path or (
+                not each.field_path and (alone or named.search(each.message) is not None)
+            )
+            if each.reason == reason and (not container or of_it):
+                yield each.message
+
+    def log(self, container: str) -> LogCause | None:
+        """Return what the log of a container says; None where it was not read."""
+        return self.snapshot.evidence.log_of(self.pod.namespace, self.pod.name, container)

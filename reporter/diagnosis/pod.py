@@ -1,0 +1,181 @@
+"""Why a pod does not do what it should: the nearest cause, from all that is at hand about it.
+
+The problem. A pod that does not run says so in many places, and each says less than another: the
+scheduler counts nodes and names none, the kubelet says "CrashLoopBackOff", a controller says "not ready".
+The cause stands on another object, in an Event that is gone in an hour, or in a log.
+
+The choice. What can be wrong lies on the way of a pod, one step after the other: somebody lets it be made,
+a queue lets it in, its claims have volumes, a node is there or is made for it, the node takes it, mounts
+its volumes and sets up its network, pulls images, makes containers, starts them, and asks them whether
+they are ready. What fails first keeps everything behind it from happening, so the first step with a cause
+is the cause, and what is said behind it is a consequence. Each step is a function that answers with a
+`Diagnosis` or does not know. If none knows, the symptom is told as it is.
+
+Here is no clock and no state. How long a fault may last is decided elsewhere (`reporter.workload.pod`).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from reporter.diagnosis.case import Case, statuses
+from reporter.diagnosis.containers import of_container
+from reporter.diagnosis.probes import unready
+from reporter.diagnosis.scheduling import why_unscheduled
+from reporter.diagnosis.storage import why_not_attached
+from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
+from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.objects import Pod
+from reporter.model.subject import ObjectRef
+from reporter.model.text import clean, cut
+from reporter.snapshot.snapshot import Snapshot
+
+_Step: TypeAlias = Callable[[Case], Diagnosis | None]
+
+_OF_SET_UP: Final = (
+    "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
+    "NetworkNotReady", "FailedPrepareDynamicResources", "FailedResourceClaimCreation",
+)  # fmt: skip
+"""Reasons of Events that say why a pod on a node has no container yet."""
+
+_SUMMARY: Final = "Unable to attach or mount volumes"
+_RECREATED: Final = {
+    "LeaderWorkerSet": (
+        "leaderworkerset.x-k8s.io/v1", "RecreateGroup", "makes its group of pods again and again",
+    ),
+    "StatefulSet": ("apps/v1", "RecreatingFailedPod", "makes its pod again and again"),
+    "Job": ("batch/v1", "BackoffLimitExceeded", "has given up: its pods failed too often"),
+    "DaemonSet": ("apps/v1", "FailedDaemonPod", "makes its pod again and again"),
+}  # fmt: skip
+"""Controllers that replace a pod that failed, so that no restart count tells of the loop."""
+
+UNSEEN_BUDGET: Final = timedelta(seconds=60)
+"""How long a scheduler may take to look at a pod for the first time."""
+
+_GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
+
+
+def diagnose(pod: Pod, snapshot: Snapshot, container: str = "") -> Diagnosis | None:
+    """Return why a pod at fault does not do what it should; None where nothing tells more than it.
+
+    Args:
+        pod: one that is not Ready, or ended.
+        snapshot: all that is at hand, with its evidence.
+        container: the one that is at fault, where that is known.
+
+    """
+    case = Case(pod, snapshot)
+    if pod.status.phase == "Failed":
+        return _refused_by_node(case) or _of_containers(case, container)
+    steps = _BEFORE_NODE if not pod.spec.node_name else _ON_NODE
+    found = (step(case) for step in steps)
+    first = next((each for each in found if each is not None), None)
+    return first or _of_containers(case, container) or unready(case)
+
+
+def has_started(pod: Pod) -> bool:
+    """Return whether a container of the pod has run, so that there is a log of it."""
+    return any(
+        each.restart_count > 0
+        or (each.state is not None and (each.state.running or each.state.terminated))
+        or (each.last_state is not None and each.last_state.terminated)
+        for each in statuses(pod)
+    )
+
+
+def _of_containers(case: Case, container: str) -> Diagnosis | None:
+    for status in statuses(case.pod):
+        if (status.name == container) if container else not status.ready:
+            found = of_container(case, status)
+            if found is not None:
+                return found
+    return None
+
+
+def _refused_by_node(case: Case) -> Diagnosis | None:
+    """Return why the node took the pod not, or put it out."""
+    status = case.pod.status
+    text = f"{status.reason or ''}: {status.message or ''}"
+    return meaning(NODE_REFUSALS, text, case.place())
+
+
+def _set_up(case: Case) -> Diagnosis | None:
+    """Return why volumes, network or devices of a pod that is on a node are not there."""
+    if _runs(case.pod):
+        return None
+    said = [each for each in case.events if each.reason in _OF_SET_UP]
+    said.sort(key=lambda each: _SUMMARY in each.message)
+    place = case.place()
+    for each in said:
+        found = meaning(MOUNTS, each.message, place)
+        if found is not None:
+            return replace(found, cause=f"it cannot be set up: {found.cause}")
+    if not said:
+        return None
+    first = said[0]
+    return Diagnosis(
+        code="set-up",
+        cause=f"it cannot be set up on node {case.node} ({first.reason}): {end_of(first.message, 240)}",
+        brief=first.reason,
+        sureness=Sureness.UNKNOWN,
+    )
+
+
+def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return that a controller makes the pod again and again, although no restart count says so."""
+    for kind, name in _controllers(pod):
+        api, reason, what = _RECREATED[kind]
+        said = [
+            each
+            for each in snapshot.evidence.events_about(pod.namespace, kind, name)
+            if each.reason == reason
+        ]
+        if len(said) > 1 or any(each.count > 1 for each in said) or (said and kind == "Job"):
+            text = end_of(said[0].message, 200)
+            return Diagnosis(
+                code="recreated",
+                cause=f"{kind} {name} {what} ({text})",
+                brief=f"{kind} {name} {what}",
+                object=ObjectRef(api, kind, pod.namespace, name),
+                action="Look at the log of the pod that fails, as long as it is there.",
+            )
+    return None
+
+
+def _controllers(pod: Pod) -> Iterator[tuple[str, str]]:
+    group = pod.metadata.label(_GROUP)
+    if group:
+        yield "LeaderWorkerSet", cut(clean(group), 253)
+    for owner in pod.metadata.owner_references or ():
+        if owner.kind in _RECREATED:
+            yield owner.kind, cut(clean(owner.name), 253)
+
+
+def _no_node(case: Case) -> Diagnosis | None:
+    pod = case.pod
+    if any(statuses(pod)):
+        return None  # a kubelet has seen it
+    unseen = pod.status.condition("PodScheduled") is None and pod.created is not None
+    # That no scheduler has seen it is told after `UNSEEN_BUDGET`, so that it is old enough then.
+    now = pod.created + UNSEEN_BUDGET if unseen and pod.created else None
+    return why_unscheduled(pod, case.snapshot, now=now, ask=_ask_of(case.snapshot))
+
+
+def _ask_of(snapshot: Snapshot) -> Callable[[Pod], Diagnosis | None]:
+    """Return what diagnoses another pod, such as a device plugin: one on a node, which asks no further."""
+    return lambda pod: diagnose(pod, snapshot) if pod.spec.node_name else None
+
+
+def _not_attached(case: Case) -> Diagnosis | None:
+    return None if _runs(case.pod) else why_not_attached(case.pod, case.snapshot)
+
+
+def _runs(pod: Pod) -> bool:
+    return any(
+        each.state and (each.state.running or each.state.terminated) for each in statuses(pod)
+    )
+
+
+_BEFORE_NODE: Final[tuple[_Step, ...]] = (_no_node,)
+_ON_NODE: Final[tuple[_Step, ...]] = (_not_attached, _set_up)
