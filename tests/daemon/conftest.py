@@ -13,7 +13,17 @@ from reporter.kube.writes import KubeEvents
 from tests.daemon.replica import Inside, Program, Replica
 from tests.daemon.stage import Stage
 
+HERE = Path(__file__).parent
 RESERVED = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "HTTP_PROXY", "http_proxy")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who has a cluster lives in real time: long, but for one or two of each kind of trouble."""
+    for item in items:
+        with_cluster = item.path.is_relative_to(HERE) and "stage" in item.fixturenames
+        if with_cluster and not item.get_closest_marker("quick"):
+            item.add_marker("long")
 
 
 @pytest.fixture(autouse=True)

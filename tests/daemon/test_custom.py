@@ -1,5 +1,7 @@
 """Daemons whose file declares components, and what becomes of their Events when it changes."""
 
+import pytest
+
 from tests.daemon.replica import until
 from tests.daemon.stage import CLUSTER_READY
 
@@ -45,6 +47,7 @@ async def test_a_restart_with_the_same_file_goes_on(stage, inside):
     assert event["metadata"]["name"] == before["metadata"]["name"]
 
 
+@pytest.mark.quick
 async def test_what_is_read_for_declarations_is_in_the_metrics(stage, inside):
     """Each watch once, under a name of its own."""
     kind = {

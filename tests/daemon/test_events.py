@@ -18,6 +18,7 @@ def counted(event) -> tuple[int, str]:
     return event["count"], event["lastTimestamp"]
 
 
+@pytest.mark.quick
 async def test_fault_becomes_an_event_that_is_counted_on(stage, inside):
     """Repeats within an episode raise count and move lastTimestamp, in the same object."""
     await inside().start()
@@ -83,6 +84,7 @@ async def test_event_that_somebody_deletes_is_written_anew(stage, inside):
     assert again["metadata"]["uid"] != first["metadata"]["uid"]
 
 
+@pytest.mark.quick
 async def test_recurrence_is_a_new_object(stage, inside):
     """After a recovery the same fault is another episode, for those who watch creations."""
     await inside().start()
@@ -121,6 +123,7 @@ def set_gateway(stage, message: str) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.quick
 async def test_recovery_changes_the_state_label_and_nothing_else(stage, inside):
     """An Event that is over keeps its count and the time it was last seen, by one patch."""
     await inside(resync_seconds=60).start()
@@ -170,6 +173,7 @@ def set_quota(stage, status: str = "False") -> None:
     )  # fmt: skip
 
 
+@pytest.mark.quick
 async def test_two_writers_make_no_double(stage, inside):
     """Names are derived from what is told, so replicas that both write tell it once."""
     both = [await inside(name, leader_elect=False).start() for name in ("one", "two")]

@@ -168,6 +168,7 @@ async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, progr
     assert counts(stage) == Counter([*READY, KAITO, CLUSTER_READY, BBR])
 
 
+@pytest.mark.quick
 async def test_sigterm_hands_the_lease_over(stage, program):
     """The other one need not wait for the lease to expire, and the exit status is 0."""
     both = await two(program, **LONG_LEASE)
@@ -191,6 +192,7 @@ async def test_interrupt_ends_well(stage, program):
     assert "Traceback" not in replica.output
 
 
+@pytest.mark.quick
 async def test_standby_writes_nothing_at_all(stage, inside):
     """It lists, watches and looks at the Lease; it sees the same and says nothing."""
     leader = await (await inside("replica-a").start()).ready()
@@ -222,6 +224,7 @@ async def test_standby_that_was_replaced_knows_what_was_told(stage, inside):
     assert counts(stage) == Counter([*READY, KAITO])
 
 
+@pytest.mark.quick
 async def test_leader_that_loses_the_lease_comes_back(stage, inside):
     """A former leader goes on as standby and may lead again, with nothing told twice."""
     one = await (await inside("replica-a").start()).ready()

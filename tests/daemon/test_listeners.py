@@ -58,6 +58,7 @@ async def test_metrics_are_those_that_dashboards_rest_on(stage, inside):
         assert found[name].documentation, name
 
 
+@pytest.mark.quick
 async def test_metrics_are_those_that_are_documented(stage, inside):
     """All of a running daemon, and no others."""
     replica = await (await inside().start()).ready()
@@ -102,6 +103,7 @@ async def test_metrics_tell_what_the_report_tells(stage, inside):
     )
 
 
+@pytest.mark.quick
 async def test_report_is_that_of_check_with_version_and_leading(stage, inside):
     """The page of scripts has the members that are documented, the page of people is text."""
     replica = await (await inside().start()).ready()

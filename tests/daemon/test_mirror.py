@@ -62,6 +62,7 @@ def fail_pull(stage, *, fails=True):
     stage.cluster.image_pull(SEARCH, "mistral-7b", fails=fails)
 
 
+@pytest.mark.quick
 async def test_an_event_about_a_model_is_told_on_the_model(stage, inside):
     """With the same words, and over when the Event is."""
     await inside(**MIRRORING).start()
@@ -112,6 +113,7 @@ async def test_an_event_about_a_namespace_is_told_on_the_object_at_fault(stage, 
     assert not mirrors(stage, namespace="kube-system")
 
 
+@pytest.mark.quick
 async def test_off_writes_nothing_where_workloads_are(stage, inside):
     """It is off unless asked for."""
     replica = await inside().start()

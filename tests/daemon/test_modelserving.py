@@ -53,6 +53,7 @@ def status_is(stage, **fields):
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+@pytest.mark.quick
 async def test_role_statuses_are_there_for_kubectl(stage, serving, inside, *, tmp_path):
     await inside(**FULL).start()
     stage.sandbox.create(modelserving())
@@ -98,6 +99,7 @@ async def test_roles_mode_writes_nothing_but_the_roles(stage, inside):
     ]
 
 
+@pytest.mark.quick
 async def test_off_writes_nothing(stage, serving, inside):
     daemon = await (await inside(role_events=True).start()).ready()
     stage.sandbox.create(modelserving())

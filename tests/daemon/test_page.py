@@ -61,6 +61,7 @@ async def page_of(replica, path="/"):
     return text
 
 
+@pytest.mark.quick
 async def test_a_fault_appears_on_the_page_and_in_the_stream(stage, inside, monkeypatch):
     """The stream says that something changed as soon as the pass has ended."""
     monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 2 * PATIENCE_SECONDS)

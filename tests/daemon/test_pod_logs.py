@@ -48,6 +48,7 @@ async def lines_of(replica, key) -> list[str]:
     return finding.get("lastLines", [])
 
 
+@pytest.mark.quick
 async def test_the_last_lines_are_read_once_and_shown(stage, inside):
     """They are clean, in the report and on the page, and in no Event."""
     replica = await inside(pod_logs=True).start()

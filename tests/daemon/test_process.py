@@ -30,6 +30,7 @@ async def refused(replica, *flags: str) -> str:
     return line
 
 
+@pytest.mark.quick
 async def test_kubeconfig_that_points_nowhere_is_refused_in_one_line(program, tmp_path):
     """The file is named, and nothing else is said."""
     missing = tmp_path / "nowhere"
@@ -85,6 +86,7 @@ def certificate(folder: Path) -> ssl.SSLContext:
     return context
 
 
+@pytest.mark.quick
 async def test_log_tells_each_change_once_and_no_secret(tmp_path, program, stage):
     """One line for each change of a disposition; passes in which nothing changes are silent."""
     locked = Stage(tmp_path / "locked.yaml", token=TOKEN)

@@ -157,6 +157,7 @@ async def test_dip_shorter_than_the_window_is_not_told(stage, pods, inside, *, s
     assert told(stage) == []
 
 
+@pytest.mark.quick
 async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settings):
     """They are in the report, suppressed by it, and in no Event of their own."""
     settings["runtime_threshold"] = {"preemptions-per-second": 0.5}
@@ -180,6 +181,7 @@ async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settin
     assert told(stage) == [KV_CACHE]
 
 
+@pytest.mark.quick
 async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, *, settings):
     """Its scrapes last to the timeout; the others are asked as often as before."""
     replica = await inside(**settings, scrape_concurrency=2).start()

@@ -8,6 +8,7 @@ from tests.daemon.replica import passes, until
 from tests.daemon.stage import KAITO, READY, key_of
 
 
+@pytest.mark.quick
 async def test_healthy_stack_is_told_ready_once_and_nothing_else(stage, inside):
     """The first pass waits for each kind, so a healthy cluster gets its Readys and no Warning."""
     replica = await inside().start()
@@ -30,6 +31,7 @@ async def test_first_pass_waits_for_the_slowest_kind(stage, inside, resource):
     assert sorted(map(key_of, stage.events())) == sorted(READY)
 
 
+@pytest.mark.quick
 async def test_kind_that_never_answers_is_declared_unknown(stage, inside, monkeypatch):
     """After 30 s the rest is judged; what was not listed yet is nobody's fault."""
     monkeypatch.setattr(live, "_DECLARED_UNKNOWN_SECONDS", 1.0)
@@ -59,6 +61,7 @@ async def test_two_replicas_that_start_at_once_say_everything_once(stage, inside
     assert stage.lease()["leaseTransitions"] == 0
 
 
+@pytest.mark.quick
 async def test_restart_goes_on_where_the_last_one_ended(stage, inside):
     """No Ready is repeated; an Event that fires keeps its name and its count rises."""
     old = await inside().start()

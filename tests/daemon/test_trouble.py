@@ -27,6 +27,7 @@ def told_once(stage, *warnings: tuple[str, str]) -> bool:
     return Counter(key_of(event) for event in stage.events()) == wanted
 
 
+@pytest.mark.quick
 async def test_expired_watches_are_listed_anew(stage, inside):
     """410 on a watch means that the kind is listed again, and what was missed is told."""
     replica = await inside().start()
@@ -134,6 +135,7 @@ async def test_leader_whose_renewals_hang_stops_writing(stage, inside):
     assert told_once(stage, KAITO)
 
 
+@pytest.mark.quick
 async def test_connections_that_are_cut_lose_nothing(stage, inside):
     """What happened meanwhile is found by the next list."""
     replica = await inside().start()
@@ -149,6 +151,7 @@ async def test_connections_that_are_cut_lose_nothing(stage, inside):
     assert Counter(map(key_of, stage.events())) == Counter([*READY, KAITO, CLUSTER_READY])
 
 
+@pytest.mark.quick
 async def test_api_server_that_restarts_is_found_again(stage, inside):
     """While it is away nothing is decided; what changed meanwhile is told once."""
     replica = await inside().start()
@@ -217,6 +220,7 @@ async def test_page_of_a_proxy_is_no_cluster(stage, inside):
     assert told_once(stage, KAITO)
 
 
+@pytest.mark.quick
 async def test_crd_that_goes_and_comes_back(stage, inside):
     """Its absence is told, its return recovers, and the kind is watched again."""
     crds = "customresourcedefinitions.apiextensions.k8s.io"
@@ -237,6 +241,7 @@ async def test_crd_that_goes_and_comes_back(stage, inside):
     assert [key_of(event) for event in stage.warnings()] == [CRD_MISSING]
 
 
+@pytest.mark.quick
 async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, inside):
     """Pods cannot be read: no pod is at fault, no subject recovers, the rest is told on."""
     replica = await inside().start()
@@ -391,6 +396,7 @@ async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monke
     assert told_once(stage)
 
 
+@pytest.mark.quick
 async def test_malformed_objects_are_left_out_and_their_neighbours_judged(stage, inside):
     """One object with a list that is none hides nothing else, and is named and counted."""
     broken = {
