@@ -52,3 +52,10 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.timeout(_PROPERTY_LIMIT_SECONDS * max(1, hundreds)))
+
+
+def pytest_sessionfinish(session):
+    """Spare a run without properties their library, which its plugin imports for the summary."""
+    plugins = session.config.pluginmanager
+    if "hypothesis" not in sys.modules and plugins.has_plugin("hypothesispytest"):
+        plugins.unregister(name="hypothesispytest")
