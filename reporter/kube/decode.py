@@ -1,8 +1,14 @@
 """List pages and watch frames become typed structs; a malformed object is skipped by name.
 
+An object may be nested as deeply as the API server accepts, which is 10,000 levels (the limit of Go's
+encoding/json), and ten times what the decoder does. It is taken apart in Python, to be skipped by name, and
+that takes long: `off_the_loop` does it in a thread.
+
 Nothing here keeps the bytes of an answer alive.
 """
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -18,8 +24,23 @@ from reporter.snapshot.decode import check_object, children, decode_object
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
 
 _MALFORMED: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
+
+
+class TooDeep(Exception):  # noqa: N818 - it says what the answer is
+    """An answer is nested too deeply for the decoder; with `deeply` it is taken apart nevertheless."""
+
+
+async def off_the_loop(
+    decode: Callable[..., ResultT], resource: Resource[KubeObject], body: bytes
+) -> ResultT:
+    """Return what one of the functions below makes of an answer; what takes long, it does in a thread."""
+    try:
+        return decode(resource, body)
+    except TooDeep:
+        return await asyncio.to_thread(decode, resource, body, deeply=True)
 
 
 class _ListMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -59,34 +80,55 @@ def _page_decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[_Page[ObjectT]]:
 _RAW_PAGE: Final = msgspec.json.Decoder(_Page[msgspec.Raw])
 
 
-def decode_page(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
+def decode_page(
+    resource: Resource[ObjectT], body: bytes, *, deeply: bool = False
+) -> ListPage[ObjectT]:
     """Decode a page of a list.
 
     Raises:
         NotJson: the body is no list of an API server.
+        TooDeep: an object is nested too deeply, and not `deeply`.
 
     """
     try:
         page = _page_decoder(resource.type).decode(body)
     except _MALFORMED:
-        return _decode_each(resource, body)
+        return _decode_each(resource, body, deeply=deeply)
     results = [check_object(resource, item) for item in page.items or ()]
     return _page(resource, page.kind, page.metadata, results=results)
 
 
-def page_of(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
-    """Return a page with the one object that was got."""
+def page_of(resource: Resource[ObjectT], body: bytes, *, deeply: bool = False) -> ListPage[ObjectT]:
+    """Return a page with the one object that was got.
+
+    Raises:
+        TooDeep: it is nested too deeply, and not `deeply`.
+
+    """
+    if not deeply:
+        _require_shallow(body)
     result = decode_object(resource, msgspec.Raw(body))
     if isinstance(result, SkippedObject):
         return ListPage((), (result,), "", "")
     return ListPage((result,), (), "", "")
 
 
-def _decode_each(resource: Resource[ObjectT], body: bytes) -> ListPage[ObjectT]:
+def _require_shallow(body: bytes) -> None:
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except RecursionError:
+        raise TooDeep from None
+    except (msgspec.DecodeError, UnicodeError):
+        pass  # which the decoder says of it, too
+
+
+def _decode_each(resource: Resource[ObjectT], body: bytes, *, deeply: bool) -> ListPage[ObjectT]:
     with mapped(f"list {resource}"):
         try:
             page = _RAW_PAGE.decode(body)
         except RecursionError:
+            if not deeply:
+                raise TooDeep from None
             page = _split(body)
     results = [decode_object(resource, raw) for raw in page.items or ()]
     return _page(resource, page.kind, page.metadata, results=results)
@@ -167,19 +209,24 @@ _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 
 
-def decode_frame(resource: Resource[ObjectT], line: bytes) -> Frame[ObjectT]:
+def decode_frame(
+    resource: Resource[ObjectT], line: bytes, *, deeply: bool = False
+) -> Frame[ObjectT]:
     """Decode one line of a watch.
 
     Raises:
         ApiStatusError: the frame is an ERROR. That a version is too old comes so too: as code 410
             in a frame of an answer 200.
         NotJson: the line is no watch frame.
+        TooDeep: its object is nested too deeply, and not `deeply`.
 
     """
     with mapped(f"watch {resource}"):
         try:
             envelope = _ENVELOPE.decode(line)
         except RecursionError:
+            if not deeply:
+                raise TooDeep from None
             envelope = _split_frame(line)
     if envelope.type == "ERROR":
         raise status_error(0, bytes(envelope.object))

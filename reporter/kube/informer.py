@@ -48,6 +48,7 @@ from reporter.kube.decode import (
     ListPage,
     decode_frame,
     decode_page,
+    off_the_loop,
     page_of,
 )
 from reporter.kube.errors import (
@@ -394,7 +395,7 @@ class Informer(Generic[ObjectT]):
         params = {**self.place.selectors, **limit, **proceed}
         response = await self._read("list", params)
         async with self._taking_turns():
-            return decode_page(self.place.resource, response.body)
+            return await off_the_loop(decode_page, self.place.resource, response.body)
 
     @asynccontextmanager
     async def _taking_turns(self) -> AsyncIterator[None]:
@@ -411,7 +412,7 @@ class Informer(Generic[ObjectT]):
             if not error.is_status_object:
                 raise
             return ListPage((), (), "", "")
-        return page_of(self.place.resource, response.body)
+        return await off_the_loop(page_of, self.place.resource, response.body)
 
     async def _read(self, verb: str, params: Mapping[str, str]) -> Response:
         return await self._client.request(
@@ -462,7 +463,7 @@ class Informer(Generic[ObjectT]):
                     self._relist = True
                     return 0.0
                 async for line in lines:
-                    self._take(decode_frame(self.place.resource, line))
+                    self._take(await off_the_loop(decode_frame, self.place.resource, line))
                     heard = self._seconds()
                     frames += 1
         except AnswerTooLarge:

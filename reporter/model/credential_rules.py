@@ -41,7 +41,7 @@ _NO_VALUE: Final = (
 
 _VALUE: Final = (
     rf"{_NO_VALUE}(?:(?:bearer|basic|token|negotiate|digest|apikey)\s{{1,9}})?"
-    r"(?:\"(?:\\.|[^\"\\])+\"?|'(?:\\.|[^'\\])+'?|\\+\"(?:(?!\\+\").)+|\\+'(?:(?!\\+').)+|[^\s\"',;\\]{3,})"
+    r"(?:\"(?:\\.|[^\"\\])+\"?|'(?:\\.|[^'\\])+'?|\\+\"(?:[^\\\n]++|\\++(?!\"))++|\\+'(?:[^\\\n]++|\\++(?!'))++|[^\s\"',;\\]{3,})"
 )
 _TO_VALUE: Final = (
     rf"(?:{_QUOTE})?\]?\s{{0,9}}(?:"
@@ -60,7 +60,7 @@ BY_KEY: Final = re.compile(
 
 BY_FLAG: Final = re.compile(
     rf"((?<![\w-]){CREDENTIAL_FLAG}(?:\s{{1,9}}|{_QUOTE}\s{{0,9}},\s{{0,9}}(?={_QUOTE}))|(?:pass(?:word|phrase)|sharedaccesssignature)\s{{1,9}}(?=[\"']|sr=)|\blogin\s{{1,9}}\S+\s{{1,9}}password\s{{1,9}}"
-    rf"|(?<!\S)(?:-u|--user)[\s=]+[^\s:]+:)(?!-){_VALUE}",
+    rf"|(?<!\S)(?:-u|--user)[\s=]++[^\s:]++:)(?!-){_VALUE}",
     re.IGNORECASE | re.ASCII,
 )
 """A flag and its value, which is the next word: `--password x`, `curl -u user:x`."""
@@ -71,7 +71,7 @@ _PORT_AND_PATH: Final = re.compile(r"[^:]*:[0-9]{1,5}/")
 BY_SHAPE: Final = re.compile(
     r"""(?x)
       (?i:\b(?:bearer|basic)\s{1,9}(?!auth|credential|token)[^\s"',;]{8,})
-    | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+){1,4}
+    | \beyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++){0,4}+
     | (?i:\b(?:sk[-_]|hf_|api_org_|gh[oprsu]_|github_pat_|glpat-|gl(?:dt|rt|ptt|ft|soat|cbt|agent)-|xox[abeoprs]-|xapp-)
           [a-z0-9_.-]{12,})
     | \b(?:A3T[A-Z0-9]|A[KSB]IA|ACCA|AROA|AIDA)[0-9A-Z]{12,}
@@ -93,34 +93,42 @@ BY_SHAPE: Final = re.compile(
 )  # fmt: skip
 """What its issuer writes into a credential so that it is found; a private key to its end."""
 
-_BREAK: Final = r"(?:\s{1,9}|(?:\\{1,4}[rn]){1,2}){1,2}"
-"""The end of a line, as it is, as a blank, or written out."""
+_BREAK: Final = r"(?>(?:\s{1,9}+|(?:\\{1,4}+[rn]){1,2}+){1,2}+)"
+"""The end of a line, as it is, as a blank, or written out. It is read in one way alone: what may be read in two
+doubles the time with each line."""
+
+_BREAK_BACKWARDS: Final = r"(?>(?:\s{1,9}+|(?:[rn]\\{1,4}+){1,2}+){1,2}+)"
 
 KEY_LINES: Final = re.compile(
     rf"""(?x)
-      (?<![\w+/=]) (?: [A-Za-z0-9+/]{{4,}} {_BREAK} )?
-      [A-Za-z0-9+/]{{{LONG_LINE},}} (?: {_BREAK} [A-Za-z0-9+/]{{{LONG_LINE},}} )+ (?: {_BREAK}? [A-Za-z0-9+/]* ={{1,2}} )?
+      (?<![\w+/=]) (?: [A-Za-z0-9+/]{{4,}}+ {_BREAK} )?
+      [A-Za-z0-9+/]{{{LONG_LINE},}}+ (?: {_BREAK} [A-Za-z0-9+/]{{{LONG_LINE},}}+ )++ (?: {_BREAK}?+ [A-Za-z0-9+/]*+ ={{1,2}} )?
     """,
     re.ASCII,
 )
 """Two long lines of base64 or more, with what is left of the line before and the last, shorter one."""
 
-BEFORE_KEY_END: Final = re.compile(
+_END_OF_KEY: Final = re.compile(
+    rf"{KEY_END} [A-Z ]*+(?:(?<=PRIVATE KEY)|(?<=PRIVATE KEY BLOCK))-----"
+)
+_LINES_BEFORE: Final = re.compile(
     rf"""(?x)
-      (?: (?<![\w+/=]) [A-Za-z0-9+/]{{16,}} {_BREAK} ){{0,99}} (?: (?<![\w+/=]) [A-Za-z0-9+/]{{2,}} ={{0,2}} {_BREAK}? )?
-      {KEY_END}[ ][A-Z ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----
+      (?: {_BREAK_BACKWARDS}?+ ={{0,2}}+ [A-Za-z0-9+/]{{2,}}+ (?![\w+=]) )?
+      (?: {_BREAK_BACKWARDS} [A-Za-z0-9+/]{{16,}}+ (?![\w+=]) )*+
     """,
     re.ASCII,
 )
-"""The end of a private key whose beginning is not there."""
+"""What stands before the end of a private key whose beginning is not there, read backwards from it."""
 
-_NAMES_CREDENTIAL: Final = re.compile(rf"(?:.*[^a-z0-9])?(?:{_KEY_ENDS})", re.IGNORECASE)
+_NAMES_CREDENTIAL: Final = re.compile(rf"(?:\A|[^a-z0-9])(?:{_KEY_ENDS})\Z", re.IGNORECASE)
+_LONGEST_END: Final = 40
+"""Characters at the end of a key that are looked at: more than any of `_KEY_ENDS` and what stands before it."""
 _IS_FLAG: Final = re.compile(CREDENTIAL_FLAG, re.IGNORECASE)
 
 
 def names_credential(key: str) -> bool:
     """Tell whether a key of a map is one whose values are credentials."""
-    return bool(_NAMES_CREDENTIAL.fullmatch(key))
+    return bool(_NAMES_CREDENTIAL.search(key[-_LONGEST_END:]))
 
 
 def is_credential_flag(argument: str) -> bool:
@@ -141,8 +149,18 @@ def without_credentials(text: str) -> str:
         text = BY_SHAPE.sub(REDACTED, text)
     if may_have_key_lines(text):
         text = KEY_LINES.sub(_without_key_lines, text)
-        text = BEFORE_KEY_END.sub(REDACTED, text)
+        text = _without_ends_of_keys(text)
     return text
+
+
+def _without_ends_of_keys(text: str) -> str:
+    parts, done = [], 0
+    for end in _END_OF_KEY.finditer(text):
+        before = text[done : end.start()]
+        lines = _LINES_BEFORE.match(before[::-1])
+        parts += [before[: len(before) - (lines.end() if lines else 0)], REDACTED]
+        done = end.end()
+    return "".join([*parts, text[done:]])
 
 
 def _without_key_lines(match: re.Match[str]) -> str:

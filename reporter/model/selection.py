@@ -7,7 +7,7 @@ from typing import Final
 from reporter.model.names import is_label_key, is_label_value
 from reporter.model.objects.selectors import LabelSelector, SelectorRequirement
 
-_TERMS: Final = re.compile(r",(?![^(]*\))")
+_TERM: Final = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+(?:,|\Z)")
 _SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
 _EQUALITY: Final = re.compile(r"([^=!\s]+)\s*(==|=|!=)\s*([^=!\s]*)")
 _EXISTENCE: Final = re.compile(r"(!?)\s*([^=!\s()]+)")
@@ -20,7 +20,9 @@ def parse_selector(text: str) -> LabelSelector:
         ValueError: it is none.
 
     """
-    terms = _TERMS.split(text) if text.strip() else []
+    terms = []
+    if text.strip():
+        terms = [each.removesuffix(",") for each in _TERM.findall(f"{text},") if each]
     return LabelSelector(match_expressions=tuple(_requirement(each.strip()) for each in terms))
 
 

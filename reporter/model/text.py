@@ -17,7 +17,9 @@ _KEPT = 2048
 """Texts whose clean form is kept, as the same ones come with each pass: at most 8 MiB."""
 
 _ELLIPSIS = "..."
-_QUERY = re.compile(r"([a-z][a-z0-9+.-]{1,20}://[^\s?#\"'<>\\]*)[?#][^\s\"'<>\\]*", re.IGNORECASE)
+_QUERY = re.compile(
+    r"([a-z][a-z0-9+.-]{1,20}://[^\s?#\"'<>\\]*+)(?:[?#][^\s\"'<>\\]*+)?", re.IGNORECASE
+)
 _TERMINAL = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 _BREAKS = re.compile(r"[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 _INVISIBLE = re.compile(

@@ -31,10 +31,10 @@ _TYPE_NAMES: Final = {
     "str": "a string",
 }
 
+_AT: Final = " - at `$"
 _MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _LENGTH: Final = re.compile(r"Expected `\w+` of length <= (?P<most>\d+)")
 _EXPECTED: Final = re.compile(r"Expected `(?P<type>\w+)(?: \| null)?`, got ")
-_PATH: Final = re.compile(r" - at `\$\.?(?P<path>.*)`$", re.DOTALL)
 
 
 class _Identity(msgspec.Struct, frozen=True, gc=False):
@@ -71,8 +71,8 @@ def describe_malformed(error: Exception) -> str:
     if not isinstance(error, msgspec.ValidationError):
         return "it is not valid JSON"
     text = str(error)
-    at = _PATH.search(text)
-    path = at["path"] if at else ""
+    # Before it may stand a value of the object.
+    path = text.rpartition(_AT)[2].removesuffix("`").removeprefix(".") if _AT in text else ""
     if missing := _MISSING.match(text):
         return _bounded(f"{path}.{missing['field']} is missing".lstrip("."))
     subject = f"an entry of {path.removesuffix('[...]')}" if path.endswith("[...]") else path
@@ -165,28 +165,32 @@ def _shown(name: object) -> str:
     return cut(clean(name), _NAME_CHARACTERS) if isinstance(name, str) else ""
 
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
+_STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
+_SHALLOW: Final = re.compile(rb'(?:[^"\[\]{},:]++|' + _STRING + rb")*+([\[\]{},:])", re.DOTALL)
+_DEEP: Final = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+(\[++|\{++|\]|\})", re.DOTALL)
+"""The next bracket, several that open at once; and on the first level the next comma or colon, too."""
 
 
 def children(raw: bytes) -> list[bytes]:
     """Split a JSON list into its entries, or an object into alternating keys and values.
 
     For documents that are nested too deeply for a decoder: one such object must not hide its
-    neighbours. Slow, and wrong for invalid JSON.
+    neighbours. Slow, so that an event loop calls it in a thread, and wrong for invalid JSON.
     """
     parts: list[bytes] = []
-    depth = start = 0
-    for token in _TOKEN.finditer(raw):
-        match token[0]:
+    depth = start = position = 0
+    while token := (_SHALLOW if depth <= 1 else _DEEP).match(raw, position):
+        position = token.end()
+        match token[1][:1]:
             case b"[" | b"{":
-                depth += 1
-                start = token.end() if depth == 1 else start
+                start = token.end() if depth == 0 else start
+                depth += len(token[1])
             case b"]" | b"}":
                 depth -= 1
-                if depth == 0:
-                    parts.append(raw[start : token.start()].strip())
+                if depth <= 0:
+                    parts.append(raw[start : token.start(1)].strip())
                     break
-            case b"," | b":" if depth == 1:
-                parts.append(raw[start : token.start()].strip())
+            case _ if depth == 1:
+                parts.append(raw[start : token.start(1)].strip())
                 start = token.end()
     return parts if parts != [b""] else []

@@ -40,6 +40,8 @@ _CAUSE_BYTES: Final = 280
 _NEXT_JSON: Final = re.compile(r"^\{", re.MULTILINE)
 _JSON_START: Final = re.compile(r"""\s*\{\s*["}]""")
 _SPACE: Final = re.compile(r"\s*")
+_WHOLE: Final = 8
+"""How often a value is looked for in all of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,9 @@ def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[tuple[objec
     is_json = source.endswith(".json")
     if is_json or _JSON_START.match(text):
         yield from _parse_json(text, reader, is_json=is_json)
+    elif _NEXT_JSON.search(text):
+        # `kubectl get -o json` was appended to what `-o yaml` wrote.
+        yield from _parse_json_row(text, reader, is_json=False)
     else:
         yield from _parse_yaml(text, reader)
 
@@ -165,30 +170,88 @@ def _parse_json(text: str, reader: YamlReader, *, is_json: bool) -> Iterator[tup
 def _parse_json_row(
     text: str, reader: YamlReader, *, is_json: bool
 ) -> Iterator[tuple[object, Ending]]:
-    decoder = json.JSONDecoder()
+    row = _JsonRow(text)
     position = _skip_space(text, 0)
     while position < len(text):
         start = position
+        row.line += text.count("\n", row.counted, start)
+        row.counted = start
         try:
-            value, position = decoder.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            # What a loop of `kubectl get -o json` wrote next begins at the left edge again.
-            following = _NEXT_JSON.search(text, start + 1)
-            position = following.start() if following else len(text)
-            line = text.count("\n", 0, start) + 1
-            found = _parse_yaml(text[start:position], reader, line)
-            yield from [(_not_json(error, [*found]), Ending.WHOLE)] if is_json else found
+            value, position = row.decoded(start)
         except RecursionError:
             yield Unreadable("it is nested too deeply"), Ending.WHOLE
-            return
+            position = row.next_edge(start)
+        except ValueError as error:
+            position = row.next_edge(start)
+            found = _parse_yaml(text[start:position], reader, row.line)
+            fault = _not_json(error, row, [*found]) if is_json else None
+            yield from [(fault, Ending.WHOLE)] if fault else found
         else:
             yield value, Ending.WHOLE
             position = _skip_space(text, position)
 
 
-def _not_json(error: json.JSONDecodeError, found: list[tuple[object, Ending]]) -> Unreadable:
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+
+
+@dataclass(slots=True)
+class _JsonRow:
+    """A text that JSON stands in, value by value.
+
+    What a loop of `kubectl get -o json` wrote next begins at the left edge again. So a value is first looked
+    for before the next such place, and in the whole text only a few times: a text of values that all go on to
+    its end would be read again and again.
+
+    Attributes:
+        text: the whole of it.
+        line: the number of the line that is read.
+        counted: how far lines have been counted.
+
+    """
+
+    text: str
+    line: int = 1
+    counted: int = 0
+    _edge: int = 0
+    _whole: int = _WHOLE
+
+    def next_edge(self, start: int) -> int:
+        """Return where the next value at the left edge begins behind a place, or the end."""
+        if self._edge <= start:
+            found = _NEXT_JSON.search(self.text, start + 1)
+            self._edge = found.start() if found else len(self.text)
+        return self._edge
+
+    def decoded(self, start: int) -> tuple[object, int]:
+        """Return the value that begins somewhere, and where it ends.
+
+        Raises:
+            ValueError: it is not JSON.
+            RecursionError: it is nested too deeply.
+
+        """
+        end = self.next_edge(start)
+        try:
+            value, size = _DECODER.raw_decode(self.text[start:end])
+        except ValueError:
+            if end == len(self.text) or self.text[start] not in "{[" or not self._whole:
+                raise
+            self._whole -= 1
+            return _DECODER.raw_decode(self.text, start)
+        return value, start + size
+
+
+def _not_json(error: ValueError, row: _JsonRow, found: list[tuple[object, Ending]]) -> Unreadable:
     """Return what is wrong with JSON, and what could be read of it: YAML reads the same as far."""
-    fault = Unreadable(f"it is not valid JSON: {error.msg}", error.lineno)
+    line = row.line
+    if isinstance(error, json.JSONDecodeError):
+        # It counts lines in what it was given: a part, or the whole text.
+        line = error.lineno + (0 if error.doc is row.text else row.line - 1)
+    fault = Unreadable(f"it is not valid JSON: {getattr(error, 'msg', error)}", line)
     for value, _ in found[:1]:
         if isinstance(value, Unreadable):
             fault.part, fault.unfinished = value.part, value.unfinished

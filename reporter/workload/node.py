@@ -17,12 +17,12 @@ _INSUFFICIENT: Final = re.compile(
     r"Insufficient ([a-z0-9.-]{1,253}/[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)"
 )
 _OF_STATE: Final = re.compile(
-    r"\d+ (?:node\(s\) were unschedulable|Insufficient [^,\s]+"
+    r"(?<!\d)\d++ (?:node\(s\) were unschedulable|Insufficient [^,\s]+"
     r"|node\(s\) had untolerated taint(?:\(s\)| \{node\.kubernetes\.io/[^}]*\}))[,.]?"
 )
 """What the scheduler says of a node for what may pass, and not for what the pod asks of nodes."""
 
-_UNNAMED_TAINTS: Final = re.compile(r"(\d+) node\(s\) had untolerated taint\(s\)")
+_UNNAMED_TAINTS: Final = re.compile(r"(?<!\d)(\d++) node\(s\) had untolerated taint\(s\)")
 """What kube-scheduler 1.36 says, which names no taint any more (plugin TaintToleration)."""
 
 _TAINT: Final = "node.kubernetes.io/"

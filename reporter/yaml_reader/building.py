@@ -67,7 +67,8 @@ class _Mapping:
             raise Unreadable("a key is not plain text")
         if key is _MERGE:
             sources = value if isinstance(value, list) else [value]
-            self.merged = [*(self.merged or ()), *sources]
+            self.merged = self.merged if self.merged is not None else []
+            self.merged += sources
         else:
             self.value[key] = value
         self.key = None

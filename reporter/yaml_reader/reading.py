@@ -52,9 +52,12 @@ _BEGINNING: Final = re.compile(
     re.MULTILINE,
 )
 _FIRST: Final = "apiVersion"
+_DIRECTIVES: Final = 100
+"""Most lines that begin with `%` in a document: the parser compares each `%TAG` with all before it."""
+
 _CONTENT: Final = frozenset({"items", "metadata"})
 _CLOSED: Final = ("\n", "}", "]")
-_NO_CONTENT: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.|---)?[ \t]*(?:\r?\n|\Z))*")
+_NO_CONTENT: Final = re.compile(r"(?:[ \t]*+(?:[#%].*+|(?:\.\.\.|---)[ \t]*+)?+(?:\r?\n|\Z))*+")
 
 
 class Ending(Enum):
@@ -195,6 +198,8 @@ def _too_large(limits: Limits) -> BeyondLimits:
 
 def _build(text: str, builder: Builder, line: int) -> Unreadable | None:
     """Build the documents of a text that begins in some line; return what ended it early."""
+    if text.count("\n%") > _DIRECTIVES:
+        return BeyondLimits(f"it has more than {_DIRECTIVES} directives", line)
     handlers = builder.handlers()
     event: yaml.Event | None = None
     try:

@@ -187,7 +187,7 @@ def program(
     seconds: int = 20,
     text: str = "",
     env: Mapping[str, str] | None = None,
-    folder: Path = ROOT,
+    folder: Path | None = None,
 ) -> Ran:
     """Run the program; what takes longer on a processor is killed, and what waits four times as long."""
 
@@ -201,7 +201,12 @@ def program(
             streams["err"].open("w") as err,
         ):
             child = subprocess.Popen(
-                [*map(str, command)], stdin=into, stdout=out, stderr=err, env=env, cwd=folder
+                [*map(str, command)],
+                stdin=into,
+                stdout=out,
+                stderr=err,
+                env=env,
+                cwd=folder or name,
             )
             waits = threading.Timer(4 * seconds, child.kill)
             waits.start()

@@ -1,9 +1,94 @@
 """Text that is made to be slow for a pattern."""
 
-from reporter.model.text import clean
-from tests.attacks.attack import attack, growth
+import time
+from functools import partial
+
+from reporter.model.text import clean, clean_lines, redact
+from tests.attacks.all_patterns import Run, all_patterns, made_in_functions, runs_for, use
+from tests.attacks.attack import Outcome, TookTooLongError, at_most, attack, attacks, growth
+
+MADE_IN_FUNCTIONS = {
+    "lab.sandbox.schema._validate_string",  # the user's own CustomResourceDefinitions
+    "reporter.metrics.pages.reader.__init__",  # tried by tests/fuzz
+    "reporter.metrics.pages.reader.has_name_with",  # as above
+    "reporter.snapshot.outputs.redaction._number",  # names of the dump, escaped
+}
+
+_SIZE = 1_000
+_QUICK = 0.002
+"""Seconds within which nothing that grows with the square gets over a text of `_SIZE` characters."""
 
 
-@attack("words with two blanks between in a condition's message")
+TEXTS = {
+    "words with two blanks between, and a long one": Run("", "abcdefghijklmnop  ", "A" * 200),
+    "digests with two blanks between": Run("", f"  {'0a1b' * 16}", "!"),
+    "lines of base64": Run("", f"{'aA0+' * 16}\n", "!"),
+    "lines of base64, written out": Run("", f"{'aA0+' * 16}\\n", "!"),
+    "line ends, written out": Run("A" * 64, "\\n", "!"),
+    "ends of private keys": Run("", "-----END PRIVATE KEY-----", "!"),
+    "words before the end of a private key": Run("", "aA0+" * 5 + " ", "-----END RSA PRIVATE KEY-----"),
+    "beginnings of private keys": Run("", "-----BEGIN A ", "!"),
+    "keys": Run("", "key ", "!"),
+    "keys with values": Run("", "key=a ", "!"),
+    "keys with quotes": Run("", 'token="', "!"),
+    "a quoted value of backslashes": Run('token=\\"', "\\", "!"),
+    "keys with backslashes": Run("", "token\\", "!"),
+    "flags without values": Run("", "--key", "!"),
+    "a user of equals signs": Run("curl -u ", "=", "!"),
+    "beginnings of web tokens": Run("", "eyJ-", "!"),
+    "user names": Run("", "a@", "!"),
+    "colons and at signs": Run("", "a:@", "!"),
+    "schemes of URLs": Run("", "ab://", "!"),
+    "queries of URLs": Run("", "ab://a?", "!"),
+    "colours of a terminal": Run("", "\x1b[", "!"),
+    "colours that do not end": Run("\x1b[", "0;", "\n"),
+    "characters that nobody sees": Run("", "\u200b", "token=x"),
+    "blanks": Run("", " ", "!"),
+    "line ends": Run("", "\n", "!"),
+}  # fmt: skip
+
+
+@attacks(TEXTS)
+def _(folder, run):
+    def work(size):
+        text = run.text(size)
+        return lambda: (redact(text), clean_lines(text), clean(text))
+
+    return growth(work, 1_000, most=3)
+
+
+@attacks(
+    {f"runs of everything for every pattern of the program, part {n + 1}": n for n in range(4)}
+)
+def _(folder, part):
+    slow, count = [], 0
+    patterns = all_patterns()[part::4]
+    for found in patterns:
+        for method in found.methods:
+            for run in runs_for(found.pattern):
+                count += 1
+                if trouble := _trouble(found, method, run):
+                    slow.append(f"{found.place}.{method} on {run}: {trouble}")
+                    break
+    figure = f"{len(patterns)} patterns, {count} texts; slow: {'; '.join(slow) or 'none'}"
+    return Outcome(held=not slow, figure=figure)
+
+
+@attack("patterns that functions make of what they are given")
 def _(folder):
-    return growth(lambda size: lambda: clean("abcdefghijklmnop  " * size + "A" * 200), 50)
+    more = made_in_functions() - MADE_IN_FUNCTIONS
+    return Outcome(held=not more, figure=f"{sorted(more) or 'none'} beside those that are tried")
+
+
+def _trouble(found, method, run):
+    text = run.text(_SIZE)
+    before = time.process_time()
+    try:
+        with at_most(2):
+            use(found, method, text)
+        if time.process_time() - before < _QUICK:
+            return ""
+        outcome = growth(lambda size: partial(use, found, method, run.text(size)), _SIZE)
+    except TookTooLongError as error:
+        return str(error)
+    return "" if outcome.held else outcome.figure

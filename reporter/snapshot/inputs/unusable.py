@@ -58,10 +58,12 @@ _TEXT: Final = (
 """How a text begins, and what is said of it."""
 
 _KUBECONFIG: Final = re.compile(
-    r"^(?:kind: Config|current-context:.*|\s+client-key-data:.*)$", re.MULTILINE
+    r"^(?:kind: Config|current-context:.*+|[ \t]++client-key-data:.*+)$", re.MULTILINE
 )
-_OBJECT: Final = re.compile(rb"""^[\s{-]*"?apiVersion"?\s*:""", re.MULTILINE)
-_PATTERNS: Final = tuple((re.compile(rf"\s*{start}", re.IGNORECASE), what) for start, what in _TEXT)
+_OBJECT: Final = re.compile(rb"""^[ \t{-]*+"?apiVersion"?[ \t]*+:""", re.MULTILINE)
+_PATTERNS: Final = tuple(
+    (re.compile(rf"\s*+{start}", re.IGNORECASE), what) for start, what in _TEXT
+)
 
 
 _LOOKS: Final = "it looks like "

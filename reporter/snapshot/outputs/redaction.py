@@ -40,7 +40,7 @@ _ADDRESS: Final = re.compile(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)"
 _ADDRESS_FIELDS: Final = frozenset({"podIP"})
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d)")
 _COMPOUND: Final = re.compile(
-    r"[A-Za-z0-9]+(?:[-._/:@][A-Za-z0-9]+)+|(?<=[\"'])[A-Za-z0-9]+(?=[\"'])"
+    r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[-._/:@][A-Za-z0-9]++)++|(?<=[\"'])[A-Za-z0-9]++(?=[\"'])"
 )
 _QUANTITY: Final = re.compile(r"\d+[A-Za-z]{0,2}|\d+e\d+")
 

@@ -1,13 +1,22 @@
 """Pages and frames: what is well-formed is read, the rest is skipped by name."""
 
+import asyncio
 import gc
 import json
 
 import pytest
 
 from reporter.catalogue.resources import ENVOYFILTERS, NODES, PODS
-from reporter.kube.decode import FrameType, decode_frame, decode_page
+from reporter.kube.decode import (
+    FrameType,
+    TooDeep,
+    decode_frame,
+    decode_page,
+    off_the_loop,
+    page_of,
+)
 from reporter.kube.errors import Gone, NotJson
+from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import children, decode_object
 
 GOOD = b'{"metadata":{"name":"good","namespace":"n","resourceVersion":"3"}}'
@@ -95,14 +104,38 @@ def test_cluster_scoped_objects_need_no_namespace():
 
 def test_an_object_nested_too_deeply_hides_nobody():
     """Any tenant can write such an object; it is skipped by name, in a page and in a frame."""
-    result = decode_page(ENVOYFILTERS, page(GOOD, DEEP, GOOD, kind="EnvoyFilterList"))
+    body = page(GOOD, DEEP, GOOD, kind="EnvoyFilterList")
+    result = decode_page(ENVOYFILTERS, body, deeply=True)
     assert [each.name for each in result.objects] == ["good", "good"]
     (skipped,) = result.skipped
     assert (skipped.namespace, skipped.name) == ("n,]", "deep")
     assert skipped.cause == "it is nested too deeply"
     assert result.resource_version == "7"
-    frame = decode_frame(ENVOYFILTERS, b'{"type":"MODIFIED","object":' + DEEP + b"}")
+    line = b'{"type":"MODIFIED","object":' + DEEP + b"}"
+    frame = decode_frame(ENVOYFILTERS, line, deeply=True)
     assert (frame.type, frame.content) == (FrameType.MODIFIED, skipped)
+    assert page_of(ENVOYFILTERS, DEEP, deeply=True).skipped == (skipped,)
+    for decode, answer in ((decode_page, body), (decode_frame, line), (page_of, DEEP)):
+        with pytest.raises(TooDeep):
+            decode(ENVOYFILTERS, answer)
+
+
+async def test_an_event_loop_takes_no_deep_object_apart():
+    """It goes on while a thread does."""
+    line = b'{"type":"MODIFIED","object":' + DEEP.replace(b"[[", b"[1,[" * 9) + b"}"
+    turns = 0
+
+    async def turn():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    turning = asyncio.create_task(turn())
+    frame = await off_the_loop(decode_frame, ENVOYFILTERS, line)
+    turning.cancel()
+    assert isinstance(frame.content, SkippedObject)
+    assert turns > 1
 
 
 @pytest.mark.parametrize(

@@ -101,11 +101,47 @@ def test_broken_json_keeps_what_stands_before_it(tmp_path):
     assert values(path)[1].startswith("broken: line 3: it is not valid JSON")
 
 
+def test_json_and_yaml_in_one_file(tmp_path):
+    """`kubectl get -o yaml >> f; kubectl get -o json >> f`, in any order and again and again."""
+    lists = [{"kind": "List", "items": [{"kind": f"K{number}"}]} for number in range(5)]
+    path = tmp_path / "f"
+    for is_json in ((0, 1, 0), (1, 0, 1), (0, 0, 1, 1, 0), (0, 1)):
+        texts = [
+            json.dumps(each, indent=4) + "\n" if one else f"kind: List\nitems:\n- kind: K{number}\n"
+            for number, (each, one) in enumerate(zip(lists, is_json, strict=False))
+        ]
+        path.write_text("".join(texts))
+        assert values(path) == lists[: len(is_json)]
+
+
+def test_a_broken_value_costs_no_other(tmp_path):
+    """The line is told, and what begins at the left edge behind it counts, however it is laid out."""
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"kind":\n"A"}\n{"kind": "x\n{"kind": "B",\n"list": [\n{"a": 1},\n{"b": 2}]}\n'
+    )
+    first, broken, last = values(path)
+    assert (first, last) == (A, {**B, "list": [{"a": 1}, {"b": 2}]})
+    assert broken.startswith("broken: line 3: it is not valid JSON")
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "9" * 5_000])
+def test_numbers_that_json_has_not(tmp_path, number):
+    """They are broken documents like others."""
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"kind": {number}}}\n{{"kind": "B"}}\n')
+    broken, last = values(path)
+    assert last == B
+    assert broken.startswith("broken: line 1: it is not valid JSON")
+
+
 def test_deep_json_is_refused(tmp_path):
     """Nesting that would exhaust the stack is a broken document."""
     path = tmp_path / "a.json"
     path.write_text("[" * 100_000 + "]" * 100_000)
     assert values(path) == ["broken: it is nested too deeply"]
+    path.write_text('{"a": ' + "[" * 100_000 + "]" * 100_000 + '}\n{"kind": "A"}\n')
+    assert values(path) == ["broken: it is nested too deeply", A]
 
 
 def test_a_missing_path_is_an_error(tmp_path):

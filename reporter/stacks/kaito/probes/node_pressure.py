@@ -19,7 +19,9 @@ from reporter.workload.pod import counts
 _TYPES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
 _MARKER: Final = "under resource pressure"
 _TYPE: Final = "(?:Disk|Memory|PID)Pressure"
-_ENTRY: Final = re.compile(rf"([a-z0-9][a-z0-9.-]{{0,252}}) \(({_TYPE}(?:, {_TYPE}){{0,2}})\)")
+_ENTRY: Final = re.compile(
+    rf"(?<![a-z0-9.-])([a-z0-9][a-z0-9.-]{{0,252}}) \(({_TYPE}(?:, {_TYPE}){{0,2}})\)"
+)
 """An entry of the text that KAITO appends to NodesReady (kaito-project/kaito v0.12.0)."""
 
 

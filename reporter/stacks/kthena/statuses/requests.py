@@ -22,7 +22,7 @@ from reporter.snapshot.decode import decode_object
 from reporter.stacks.kthena.objects import ModelServing
 
 _SUBRESOURCE: Final = "status"
-_UNDECLARED: Final = re.compile(r"\.status\.(\w+)\S*: field not declared in schema")
+_UNDECLARED: Final = re.compile(r"\.status\.(\w++)(?:[^\s:]*+: field not declared in schema)")
 
 
 class FieldsUndeclared(KubeError):  # noqa: N818 - the API's word says more than a suffix
