@@ -1,5 +1,6 @@
 """What an Event says: the worst fault, how many more, and what else it explains."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,6 +14,11 @@ from reporter.resolution.memory import UpstreamKey
 
 _ALSO_NAMED = 4
 _CAUSE_BYTES = 80
+
+_ADDED = re.compile(
+    r"\((?=suppressing downstream|also: |node \S{1,253} also explains)", re.IGNORECASE
+)
+"""How what is added begins: where a text from elsewhere does, another bracket tells it from ours."""
 
 SUPPRESSING = " (suppressing downstream reasons: "
 """How the last suffix of a message begins."""
@@ -35,7 +41,8 @@ def compose(
     if candidate.disposition is Disposition.FIRING:
         suffix += _of_one_node(candidate, others) + _also(candidate, others)
         suffix += suppressed.get(upstream_key(candidate.key), "")
-    base, change = clean(candidate.worst.says.message), _change(candidate, changes)
+    base = _ADDED.sub("[", clean(candidate.worst.says.message))
+    change = _change(candidate, changes)
     if len(f"{base}{change}{suffix}".encode("utf-8", "replace")) <= MESSAGE_BYTES:
         base += change
     return with_suffix(base, suffix, MESSAGE_BYTES)

@@ -13,6 +13,7 @@ from typing import Final
 
 import lab
 import reporter
+from reporter.diagnosis.signatures import built_in
 
 METHODS: Final = ("search", "match", "fullmatch", "sub", "finditer", "findall", "split")
 _CALLS: Final = frozenset({*METHODS, "compile", "subn"})
@@ -37,6 +38,11 @@ USED_OTHERWISE: Final = {
     "reporter.snapshot.decode._SHALLOW": ("match",),
 }
 """How patterns are used that stand in tables or are chosen from."""
+
+
+NOT_FOREIGN: Final = {
+    "reporter.diagnosis.signatures._PIECE",  # a user's own regular expressions, of 400 characters
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,10 @@ def all_patterns() -> list[Found]:
         for pattern, method in _literals(ast.parse(sources[module.__name__])):
             key = (pattern.pattern, pattern.flags)
             found.setdefault(key, Found(f"{module.__name__} (literal)", pattern, (method,)))
-    return list(found.values())
+    for each in built_in():
+        key = (each.pattern.pattern, each.pattern.flags)
+        found[key] = Found(f"signature {each.id}", each.pattern, ("search",))
+    return [each for each in found.values() if each.place not in NOT_FOREIGN]
 
 
 def made_in_functions() -> set[str]:

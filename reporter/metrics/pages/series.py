@@ -19,12 +19,14 @@ Points: TypeAlias = Sequence[tuple[SeriesLabels, float]]
 """Labels and values, in the page's order."""
 
 _LONGEST_BOUND: Final = 32
+_MOST: Final = 1e18
+"""The largest number that is believed: no counter gets there, and sums of them are far from where floats end."""
 
 
 def gauge(points: Points) -> float | None:
     """Return a gauge; None where there is none, or a part is no finite number."""
     values = _distinct(points)
-    return max(values) if values and all(map(math.isfinite, values)) else None
+    return max(values) if values and all(map(_is_believed, values)) else None
 
 
 def counter(points: Points, created: Points) -> CounterValue | None:
@@ -61,7 +63,7 @@ def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | Non
     return Histogram(
         bounds=common,
         counts=tuple(counts[0] if len(counts) == 1 else map(sum, zip(*counts, strict=True))),
-        sum=total if math.isfinite(total) else None,
+        sum=total if _is_believed(total) else None,
         created=gauge(created),
     )
 
@@ -81,8 +83,12 @@ def _distinct(points: Points) -> list[float]:
     return list(values.values())
 
 
+def _is_believed(value: float) -> bool:
+    return -_MOST <= value <= _MOST
+
+
 def _is_count(value: float) -> bool:
-    return 0 <= value < math.inf
+    return 0 <= value <= _MOST
 
 
 def _is_cumulative(counts: list[float]) -> bool:

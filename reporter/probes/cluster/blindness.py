@@ -1,10 +1,12 @@
 """What the reporter cannot see: whether connection, permission or version is to blame, and what mends it."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from reporter.model.names import is_label, is_subdomain
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.text import clean
@@ -30,6 +32,12 @@ _COMMAND_BYTES: Final = 500
 """Room for the resources in a command; with the longest names of namespaces a message has 1,024."""
 
 _ROLE: Final = "status-reporter-reads"
+
+_PERMISSION: Final = re.compile(
+    r"(?P<verbs>(?:get|list|watch)(?:, (?:get|list|watch)){0,2}) on [a-z0-9.-]+"
+    r"(?:/(?P<name>[a-z0-9.-]+))?(?: in (?P<namespace>[a-z0-9-]+))?"
+)
+"""What a state says to be missing. A dump's header says it in its own words, and a command is made of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +79,11 @@ def unseen(snapshot: Snapshot) -> dict[Sight, list[Unseen]]:
 def _sight(state: ResourceState) -> Sight:
     if state.cause != FORBIDDEN or state.permission == CREDENTIALS:
         return Sight(state.permission if state.permission == CREDENTIALS else state.cause)
-    verbs, _, what = state.permission.partition(" on ")
-    what, _, namespace = what.partition(" in ")
-    return Sight(state.cause, verbs, namespace, what.partition("/")[2])
+    missing = _PERMISSION.fullmatch(state.permission)
+    name, namespace = (missing["name"] or "", missing["namespace"] or "") if missing else ("", "")
+    if not missing or (name and not is_subdomain(name)) or (namespace and not is_label(namespace)):
+        return Sight(state.cause)
+    return Sight(state.cause, missing["verbs"], namespace, name)
 
 
 def named(names: Iterable[str]) -> str:

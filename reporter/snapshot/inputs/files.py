@@ -16,6 +16,8 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 ARCHIVE_SUFFIXES: Final = (".tgz", ".tar.gz", ".tar", ".zip", *(f"{each}.gz" for each in SUFFIXES))
 """Endings of the archives that are read inside of a folder or of another archive."""
 
+NO_FILE: Final = "a pipe or a device, which is not read"
+
 _PAGE: Final = re.compile(r"(?:[^/]+/)?metrics/[^/]+/[^/]+/[^/]+\.prom")
 
 

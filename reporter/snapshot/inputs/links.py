@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 def path_inside(name: str) -> str | None:
     """Return the path of an entry without `.` and `..`, None if it leads out of the archive."""
-    path = posixpath.normpath(name.replace("\\", "/"))
+    path = posixpath.normpath(name.replace("\\", "/").replace("\0", ""))
     if path == ".." or path.startswith(("/", "../")):
         return None
     return path

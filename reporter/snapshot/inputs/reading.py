@@ -18,6 +18,7 @@ from typing import BinaryIO, Final, Literal, TypeAlias
 
 from reporter.snapshot.inputs.cluster_info import logs_in
 from reporter.snapshot.inputs.files import (
+    NO_FILE,
     SUFFIXES,
     InputFile,
     LeftOut,
@@ -37,6 +38,7 @@ from reporter.snapshot.inputs.zips import ZIP, read_zip
 STDIN: Final = "-"
 Source: TypeAlias = Path | Literal["-"]
 
+_NULL: Final = Path(os.devnull)
 _NO_FILES: Final = f"holds no {', '.join(SUFFIXES)} files"
 
 
@@ -81,6 +83,8 @@ def read_files(
 def _of_path(path: Path, place: PurePosixPath, budget: Budget) -> Iterator[InputFile | LeftOut]:
     if not path.exists():
         raise DumpError(f"{path}: no such file or folder")
+    if path.is_block_device() or (path.is_char_device() and path.resolve() != _NULL):
+        raise DumpError(f"{path}: a device, which is not read")
     try:
         with path.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -114,7 +118,10 @@ def _of_folder(folder: Path, budget: Budget) -> Iterator[InputFile | LeftOut]:
             if path.is_symlink() and (reason := _why_not_followed(path, root)) is not None:
                 yield from (LeftOut(str(path), reason) for _ in [0] if reason)
                 continue
-            if use is Use.LOG:
+            if not path.is_file():
+                # To open a pipe waits for whoever writes to it.
+                yield LeftOut(str(path), NO_FILE)
+            elif use is Use.LOG:
                 yield from _logs(str(path), place, _end_of(path, str(place)), budget=budget)
             elif use is Use.ARCHIVE:
                 opened = _Opened(str(path), place, _opener(path))

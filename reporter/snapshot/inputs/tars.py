@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, ClassVar, Final, Self, TypeAlias, cast
+from typing import IO, ClassVar, Final, NoReturn, Self, TypeAlias, cast
 
-from reporter.snapshot.inputs.files import LeftOut, Use, shown, use_of
+from reporter.snapshot.inputs.files import NO_FILE, LeftOut, Use, shown, use_of
 from reporter.snapshot.inputs.limits import (
     INPUT_LIMITS,
     BrokenArchiveError,
@@ -57,6 +57,16 @@ class _Header(tarfile.TarInfo):
         if not 0 <= header.size <= most:
             raise _TooLargeError
         return header
+
+    def _refuse_sparse(self, *_: object) -> NoReturn:
+        # The map of a sparse file is read at once, however long it is.
+        raise _SparseError
+
+    _proc_sparse = _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
+
+
+class _SparseError(Exception):
+    """An entry is a sparse file."""
 
 
 class _TooLargeError(Exception):
@@ -111,8 +121,8 @@ def read_tar(
     for member in _members(open_stream(), name, budget):
         header = member.header
         path = path_inside(header.name)
-        if path is None:
-            yield LeftOut(shown(name, header.name), "its path leads out of the archive")
+        if path is None or header.isdev():
+            yield from _left_out(header.name, path, name=name)
         elif header.issym() or header.islnk():
             yield from _see_link(seen, path, header, name=name)
         elif header.isreg():
@@ -128,6 +138,13 @@ def read_tar(
             more.setdefault(target, []).append(link)
     if more:
         yield from _read_again(open_stream, more, name, budget=budget)
+
+
+def _left_out(entry: str, path: str | None, *, name: str) -> Iterator[LeftOut]:
+    if path is None:
+        yield LeftOut(shown(name, entry), "its path leads out of the archive")
+    elif use_of(path) is not Use.NOTHING:
+        yield LeftOut(shown(name, path), NO_FILE)
 
 
 def _see_link(seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str) -> Iterator[LeftOut]:
@@ -210,6 +227,10 @@ def _errors(name: str) -> Iterator[None]:
         raise BrokenArchiveError(f"{name}: the archive is damaged or cut off: {error}") from None
     except _TooLargeError:
         raise DumpError(_too_large(name)) from None
+    except _SparseError:
+        raise DumpError(
+            f"{name}: it holds a sparse file; pack it again without (tar without -S)"
+        ) from None
     except RecursionError:
         raise BrokenArchiveError(
             f"{name}: the archive is damaged: its headers do not end"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
-from reporter.snapshot.inputs.files import LeftOut, Use, shown, use_of
+from reporter.snapshot.inputs.files import NO_FILE, LeftOut, Use, shown, use_of
 from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget, DumpError, too_large
 from reporter.snapshot.inputs.links import followed, path_inside, target_inside
 from reporter.snapshot.inputs.logs import MOST_BYTES, end_of
@@ -52,8 +52,8 @@ def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
     for entry in archive.infolist():
         budget.enter(name)
         path = path_inside(entry.filename)
-        if path is None:
-            yield LeftOut(shown(name, entry.filename), "its path leads out of the archive")
+        if path is None or not entry.filename or _is_device(entry.external_attr >> 16):
+            yield from _left_out(entry, path, name=name)
         elif stat.S_ISLNK(entry.external_attr >> 16):
             target = _link_target(archive, entry, name, budget=budget)
             found.links[path] = target_inside(path, target) or _OUTSIDE
@@ -64,6 +64,20 @@ def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
     for link in found.links:
         if use_of(link) is not Use.NOTHING:
             yield from _behind(link, found, archive, name=name, budget=budget)
+
+
+def _left_out(entry: zipfile.ZipInfo, path: str | None, *, name: str) -> Iterator[LeftOut]:
+    if path is None:
+        yield LeftOut(shown(name, entry.filename), "its path leads out of the archive")
+    elif not entry.filename:
+        yield LeftOut(name, "an entry has no name")
+    elif use_of(path) is not Use.NOTHING:
+        yield LeftOut(shown(name, path), NO_FILE)
+
+
+def _is_device(mode: int) -> bool:
+    # What was packed elsewhere than on Unix says nothing of the kind of a file.
+    return stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK}
 
 
 def _behind(

@@ -4,6 +4,8 @@ Lists of objects alone do not say all of it: that a kind is served in a version 
 that of a part of the API nobody knows what is served. With the header the dump is as good as the cluster.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -15,11 +17,29 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
+from reporter.model.text import clean
 from reporter.snapshot.dump_served import NO_LIST
-from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import (
+    FORBIDDEN,
+    NOT_ASKED,
+    NOT_LISTED,
+    NOT_READ,
+    OTHER_VERSIONS,
+    UNREACHABLE,
+    Discovery,
+    ResourceState,
+    Served,
+    Snapshot,
+)
 
 API_VERSION: Final = "status-reporter/v1"
 KIND: Final = "Dump"
+
+_CAUSES: Final = frozenset(
+    {"", NOT_READ.cause, NOT_LISTED, UNREACHABLE, FORBIDDEN, NOT_ASKED, NOT_IN_DUMP, NO_LIST}
+)
+_OTHER_VERSIONS: Final = re.compile(rf"{OTHER_VERSIONS}[a-z0-9 ,.()/]{{0,200}}")
+_CAUSE_CHARACTERS: Final = 100
 
 
 class LookedAt(msgspec.Struct, frozen=True):
@@ -108,8 +128,15 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         if told is None:
             return found
         return ResourceState(
-            told.served, cause=told.cause, permission=told.permission, partial=told.partial
+            told.served, cause=_cause(told.cause), permission=told.permission, partial=told.partial
         )
+
+
+def _cause(told: str) -> str:
+    """Return a cause; one that this program does not write is quoted, as somebody else's words."""
+    if told in _CAUSES or _OTHER_VERSIONS.fullmatch(told):
+        return told
+    return f"the dump says {json.dumps(clean(told)[:_CAUSE_CHARACTERS], ensure_ascii=False)}"
 
 
 def header_of(document: object) -> DumpHeader | None:
