@@ -14,12 +14,13 @@ from typing import Final
 from reporter.diagnosis.case import Case
 from reporter.diagnosis.ending import ending
 from reporter.diagnosis.logs import WRAPPERS, read_log
-from reporter.diagnosis.probes import killed_by
+from reporter.diagnosis.probes import killed_by, said_killed
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
 from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.evidence import LogCause
 from reporter.model.objects import ContainerStatus, Terminated
+from reporter.model.text import clean, cut
 
 OF_IMAGES: Final = frozenset(
     {
@@ -33,6 +34,7 @@ _OF_START: Final = frozenset(
         "RunInitContainerError", "PostStartHookError",
     }
 )  # fmt: skip
+_SEES_NO_GPU: Final = "gpu-none"
 _NOT_STARTED: Final = "StartError"
 _BY_SIGNAL: Final = frozenset({137, 143})
 _UNREAD: Final = frozenset(
@@ -58,7 +60,7 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
         return _out_of_memory(case, status, ended)
     by_probe = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
     killed = killed_by(case, status, ended) if by_probe else None
-    return killed or _log(case, status, ended)
+    return killed or _log(case, status, ended) or said_killed(case, status, ended)
 
 
 def last_end(status: ContainerStatus) -> Terminated | None:
@@ -133,7 +135,7 @@ def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | 
     if not log.sentence:
         return None
     code = f"exit code {ended.exit_code}"
-    return _by_log(case.words(status.name), log, f"crashes ({code})")
+    return _by_log(case, status.name, log, what=f"crashes ({code})")
 
 
 @lru_cache(maxsize=256)
@@ -149,7 +151,7 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
         status.state.waiting is not None and status.state.waiting.reason == "CrashLoopBackOff"
     )
     if log is not None and log.sentence and loops:
-        return _by_log(case.words(status.name), log, "ends (exit code 0)")
+        return _by_log(case, status.name, log, what="ends (exit code 0)")
     if not loops:
         return None
     return Diagnosis(
@@ -161,15 +163,35 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
     )
 
 
-def _by_log(name: str, log: LogCause, what: str) -> Diagnosis:
+def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
     said = log.sentence.rstrip(".")
+    if log.signature == _SEES_NO_GPU:
+        said += _given_one(case)
     return Diagnosis(
         code=log.kind or "log",
-        cause=f"{name} {what}; probably: {said}",
+        cause=f"{case.words(name)} {what}; probably: {said}",
         brief=said,
         action=log.action,
         sureness=Sureness.LIKELY,
         signature=log.signature,
+    )
+
+
+def _given_one(case: Case) -> str:
+    """Return what else must be so where a container sees no GPU, although it was given one.
+
+    The device plugin gives it one; the NVIDIA runtime makes it visible. A pod gets that runtime by its
+    class, or where it is the node's default (NVIDIA/k8s-device-plugin, README).
+    """
+    devices = case.pod.spec.devices
+    gpus = next(
+        (f"{count} {name}" for name, count in devices if name.startswith("nvidia.com/")), ""
+    )
+    if not gpus or case.pod.spec.runtime_class_name:
+        return ""
+    return (
+        f", although the pod is given {cut(clean(gpus), 80)}: it has no runtimeClassName, "
+        "and nvidia may not be the default runtime of its node"
     )
 
 

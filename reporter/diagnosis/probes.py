@@ -27,6 +27,10 @@ _SLACK: Final = timedelta(seconds=45)
 """How much longer than its budget a container may run that a probe ends: one period, and its grace."""
 
 
+_SAME_END: Final = timedelta(minutes=5)
+"""How far an Event and the end that it is about may lie apart: the grace period, and clocks."""
+
+
 class _Answer(NamedTuple):
     code: str
     pattern: re.Pattern[str]
@@ -90,6 +94,22 @@ def killed_by(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnos
             return _killed(case, spec, kind, sureness=Sureness.LIKELY)
         if probe is not None:
             break  # without a start-up that succeeded, the other one never asks
+    return None
+
+
+def said_killed(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
+    """Return the probe that ended a container which answers SIGTERM with an exit code of its own.
+
+    Only an Event of about that time tells: any other end has such a code, too.
+    """
+    spec = case.spec(status.name)
+    for each in case.events:
+        found = _KILLING.search(each.message) if each.reason == "Killing" else None
+        if spec is None or found is None or each.last is None or ended.finished_at is None:
+            continue
+        named = f"{{{spec.name}}}" in each.field_path or spec.name in each.message
+        if named and abs(each.last - ended.finished_at) <= _SAME_END:
+            return _killed(case, spec, found["probe"].lower(), sureness=Sureness.CERTAIN)
     return None
 
 

@@ -123,6 +123,7 @@ class PodSpec(Part, frozen=True):
     tolerations: tuple[Toleration, ...] | None = None
     scheduling_gates: tuple[Named, ...] | None = None
     scheduler_name: str | None = None
+    runtime_class_name: str | None = None
     volumes: tuple[Volume, ...] | None = None
     claims: tuple[str, ...] | None = msgspec.field(name=f"{NOT_READ}-claims", default=None)
     devices: Devices = msgspec.field(name=NOT_READ, default=())
