@@ -23,8 +23,8 @@ def main(arguments) -> None:
         _say(f"{told.outcome:8} {case['source']} {case['id']} ({case['class']}, {case['shows']})")
         if told.outcome != "named":
             _say(f"         must be told: {', '.join(map(str, case['told']))}")
-        for reason, message in told.causes:
-            _say(f"         {reason}: {message}")
+        for reason, message, action in told.causes:
+            _say(f"         {reason}: {message}{f' -> {action}' if action else ''}")
     if wanted:
         return
     _say("\nmodels of a known kind: " + score([each for each in cases() if not is_plain(each)]))

@@ -22,6 +22,7 @@ the logs that a cluster in that state gives (`tests/incidents/`), and what must 
 **Named** is one finding that says the cause with its values, and nothing beside it. **By class**: {classes}.
 """
 
+_NO_KIND = "Workloads without a kind of their own are not looked at."
 _WHY = {
     "nothing": "Nothing is told.",
     "symptom": "Told is what hurts, not the cause.",
@@ -63,10 +64,10 @@ def _entry(case) -> str:
     told = told_of(case)
     lines = [f"* {_link(case['source'])}: {case['asked']} {case['cause']}"]
     if told.outcome != "named":
-        why = case.get("missed") or _WHY[told.outcome]
+        why = case.get("missed") or (_NO_KIND if is_plain(case) else _WHY[told.outcome])
         lines.append(f"  {why}")
-    if told.text:
-        lines.append(f"  Told: `{told.text.replace('`', chr(39)).replace(chr(10), ' ')}`")
+    for _, message, action in told.causes[:1]:
+        lines.append(f"  Told: `{message.replace('`', chr(39))}`{f' {action}' if action else ''}")
     return "<br>\n".join(lines) + "\n"
 
 

@@ -40,15 +40,13 @@ _OTHERS = re.compile(r" \((also|suppressing downstream reasons): .*\)$", re.DOTA
 
 @dataclass(frozen=True)
 class Told:
-    """What is told of an incident: `named`, `symptom`, `nothing` or `untrue`, and the causes in words."""
+    """What is told of an incident: `named`, `symptom`, `nothing` or `untrue`, and the causes in words.
+
+    A cause is its reason, its message, and what its diagnosis says to do.
+    """
 
     outcome: str
-    causes: tuple[tuple[str, str], ...]
-
-    @property
-    def text(self) -> str:
-        """The first cause's message, empty where nothing is told."""
-        return self.causes[0][1] if self.causes else ""
+    causes: tuple[tuple[str, str, str], ...]
 
 
 @cache
@@ -94,20 +92,30 @@ def told_of(case) -> Told:
 def judge(case, report) -> Told:
     """Compare what fires with what must be told, and with what is true of the case at all."""
     firing = [each for each in report["findings"] if each["disposition"] == "firing"]
-    causes = tuple((each["reason"], _OTHERS.sub("", each["message"])) for each in firing)
+    causes = tuple(
+        (
+            each["reason"],
+            _OTHERS.sub("", each["message"]),
+            each.get("diagnosis", {}).get("action", ""),
+        )
+        for each in firing
+    )
     if not causes:
         return Told("nothing", ())
     true = (*case.get("reasons", ()), *_TRUE_OF[case["model"].split()[0]])
     untrue = [
         reason
-        for reason, message in causes
+        for reason, message, _ in causes
         if not reason.startswith(true)
         or any(each.lower() in message.lower() for each in case.get("never", ()))
     ]
     if untrue:
         return Told("untrue", causes)
     wanted = [each.lower() for each in case["told"]]
-    named = any(all(each in message.lower() for each in wanted) for _, message in causes)
+    named = any(
+        all(each in f"{message} {action}".lower() for each in wanted)
+        for _, message, action in causes
+    )
     return Told("named" if named and len(causes) == 1 else "symptom", causes)
 
 
