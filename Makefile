@@ -52,7 +52,14 @@ type: setup ## mypy, strict
 contracts: setup ## Who may import whom
 	$(BIN)/lint-imports --no-cache
 
-.PHONY: locks
+.PHONY: readme-check
+readme-check: envtest ## Type each command of README and docs as it stands there, and tell each story of the demo (3 min)
+	$(BIN)/python -m tests.reader
+
+.PHONY: locks fresh-check
+fresh-check: setup ## The last commit on fresh machines a year from now: pip 23.0.1 and the newest, an index of newer releases (2 to 3 min)
+	$(BIN)/python -m locks.fresh
+
 locks: setup ## Fail if a lock file lacks what one of its packages needs
 	@$(BIN)/python -m locks check
 

@@ -25,7 +25,8 @@ Requires = Callable[[str], Sequence[str] | None]
 
 _PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 _MACHINES: Final = ("x86_64", "aarch64")
-_LINE: Final = re.compile(r"(?m)^([\w.-]+==[^\\\n]+)")
+LINE: Final = re.compile(r"(?m)^([\w.-]+==[^\\\n]+)")
+"""A line of a lock, without its hashes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def check() -> int:
             status = 1
             sys.stderr.write("".join(f"{name}: {line}\n" for line in found))
         else:
-            names = {_read(line).name for line in _LINE.findall(text)}
+            names = {_read(line).name for line in LINE.findall(text)}
             unknown = sum(installed(each) is None for each in names)
             untold = f", {unknown} of them not installed here" if unknown else ""
             sys.stdout.write(f"{name}: complete, {len(names)} packages{untold}\n")
@@ -94,7 +95,7 @@ def missing(text: str, roots: Sequence[str], needs: Requires) -> list[str]:
         needs: what each package says that it needs.
 
     """
-    lines = [_read(line) for line in _LINE.findall(text)]
+    lines = [_read(line) for line in LINE.findall(text)]
     found: dict[str, list[str]] = {}
     for each in _environments():
         for line in _missing(lines, roots, needs, environment=each):

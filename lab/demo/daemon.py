@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-_START_SECONDS: Final = 20.0
+_START_SECONDS: Final = 60.0
+"""The first start compiles all modules, and a machine may be busy."""
 _STOP_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.05
 _PAGE: Final = "report-bind-address"
