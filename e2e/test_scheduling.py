@@ -12,6 +12,7 @@ CLUSTERS = int(os.environ.get("SCHEDULING_CLUSTERS", "40"))
 
 
 @pytest.mark.xdist_group("scheduling")
+@pytest.mark.timeout(60 + 6 * CLUSTERS)
 def test_the_scheduler_refuses_the_same_nodes_for_the_same_reasons(tmp_path):
     """Random clusters: `SCHEDULING_CLUSTERS=500 make e2e ARGS='-k scheduler_refuses -s'` makes more of them."""
     plane = ControlPlane(binaries(), tmp_path)
