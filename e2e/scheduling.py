@@ -27,6 +27,9 @@ from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 
 GPU: Final = "nvidia.com/gpu"
+FLAGS: Final = ("--disable-admission-plugins=TaintNodesByCondition",)
+"""Of kube-apiserver: it would taint what is made as not ready, and no controller takes that away."""
+
 LATE_SECONDS: Final = 20.0
 
 _LABELS: Final = {
@@ -146,18 +149,15 @@ class RandomClusters:
         if self._some(0.3):
             allocatable["example.com/nic"] = "2"
         capacity = allocatable | ({GPU: "8"} if GPU in allocatable else {})
-        spec = {"unschedulable": True} if self._some(0.12) else {}
+        written = [{"key": k, "value": v, "effect": e} for k, v, e in taints]
+        spec: dict[str, Any] = {"taints": written}
+        if self._some(0.12):
+            cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+            spec = {"unschedulable": True, "taints": [*written, cordon]}
+        ready = "False" if any("not-ready" in key for key, _, _ in taints) else "True"
+        # Made whole, so that the scheduler never sees half of it.
         self._ask("POST", "/api/v1/nodes", {
             "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": spec,
-        })  # fmt: skip
-        # The API server taints what it makes as not ready; only then are the taints ours.
-        written = [{"key": k, "value": v, "effect": e} for k, v, e in taints]
-        cordon = (
-            [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}] if spec else []
-        )
-        self._ask("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": written + cordon}})
-        ready = "False" if any("not-ready" in key for key, _, _ in taints) else "True"
-        self._ask("PATCH", f"/api/v1/nodes/{name}/status", {
             "status": {"allocatable": allocatable, "capacity": capacity,
                        "conditions": [{"type": "Ready", "status": ready}]},
         })  # fmt: skip

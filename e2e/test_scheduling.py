@@ -6,7 +6,7 @@ import pytest
 
 from e2e.envtest.binaries import binaries
 from e2e.envtest.control_plane import ControlPlane
-from e2e.scheduling import RandomClusters, scheduler
+from e2e.scheduling import FLAGS, RandomClusters, scheduler
 
 CLUSTERS = int(os.environ.get("SCHEDULING_CLUSTERS", "40"))
 
@@ -15,7 +15,7 @@ CLUSTERS = int(os.environ.get("SCHEDULING_CLUSTERS", "40"))
 @pytest.mark.timeout(60 + 6 * CLUSTERS)
 def test_the_scheduler_refuses_the_same_nodes_for_the_same_reasons(tmp_path):
     """Random clusters: `SCHEDULING_CLUSTERS=500 make e2e ARGS='-k scheduler_refuses -s'` makes more of them."""
-    plane = ControlPlane(binaries(), tmp_path)
+    plane = ControlPlane(binaries(), tmp_path, FLAGS)
     plane.start()
     try:
         with scheduler(plane):

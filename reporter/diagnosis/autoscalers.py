@@ -91,7 +91,7 @@ def why_no_node(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
             found = _gke(event)
         if found is not None:
             return found
-    return _pools_full(pod, snapshot)
+    return None
 
 
 def what_comes(pod: Pod, snapshot: Snapshot, now: datetime | None) -> Diagnosis | None:
@@ -224,8 +224,8 @@ def _unusable(snapshot: Snapshot) -> Diagnosis | None:
     return None
 
 
-def _pools_full(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return that every NodePool's limits are used up, where Karpenter's own words are not at hand."""
+def why_none_can_come(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return that no NodePool can make a node by its own limits and conditions, without Karpenter's words."""
     pools = [*snapshot[NODEPOOLS]]
     full = [each for each in (_limits(pool, pod, sure=False) for pool in pools) if each]
     if pools and len(full) == len(pools):

@@ -158,7 +158,20 @@ def _pod_text(words: str, pod: Pod, ask: Ask | None) -> tuple[str, str, Sureness
     place = f"{pod.namespace}/{clean(pod.name)}"
     if found is not None:
         return f"{words} there ({place}) does not work: {found.cause}", found.action, found.sureness
-    return f"{words} there ({place}) is not Ready", f"Look at pod {place}.", Sureness.CERTAIN
+    why = f"{words} there ({place}) is not Ready{_container_state(pod)}"
+    return why, f"Look at the log of pod {place}.", Sureness.CERTAIN
+
+
+def _container_state(pod: Pod) -> str:
+    """Return what the first container that is not ready does; empty where nothing says so."""
+    statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
+    for each in statuses:
+        waits = each.state.waiting if each.state and not each.ready else None
+        ended = each.last_state.terminated if waits and each.last_state else None
+        if waits is not None and waits.reason:
+            code = f", exit code {ended.exit_code}" if ended else ""
+            return f" ({clean(each.name)}: {clean(waits.reason)}{code})"
+    return ""
 
 
 def _policy(snapshot: Snapshot) -> str:

@@ -44,6 +44,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 _UNSEEN: Final = timedelta(seconds=30)
 """A scheduler that runs has looked at a pod by then."""
 
+_FOR_WANT_OF_NODES: Final = ("node-full", "device-absent", "resource-size")
 _WORDS_BYTES: Final = 220
 _CONTROL_PLANE: Final = "node-role.kubernetes.io/"
 
@@ -107,8 +108,10 @@ def why_unscheduled(
         return claim
     look = _Look.at(pod, snapshot, message)
     here = look.diagnosis(ask) if look else _by_words(counts_of(message), message)
-    gone = autoscalers.why_no_node(pod, snapshot)
-    return gone or autoscalers.what_comes(pod, snapshot, now) or here
+    gone = autoscalers.why_no_node(pod, snapshot) or autoscalers.what_comes(pod, snapshot, now)
+    if gone is None and (here is None or here.code in _FOR_WANT_OF_NODES):
+        gone = autoscalers.why_none_can_come(pod, snapshot)
+    return gone or here
 
 
 def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
@@ -218,7 +221,8 @@ class _Look:
         """Return the cause as far as existing nodes tell."""
         agrees = self.agrees
         never = self._never()
-        found = self._room() or self._state(ask) or never or self._excluding()
+        able = [each for each in self.nodes if not self.unmet[each.name]]
+        found = self._room(able) if able else self._state(ask) or never or self._excluding()
         if found is None:
             return None
         if agrees:
@@ -226,14 +230,12 @@ class _Look:
         if self.counts is None:
             return replace(found, sureness=Sureness.LIKELY)
         kept = never or found
-        words = "" if never else _words(self.said)
+        known = never and self.counts.nodes <= len(self.nodes) + self.left_out
+        words = "" if known else _words(self.said)
         return replace(kept, cause=kept.cause + words, sureness=Sureness.LIKELY)
 
-    def _room(self) -> Diagnosis | None:
+    def _room(self, able: list[Node]) -> Diagnosis | None:
         """Return why nodes that meet all demands do not take the pod: they are full, or what the scheduler says."""
-        able = [each for each in self.nodes if not self.unmet[each.name]]
-        if not able:
-            return None
         others = _by_words(self.counts, self.said)
         if others and self.counts and not self._crowded():
             return others
@@ -286,9 +288,12 @@ class _Look:
         holders = f" (pods {some(pods)})" if pods else ""
         asks = shown(resource, demand.asks)
         if sum(free) >= demand.asks:
-            split = " + ".join(shown(resource, each) for each in sorted(free, reverse=True) if each)
-            cause = f"it asks for {asks} {resource} on one node; free are {split} on {names}"
-        elif len(size) == 1 and not any(free):
+            split = " + ".join(
+                shown(resource, each) for each in sorted(free, reverse=True) if each > 0
+            )
+            most = "" if self.snapshot.covered is None else "at most "
+            cause = f"it asks for {asks} {resource} on one node; free are {most}{split} on {names}"
+        elif len(size) == 1 and max(free) <= 0:
             cause = (
                 f"{names} could take it, but 0 of {shown(resource, size.pop())} {resource} are free"
             )
@@ -360,6 +365,7 @@ class _Look:
                 for each in self.demands
                 if each.plugin in order and not each.state
                 if all(each in self.unmet[node.name] for node in self.nodes)
+                and not self._denied(each)
             ),
             key=lambda each: (order.index(each.plugin), not is_device(each.what)),
         )
@@ -368,6 +374,14 @@ class _Look:
         told = [self._unmet_by_all(each) for each in found[:2]]
         first = told[0]
         return replace(first, cause="; and ".join(each.cause for each in told))
+
+    def _denied(self, demand: Demand) -> bool:
+        """Return whether the scheduler does not miss what nodes do not show, as with dynamic allocation."""
+        counts = self.counts
+        lacks = (
+            demand.plugin is not Plugin.RESOURCE or counts is None or counts.lacking(demand.what)
+        )
+        return not lacks and self._never_enough(demand) > 0
 
     def _unmet_by_all(self, demand: Demand) -> Diagnosis:
         if demand.plugin is Plugin.RESOURCE:
@@ -435,7 +449,7 @@ class _Look:
             near = [n for n in near if demand.plugin is Plugin.LABEL]
             what = asked[0]
             told = [
-                f"the nodes with {shown(what.what, what.asks)} {what.what} do not do: {'; '.join(told)}",
+                f"no node with {shown(what.what, what.asks)} {what.what} takes it: {'; '.join(told)}",
                 *(_group_text((self.unmet[n.name][0],), [n]) for n in near[:1]),
             ]
         code, action = _MEND[demand.plugin]

@@ -1,8 +1,9 @@
 """Why a pod does not get its volumes: the claim waits, or the volume is elsewhere."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.resources import (
@@ -30,6 +31,7 @@ _NO_DRIVER: Final = re.compile(
     r"(?:CSINode \S+ does not contain driver|driver name) (\S{1,253}?)(?: not found.*)?$"
 )
 _WAITS: Final = ("WaitForFirstConsumer", "WaitForPodScheduled")
+_PROVISIONING: Final = timedelta(minutes=2)
 _SAID_BYTES: Final = 260
 _ATTACH: Final = ("FailedAttachVolume", "FailedMount")
 
@@ -60,7 +62,8 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         if waits and (why := _pending(claim, snapshot)) is not None:
             return why
     if "unbound immediate PersistentVolumeClaims" in said:
-        names = some(pod.claims)
+        bound = {claim.name for claim, _ in _bound(pod, snapshot)}
+        names = some(each for each in pod.claims if each not in bound)
         return Diagnosis(
             code="claim-pending",
             cause=f"its claim has no volume yet ({names})",
@@ -116,18 +119,20 @@ def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | No
                 claim, "claim-provisioning", f"the volume for its claim {name} cannot be made: {_said(event)}",
                 action="Mend what the provisioner names: quota, access mode or permission.",
             )  # fmt: skip
-    return _by_class(claim, {each.reason for each in events}, snapshot)
+    return _by_class(claim, events, snapshot)
 
 
 def _by_class(
-    claim: PersistentVolumeClaim, reasons: set[str], snapshot: Snapshot
+    claim: PersistentVolumeClaim, events: Iterable[ForeignEvent], snapshot: Snapshot
 ) -> Diagnosis | None:
     wanted = claim.spec.storage_class_name or ""
     found = snapshot[STORAGECLASSES].get("", wanted)
     if wanted and found is None and snapshot.absence_known(STORAGECLASSES, name=wanted):
         return _no_class(claim, wanted)
-    late = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
-    if late or reasons & set(_WAITS) or "ExternalProvisioning" not in reasons:
+    waits = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
+    reasons = {each.reason for each in events}
+    asked = [each for each in events if each.reason == "ExternalProvisioning"]
+    if waits or reasons & set(_WAITS) or not any(_is_late(claim, each) for each in asked):
         return None
     by = f" ({clean(found.provisioner)})" if found else ""
     return _diagnosis(
@@ -135,6 +140,13 @@ def _by_class(
         f"no volume is made for its claim {clean(claim.name)}: its provisioner{by} does not answer",
         action="Look whether the driver's controller runs.", sure=False,
     )  # fmt: skip
+
+
+def _is_late(claim: PersistentVolumeClaim, event: ForeignEvent) -> bool:
+    """Return whether a provisioner has been asked for so long that none seems to be there."""
+    if event.last is None or claim.created is None:
+        return True
+    return event.last - claim.created > _PROVISIONING
 
 
 def _no_class(claim: PersistentVolumeClaim, name: str) -> Diagnosis:

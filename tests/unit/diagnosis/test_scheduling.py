@@ -67,13 +67,13 @@ CASES = {
         waiting(said(3, "1 Insufficient nvidia.com/gpu", f"2 {TAINTS}"), 1),
         [node("g1", 8, taints=["sku=gpu:NoSchedule"]), node("g2", 8, taints=["sku=gpu:NoSchedule"]), node("c")],
         ("node-taint", "certain",
-         "the nodes with 1 nvidia.com/gpu do not do: g1 and g2 have the taint sku=gpu:NoSchedule, which it does not tolerate"),
+         "no node with 1 nvidia.com/gpu takes it: g1 and g2 have the taint sku=gpu:NoSchedule, which it does not tolerate"),
     ),
     "demands exclude each other": (
         waiting(said(2, "1 Insufficient nvidia.com/gpu", f"1 {AFFINITY}"), 1, **SELECTS),
         [node("n1", labels=GPU_POOL), node("n2", 8, labels=CPU_POOL)],
         ("node-label", "certain",
-         "the nodes with 1 nvidia.com/gpu do not do: n2 has agentpool=cpu, and it asks for agentpool=gpu; n1 offers no nvidia.com/gpu"),
+         "no node with 1 nvidia.com/gpu takes it: n2 has agentpool=cpu, and it asks for agentpool=gpu; n1 offers no nvidia.com/gpu"),
     ),
     "one device is unhealthy": (
         waiting(said(3, "1 Insufficient nvidia.com/gpu", f"2 {AFFINITY}"), 8, **SELECTS),
@@ -172,6 +172,23 @@ def test_counts_that_are_not_ours_keep_the_scheduler_s_words():
     found = why(pod, node("g", 8, cordoned=True), node("a"))
     assert found.sureness == "likely"
     assert f"(scheduler: 0/2 nodes are available: 2 {AFFINITY})" in found.cause
+
+
+def test_what_the_scheduler_does_not_miss_is_not_missing():
+    """Devices that are allocated dynamically show on no node (Kubernetes, extended resources by DRA)."""
+    pod = waiting(said(1, "1 cannot allocate all claims"), 1)
+    assert "offers any" not in why(pod, node("a")).cause
+
+
+def test_a_node_that_would_do_is_no_reason_to_blame_another():
+    """Without the scheduler's words nothing is said of a pod that some node could take."""
+    assert why(waiting("", 1), node("a", 8), node("b", 8, cordoned=True)) is None
+
+
+def test_nodes_that_are_not_here_are_not_judged():
+    """A dump of some nodes: the scheduler's words stand beside what these have."""
+    found = why(waiting(said(9, "9 Insufficient nvidia.com/gpu"), 4), node("a", 2))
+    assert (found.sureness, "(scheduler: 0/9" in found.cause) == ("likely", True)
 
 
 def test_nobody_runs_the_scheduler():
