@@ -11,6 +11,7 @@ from typing import Final
 
 from reporter.catalogue.resources import CLAIMS, NODECLAIMS, ON_DEMAND, PODS, VOLUMES
 from reporter.diagnosis.wanted_logs import wanted_logs
+from reporter.model.diagnosis import Sureness
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.resource import Resource
@@ -121,8 +122,8 @@ def _is_open(finding: ResolvedFinding) -> bool:
     """Return whether a finding is not explained for certain."""
     if finding.disposition not in _OPEN or finding.is_blind:
         return False
-    diagnosis = getattr(finding, "diagnosis", None)
-    return getattr(diagnosis, "sureness", "") != "certain"
+    known = finding.diagnosis
+    return known is None or known.sureness is not Sureness.CERTAIN
 
 
 def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod, ...]:

@@ -5,7 +5,9 @@ a dump has them as the API server wrote them, as far as they are read.
 """
 
 import asyncio
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -13,6 +15,7 @@ import msgspec
 
 from reporter.catalogue.resources import (
     BY_PLACE,
+    COMPONENT,
     CONFIGMAPS,
     DEPLOYMENTS,
     EVENT_NAMESPACE,
@@ -39,6 +42,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.foreign_events import EventObject
 from reporter.snapshot.outputs.pruning import Json, pruned
 from reporter.snapshot.snapshot import (
     FORBIDDEN,
@@ -54,6 +58,10 @@ AnyResource: TypeAlias = Resource[KubeObject]
 _CONCURRENT: Final = 4
 _PAGES: Final = (250, 50, 5)
 """Objects in a page: fewer where an answer is too large."""
+
+_EVENTS: Final = 500
+_EVENT_PAGES: Final = 40
+"""Events in a page, and pages of them that are read: of a cluster with more, not all explain something."""
 
 _PAGE_BYTES: Final = 64 * 2**20
 _SECONDS: Final = 60.0
@@ -128,6 +136,7 @@ class _Collector:
                 tasks.create_task(self._take(resource))
         await self._take_by_place()
         await self._take_on_demand()
+        await self._take_events()
         join_lists(self.objects)
         order = {each: number for number, each in enumerate((*resources, *BY_PLACE, *ON_DEMAND))}
         self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
@@ -221,6 +230,17 @@ class _Collector:
             if self.failures.pop(resource, None) is not None:
                 del self.states[resource]
 
+    async def _take_events(self) -> None:
+        """Take the Events of others: what cannot be read of them is no fault of the dump."""
+        every = replace(EVENTS, label_selector="")
+        place: AnyPlace = Place(resource=every, version="v1", namespace=self.namespace)
+        with suppress(KubeError):
+            found = await _listed(
+                self.client, place, _EVENTS, types=(EVENTS.type, EventObject), pages=_EVENT_PAGES
+            )
+            others = [each for each in found if not _is_ours(each)]
+            self.objects[EVENTS] = [*self.objects.get(EVENTS, ()), *others]
+
     async def _take_configmaps(self) -> None:
         places: list[AnyPlace] = [
             Place(resource=CONFIGMAPS, version="v1", namespace=namespace, name=name)
@@ -276,11 +296,17 @@ class _Collector:
 
 
 async def _listed(
-    client: KubeClient, place: AnyPlace, size: int, *, types: Iterable[type[KubeObject]]
+    client: KubeClient,
+    place: AnyPlace,
+    size: int,
+    *,
+    types: Iterable[type[msgspec.Struct]],
+    pages: int = sys.maxsize,
 ) -> list[Json]:
     found: list[Json] = []
     token = ""
-    while True:
+    types = tuple(types)
+    for _ in range(pages):
         response = await client.request(
             "GET",
             place.path,
@@ -300,7 +326,8 @@ async def _listed(
         found += [each for each in kept if isinstance(each, dict)]
         token = page.metadata.next or ""
         if not token:
-            return found
+            break
+    return found
 
 
 async def _got(
@@ -325,6 +352,12 @@ def _state_of(error: KubeError, place: AnyPlace) -> ResourceState:
         permission = place.permission("list, watch")
         return ResourceState(Served.UNKNOWN, cause=FORBIDDEN, permission=permission)
     return ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
+
+
+def _is_ours(event: Json) -> bool:
+    source = event.get("source")
+    component = source.get("component") if isinstance(source, dict) else None
+    return COMPONENT in {component, event.get("reportingComponent")}
 
 
 def _names(item: Json) -> tuple[str, str]:

@@ -108,7 +108,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
         skipped=tuple(sorted(skips)),
         superseded=tuple(sorted(loader.copies.superseded())),
         incomplete=said.incomplete,
-        evidence=loader.evidence(),
+        evidence=loader.evidence(collected=header is not None),
     )
     return Dump(
         snapshot=header.applied(snapshot) if header else snapshot,
@@ -336,9 +336,13 @@ class _Loader:
             self.newest = newest
         return newest
 
-    def evidence(self) -> Evidence:
-        """Return what others said; a dump with Events has those of all namespaces."""
-        events_read = None if r.EVENTS in self._looks.seen else frozenset[str]()
+    def evidence(self, *, collected: bool) -> Evidence:
+        """Return what others said; a dump with Events has those of all namespaces.
+
+        One that was collected before those of others were is told by having none.
+        """
+        seen = bool(self.events) if collected else r.EVENTS in self._looks.seen
+        events_read = None if seen else frozenset[str]()
         return Evidence(events=by_object(self.events), events_read=events_read)
 
     def notes(self) -> Iterator[str]:

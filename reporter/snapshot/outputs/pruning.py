@@ -23,21 +23,19 @@ from msgspec.inspect import (
     VarTupleType,
 )
 
-from reporter.model.objects import KubeObject
-
 Json: TypeAlias = dict[str, object]
 
 _NEVER: Final = frozenset({"managedFields", "kubectl.kubernetes.io/last-applied-configuration"})
 _NEUTRAL: Final = {str: "", int: 0, float: 0.0}
 
 
-def pruned(item: object, types: Iterable[type[KubeObject]]) -> object:
+def pruned(item: object, types: Iterable[type[msgspec.Struct]]) -> object:
     """Return an object with the fields that its types name; without types, nothing of it."""
     return _pruned(item, tuple(map(_type_of, types)))
 
 
 @lru_cache(maxsize=256)
-def _type_of(type_: type[KubeObject]) -> Type:
+def _type_of(type_: type[msgspec.Struct]) -> Type:
     return msgspec.inspect.type_info(type_)
 
 
