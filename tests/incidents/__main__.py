@@ -6,7 +6,7 @@ With `--write` the flags and the page of the docs are written as well.
 import sys
 
 from tests.incidents.page import write_page
-from tests.incidents.score import cases, is_plain, score, told_of, write_flags
+from tests.incidents.score import cases, is_plain, named_in_a_model, score, told_of, write_flags
 
 
 def _say(line) -> None:
@@ -29,6 +29,8 @@ def main(arguments) -> None:
         return
     _say("\nmodels of a known kind: " + score([each for each in cases() if not is_plain(each)]))
     _say("\nplain workloads: " + score([each for each in cases() if is_plain(each)]))
+    named, count = named_in_a_model()
+    _say(f"\ntheir pods in an InferenceService: {named} of {count} named")
     if "--write" in arguments:
         write_flags()
         write_page()

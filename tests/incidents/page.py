@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from tests.incidents.score import cases, is_plain, told_of
+from tests.incidents.score import cases, is_plain, named_in_a_model, told_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "incidents.md"
 
@@ -18,6 +18,9 @@ the logs that a cluster in that state gives (`tests/incidents/`), and what must 
 | | incidents | named | a true symptom | nothing | untrue |
 | --- | --- | --- | --- | --- | --- |
 {table}
+
+The diagnosis does not depend on the kind: of the plain workloads whose own pods are at fault, {in_a_model} are named
+once the same pods belong to an InferenceService.
 
 **Named** is one finding that says the cause with its values, and nothing beside it. **By class**: {classes}.
 """
@@ -34,7 +37,14 @@ def page() -> str:
     """Return the page as the present program gives it."""
     known = [each for each in cases() if not is_plain(each)]
     plain = [each for each in cases() if is_plain(each)]
-    parts = [_HEAD.format(all=len(cases()), table=_table(known, plain), classes=_classes())]
+    parts = [
+        _HEAD.format(
+            all=len(cases()),
+            table=_table(known, plain),
+            classes=_classes(),
+            in_a_model="{} of {}".format(*named_in_a_model()),
+        )
+    ]
     for title, chosen in (("Models of a known kind", known), ("Plain workloads", plain)):
         parts.append(f"## {title}\n")
         parts += [_entry(each) for each in chosen if told_of(each).outcome == "named"]

@@ -119,6 +119,46 @@ def judge(case, report) -> Told:
     return Told("named" if named and len(causes) == 1 else "symptom", causes)
 
 
+def in_a_model(case):
+    """A plain incident with the same pods in an InferenceService: what is told once it is a model.
+
+    None of one whose fault is not in the model's own pods.
+    """
+    if "serves" in case.get("pod", {}):
+        return None
+    name = case["model"].split()[1]
+    left_out = ("labels", "deployment")
+    container = {key: value for key, value in case.get("container", {}).items() if key != "name"}
+    events = [
+        {about: text.replace("Container vllm", "Container kserve-container")}
+        for each in case.get("events", ())
+        for about, text in each.items()
+    ]
+    return {key: value for key, value in case.items() if key not in left_out} | {
+        "model": f"InferenceService {name}",
+        "container": container,
+        "events": events,
+        "reasons": ["clusterNodeNotReady"],
+    }
+
+
+@cache
+def told_in_a_model(number: int) -> Told | None:
+    """What is told of the incident of that number with its pods in an InferenceService."""
+    case = in_a_model(cases()[number])
+    if case is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        return judge(case, report_of(case, Path(folder)))
+
+
+def named_in_a_model() -> tuple[int, int]:
+    """How many plain incidents are named with their pods in an InferenceService, and of how many."""
+    numbers = [number for number, each in enumerate(cases()) if is_plain(each)]
+    told = [each for each in map(told_in_a_model, numbers) if each is not None]
+    return sum(each.outcome == "named" for each in told), len(told)
+
+
 def flags():
     """By `source id` of each incident whether it is named, as it was when the flags were written."""
     return yaml.safe_load(FLAGS.read_text())

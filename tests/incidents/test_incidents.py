@@ -3,7 +3,15 @@
 import pytest
 
 from tests.incidents.page import PAGE, page
-from tests.incidents.score import cases, flags, is_plain, key, told_of
+from tests.incidents.score import (
+    cases,
+    flags,
+    in_a_model,
+    is_plain,
+    key,
+    told_in_a_model,
+    told_of,
+)
 
 INCIDENTS = [pytest.param(each, id=each["id"]) for each in cases()]
 
@@ -21,6 +29,16 @@ def test_an_incident(case):
     told = told_of(case)
     assert told.outcome != "untrue", told.causes
     assert (told.outcome == "named") >= flags()[key(case)], (case["told"], told.causes)
+
+
+@pytest.mark.parametrize(
+    "number", [n for n, each in enumerate(cases()) if is_plain(each) and in_a_model(each)],
+    ids=lambda number: cases()[number]["id"],
+)  # fmt: skip
+def test_plain_pods_in_a_model(number):
+    """A diagnosis does not depend on the kind of what its pod belongs to."""
+    told = told_in_a_model(number)
+    assert told.outcome == "named", told.causes
 
 
 def test_flags_and_page_are_written():
