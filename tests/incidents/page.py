@@ -11,9 +11,11 @@ _HEAD = """\
 # What people met, and what is told
 
 These are {all} incidents that people reported in public threads: somebody asked why a model or its pods do
-not serve, and the thread found the cause. They were taken as they were found. Each was rebuilt as the dump and
+not serve, and the thread says what the cause was. They were taken in the order in which they were found. Each was rebuilt as the dump and
 the logs that a cluster in that state gives (`tests/incidents/`), and what must be told was written down before
-`check` saw it. This page is rendered from that: `python -m tests.incidents --write`.
+`check` saw it. Where a thread quotes only a part of what its cluster said, the rest is what that software says then, and a note tells so.
+The rules were improved on these incidents afterwards, so that this is no measure of threads that nobody here has seen.
+This page is rendered: `python -m tests.incidents --write`.
 
 | | incidents | named | a true symptom | nothing | untrue |
 | --- | --- | --- | --- | --- | --- |
@@ -73,6 +75,8 @@ def _classes() -> str:
 def _entry(case) -> str:
     told = told_of(case)
     lines = [f"* {_link(case['source'])}: {case['asked']} {case['cause']}"]
+    if "note" in case:
+        lines.append(f"  Rebuilt: {case['note']}")
     if told.outcome != "named":
         why = case.get("missed") or (_NO_KIND if is_plain(case) else _WHY[told.outcome])
         lines.append(f"  {why}")
