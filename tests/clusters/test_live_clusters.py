@@ -77,6 +77,7 @@ def test_a_healthy_cluster_is_told_nothing_of(look, name):
         for what in cluster.removed
     ],
 )
+@pytest.mark.long
 def test_a_part_that_is_needed_is_missed(look, name, what):
     """Its cause fires, names it, and no other does."""
     cluster = LIVE_CLUSTERS[name]
@@ -86,6 +87,7 @@ def test_a_part_that_is_needed_is_missed(look, name, what):
     assert what.rpartition(" ")[2] in firing["firing", cluster.removed[what]]
 
 
+@pytest.mark.long
 def test_a_dump_holds_what_shows_a_need_too(ask, capsys, tmp_path):
     """Where a stack has lost its own kind, what is left of it still says what it needs."""
     path, now = tmp_path / "d.tgz", ("--now", "2026-11-20T12:00:00Z", "-o", "json")

@@ -47,6 +47,7 @@ async def helm_test(service: str, port: int) -> tuple[int, str]:
     return await process.wait(), said.decode()
 
 
+@pytest.mark.long
 async def test_the_daemon_that_the_chart_starts_passes_the_charts_own_test(replica):
     """The command line is accepted, and `helm test` proves that the daemon answers and leads."""
     await replica.ready()

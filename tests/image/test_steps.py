@@ -99,6 +99,7 @@ LOCK = (
 )
 
 
+@pytest.mark.long
 def test_bill_of_what_is_locked_is_valid():
     """Names are compared as the registry does."""
     validate(bill(("PyYAML", "6.0.3"), ("typing_extensions", "4.16.0")), LOCK)
@@ -112,6 +113,7 @@ def test_bill_of_what_is_locked_is_valid():
         ('{"bomFormat": "CycloneDX", "specVersion": "1.6", "components": {}}', "not CycloneDX"),
     ],
 )
+@pytest.mark.long
 def test_bill_of_something_else_is_refused(text, complaint):
     """A library too few, another version, or not a bill at all."""
     with pytest.raises(SbomError, match=complaint):

@@ -5,9 +5,6 @@ import re
 import shlex
 import shutil
 import socket
-import subprocess
-import sys
-from asyncio.subprocess import PIPE
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -313,20 +310,15 @@ def test_a_server_that_does_not_answer_is_named_at_once(run, tmp_path):
     assert err.count("\n") == 1
 
 
-async def test_a_server_that_does_not_know_us_is_named_at_once(tmp_path):
+async def test_a_server_that_does_not_know_us_is_named_at_once(run, tmp_path):
     """A token that has expired is no cluster of which nothing could be read."""
     async with running((), token="right") as sandbox:
         path = kubeconfig_of(tmp_path, sandbox.url, "wrong")
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "reporter", "check", "--kubeconfig", str(path)),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-    assert (process.returncode, out) == (2, b"")
-    assert err.startswith(f"status-reporter: check: {sandbox.url}: ".encode())
-    assert b"401" in err
-    assert err.count(b"\n") == 1
+        status, out, err = await asyncio.to_thread(run, "check", "--kubeconfig", path)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"status-reporter: check: {sandbox.url}: ")
+    assert "401" in err
+    assert err.count("\n") == 1
 
 
 def test_the_time_of_a_dump_is_at_most_the_present(run, tmp_path, monkeypatch):
@@ -408,31 +400,16 @@ def test_skipped_and_unknown_are_shown_with_counts(run, broken, tmp_path):
     assert "and 8 more (-o json lists all): not in the dump" in " ".join(out.split())
 
 
-def test_the_live_cluster(broken, tmp_path):
+async def test_the_live_cluster(run, broken, tmp_path):
     """Without --from the cluster of the kubeconfig is watched until all is listed."""
-    code = (
-        "import asyncio, pathlib, sys\n"
-        "from reporter.cli.main import main\n"
-        "from lab.cli.sandbox import _documents\n"
-        "from lab.sandbox.serve import running\n"
-        "async def both():\n"
-        "    documents = _documents([sys.argv[1]])\n"
-        "    kubeconfig = pathlib.Path(sys.argv[2])\n"
-        "    async with running(documents, kubeconfig_path=kubeconfig):\n"
-        "        argv = ['check', '--kubeconfig', str(kubeconfig), '-o', 'json']\n"
-        "        return await asyncio.to_thread(main, argv)\n"
-        "sys.exit(asyncio.run(both()))\n"
-    )
-    command = [sys.executable, "-c", code, str(broken), str(tmp_path / "kubeconfig")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 1, done.stderr
-    firing = {
-        key for key, value in dispositions(json.loads(done.stdout)).items() if value == "firing"
-    }
-    assert ("clusterKaitoControllerNotReady", "cluster") in firing
+    kubeconfig = tmp_path / "kubeconfig"
+    async with running(_documents([str(broken)]), kubeconfig_path=kubeconfig):
+        status, found = await asyncio.to_thread(report, run, "--kubeconfig", kubeconfig)
+    assert status == 1
+    assert dispositions(found)["clusterKaitoControllerNotReady", "cluster"] == "firing"
 
 
-async def test_the_last_lines_before_a_crash(examples, tmp_path):
+async def test_the_last_lines_before_a_crash(run, examples, tmp_path):
     """With --pod-logs a look at a live cluster reads them, of the pods that causes name."""
     documents = _documents([str(examples / "inferenceservice" / "failing-load")])
     kubeconfig = tmp_path / "kubeconfig"
@@ -442,32 +419,27 @@ async def test_the_last_lines_before_a_crash(examples, tmp_path):
         log = "password=hunter2-hunter2\nKeyError: 'query'\n"
         sandbox.container_logs.write(namespace, pod, "kserve-container", text=log, previous=True)
         for more in ([], ["--pod-logs"]):
-            command = ["check", "--kubeconfig", str(kubeconfig), "-o", "json", *more]
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "reporter", *command, stdout=PIPE
-            )
-            out, _ = await process.communicate()
-            assert process.returncode == 1
+            command = ("check", "--kubeconfig", kubeconfig, "-o", "json", *more)
+            status, out, _ = await asyncio.to_thread(run, *command)
+            assert status == 1
             findings = json.loads(out)["findings"]
             shown.append([each["lastLines"] for each in findings if "lastLines" in each])
     assert shown == [[], [["password=<redacted>", "KeyError: 'query'"]]]
 
 
-async def test_an_account_that_may_read_nothing_is_not_told_that_nothing_fires(tmp_path):
+async def test_an_account_that_may_read_nothing_is_not_told_that_nothing_fires(run, tmp_path):
     """Discovery answers everybody; that says nothing of what runs."""
     kubeconfig = tmp_path / "kubeconfig"
     async with running((), kubeconfig_path=kubeconfig) as sandbox:
         sandbox.faults.add(InjectedFault(action="forbidden", verbs=("list", "watch")))
-        command = [sys.executable, "-m", "reporter", "check", "--kubeconfig", str(kubeconfig)]
-        process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
-        out, said = await process.communicate()
-    assert (process.returncode, out) == (2, b"")
-    assert b"nothing can be judged" in said
-    assert b"Permission: " in said
-    assert b"pods" in said
+        status, out, said = await asyncio.to_thread(run, "check", "--kubeconfig", kubeconfig)
+    assert (status, out) == (2, "")
+    assert "nothing can be judged" in said
+    assert "Permission: " in said
+    assert "pods" in said
 
 
-async def test_what_explains_a_fault_is_read_once(examples, tmp_path):
+async def test_what_explains_a_fault_is_read_once(run, examples, tmp_path):
     """Logs and Events of what is at fault alone, without any flag; raw lines stay where they are."""
     documents = _documents([str(examples / "inferenceservice" / "failing-load")])
     kubeconfig = tmp_path / "kubeconfig"
@@ -475,13 +447,10 @@ async def test_what_explains_a_fault_is_read_once(examples, tmp_path):
     async with running(documents, kubeconfig_path=kubeconfig, controllers=False) as sandbox:
         log = "RuntimeError: No available memory for the cache blocks\n"
         sandbox.container_logs.write(namespace, pod, "kserve-container", text=log, previous=True)
-        command = ["check", "--kubeconfig", str(kubeconfig), "-o", "json"]
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "reporter", *command, stdout=PIPE
-        )
-        out, _ = await process.communicate()
+        command = ("check", "--kubeconfig", kubeconfig, "-o", "json")
+        status, out, _ = await asyncio.to_thread(run, *command)
         paths = [each.path for each in sandbox.request_log.recent]
-    assert process.returncode == 1
-    assert b"cache blocks" not in out
+    assert status == 1
+    assert "cache blocks" not in out
     assert any(f"/namespaces/{namespace}/events" in each for each in paths)
     assert any(each.startswith(f"/api/v1/namespaces/{namespace}/pods/{pod}/log") for each in paths)

@@ -29,12 +29,12 @@ sys.exit({start}())
     ("start", "argv", "module"),
     [
         ("main", ["explain"], "reporter.cli.main"),
-        ("main", ["check"], "pydantic_settings"),
+        pytest.param("main", ["check"], "pydantic_settings", marks=pytest.mark.long),
         ("main", ["check"], "reporter.kube.client"),
-        ("main", ["dump"], "reporter.kube.collecting"),
-        ("main", ["run"], "reporter.daemon.main"),
+        pytest.param("main", ["dump"], "reporter.kube.collecting", marks=pytest.mark.long),
+        pytest.param("main", ["run"], "reporter.daemon.main", marks=pytest.mark.long),
         ("plugin", [], "reporter.cli.kubectl"),
-        ("plugin", ["--watch"], "aiohttp"),
+        pytest.param("plugin", ["--watch"], "aiohttp", marks=pytest.mark.long),
     ],
 )
 def test_while_it_is_imported(start, argv, module):
@@ -46,8 +46,12 @@ def test_while_it_is_imported(start, argv, module):
 
 @pytest.mark.parametrize(
     ("argv", "status"),
-    [(["check"], -signal.SIGINT), (["dump"], -signal.SIGINT), (["run", "--metrics-bind-address=0",
-      "--health-probe-bind-address=0", "--report-bind-address=0", "--log-level=error"], 0)],
+    [
+        (["check"], -signal.SIGINT),
+        pytest.param(["dump"], -signal.SIGINT, marks=pytest.mark.long),
+        pytest.param(["run", "--metrics-bind-address=0", "--health-probe-bind-address=0",
+                      "--report-bind-address=0", "--log-level=error"], 0, marks=pytest.mark.long),
+    ],
 )  # fmt: skip
 async def test_while_it_waits_for_the_api_server(tmp_path, argv, status):
     """A look dies of the signal; the daemon ends as it should."""

@@ -251,6 +251,7 @@ def test_watch_tells_each_change_until_it_is_interrupted(own):
         assert process.stderr.read() == b""
 
 
+@pytest.mark.long
 def test_watch_does_not_take_a_lost_connection_for_health(bin_, tmp_path):
     """While the API server is away what was seen stands, and that it may be old is said, not printed."""
     with served(EXAMPLES / "broken-stack", tmp_path) as (server, kubeconfig):
@@ -266,6 +267,7 @@ def test_watch_does_not_take_a_lost_connection_for_health(bin_, tmp_path):
             assert b"LAST SEEN" not in again
 
 
+@pytest.mark.long
 def test_watch_redraws_a_terminal_in_colours(own):
     """In place: the second text begins where the first one did."""
     terminal, theirs = os.openpty()
@@ -282,6 +284,7 @@ def test_watch_redraws_a_terminal_in_colours(own):
         os.close(theirs)
 
 
+@pytest.mark.long
 def test_no_color_is_heeded(own):
     """https://no-color.org."""
     terminal, theirs = os.openpty()

@@ -80,6 +80,7 @@ async def test_report_says_the_causes_that_check_says(run):
     assert {each["state"] for each in told["subjectsNotWell"]} <= {"degraded", "not-serving"}
 
 
+@pytest.mark.long
 async def test_one_namespace_comes_with_the_causes_of_the_cluster():
     """What is elsewhere is left out; a name that is misspelt does not look healthy."""
     async with assistant("--from", "broken-stack") as client:
@@ -91,6 +92,7 @@ async def test_one_namespace_comes_with_the_causes_of_the_cluster():
     assert "there is nothing in namespace serch-models that is looked at" in wrong
 
 
+@pytest.mark.long
 async def test_a_long_answer_is_cut_and_says_so():
     """An assistant reads only so much."""
     async with assistant("--from", "broken-stack") as client:
@@ -113,6 +115,7 @@ async def test_a_dump_is_judged_below_the_folder_alone(tmp_path):
         assert "no such file or folder" in await refused(client, "check_dump", path="nothing")
 
 
+@pytest.mark.long
 async def test_reasons_are_explained_one_or_all():
     """All of them in short; one of them with what to do."""
     async with assistant("--from", "healthy-stack") as client:
@@ -139,6 +142,7 @@ async def test_credentials_are_masked_as_everywhere(tmp_path):
     assert SECRET not in json.dumps(told)
 
 
+@pytest.mark.long
 async def test_history_of_a_dump_is_that_of_its_events(tmp_path):
     """Without Events of the daemon there is none, and it is said where it would come from."""
     async with assistant("--from", "broken-stack") as client:
@@ -147,6 +151,7 @@ async def test_history_of_a_dump_is_that_of_its_events(tmp_path):
     assert "Events on record" in told["note"]
 
 
+@pytest.mark.long
 async def test_a_daemon_that_is_not_there_is_named():
     """And what to do about it."""
     async with assistant("--url", "http://127.0.0.1:1") as client:
@@ -155,6 +160,7 @@ async def test_a_daemon_that_is_not_there_is_named():
             assert "http://127.0.0.1:1: nothing answers there; start the daemon" in said
 
 
+@pytest.mark.long
 def test_without_the_extra_it_says_what_to_install():
     """The image and a plain installation have no SDK."""
     code = (
@@ -172,6 +178,7 @@ def test_without_the_extra_it_says_what_to_install():
     )
 
 
+@pytest.mark.long
 def test_nothing_but_the_server_loads_the_sdk():
     """The daemon and all other commands start as fast and as small as without it."""
     code = (
