@@ -116,9 +116,10 @@ class RandomClusters:
         names = [f"n{number}" for number in range(self.chance.randint(1, 7))]
         for name in names:
             self._make_node(name)
+        self._await_nodes(len(names))
         found = []
         for number in range(self.chance.randint(3, 8)):
-            found += self._compare(self._make_pod(f"p{number}"), len(names))
+            found += self._compare(self._make_pod(f"p{number}"))
         self._clear()
         return found
 
@@ -233,8 +234,8 @@ class RandomClusters:
         self._ask("PATCH", f"/api/v1/namespaces/default/persistentvolumeclaims/{name}/status",
                   {"status": {"phase": "Bound"}})  # fmt: skip
 
-    def _compare(self, name: str, nodes: int) -> list[str]:
-        pod = self._settled(name, nodes)
+    def _compare(self, name: str) -> list[str]:
+        pod = self._settled(name)
         snapshot = self._snapshot()
         look = _Expected(pod, snapshot)
         if pod.spec.node_name:
@@ -245,7 +246,7 @@ class RandomClusters:
                 if pod.spec.node_name in look.able
                 else [f"{name} is on {pod.spec.node_name}: {look}"]
             )
-        said = (pod.status.condition("PodScheduled") or _none()).message or ""
+        said = self._said(pod)
         counts = counts_of(said)
         found = why_unscheduled(pod, snapshot)
         self.pods[found.code if found else "nothing"] += 1
@@ -257,22 +258,46 @@ class RandomClusters:
             wrong.append(f"{name}: {said.partition(' preemption')[0]!r} is explained by {found}")
         return wrong
 
-    def _settled(self, name: str, nodes: int) -> Pod:
-        """Wait until the scheduler has looked at a pod, with all nodes that there are."""
+    def _await_nodes(self, count: int) -> None:
+        """Wait until the scheduler knows the nodes.
+
+        A pod that it refused is not looked at again for a node that would not do either, so each
+        look takes another pod.
+        """
+        for number in range(1_000):
+            asks = {"requests": {"example.com/none": "1"}, "limits": {"example.com/none": "1"}}
+            containers = [{"name": "c", "image": "x", "resources": asks}]
+            name = f"look-{number}"
+            self._ask("POST", "/api/v1/namespaces/default/pods", {
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+                "spec": {"containers": containers},
+            })  # fmt: skip
+            counts = counts_of(self._said(self._settled(name)))
+            self._ask(
+                "DELETE", f"/api/v1/namespaces/default/pods/{name}", {"gracePeriodSeconds": 0}
+            )
+            if counts is not None and counts.nodes == count:
+                return
+        raise EnvtestError(f"the scheduler does not see {count} nodes")
+
+    def _settled(self, name: str) -> Pod:
+        """Wait until the scheduler has looked at a pod."""
         until = time.monotonic() + LATE_SECONDS
         while time.monotonic() < until:
             raw = self._ask("GET", f"/api/v1/namespaces/default/pods/{name}")
             pod = msgspec.convert(raw, Pod)
-            condition = pod.status.condition("PodScheduled")
-            counts = counts_of(condition.message) if condition else None
             # A volume that was made a moment ago may not have come to the scheduler yet.
-            whole = counts and counts.nodes == nodes and "not found" not in condition.message
-            if pod.spec.node_name or whole:
+            said = self._said(pod)
+            if pod.spec.node_name or (said and "not found" not in said):
                 return pod
             time.sleep(0.02)
-        raise EnvtestError(
-            f"the scheduler has not looked at {name}: see {self.plane.folder}/scheduler.log"
-        )
+        log = f"{self.plane.folder}/scheduler.log"
+        raise EnvtestError(f"the scheduler has not looked at {name}: see {log}")
+
+    @staticmethod
+    def _said(pod: Pod) -> str:
+        condition = pod.status.condition("PodScheduled")
+        return (condition.message if condition else "") or ""
 
     def _snapshot(self) -> Snapshot:
         paths = {
@@ -302,10 +327,6 @@ class RandomClusters:
                 self._ask("PATCH", place, {"metadata": {"finalizers": None}}, fine=(404,))
                 self._ask("DELETE", place, at_once, fine=(404,))
         self._ask("DELETE", "/api/v1/nodes", at_once)
-
-
-def _none() -> Any:
-    return msgspec.defstruct("None_", [("message", str, "")])()
 
 
 class _Expected:

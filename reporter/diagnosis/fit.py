@@ -44,7 +44,7 @@ ACCELERATOR_LABELS: Final = (
     "nvidia.com/gpu.present", "cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator",
     "kubernetes.azure.com/accelerator",
 )  # fmt: skip
-"""Labels of nodes that have devices, also while nothing offers them."""
+"""Labels of nodes that have GPUs of NVIDIA, also while nothing offers them."""
 
 _MEMORY: Final = ("memory", "ephemeral-storage", "storage")
 
@@ -272,10 +272,10 @@ def offered(node: Node, resource: str) -> float:
 
 
 def has_accelerator(node: Node, resource: str) -> bool:
-    """Return whether a label says that the node has devices, or it says so of this resource."""
+    """Return whether the node says of this resource that it has it, or a label of NVIDIA's GPUs does."""
     labels = node.metadata.labels or {}
-    capable = resource in (node.status.capacity or {})
-    return capable or any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS)
+    labelled = any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS)
+    return resource in (node.status.capacity or {}) or (labelled and resource.startswith("nvidia."))
 
 
 def written_taints(taints: Iterable[Taint]) -> str:
@@ -365,6 +365,8 @@ _ENTRY: Final = re.compile(r"(?P<count>\d{1,6}) (?P<text>[^,]+)")
 _SYNONYMS: Final = {
     "node(s) had volume node affinity conflict": str(Plugin.VOLUME),
     "node(s) didn't satisfy plugin(s) [NodeAffinity]": str(Plugin.LABEL),
+    "node(s) didn't match node selector": str(Plugin.LABEL),
+    "node(s) didn't match Pod's node affinity": str(Plugin.LABEL),
 }
 """Former texts, and that of nodes that are left out by name."""
 
@@ -399,6 +401,6 @@ def counts_of(message: str | None) -> NodeCounts | None:
     said = re.split(r"\.(?: |$)", found["rest"], maxsplit=1)[0]
     texts: Counter[str] = Counter()
     for each in _ENTRY.finditer(said):
-        text = each["text"].strip()
+        text = each["text"].strip().replace("had taint {", "had untolerated taint {")
         texts[_SYNONYMS.get(text, text)] += int(each["count"])
     return NodeCounts(int(found["nodes"]), texts)

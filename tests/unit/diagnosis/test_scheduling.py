@@ -99,6 +99,12 @@ CASES = {
         [node("g", 8, cordoned=True), node("a")],
         ("node-cordoned", "certain", "g, the only node that fits, is cordoned"),
     ),
+    "in the words of Kubernetes 1.20": (
+        waiting("0/2 nodes are available: 1 node(s) didn't match node selector, "
+                "1 node(s) had taint {sku: gpu}, that the pod didn't tolerate.", 1, **SELECTS),
+        [node("g", 8, labels=GPU_POOL, taints=["sku=gpu:NoSchedule"]), node("a", 8)],
+        ("node-label", "certain", "g has the taint sku=gpu:NoSchedule, which it does not tolerate"),
+    ),
     "NotReady": (
         waiting(said(2, f"1 {TAINTS}", "1 Insufficient nvidia.com/gpu"), 1),
         [node("g", 8, ready="Unknown", taints=["node.kubernetes.io/unreachable:NoSchedule"]), node("a")],
