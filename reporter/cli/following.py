@@ -72,6 +72,8 @@ def essence(report: Report) -> object:
 
 async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings) -> None:
     from reporter.cli.cluster import watched_cluster
+    from reporter.cli.live_evidence import evidence_of
+    from reporter.diagnosis.wanted_evidence import wanted_evidence
 
     def view(snapshot: Snapshot) -> View:
         look = live_look(snapshot, arguments, settings)
@@ -84,15 +86,20 @@ async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings
     screen = Screen(sys.stdout, sys.stderr)
     due = asyncio.Event()
     namespace = arguments.namespace or ""
-    async with watched_cluster(settings, due.set, namespace=namespace) as cluster:
+    async with (
+        watched_cluster(settings, due.set, namespace=namespace) as cluster,
+        evidence_of(cluster, settings, due.set) as evidence,
+    ):
         while True:
             due.clear()
-            snapshot = cluster.snapshot()
+            snapshot = evidence.joined(cluster.snapshot())
             try:
                 if _is_lost(snapshot):
                     screen.remark(_LOST, keep=True)
                 else:
-                    show(screen, await asyncio.to_thread(view, snapshot), arguments.output)
+                    seen = await asyncio.to_thread(view, snapshot)
+                    evidence.passed(wanted_evidence(seen.report, snapshot))
+                    show(screen, seen, arguments.output)
             except UsageError as error:
                 screen.remark(str(error))
             await asyncio.sleep(SHORTEST_SECONDS)

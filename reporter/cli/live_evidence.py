@@ -1,13 +1,15 @@
-"""What explains the faults of a live cluster, read once for a command that looks once."""
+"""What explains the faults of a live cluster, read once for a command that looks once, or beside it."""
 
 import argparse
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from typing import Final
 
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.one_look import evaluate_look, live_look
+from reporter.daemon.evidence import EvidenceTask, Pace
 from reporter.daemon.evidence_reader import EvidenceReader, Step, steps
 from reporter.diagnosis.signatures import signatures_with
 from reporter.diagnosis.wanted_evidence import wanted_evidence
@@ -64,6 +66,25 @@ async def with_evidence(
             task.cancel()
         await asyncio.gather(*reading, return_exceptions=True)
     return learned.joined(snapshot)
+
+
+@asynccontextmanager
+async def evidence_of(
+    cluster: LiveCluster, settings: ProgramSettings, changed: Callable[[], None]
+) -> AsyncIterator[EvidenceTask]:
+    """Read what explains faults beside a command that goes on looking, at the pace of a daemon."""
+    learned = Learned()
+    signatures = signatures_with(settings.log_signatures)
+    reader = EvidenceReader(
+        cluster.client, learned, signatures, cluster.served_version, Pace().turn
+    )
+    task = EvidenceTask(reader, learned, leading=lambda: True, changed=changed, logs=True)
+    running = asyncio.create_task(task.run())
+    try:
+        yield task
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 async def _at_once() -> None:
