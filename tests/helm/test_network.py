@@ -4,12 +4,13 @@ from reporter.stacks import STACKS
 from tests.helm.charts import render
 from tests.tables import SCRAPED, Stack
 
+PORTS = [{"port": each} for each in (8000, 8080, 8100, 8200, 9090, 30000)]
 KAITO = [{"key": "inferenceset.kaito.sh/created-by", "operator": "Exists"}]
 
 
 def to_pods(**stacks: str) -> list[dict[str, object]]:
     """Return the rules of egress that name pods."""
-    values = {"networkPolicy.enabled": True, **{f"stacks.{key}": v for key, v in stacks.items()}}
+    values = {"networkPolicy.egress": True, **{f"stacks.{key}": v for key, v in stacks.items()}}
     egress = render(values).one("NetworkPolicy")["spec"]["egress"]
     return [
         {**peer["podSelector"], "ports": rule.get("ports")}
@@ -20,12 +21,12 @@ def to_pods(**stacks: str) -> list[dict[str, object]]:
 
 
 def test_pods_of_each_stack_are_let_out_to():
-    """By the labels that the scraper goes by; on any port, as each pod has one of its own."""
+    """By the labels that the scraper goes by, and on the ports of servers alone: a tenant labels pods."""
     rules = {
         row.stack: {
             "matchLabels": dict(row.labels),
             "matchExpressions": [{"key": row.label, "operator": "Exists"}],
-            "ports": None,
+            "ports": PORTS,
         }
         for row in SCRAPED
     }
@@ -56,3 +57,8 @@ def test_nothing_else_is():
     pickers = len({each.pickers.label for each in STACKS if each.pickers})
     assert len(to_pods()) == len(SCRAPED) + 1 + pickers
     assert to_pods(**dict.fromkeys(Stack, "off")) == []
+
+
+def test_every_rule_has_ports():
+    """A label that a tenant chooses opens the ports of servers, and no other."""
+    assert [rule for rule in to_pods() if not rule["ports"]] == []

@@ -6,7 +6,7 @@ from reporter.catalogue.rbac import EVENT_VERBS, ON_DEMAND_VERBS, VERBS, files
 from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP, ON_DEMAND
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
-from tests.helm.charts import NAMESPACE, REPORTER, name_of, namespace_of, render
+from tests.helm.charts import NAMESPACE, REPORTER, helm, name_of, namespace_of, render
 from tests.tables import CLUSTER_WIDE, Stack
 
 MESH = {
@@ -377,3 +377,38 @@ def test_releases_share_the_lease_by_default():
         for release in ("a", "b")
     }
     assert len(ids) == 1
+
+
+SERVES = {
+    Stack.KAITO: "kaito.sh/v1beta1/Workspace",
+    Stack.KTHENA: "workload.serving.volcano.sh/v1alpha1/ModelServing",
+    Stack.OTTERSCALE: "model.otterscale.io/v1alpha1/ModelService",
+    Stack.KSERVE: "serving.kserve.io/v1beta1/InferenceService",
+    Stack.LLMISVC: "serving.kserve.io/v1alpha2/LLMInferenceService",
+}
+
+
+def stacks_of(*served: str, **values: str) -> set[str]:
+    """Return for which stacks rights are granted in a cluster that serves these kinds."""
+    asked = [f"--api-versions={each}" for each in served]
+    given = [f"--set={key}={value}" for key, value in values.items()]
+    template = ("template", "prod", str(REPORTER), "-s", "templates/clusterrole.yaml")
+    text = helm(*template, *asked, *given).stdout
+    rows = (line.strip() for line in text.splitlines())
+    return {
+        row.removeprefix("# For ") for row in rows if row.startswith("# For ") and "," not in row
+    }
+
+
+@pytest.mark.parametrize("stack", SERVES, ids=str)
+def test_a_stack_that_the_cluster_does_not_serve_is_granted_nothing(stack):
+    assert stacks_of(SERVES[stack]) == {stack}
+
+
+def test_which_stacks_are_granted():
+    """All where helm asks no cluster or nothing is served yet; what is on, or written, in any case."""
+    assert stacks_of() == {*map(str, SERVES)} == stacks_of("apps/v1/Deployment")
+    kaito = SERVES[Stack.KAITO]
+    assert stacks_of(kaito, **{"stacks.kserve": "on"}) == {"kaito", "kserve"}
+    assert stacks_of(kaito, **{"stacks.kaito": "off"}) == set()
+    assert stacks_of(kaito, **{"modelServing.crd.install": "true"}) == {"kaito", "kthena"}

@@ -30,7 +30,14 @@ What it sees, with what is pending, held and suppressed:
 {{- if .Values.reportService.enabled }}
 
 The report has a Service, {{ include "status-reporter.reportName" . }}. It names the faults of all tenants and asks nobody who they are:
-put a proxy that does in front of it (docs/page.md, "Behind a proxy"), and let only that proxy reach it{{ if not .Values.networkPolicy.enabled }} (networkPolicy.enabled and networkPolicy.reportFrom){{ end }}.
+put a proxy that does in front of it (docs/page.md, "Behind a proxy"), and let only that proxy reach it (networkPolicy.reportFrom).
+{{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.reportService.enabled (not .Values.networkPolicy.reportFrom) }}
+Nobody reaches it through that Service until networkPolicy.reportFrom names who may.
+{{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.metrics.enabled .Values.networkPolicy.metricsFrom }}
+
+Only what networkPolicy.metricsFrom names may read its metrics. If your Prometheus is in another namespace, name it there.
 {{- end }}
 {{- if .Values.metrics.enabled }}
 

@@ -9,6 +9,24 @@
 {{- end }}
 {{- end -}}
 
+{{/* The stacks whose kinds may be read, as YAML, with their modes. Of those that are `auto` it is those that the cluster serves: a right
+that nothing needs is none that a tenant of another stack should fear. Where the cluster serves none of them, or helm asks no cluster
+(helm template, GitOps), it is all. */}}
+{{- define "status-reporter.granted" -}}
+{{- $served := join "\n" .Capabilities.APIVersions -}}
+{{- $kinds := dict "kaito" "(?m)^kaito[.]sh/" "kthena" "(?m)^workload[.](serving[.])?volcano[.]sh/" "otterscale" "(?m)^model[.]otterscale[.]io/" "kserve" "(?m)^serving[.]kserve[.]io/[^/]+/InferenceService$" "llmisvc" "(?m)^serving[.]kserve[.]io/[^/]+/LLMInferenceService$" -}}
+{{- $modes := include "status-reporter.stacks" . | fromYaml -}}
+{{- $any := false -}}
+{{- range $stack, $kind := $kinds }}{{ if regexMatch $kind $served }}{{ $any = true }}{{ end }}{{ end -}}
+{{- /* The release brings this kind itself, or writes its status. */ -}}
+{{- if or .Values.modelServing.crd.install (include "status-reporter.modelServingVerb" .) }}{{ $served = printf "%s\nworkload.volcano.sh/" $served }}{{ end -}}
+{{- range $stack, $mode := $modes }}
+{{- if or (eq $mode "on") (and (eq $mode "auto") (or (not $any) (regexMatch (get $kinds $stack) $served))) }}
+{{ $stack }}: {{ $mode | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* The mode of each shared part that is given one, as YAML. */}}
 {{- define "status-reporter.components" -}}
 {{- /* YAML takes `on` and `off` for these. */ -}}
@@ -45,6 +63,18 @@
 {{- end }}
 
 Stacks that it looks at: {{ join ", " $looked | default "none" }}.
+{{- if .Values.rbac.create }}
+{{- $granted := include "status-reporter.granted" . | fromYaml }}
+{{- $not := list }}
+{{- range $stack, $mode := $modes }}
+{{- if and (eq $mode "auto") (not (hasKey $granted $stack)) }}
+{{- $not = append $not $stack }}
+{{- end }}
+{{- end }}
+{{- with $not }}
+The cluster does not serve the kinds of: {{ join ", " . }}. It may not read them either: run `helm upgrade` once you have installed one, or set it to "on" (stacks).
+{{- end }}
+{{- end }}
 {{- with $off }}
 Stacks that are switched off (stacks): {{ join ", " . }}.
 {{- end }}
