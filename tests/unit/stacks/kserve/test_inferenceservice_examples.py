@@ -39,7 +39,7 @@ EXAMPLES = [
             (
                 "chat",
                 "ModelLoadFailed",
-                "pod chat-predictor-00002-deployment-0: the model does not load (exit code 1): torch.OutOfMemoryError: ",
+                "pod chat-predictor-00002-deployment-0: the model does not load: container kserve-container crashes (exit code 1); probably: GPU 0 (79.10 GiB) is full",
             ),
             (
                 "rerank",
@@ -49,7 +49,7 @@ EXAMPLES = [
             (
                 "summary",
                 "StorageFailed",
-                "pod summary-predictor-00001-deployment-0: the model cannot be fetched (exit code 1): ",
+                "pod summary-predictor-00001-deployment-0: the model cannot be fetched: init container storage-initializer crashes (exit code 1); probably: the S3 storage said 403",
             ),
         ],
         [],

@@ -198,14 +198,14 @@ PODS = [
             )
         ),
         ["PodsNotReady"],
-        "runAsNonRoot and image will run as root",
+        "image ghcr.io/llm-d/llm-d-cuda:v0.5.1 runs as root, which runAsNonRoot forbids",
     ),
     ("EngineCrashLooping", decode_pod(crashing("vllm")), ["PodsNotReady"], "CrashLoopBackOff"),
     (
         "EngineOutOfMemory",
         decode_pod(crashing("vllm", reason="OOMKilled", exitCode=137)),
         ["PodsNotReady"],
-        "last ended with OOMKilled (exit code 137: killed, out of memory)",
+        "container vllm is killed for memory: OOMKilled (exit code 137: killed, out of memory)",
     ),
     (
         "StorageEvicted",
@@ -542,7 +542,7 @@ def test_a_fault_of_the_engine_is_not_told_of_the_proxy_beside_it():
     )
     finding = one(docs, "PodsNotReady")
     assert finding.cause == "decode: CrashLoopBackOff"
-    assert "container vllm waits in CrashLoopBackOff; last ended with OOMKilled" in finding.message
+    assert "container vllm is killed for memory: OOMKilled" in finding.message
     assert "nothing listens" not in finding.message
 
 
