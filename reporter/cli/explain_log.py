@@ -1,6 +1,7 @@
 """`status-reporter explain --log`: what a container's log says, without any cluster."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,9 @@ from reporter.model.text import clean
 
 STDIN: Final = "-"
 _MOST_BYTES: Final = 4 * 1024 * 1024
+_WORD: Final = re.compile(r"\A[a-z]+(?= )")
+"""A first word; a name there stays as it is."""
+
 _SURENESS: Final = {
     "certain": "the line alone is the cause",
     "likely": "check one more fact before you rely on it",
@@ -59,7 +63,7 @@ def _told(reading: LogReading) -> str:
             )
         return "\n".join(lines) + "\n"
     lines = [
-        f"{cause.sentence[:1].upper()}{cause.sentence[1:]}.",
+        f"{_WORD.sub(lambda match: match[0].capitalize(), cause.sentence)}.",
         f"  What to do: {cause.action}",
         f"  Signature:  {row.id} ({cause.kind}); {row.row.sureness}: {_SURENESS[row.row.sureness]}",
     ]

@@ -192,6 +192,8 @@ def test_text_for_people(run):
     ]
     _, out, _ = run("explain", "--log", SAMPLES / "30-no-cause.log")
     assert out == "No signature matches the last 1,000 lines.\n"
+    _, out, _ = run("explain", "--log", SAMPLES / "11-vllm-hf-gated.log")
+    assert out.startswith("meta-llama/Llama-3.1-8B-Instruct is gated")
 
 
 def test_standard_input(run, monkeypatch):
