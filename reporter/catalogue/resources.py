@@ -82,6 +82,7 @@ ENVOYFILTERS: Final = Resource(
     group="networking.istio.io", versions=("v1alpha3",), plural="envoyfilters",
     kind="EnvoyFilter", namespaced=True, custom=True,
     type=objects.EnvoyFilter, purpose="the catch-all and ext_authz filters of a workload Gateway",
+    slim=objects.without_patches,
 )  # fmt: skip
 AUTHORIZATIONPOLICIES: Final = Resource(
     group="security.istio.io", versions=("v1", "v1beta1"), plural="authorizationpolicies",

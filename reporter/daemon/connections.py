@@ -12,6 +12,9 @@ MOST: Final = 128
 IDLE_SECONDS: Final = 30.0
 """A connection that has asked for nothing for so long is closed; one that is being answered stays."""
 
+ANSWER_SECONDS: Final = 5.0
+"""A connection that has been answered for longer makes room where there is no other place."""
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -19,17 +22,25 @@ class Connections:
     """Counts the connections of one listener and closes what is too much.
 
     A new one at the limit takes the place of the one that has asked for nothing for longest: to ask
-    again and again keeps no place for ever. One that is being answered stays.
+    again and again keeps no place for ever. Where all are being answered, it takes the place of the one
+    that has been for longest, as a stream of the page has, which a browser opens again by itself.
     """
 
-    def __init__(self, most: int = MOST, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self,
+        most: int = MOST,
+        idle_seconds: float = IDLE_SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self._most = most
+        self._answer_seconds = answer_seconds
         self._idle_seconds = idle_seconds
         self._idle: dict[asyncio.BaseTransport, asyncio.TimerHandle] = {}
         self._open: set[asyncio.BaseTransport] = set()
+        self._answered_since: dict[asyncio.BaseTransport, float] = {}
 
     def opened(self, transport: asyncio.BaseTransport) -> bool:
-        """Note a new connection; False, and it is closed, if all others are being answered."""
+        """Note a new connection; False, and it is closed, if all others have just begun to be answered."""
         self._open = {each for each in self._open if not each.is_closing()}
         if len(self._open) >= self._most and not self._made_room():
             _close(transport)
@@ -41,6 +52,7 @@ class Connections:
     def closed(self, transport: asyncio.BaseTransport) -> None:
         """Forget a connection."""
         self._open.discard(transport)
+        self._answered_since.pop(transport, None)
         self._stop_waiting(transport)
 
     @web.middleware
@@ -50,19 +62,27 @@ class Connections:
         if transport is None:
             return await handler(request)
         self._stop_waiting(transport)
+        self._answered_since[transport] = asyncio.get_running_loop().time()
         try:
             return await handler(request)
         finally:
+            self._answered_since.pop(transport, None)
             if transport in self._open:
                 self._wait_for_request(transport)
 
     def _made_room(self) -> bool:
-        oldest = next(iter(self._idle), None)
+        oldest = next(iter(self._idle), None) or self._longest_answered()
         if oldest is None:
             return False
         self.closed(oldest)
         _close(oldest)
         return True
+
+    def _longest_answered(self) -> asyncio.BaseTransport | None:
+        # They are in the order in which their answers began.
+        oldest = next(iter(self._answered_since.items()), None)
+        now = asyncio.get_running_loop().time()
+        return oldest[0] if oldest and now - oldest[1] > self._answer_seconds else None
 
     def _wait_for_request(self, transport: asyncio.BaseTransport) -> None:
         self._stop_waiting(transport)

@@ -1,7 +1,7 @@
 """What the daemon serves, and where."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 import structlog
@@ -11,11 +11,11 @@ from reporter.daemon.page_routes import with_page
 from reporter.daemon.server import (
     Handler,
     ListenAddress,
+    MetricsPage,
     Pages,
     Probes,
     Servers,
     health_routes,
-    metrics_routes,
     report_routes,
 )
 from reporter.daemon.state import DaemonState
@@ -43,10 +43,11 @@ async def listening(
     )
     pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
     probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
-    async with Servers(before_close=page.close) as servers:
+    async with Servers(before_close=page.close) as servers, AsyncExitStack() as stack:
         of_subjects = SubjectMetrics(state.report, settings.subject_series)
-        exported = metrics_routes(LiveMetrics(metrics, state), of_subjects)
-        await _listen(servers, metrics_address, exported)
+        exported = MetricsPage(LiveMetrics(metrics, state), of_subjects, state.report)
+        stack.callback(exported.close)
+        await _listen(servers, metrics_address, {"/metrics": exported.serve})
         await _listen(servers, health_address, health_routes(probes))
         routes = with_page(report_routes(pages, report_address), page, report_address)
         await _listen(servers, report_address, routes)

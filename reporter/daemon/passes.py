@@ -27,6 +27,7 @@ A pass during which the process stood still is dropped: what it decided rests on
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
@@ -162,6 +163,7 @@ class Passes:
         self._led = False
         self._self_check = self_check
         self._before = Before()
+        self._thread = ThreadPoolExecutor(1, "passes")
         self._log = structlog.get_logger("passes")
 
     async def run(self) -> None:
@@ -211,7 +213,9 @@ class Passes:
             handed=NOTHING if leading and self._led else self._handed(now),
             last_lines=self._last_lines(),
         )
-        done = await asyncio.to_thread(ask, snapshot, before)
+        loop = asyncio.get_running_loop()
+        # A thread of its own: what listeners render in others' must not be before it in a queue.
+        done = await loop.run_in_executor(self._thread, ask, snapshot, before)
         if self._pauses() != pauses:
             return None
         self._before, self._led = done.after, leading

@@ -6,12 +6,13 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
 
 import structlog
-from aiohttp import web
+from aiohttp import web, web_response
 from prometheus_client import Metric, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
@@ -26,6 +27,12 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _SHUTDOWN_SECONDS: Final = 1.0
 _BACKLOG: Final = 128
+
+_ANSWERS: Final = 8
+"""Answers of the metrics listener at a time: each is up to some megabytes, and scrapers are one or two."""
+
+_ANSWER_SECONDS: Final = 10.0
+_PIECE: Final = 64 * 1024
 
 LOG_SECONDS: Final = 60.0
 """Between two lines of the log about requests that failed; the next line says how many had none."""
@@ -178,6 +185,10 @@ class _FewLines(logging.Handler):
         self._due, self._unlogged = now + LOG_SECONDS, 0
 
 
+# What aiohttp names by default are its own version and Python's, also in what it answers by itself.
+web_response.SERVER_SOFTWARE = "status-reporter"  # type: ignore[attr-defined]  # it is imported there
+
+
 async def _lock_down(_request: web.Request, response: web.StreamResponse) -> None:
     """Forbid caching, type sniffing and framing of every answer, refusals included."""
     for name, value in _LOCKED_DOWN.items():
@@ -202,16 +213,67 @@ class _Collected(Collector):
         return self._metrics
 
 
-def metrics_routes(metrics: Collector, of_subjects: Collector) -> dict[str, Handler]:
-    """Return the routes of the metrics listener; what they have is written in a thread, off the loop."""
+class MetricsPage:
+    """The page of the metrics listener: written by a thread of its own, once for all who ask meanwhile.
 
-    async def serve(_request: web.Request) -> web.StreamResponse:
+    What names subjects is written once for a report. A few answers go out at a time, each piece by
+    piece: what a client does not read must not lie in our memory, nor delay a pass or a probe.
+    """
+
+    def __init__(
+        self, metrics: Collector, of_subjects: Collector, report: Callable[[], object]
+    ) -> None:
+        self._metrics = metrics
+        self._of_subjects = of_subjects
+        self._report = report
+        self._executor = ThreadPoolExecutor(1, "metrics")
+        self._written: tuple[object, bytes] = (None, b"")
+        self._writing: asyncio.Task[bytes] | None = None
+        self._answers = 0
+
+    def close(self) -> None:
+        """End the thread."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """Answer, or say that others are being answered."""
+        if self._answers >= _ANSWERS:
+            text = "Others are being answered; ask again.\n"
+            return web.Response(status=503, text=text, headers={"Retry-After": "1"})
+        self._answers += 1
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                return await self._send(request)
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionResetError("a client did not read its answer") from None
+        finally:
+            self._answers -= 1
+
+    async def _send(self, request: web.Request) -> web.StreamResponse:
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+        body = await asyncio.shield(self._writing)
+        response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
+        response.content_length = len(body)
+        await response.prepare(request)
+        for start in range(0, len(body), _PIECE):
+            await response.write(body[start : start + _PIECE])
+        return response
+
+    async def _write(self) -> bytes:
         # What is asked of the loop's own state is asked here.
-        pages = (_Collected(metrics.collect()), of_subjects)
-        body = await asyncio.to_thread(lambda: b"".join(map(generate_latest, pages)))
-        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
+        collected, report = _Collected(self._metrics.collect()), self._report()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, self._page, collected, report)
 
-    return {"/metrics": serve}
+    def _page(self, collected: Collector, report: object) -> bytes:
+        known, of_subjects = self._written
+        if known is not report or report is None:
+            of_subjects = generate_latest(self._of_subjects)
+            self._written = (report, of_subjects)
+        return generate_latest(collected) + of_subjects
 
 
 def health_routes(probes: Probes) -> dict[str, Handler]:

@@ -161,7 +161,7 @@ def demands_of(pod: Pod, snapshot: Snapshot) -> list[Demand]:
 
 def _labels(pod: Pod) -> Iterator[Demand]:
     for key, value in sorted((pod.spec.node_selector or {}).items()):
-        requirement = SelectorRequirement(key, "In", (value,))
+        requirement = SelectorRequirement(key, "In", frozenset((value,)))
         yield Demand(Plugin.LABEL, f"{clean(key)}={clean(value)}", requirements=(requirement,))
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     if not affinity or affinity.required is None:
@@ -330,7 +330,7 @@ def written(terms: Iterable[NodeSelectorTerm]) -> str:
 
 def _requirement(each: SelectorRequirement) -> str:
     key = clean(each.key)
-    values = ", ".join(clean(one) for one in (each.values or ())[:4])
+    values = ", ".join(clean(one) for one in sorted(each.values or ())[:4])
     one = len(each.values or ()) == 1
     return {
         "In": f"{key}={values}" if one else f"{key} in ({values})",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 import msgspec
 
@@ -90,6 +90,9 @@ def decode_page(
         TooDeep: an object is nested too deeply, and not `deeply`.
 
     """
+    if resource.slim is not None:
+        # One by one: a page of objects as their authors wrote them would be there all at once.
+        return _decode_each(resource, body, deeply=deeply)
     try:
         page = _page_decoder(resource.type).decode(body)
     except _MALFORMED:
@@ -107,7 +110,7 @@ def page_of(resource: Resource[ObjectT], body: bytes, *, deeply: bool = False) -
     """
     if not deeply:
         _require_shallow(body)
-    result = decode_object(resource, msgspec.Raw(body))
+    result = _slim(resource, msgspec.Raw(body))
     if isinstance(result, SkippedObject):
         return ListPage((), (result,), "", "")
     return ListPage((result,), (), "", "")
@@ -122,6 +125,13 @@ def _require_shallow(body: bytes) -> None:
         pass  # which the decoder says of it, too
 
 
+def _slim(resource: Resource[ObjectT], raw: msgspec.Raw) -> ObjectT | SkippedObject:
+    found = decode_object(resource, raw)
+    if resource.slim is None or isinstance(found, SkippedObject):
+        return found
+    return cast("ObjectT", resource.slim(found))
+
+
 def _decode_each(resource: Resource[ObjectT], body: bytes, *, deeply: bool) -> ListPage[ObjectT]:
     with mapped(f"list {resource}"):
         try:
@@ -130,7 +140,7 @@ def _decode_each(resource: Resource[ObjectT], body: bytes, *, deeply: bool) -> L
             if not deeply:
                 raise TooDeep from None
             page = _split(body)
-    results = [decode_object(resource, raw) for raw in page.items or ()]
+    results = [_slim(resource, raw) for raw in page.items or ()]
     return _page(resource, page.kind, page.metadata, results=results)
 
 
@@ -236,7 +246,7 @@ def decode_frame(
         raise NotJson(f"watch {resource}: the frame's type is none of the API's") from None
     if type_ is FrameType.BOOKMARK:
         return Frame(type_, None, _version(envelope.object))
-    content = decode_object(resource, envelope.object)
+    content = _slim(resource, envelope.object)
     if isinstance(content, SkippedObject):
         return Frame(type_, content, _version(envelope.object))
     return Frame(type_, content, content.metadata.resource_version)

@@ -77,7 +77,8 @@ from reporter.snapshot.snapshot import (
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
-_PAGE_BYTES: Final = 64 * 2**20
+_PAGE_BYTES: Final = 24 * 2**20
+"""Most that is taken of one page; a page of fewer objects is asked for then."""
 
 _AGAIN_SECONDS: Final = 60.0
 """How often an object that is got alone is got again."""
@@ -220,7 +221,7 @@ class Informer(Generic[ObjectT]):
         self._backoff = Backoff(self._seconds, self._chance, self._timing.backoff)
         self._ours = place.resource is EVENTS
         # Our own Events are written with the version that was read.
-        self._store: Store[ObjectT] = Store(versions_matter=self._ours)
+        self._store: Store[ObjectT] = Store(place.resource, versions_matter=self._ours)
         self._scope: asyncio.Timeout | None = None
         self._page = self._timing.page
         self._version = ""
@@ -363,8 +364,9 @@ class Informer(Generic[ObjectT]):
                 self._resize(error)
                 raise
             async with self._taking_turns():
-                objects.update(self._store.known(page.objects))
-            for each in page.skipped[: SKIPPED - len(skipped)]:
+                held, left_out = self._store.known(page.objects)
+            objects.update(held)
+            for each in (*page.skipped, *left_out)[: SKIPPED - len(skipped)]:
                 skipped[each.namespace, each.name] = each
             token = page.continue_token
             if not token:

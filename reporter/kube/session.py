@@ -1,6 +1,7 @@
 """HTTP sessions over the library's connections, and what they are made of."""
 
-import urllib.request
+import ipaddress
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +42,7 @@ class Session:
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=_READ_BYTES,
         )
-        self.proxy = configuration.proxy or _environment_proxy(configuration.host or "")
+        self.proxy = configuration.proxy or environment_proxy(configuration.host or "")
 
     async def close(self) -> None:
         """Close the connections."""
@@ -67,11 +68,55 @@ def require_address(host: str) -> None:
         )
 
 
-def _environment_proxy(host: str) -> str | None:
+def environment_proxy(host: str) -> str | None:
+    """Return the proxy of the environment for the API server, None for none.
+
+    As client-go does (Go, golang.org/x/net/http/httpproxy): never for `localhost` and loopback
+    addresses, which would give the token to whoever is named, and for nothing that NO_PROXY names.
+    """
     url = yarl.URL(host)
-    if url.host is None or urllib.request.proxy_bypass(url.host):
+    if not url.host or _is_direct(url.host.lower().rstrip("."), url.port):
         return None
-    return urllib.request.getproxies().get(url.scheme)
+    name = f"{url.scheme}_proxy"
+    return os.environ.get(name.upper()) or os.environ.get(name) or None
+
+
+def _is_direct(host: str, port: int | None) -> bool:
+    address = _address(host)
+    if host == "localhost" or (address is not None and address.is_loopback):
+        return True
+    named = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
+    return any(_names(each.strip().lower(), host, port) for each in named.split(","))
+
+
+def _names(entry: str, host: str, port: int | None) -> bool:
+    """Tell whether an entry of NO_PROXY is `*`, a range, an address, or a domain that the host is in."""
+    if entry in {"", "*"}:
+        return bool(entry)
+    address = _address(host)
+    if "/" in entry:
+        try:
+            return address is not None and address in ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            return False
+    name, _, digits = entry.rpartition(":")
+    if name and digits.isdigit() and (":" not in name or name.startswith("[")):
+        if int(digits) != port:
+            return False
+        entry = name
+    entry = entry.strip("[]")
+    if address is not None:
+        return _address(entry) == address
+    domain = entry.removeprefix("*").removeprefix(".")
+    is_own = domain == entry and host == domain
+    return bool(domain) and (is_own or host.endswith(f".{domain}"))
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
 
 
 def tls_identity(configuration: "Configuration") -> tuple[object, ...]:

@@ -5,7 +5,7 @@ nodes and images; so are times, which are whole seconds: what starts together ch
 decoder makes each of them again: strings were half of the memory that objects took, times a tenth.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final, TypeVar, cast
 
@@ -26,6 +26,12 @@ class SharedValues:
 
     def __init__(self) -> None:
         self._known: dict[object, object] = {}
+        self._bytes = 0
+
+    def measured(self, obj: StructT) -> tuple[StructT, int]:
+        """Return what `shared` does, and about how many bytes of memory the object takes."""
+        self._bytes = 0
+        return self.shared(obj), self._bytes
 
     def shared(self, obj: StructT) -> StructT:
         """Return an object that was just decoded, with the values of others where they are equal.
@@ -38,6 +44,7 @@ class SharedValues:
         return obj
 
     def _struct(self, obj: msgspec.Struct) -> None:
+        self._bytes += 16 + 8 * len(obj.__struct_fields__)
         for name in obj.__struct_fields__:
             value = getattr(obj, name)
             shared = self._shared(value)
@@ -46,15 +53,20 @@ class SharedValues:
 
     def _shared(self, value: object) -> object:
         if type(value) is str:
+            self._bytes += 50 + len(value)
             return self._known.setdefault(value, value) if len(value) <= _LONGEST else value
         if isinstance(value, msgspec.Struct):
             self._struct(value)
         elif type(value) is datetime:
             return self._known.setdefault(value, value)
         elif type(value) is dict:
+            self._bytes += 64 + 100 * len(value)
             return {self._shared(key): self._shared(each) for key, each in value.items()}
         elif type(value) in (tuple, list):
-            for each in cast("Iterable[object]", value):
+            for each in cast("Collection[object]", value):
+                self._bytes += 8
                 if isinstance(each, msgspec.Struct):
                     self._struct(each)
+                else:
+                    self._shared(each)
         return value

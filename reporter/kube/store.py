@@ -1,6 +1,7 @@
 """The objects that an informer holds, and how often they changed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -8,12 +9,22 @@ from reporter.kube.decode import FrameType
 from reporter.kube.shared_values import SharedValues
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
+from reporter.snapshot.decode import skipped
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 Key: TypeAlias = tuple[str, str]
 
 SKIPPED: Final = 1000
 """Most skipped objects that are remembered by name."""
+
+MOST_BYTES: Final = 32 * 2**20
+"""About how much memory the objects of one namespace may take, of one kind; pods of models take some
+5 KiB each. Beyond it objects are unknown: who may write in one namespace must not fill what all share."""
+
+_TOO_MUCH: Final = (
+    f"the objects of this kind in its namespace take more than {MOST_BYTES >> 20} MiB of memory"
+)
 
 
 class Store(Generic[ObjectT]):
@@ -23,13 +34,16 @@ class Store(Generic[ObjectT]):
     Such a change does not count, unless `versions_matter`, because the objects are to be written.
     """
 
-    def __init__(self, *, versions_matter: bool = False) -> None:
+    def __init__(self, resource: Resource[ObjectT], *, versions_matter: bool = False) -> None:
+        self._resource = resource
         self._versions_matter = versions_matter
         self.objects: dict[Key, ObjectT] = {}
         self.skipped: dict[Key, SkippedObject] = {}
         self.changes = 0
         self._touched: set[Key] | None = None
         self._values = SharedValues()
+        self._bytes: dict[Key, int] = {}
+        self._spent: Counter[str] = Counter()
 
     def take_touched(self) -> AbstractSet[Key] | None:
         """Return the keys of all objects that changed, came or went since this was asked last; None is any."""
@@ -40,19 +54,44 @@ class Store(Generic[ObjectT]):
         """Take a complete list, made of what `known` gave for each page."""
         if _identical(objects, self.objects) and skipped == self.skipped:
             return
+        for key in self._bytes.keys() - objects.keys():
+            self._forget(key)
         self.objects, self.skipped = objects, skipped
         self._touched = None
         self.changes += 1
 
-    def known(self, page: Iterable[ObjectT]) -> Iterator[tuple[Key, ObjectT]]:
-        """Yield the objects of a page; those that did not change stay the ones that are held."""
+    def known(self, page: Iterable[ObjectT]) -> tuple[dict[Key, ObjectT], list[SkippedObject]]:
+        """Return the objects of a page as they are held, and those that are left out.
+
+        What did not change stays the object that it was.
+        """
+        objects: dict[Key, ObjectT] = {}
+        left_out: list[SkippedObject] = []
         for new in page:
             key = (new.namespace, new.name)
             old = self.objects.get(key)
-            if old is not None and _same_version(old, new):
-                yield key, old
+            held = old if old is not None and _same_version(old, new) else self._held(key, new)
+            if isinstance(held, SkippedObject):
+                left_out.append(held)
             else:
-                yield key, self._values.shared(new)
+                objects[key] = held
+        return objects, left_out
+
+    def _held(self, key: Key, new: ObjectT) -> ObjectT | SkippedObject:
+        """Return an object as it is held; why it is not, where its namespace has taken its share of memory."""
+        self._forget(key)
+        shared, taken = self._values.measured(new)
+        if self._spent[new.namespace] + taken > MOST_BYTES:
+            return skipped(self._resource, *key, cause=_TOO_MUCH)
+        self._spent[new.namespace] += taken
+        self._bytes[key] = taken
+        return shared
+
+    def _forget(self, key: Key) -> None:
+        taken = self._bytes.pop(key, 0)
+        self._spent[key[0]] -= taken
+        if self._spent[key[0]] <= 0:
+            del self._spent[key[0]]
 
     def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
         """Take one change; an object of which nothing changed that we read stays the same one."""
@@ -62,11 +101,13 @@ class Store(Generic[ObjectT]):
         # A malformed object takes the place of its last good state, which is history.
         self.objects.pop(key, None)
         self.skipped.pop(key, None)
+        self._forget(key)
         if type_ is not FrameType.DELETED:
-            if not isinstance(content, SkippedObject):
-                self.objects[key] = self._values.shared(content)
+            held = content if isinstance(content, SkippedObject) else self._held(key, content)
+            if not isinstance(held, SkippedObject):
+                self.objects[key] = held
             elif len(self.skipped) < SKIPPED:
-                self.skipped[key] = content
+                self.skipped[key] = held
         if self._touched is not None:
             self._touched.add(key)
         self.changes += 1

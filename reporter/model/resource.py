@@ -1,5 +1,6 @@
 """A resource of the Kubernetes API that the reporter reads."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -35,6 +36,7 @@ class Resource(Generic[ObjectT_co]):
         explains: it only says why something else is at fault: no verdict rests on its absence, and a
             dump without it lacks nothing.
         unjudged: its objects are counted only, so that silence about them is not taken for health.
+        slim: leaves out what the daemon need not keep of an object, where its author writes what he likes.
         subject_kind: its objects are subjects of this kind. What else is read for a stack is
             watched while a resource with subjects of that stack is served.
 
@@ -56,6 +58,7 @@ class Resource(Generic[ObjectT_co]):
     seldom: bool = False
     explains: bool = False
     unjudged: bool = False
+    slim: Callable[[KubeObject], KubeObject] | None = None
     subject_kind: SubjectKind | None = None
 
     def __str__(self) -> str:

@@ -36,11 +36,11 @@ def _requirement(term: str) -> SelectorRequirement:
 def _read(term: str) -> Iterator[SelectorRequirement]:
     if match := _SET.fullmatch(term):
         key, operator, listed = match.groups()
-        values = tuple(each.strip() for each in listed.split(","))
+        values = frozenset(each.strip() for each in listed.split(","))
         yield SelectorRequirement(key, "In" if operator == "in" else "NotIn", values)
     elif match := _EQUALITY.fullmatch(term):
         key, operator, value = match.groups()
-        yield SelectorRequirement(key, "NotIn" if operator == "!=" else "In", (value,))
+        yield SelectorRequirement(key, "NotIn" if operator == "!=" else "In", frozenset((value,)))
     elif match := _EXISTENCE.fullmatch(term):
         absent, key = match.groups()
         yield SelectorRequirement(key, "DoesNotExist" if absent else "Exists")

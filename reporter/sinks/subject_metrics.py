@@ -5,10 +5,10 @@ series for each of the five states, as kube-state-metrics writes them, would be 
 and say no more.
 """
 
+import heapq
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -22,6 +22,8 @@ from reporter.model.report import (
     SubjectState,
 )
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
+
+ItemT = TypeVar("ItemT")
 
 FIRING: Final = "status_reporter_firing_findings"
 STATE: Final = "status_reporter_subject_state"
@@ -57,17 +59,18 @@ def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
 
     Args:
         report: of the newest pass.
-        most: findings by reason and subject, and subjects, that have series: the causes that come
-            first, and the subjects that are worst off. 0 yields nothing at all.
+        most: findings by reason and subject, and subjects, that have series: of each namespace in
+            turn the causes that come first, and the subjects that are worst off. 0 yields nothing.
 
     """
     if not most:
         return
     fires = _fires(report.findings)
     states = sorted(report.states, key=lambda each: WORST_FIRST.index(each.state))
-    yield _firing(islice(fires.items(), most))
-    yield _impact(report.findings, set(islice(fires, most)))
-    yield from _states(states[:most])
+    told = _fairly(fires, most, lambda each: each.subject.namespace)
+    yield _firing((each, fires[each]) for each in told)
+    yield _impact(report.findings, set(told))
+    yield from _states(_fairly(states, most, lambda each: each.subject.namespace))
     left_out = GaugeMetricFamily(
         "status_reporter_subject_series_left_out",
         "What has no series because there are more than --subject-series.",
@@ -76,6 +79,22 @@ def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
     left_out.add_metric([FIRING], max(len(fires) - most, 0))
     left_out.add_metric([STATE], max(len(states) - most, 0))
     yield left_out
+
+
+def _fairly(
+    items: Collection[ItemT], most: int, namespace: Callable[[ItemT], str]
+) -> Sequence[ItemT]:
+    """Return the first of each namespace in turn, as many as there may be, in their order.
+
+    One namespace with many faults leaves no other without series.
+    """
+    counts: Tally[str] = Tally()
+    ranked = []
+    for at, item in enumerate(items):
+        counts[namespace(item)] += 1
+        ranked.append((counts[namespace(item)], at, item))
+    kept = heapq.nsmallest(most, ranked, key=lambda each: each[:2])
+    return [item for _, _, item in sorted(kept, key=lambda each: each[1])]
 
 
 def _fires(findings: Iterable[ResolvedFinding]) -> Tally[_Firing]:

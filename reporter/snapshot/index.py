@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from reporter.model.objects import KubeObject
 
@@ -22,6 +22,10 @@ Labelled: TypeAlias = dict[Place, tuple[ObjectT_co, ...]]
 Shows: TypeAlias = Callable[[KubeObject], bool]
 """A question about one object, answered by nothing but the object; one function for each question."""
 
+_MOST_LABELS: Final = 32
+"""Labels by which all objects are indexed. Our own probes ask for about ten of a table; selectors, which
+tenants write, ask for any: beyond this the objects of one namespace are indexed, which are their own."""
+
 
 class Index(Generic[ObjectT_co]):
     """Objects in the order of namespace and name, and by the labels that were asked for.
@@ -35,7 +39,7 @@ class Index(Generic[ObjectT_co]):
 
     """
 
-    __slots__ = ("_by_label", "_firsts", "_shown", "keys", "ordered")
+    __slots__ = ("_by_label", "_by_namespace", "_firsts", "_shown", "keys", "ordered")
 
     def __init__(
         self,
@@ -49,6 +53,7 @@ class Index(Generic[ObjectT_co]):
         self.keys = keys
         self.ordered = ordered
         self._by_label = by_label
+        self._by_namespace: dict[str, Mapping[Place, tuple[ObjectT_co, ...]]] = {}
         self._shown = dict(shown)
         self._firsts = dict(firsts)
 
@@ -60,6 +65,8 @@ class Index(Generic[ObjectT_co]):
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
         """Return the objects of a namespace that carry a label with a value."""
         index = self._by_label.get(key)
+        if index is None and len(self._by_label) >= _MOST_LABELS:
+            return self._labels_in(namespace).get((key, value), ())
         if index is None:
             groups: dict[Place, list[ObjectT_co]] = {}
             for obj in self.ordered:
@@ -69,6 +76,18 @@ class Index(Generic[ObjectT_co]):
             index = {place: tuple(group) for place, group in groups.items()}
             self._by_label[key] = index
         return index.get((namespace, value), ())
+
+    def _labels_in(self, namespace: str) -> Mapping[Place, tuple[ObjectT_co, ...]]:
+        """Return the objects of one namespace by each label and value."""
+        index = self._by_namespace.get(namespace)
+        if index is None:
+            groups: dict[Place, list[ObjectT_co]] = {}
+            for obj in self.in_namespace(namespace):
+                for pair in (obj.metadata.labels or {}).items():
+                    groups.setdefault(pair, []).append(obj)
+            index = {pair: tuple(group) for pair, group in groups.items()}
+            self._by_namespace[namespace] = index
+        return index
 
     def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
         """Return the objects of which a question holds."""

@@ -16,6 +16,7 @@ from reporter.snapshot.malformed import Sought
 from reporter.snapshot.table import Table
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
+KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 
 
@@ -229,6 +230,15 @@ class Snapshot:
         if question not in self.derived:
             self.derived[question] = find(self)
         return cast("ValueT", self.derived[question])
+
+    def entry(
+        self, index: Hashable, key: KeyT, find: Callable[["Snapshot"], Mapping[KeyT, ValueT]]
+    ) -> ValueT | None:
+        """Return one entry of the index that `find` makes once in a pass; None if it has none.
+
+        Who asks has read that entry alone: a change of another one asks nobody again.
+        """
+        return self.once((index, key), lambda snapshot: snapshot.once(index, find).get(key))
 
     def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
         """Tell whether an object of this resource was left out because it is malformed."""

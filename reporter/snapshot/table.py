@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final, Generic, TypeVar
 
-from reporter.model.objects import KubeObject, LabelSelector
+from reporter.model.objects import KubeObject, Labels, LabelSelector
 from reporter.snapshot.index import Change, Index, Place, Shows, index_of
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
@@ -17,6 +17,9 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 _WORTH: Final = 4
 """A table of which more than one in so many objects changed is indexed from nothing."""
+
+_MANY: Final = 64
+"""Objects with one value of a label, of which it is worth asking whether another label leaves fewer."""
 
 
 class Table(Generic[ObjectT_co]):
@@ -86,9 +89,18 @@ class Table(Generic[ObjectT_co]):
             # The longest value is most likely a name, which few objects share.
             key, value = max(labels.items(), key=lambda each: (len(each[1]), each))
             found = self.labelled(namespace, key, value)
+            if len(found) > _MANY:
+                # One value that all share must not cost each selector all of them.
+                key, value = self.rarest(namespace, labels)
+                found = self.labelled(namespace, key, value)
         else:
             found = self.in_namespace(namespace)
         return tuple(each for each in found if selector.matches(each.metadata.labels))
+
+    def rarest(self, namespace: str, labels: Labels) -> tuple[str, str]:
+        """Return which of some labels the fewest objects of a namespace carry with its value."""
+        index = self.index()
+        return min(labels.items(), key=lambda each: (len(index.labelled(namespace, *each)), each))
 
     def chosen(
         self, question: Hashable, choose: Callable[[Iterable[KubeObject]], Iterable[KubeObject]]

@@ -26,7 +26,7 @@ from typing import NamedTuple, TypeVar, cast
 
 from reporter.metrics.looks.samples import Judged, Samples
 from reporter.model.evidence import Evidence, ForeignEvent, LogCause
-from reporter.model.objects import KubeObject
+from reporter.model.objects import KubeObject, Labels
 from reporter.model.resource import Resource
 from reporter.snapshot.index import Shows
 from reporter.snapshot.snapshot import Snapshot
@@ -133,6 +133,10 @@ class TracedTable(Table[ObjectT_co]):
         """Return the objects of a namespace that carry a label with a value."""
         self._trace.note(Cell(self._noted, How.LABEL, (namespace, key, value)))
         return self._table.labelled(namespace, key, value)
+
+    def rarest(self, namespace: str, labels: Labels) -> tuple[str, str]:
+        """Return the label that the fewest carry; whichever it is, nothing rests on the choice."""
+        return self._table.rarest(namespace, labels)
 
     def chosen(
         self, question: Hashable, choose: Callable[[Iterable[KubeObject]], Iterable[KubeObject]]

@@ -1,7 +1,8 @@
 """The shared components of the stack: which are configured, and where each one runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
@@ -9,6 +10,7 @@ from reporter.model.need import Need
 from reporter.model.objects import Deployment
 from reporter.model.seen import PartKey
 from reporter.model.stack import Controller
+from reporter.model.subject import ObjectRef
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -47,16 +49,37 @@ class ControlPlaneComponent:
         """What it is remembered by."""
         return self.reason, self.deployment
 
-    def found(self, snapshot: Snapshot) -> tuple[Deployment, ...]:
+    def found(
+        self, snapshot: Snapshot, seen: Mapping[PartKey, ObjectRef] = MappingProxyType({})
+    ) -> tuple[Deployment, ...]:
         """Return its Deployments in the namespace where it is at work; several revisions at most.
 
-        That is the first namespace where one is available, else where one is wanted, else where there
-        is one: what was left behind at zero replicas when a part moved is none of it.
+        That is where it was seen, as long as one is wanted there: who owns another candidate namespace
+        must not hide an outage with a Deployment of its name. Else it is the first namespace where one
+        is available, else where one is wanted, else where there is one: what was left behind at zero
+        replicas when a part moved is none of it.
         """
+        found = self._candidates(snapshot)
+        was = seen.get(self.key)
+        for each in found:
+            if was and each[0].namespace == was.namespace and any(one.wanted > 0 for one in each):
+                return each
+        return max(found, key=_at_work, default=())
+
+    def elsewhere(self, snapshot: Snapshot, found: tuple[Deployment, ...]) -> tuple[str, ...]:
+        """Return the other namespaces in which a Deployment of its name is to have replicas."""
+        places = {each.namespace for each in found}
+        return tuple(
+            each[0].namespace
+            for each in self._candidates(snapshot)
+            if each[0].namespace not in places and any(one.wanted > 0 for one in each)
+        )
+
+    def _candidates(self, snapshot: Snapshot) -> list[tuple[Deployment, ...]]:
         table = snapshot[DEPLOYMENTS]
         places = (table.in_namespace(each) for each in self.namespaces)
-        found = [tuple(each for each in place if self.is_named(each.name)) for place in places]
-        return max((each for each in found if each), key=_at_work, default=())
+        found = (tuple(each for each in place if self.is_named(each.name)) for place in places)
+        return [each for each in found if each]
 
     def is_missing(self, snapshot: Snapshot) -> bool:
         """Tell whether it is known to be in none of its namespaces."""

@@ -349,6 +349,8 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     doing = "terminating on" if pod.deleting else "on"
     name = _name(pod.spec.node_name)
     if ready is None:
+        if not _was_placed(pod):
+            return None
         gone = _fault("node gone", f"{doing} node {name}, which is gone", NODE_LOST)
         return replace(gone, node=pod.spec.node_name)
     state = "NotReady" if ready.status == "False" else "not answering"
@@ -360,6 +362,22 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
         transition=ready.last_transition_time,
     )
     return replace(lost, node=pod.spec.node_name)
+
+
+def _was_placed(pod: Pod) -> bool:
+    """Tell whether a pod ever was on its node: who makes one may name any node in its spec.
+
+    The scheduler says so, or what only the node's kubelet writes: conditions of its own and the states
+    of containers. The phase proves nothing, as the garbage collector of pods writes Failed too
+    (Kubernetes, pkg/controller/podgc).
+    """
+    status = pod.status
+    scheduled = status.condition("PodScheduled")
+    return (
+        (scheduled is not None and scheduled.status == "True")
+        or any(status.condition(name) is not None for name in ("Initialized", "Ready"))
+        or bool(status.container_statuses or status.init_container_statuses)
+    )
 
 
 def _container_faults(pod: Pod) -> Iterator[PodFault]:

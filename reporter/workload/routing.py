@@ -1,13 +1,15 @@
 """Whether requests come through HTTPRoutes and InferencePools, by what their parents say of them."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from reporter.catalogue.resources import GATEWAYS, SERVICES
+from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, SERVICES
 from reporter.model.finding import Entrance
 from reporter.model.objects import HttpRoute, InferencePool
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.parents import ParentFault, judge_entries, parent_of, serves
+from reporter.workload.conditions import is_true
+from reporter.workload.parents import Parent, ParentFault, judge_entries, parent_of, serves
 
 GATEWAY_GONE: Final = 30
 NO_PARENT: Final = 24
@@ -68,13 +70,57 @@ def is_accepted(route: HttpRoute) -> bool:
 
 
 def entrances_of(routes: Iterable[HttpRoute]) -> frozenset[Entrance]:
-    """Return the Gateways that requests of some routes come through."""
-    parents = (
-        parent_of(each, route.namespace)
+    """Return the Gateways that requests of some routes come through.
+
+    A Gateway of another namespace is one only if it has accepted the route: anybody may name it.
+    """
+    return frozenset(
+        (parent.namespace, parent.name)
         for route in routes
-        for each in route.spec.parent_refs or ()
+        for parent in parents_of(route)
+        if parent.is_gateway
     )
-    return frozenset((each.namespace, each.name) for each in parents if each.is_gateway)
+
+
+def parents_of(route: HttpRoute) -> Iterator[Parent]:
+    """Yield the parents that a route names and that are of its namespace, or have accepted it."""
+    accepted = {
+        parent_of(each.parent_ref, route.namespace)
+        for each in route.status.parents or ()
+        if is_true(each.condition("Accepted"))
+    }
+    for reference in route.spec.parent_refs or ():
+        parent = parent_of(reference, route.namespace)
+        if parent.namespace == route.namespace or parent in accepted:
+            yield parent
+
+
+def routes_to(
+    snapshot: Snapshot, namespace: str, pool: str, *, group: str
+) -> tuple[HttpRoute, ...]:
+    """Return the HTTPRoutes of a namespace that lead to one of its InferencePools, by name."""
+
+    def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[HttpRoute, ...]]:
+        found: dict[tuple[str, str], list[HttpRoute]] = defaultdict(list)
+        for route in snapshot[HTTPROUTES].in_namespace(namespace):
+            for backend in set(_pools(route)):
+                found[backend].append(route)
+        return {backend: tuple(routes) for backend, routes in found.items()}
+
+    return snapshot.entry(("routes to pools", namespace), (group, pool), index) or ()
+
+
+def pool_names(route: HttpRoute, group: str) -> tuple[str, ...]:
+    """Return the names of the InferencePools of a group in its own namespace that a route leads to."""
+    return tuple(name for of, name in _pools(route) if of == group)
+
+
+def _pools(route: HttpRoute) -> Iterator[tuple[str, str]]:
+    """Yield group and name of each InferencePool in its own namespace that a route leads to."""
+    for rule in route.spec.rules or ():
+        for each in rule.backend_refs or ():
+            if each.kind == INFERENCEPOOLS.kind and each.namespace in (None, "", route.namespace):
+                yield each.group or INFERENCEPOOLS.group, each.name
 
 
 def is_reachable(routes: Iterable[HttpRoute]) -> bool:

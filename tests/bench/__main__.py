@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import hostile, modelservings, pages, profile, scraping
+from tests.bench import hostile, modelservings, one_namespace, pages, profile, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.daemon_process import SELF_CHECK
 from tests.bench.evaluation import measure
@@ -83,6 +83,9 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
     tell("pods that mean harm")
     attack = asyncio.run(hostile.measure())
     sys.stdout.write(f"{hostile.render(attack)}\n")
+    tell("one namespace that is full")
+    filled = one_namespace.measure()
+    sys.stdout.write(f"{one_namespace.render(filled)}\n")
     owning = asyncio.run(modelservings.measure(tell))
     sys.stdout.write(f"{modelservings.render(owning)}\n")
     found = []
@@ -100,6 +103,7 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
         "page": reading,
         "scraping": scraped,
         "attack": attack,
+        "one_namespace": filled,
         "modelservings": owning,
     }
 

@@ -21,6 +21,7 @@ from reporter.model.objects.addons import (
     ScaledObjectStatus,
     ValidationMessage,
     WorkloadSelector,
+    without_patches,
 )
 from reporter.model.objects.apps import (
     Deployment,
@@ -257,4 +258,5 @@ __all__ = [
     "amount",
     "amounts",
     "is_device",
+    "without_patches",
 ]

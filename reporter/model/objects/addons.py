@@ -1,5 +1,12 @@
 """The kinds of Istio, Cilium, KEDA and the gateway authentication."""
 
+import hashlib
+import re
+from typing import Final
+
+import msgspec
+from msgspec import structs
+
 from reporter.model.objects.base import Conditioned, KubeObject, Labels, Part
 from reporter.model.objects.selectors import LabelSelector
 
@@ -41,6 +48,26 @@ class EnvoyFilterSpec(Part, frozen=True):
 
     workload_selector: WorkloadSelector | None = None
     config_patches: tuple[object, ...] | None = None
+
+
+_HOST: Final = re.compile(rb'"([A-Za-z0-9_.:/|+?=&%~@-]{3,400})"')
+"""A string that may name a host or an Envoy cluster: all that is sought in a patch."""
+
+_HOSTS: Final = 1000
+
+
+def without_patches(obj: KubeObject) -> KubeObject:
+    """Return an EnvoyFilter whose patches are but the strings that may name a host, and a digest of the rest.
+
+    A megabyte of them would be twenty in memory.
+    """
+    if not isinstance(obj, EnvoyFilter) or not obj.spec.config_patches:
+        return obj
+    written = msgspec.json.encode(obj.spec.config_patches)
+    hosts = {each.decode() for each in _HOST.findall(written) if b"." in each}
+    digest = f"sha256:{hashlib.sha256(written).hexdigest()}"
+    kept = (*sorted(hosts)[:_HOSTS], digest)
+    return structs.replace(obj, spec=structs.replace(obj.spec, config_patches=kept))
 
 
 class EnvoyFilterStatus(Conditioned, frozen=True):

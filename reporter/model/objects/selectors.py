@@ -8,7 +8,7 @@ class SelectorRequirement(Part, frozen=True):
 
     key: str
     operator: str
-    values: tuple[str, ...] | None = None
+    values: frozenset[str] | None = None
 
 
 class LabelSelector(Part, frozen=True):
@@ -16,6 +16,11 @@ class LabelSelector(Part, frozen=True):
 
     match_labels: Labels | None = None
     match_expressions: tuple[SelectorRequirement, ...] | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from other selectors, for a mapping."""
+        return tuple(sorted((self.match_labels or {}).items())), self.match_expressions
 
     def matches(self, labels: Labels | None) -> bool:
         """Tell whether an object with these labels is selected; an empty selector selects all."""

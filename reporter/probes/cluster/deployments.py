@@ -25,7 +25,7 @@ def probe_component(scope: ComponentScope) -> Iterator[Finding]:
     Every component is judged, also a second one of the same reason.
     """
     component, snapshot = scope.component, scope.snapshot
-    found = component.found(snapshot)
+    found = component.found(snapshot, scope.earlier.there)
     if found:
         yield from _judge_found(snapshot, component, found)
         return
@@ -47,9 +47,10 @@ def is_expected(scope: Scope, component: ControlPlaneComponent) -> bool:
     )
 
 
-def is_component_available(snapshot: Snapshot, component: ControlPlaneComponent) -> bool:
+def is_component_available(scope: Scope, component: ControlPlaneComponent) -> bool:
     """Tell whether a component is there, available and without fault."""
-    found = component.found(snapshot)
+    snapshot = scope.snapshot
+    found = component.found(snapshot, scope.earlier.there)
     available = any(is_available(each) for each in found)
     return available and not any(_judge_found(snapshot, component, found))
 
@@ -58,6 +59,8 @@ def _judge_found(
     snapshot: Snapshot, component: ControlPlaneComponent, found: tuple[Deployment, ...]
 ) -> Iterator[Finding]:
     available = any(is_available(each) for each in found)
+    others = component.elsewhere(snapshot, found)
+    more = f" (another one of its name is in namespace {', '.join(others)})" if others else ""
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)
         if fault is None or (available and deployment.wanted == 0):
@@ -68,6 +71,7 @@ def _judge_found(
             fault,
             related=DEPLOYMENTS.ref(deployment),
             created=deployment.created,
+            more=more,
             governs=component.governs and not available,
         )
 

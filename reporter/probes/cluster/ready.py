@@ -38,7 +38,7 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     )
     if not configured and not declared:
         return
-    if not all(is_component_available(scope.snapshot, each) for each in configured):
+    if not all(is_component_available(scope, each) for each in configured):
         return
     if not all(_is_available(scope.snapshot, each) for each in declared):
         return

@@ -22,7 +22,11 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
     which the Event of one that was merely missed has not.
     """
     parts, crds = components(settings), required_crds(settings)
-    there = {**_recorded(snapshot, parts, crds), **before.there, **_there(snapshot, parts, crds)}
+    there = {
+        **_recorded(snapshot, parts, crds),
+        **before.there,
+        **_there(snapshot, parts, crds, before=before),
+    }
     keys = (*((each.key, each.needs) for each in parts), *((each.key, each.needs) for each in crds))
     needed = (
         (key, still_needed_by(key, needs, snapshot, seen=before))
@@ -33,9 +37,13 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
 
 
 def _there(
-    snapshot: Snapshot, parts: Iterable[ControlPlaneComponent], crds: Iterable[RequiredCrd]
+    snapshot: Snapshot,
+    parts: Iterable[ControlPlaneComponent],
+    crds: Iterable[RequiredCrd],
+    *,
+    before: Seen,
 ) -> dict[PartKey, ObjectRef]:
-    found = {each.key: each.found(snapshot) for each in parts}
+    found = {each.key: each.found(snapshot, before.there) for each in parts}
     there = {
         key: DEPLOYMENTS.ref(deployments[0]) for key, deployments in found.items() if deployments
     }

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -20,6 +21,16 @@ MIRROR_OF_ANNOTATION: Final = f"{LABEL_PREFIX}mirror-of"
 
 FIRING: Final = "firing"
 OVER: Final = "over"
+
+_PLACES: Final = re.compile(
+    r"\b[A-Z][A-Za-z]{2,60} ([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)/[a-z0-9]"
+)
+"""How messages name an object: by kind, namespace and name."""
+
+_ELSEWHERE: Final = (
+    "something that it needs in another namespace does not work; "
+    "who runs the cluster finds what in the Events of kube-system"
+)
 
 _HASH_DIGITS: Final = 16
 _NAMES_KEPT: Final = 8192
@@ -85,6 +96,9 @@ class Mirror:
 def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
     """Return the mirror of an Event on record.
 
+    Where the Event speaks of what is in another namespace, the mirror says only that it does not work:
+    who may read Events here need not know what is there, what its status says, or who changed it.
+
     Args:
         record: our Event.
         target: the object that the mirror is told about, with its uid.
@@ -93,14 +107,18 @@ def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
     """
     event = record.event
     began = event.event_time or event.first_timestamp or record.since
+    is_foreign = record.related.namespace not in {"", target.namespace}
+    speaks_of_others = is_foreign or any(
+        each != target.namespace for each in _PLACES.findall(event.message)
+    )
     return Mirror(
         name=mirror_name(event.name, target.uid),
         of=event.name,
         object=target,
-        related=record.related,
+        related=target if is_foreign else record.related,
         type=event.type,
         reason=event.reason,
-        message=event.message,
+        message=f"{target}: {_ELSEWHERE}" if speaks_of_others else event.message,
         began=began,
         last=event.last_timestamp or began,
         count=event.count or 1,

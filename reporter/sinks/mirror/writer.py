@@ -23,6 +23,12 @@ from reporter.sinks.setbacks import loop_time
 YIELD_SECONDS: Final = 0.1
 """How soon it is asked again whether Events still wait."""
 
+_IN_FLIGHT: Final = 8
+"""Writes in flight, each in another namespace: an admission webhook of a tenant may take seconds for each."""
+
+_SLOW_SECONDS: Final = 0.2
+"""The next one goes beside a write that has not been answered for so long."""
+
 _NO_RIGHT: Final = 'resource "events" in API group ""'
 """RBAC says this; a quota, an admission plugin or a namespace that goes do not."""
 
@@ -80,7 +86,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
             observe: told of each write.
             events_wait: whether Events wait in kube-system; they go first.
         """
-        super().__init__("mirrors", may_write)
+        super().__init__("mirrors", may_write, concurrency=_IN_FLIGHT)
         self._api = api
         self._observe = observe
         self._events_wait = events_wait
@@ -89,6 +95,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._refusals = Refusals()
         self._invalid: dict[str, _Invalid] = {}
         self._term = 0
+        self._began = 0.0
 
     @property
     def refusing(self) -> int:
@@ -127,14 +134,20 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._term += 1
 
     def _next(self, now: float) -> tuple[Entry[MirrorWrite] | None, float | None]:
+        if self._in_flight and now < self._began + _SLOW_SECONDS:
+            return None, self._began + _SLOW_SECONDS - now
         entry, delay = super()._next(now)
         if entry is not None and self._events_wait():
             return None, YIELD_SECONDS
         return entry, delay
 
     def _order(self) -> Iterable[Entry[MirrorWrite]]:
-        """Try namespaces that refused last, lest they keep others from being tried at all."""
-        return sorted(self._queue, key=lambda each: each.write.mirror.namespace in self._refusals)
+        """Try namespaces that refused last, and none in which a write is under way: one that is slow holds up itself."""
+        busy = {each.write.mirror.namespace for each in self._in_flight}
+        return sorted(
+            (each for each in self._queue if each.write.mirror.namespace not in busy),
+            key=lambda each: each.write.mirror.namespace in self._refusals,
+        )
 
     def _due(self, write: MirrorWrite) -> float:
         due = self._refusals.until(write.mirror.namespace)
@@ -148,6 +161,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
         return before is not None and before.sure and before.mirror == write.mirror
 
     async def _send(self, write: MirrorWrite) -> Retry:
+        self._began = loop_time()
         term, outcome = self._term, "written"
         try:
             await self._request(write)

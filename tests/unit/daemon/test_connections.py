@@ -58,10 +58,15 @@ def _idle_seconds():
     return 3600.0
 
 
+@pytest.fixture(name="answer_seconds")
+def _answer_seconds():
+    return 3600.0
+
+
 @pytest.fixture(name="port")
-async def _port(monkeypatch, clock, slow, idle_seconds):
+async def _port(monkeypatch, clock, slow, idle_seconds, answer_seconds):
     writers.clear()
-    monkeypatch.setattr(server, "Connections", lambda: Connections(3, idle_seconds))
+    monkeypatch.setattr(server, "Connections", lambda: Connections(3, idle_seconds, answer_seconds))
     async with Servers(clock=clock) as servers:
         yield await servers.listen(ADDRESS, {"/ok": ok, "/slow": slow.answer})
     for writer in writers:
@@ -117,6 +122,19 @@ async def test_a_new_connection_takes_the_place_of_the_one_that_is_idle_for_long
     assert await is_closed(held[2][1])
     assert b"200" in (await answer(port))[0]
     assert await is_closed(held[0][1])
+
+
+@pytest.mark.parametrize("answer_seconds", [0.2])
+async def test_who_waits_for_long_makes_room(port, slow):
+    """All places taken by streams, or by who pretends to wait, keep nobody out: the oldest goes."""
+    held = [await connected(port, ASK.replace(b"ok", b"slow", 1)) for _ in range(3)]
+    for _ in held:
+        await slow.asked.acquire()
+    await asyncio.sleep(0.3)
+    assert b"200" in (await answer(port))[0]
+    assert await is_closed(held[0][0])
+    slow.due.set()
+    assert b"200" in await line(held[1][0])
 
 
 async def test_connections_are_capped(port, slow):

@@ -1,5 +1,6 @@
 """What the listeners answer."""
 
+import asyncio
 import threading
 
 from aiohttp.test_utils import TestClient, TestServer
@@ -8,7 +9,7 @@ from prometheus_client import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from reporter.daemon.server import metrics_routes
+from reporter.daemon.server import MetricsPage
 
 
 class Threads(Collector):
@@ -46,8 +47,7 @@ async def test_metrics_are_asked_for_on_the_loop_and_written_off_it():
     """The loop's own state is read where it changes; a long page holds up nobody."""
     own, of_subjects = Threads("own"), Threads("of_subjects")
     app = Application()
-    for path, handler in metrics_routes(own, of_subjects).items():
-        app.router.add_get(path, handler)
+    app.router.add_get("/metrics", MetricsPage(own, of_subjects, lambda: None).serve)
     async with TestClient(TestServer(app)) as client:
         response = await client.get("/metrics")
         text = await response.text()
@@ -59,3 +59,41 @@ async def test_metrics_are_asked_for_on_the_loop_and_written_off_it():
     assert own.written
     assert of_subjects.written
     assert here not in own.written + of_subjects.written
+
+
+class Slow(Collector):
+    """A page that is being written until it is let go; it is long."""
+
+    def __init__(self) -> None:
+        self.written = 0
+        self.go = threading.Event()
+
+    def collect(self):
+        self.written += 1
+        self.go.wait(20)
+        yield Metric("long", "x" * 1000, "gauge")
+
+
+async def test_who_asks_meanwhile_shares_a_page_and_the_rest_is_told_to_come_again():
+    """However many ask, it is written once, and eight are answered at a time."""
+    own, of_subjects = Threads("own"), Slow()
+    app = Application()
+    app.router.add_get("/metrics", MetricsPage(own, of_subjects, lambda: "report").serve)
+    async with TestClient(TestServer(app)) as client:
+        asked = [asyncio.create_task(client.get("/metrics")) for _ in range(20)]
+        refused = [each for each in await first(12, asked) if each.status == 503]
+        assert len(refused) == 12
+        assert {each.headers["Retry-After"] for each in refused} == {"1"}
+        of_subjects.go.set()
+        answers = await asyncio.gather(*asked)
+        assert [each.status for each in answers].count(200) == 8
+        assert (len(own.asked), of_subjects.written) == (1, 1)
+        assert (await client.get("/metrics")).status == 200
+    assert (len(own.asked), of_subjects.written) == (2, 1)
+    assert {each.headers["Server"] for each in answers} == {"status-reporter"}
+
+
+async def first(count, tasks):
+    """The results of the first tasks that end."""
+    ended = asyncio.as_completed(tasks)
+    return [await next(ended) for _ in range(count)]

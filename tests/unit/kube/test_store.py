@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from reporter.catalogue.resources import PODS
 from reporter.kube.decode import FrameType
-from reporter.kube.store import Store
+from reporter.kube.store import MOST_BYTES, Store
 from reporter.model.objects import Pod
 from reporter.model.report import SkippedObject
 from reporter.snapshot.dump import load_dump
@@ -39,7 +40,7 @@ def pod(version, phase="Running", **metadata):
 )
 def test_a_change_is_one_of_what_is_read(after, changes):
     """Heartbeats and managed fields ask for no pass."""
-    store = Store()
+    store = Store(PODS)
     store.apply(FrameType.ADDED, pod("1"))
     store.apply(FrameType.MODIFIED, after)
     assert store.changes == changes
@@ -47,7 +48,7 @@ def test_a_change_is_one_of_what_is_read(after, changes):
 
 def test_a_malformed_object_that_stays_so_is_no_news():
     """Whatever else of it changes: nothing of it is read."""
-    store = Store()
+    store = Store(PODS)
     bad = SkippedObject("pods", "n", "p", "status.conditions is not a list")
     store.apply(FrameType.ADDED, pod("1"))
     for content in (bad, replace(bad), replace(bad)):
@@ -61,7 +62,7 @@ def test_a_malformed_object_that_stays_so_is_no_news():
 
 def test_what_was_touched_is_told_once():
     """Whatever is not touched is the object of before; after a list any may be another."""
-    store = Store()
+    store = Store(PODS)
     assert store.take_touched() is None
     store.apply(FrameType.ADDED, pod("1"))
     store.apply(FrameType.MODIFIED, pod("2"))
@@ -77,7 +78,7 @@ def test_what_was_touched_is_told_once():
 
 def test_versions_count_where_objects_are_written():
     """Our own Events are patched with the version on record."""
-    store = Store(versions_matter=True)
+    store = Store(PODS, versions_matter=True)
     store.apply(FrameType.ADDED, pod("1"))
     store.apply(FrameType.MODIFIED, pod("2"))
     assert store.objects["n", "p"].metadata.resource_version == "2"
@@ -85,7 +86,7 @@ def test_versions_count_where_objects_are_written():
 
 def test_a_deletion_is_a_change():
     """Also of an object that was just confirmed unchanged."""
-    store = Store()
+    store = Store(PODS)
     store.apply(FrameType.ADDED, pod("1"))
     store.apply(FrameType.MODIFIED, pod("2"))
     store.apply(FrameType.DELETED, pod("3"))
@@ -94,9 +95,9 @@ def test_a_deletion_is_a_change():
 
 def test_equal_strings_of_two_objects_are_one():
     """Of a pod that was listed and one that a watch brought."""
-    store = Store()
+    store = Store(PODS)
     listed, brought = pod("1", labels={"app": "a-model"}), pod("2", labels={"app": "a-model"})
-    store.replace(dict(store.known([listed])), {})
+    store.replace(store.known([listed])[0], {})
     store.apply(FrameType.ADDED, msgspec.structs.replace(brought, metadata=_named(brought, "q")))
     one, other = store.objects.values()
     assert one.metadata.labels["app"] is other.metadata.labels["app"]
@@ -106,10 +107,10 @@ def test_equal_strings_of_two_objects_are_one():
 
 def test_equal_times_of_two_objects_are_one():
     """What was made in the same second keeps one time."""
-    store = Store()
+    store = Store(PODS)
     listed = [pod("1", name=name, creationTimestamp="2026-11-20T12:00:00Z") for name in "pq"]
     assert listed[0].created is not listed[1].created
-    store.replace(dict(store.known(listed)), {})
+    store.replace(store.known(listed)[0], {})
     one, other = store.objects.values()
     assert one.created is other.created
 
@@ -122,9 +123,27 @@ def _named(obj, name):
 def test_an_object_with_shared_strings_is_equal(folder):
     """Whatever its kind: nothing of it is lost or becomes another value."""
     tables = load_dump([EXAMPLES / folder], BUILT_IN).snapshot.tables
-    store = Store()
+    store = Store(PODS)
     for table in tables.values():
         for key, obj in table.objects.items():
             copied = copy.deepcopy(obj)
-            assert dict(store.known([copied])) == {key: obj}
+            assert store.known([copied])[0] == {key: obj}
             assert type(copied) is type(obj)
+
+
+def test_a_namespace_has_a_share_of_memory():
+    """What is beyond it is left out and said so, until there is room; other namespaces keep theirs."""
+    store = Store(PODS)
+    large = {f"{number}{'x' * 1000}": "x" * 1000 for number in range(MOST_BYTES // 8000)}
+    pods = [pod("1", name=name, labels=large) for name in "abcdef"]
+    objects, left_out = store.known(pods)
+    store.replace(objects, {(each.namespace, each.name): each for each in left_out})
+    assert [name for _, name in objects] == ["a", "b", "c"]
+    assert {each.name for each in left_out} == {"d", "e", "f"}
+    assert "more than 32 MiB" in left_out[0].cause
+    store.apply(FrameType.ADDED, pod("1", name="small", namespace="other", labels={"a": "b"}))
+    assert ("other", "small") in store.objects
+    store.apply(FrameType.DELETED, pods[0])
+    store.apply(FrameType.MODIFIED, pods[3])
+    assert ("n", "d") in store.objects
+    assert ("n", "d") not in store.skipped

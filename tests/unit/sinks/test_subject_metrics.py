@@ -155,3 +155,21 @@ def test_a_healthy_model_is_one_series(count):
     states = tuple(state(each, ServingState.SERVING) for each in subjects)
     series = exported(report(states=states), most=10_000)
     assert len(series) == count + 21 + 2
+
+
+def test_one_namespace_takes_no_series_from_others():
+    """Each has its first ones in turn, in the order of the report."""
+    many = [Subject("inferenceset", "crowd", f"m-{number}") for number in range(9)]
+    other = Subject("inferenceset", "quiet", "m")
+    states = tuple(state(each, ServingState.NOT_SERVING) for each in many)
+    series = exported(
+        report(
+            *(finding(EPP, each) for each in (*many, other)),
+            states=(*states, state(other, ServingState.DEGRADED)),
+        ),
+        most=3,
+    )
+    for metric in ("firing_findings", "subject_state"):
+        named = [str(key) for key in of(series, metric)]
+        assert len(named) == 3
+        assert sum("quiet" in each for each in named) == 1

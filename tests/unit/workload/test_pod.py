@@ -401,6 +401,20 @@ def test_the_grace_period_is_the_one_that_the_deletion_asked_for(asked, spec, se
     assert fault.budget == timedelta(seconds=seconds + 60)
 
 
+@pytest.mark.parametrize("phase", ["Pending", "Failed"])
+def test_a_node_that_never_was_is_not_gone(phase):
+    """Who makes a pod may name any node: neither the scheduler nor a kubelet says that it was there."""
+    pod = make_pod(
+        phase=phase,
+        ready=None,
+        initialized=None,
+        scheduled=("False", CREATED, "", ""),
+        containers=[],
+    )
+    fault = judge(pod, [node("other")])
+    assert fault is None or not fault.node
+
+
 @pytest.mark.parametrize("seconds", [10**11, 2**63 - 1])
 @pytest.mark.parametrize("deleted", [LATER, "0001-01-01T00:00:00Z"])
 def test_an_absurd_grace_period_does_no_harm(seconds, deleted):

@@ -11,7 +11,7 @@ from reporter.model.subject import ObjectRef
 from reporter.snapshot.malformed import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.epp import is_missing
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, pool_names
+from reporter.stacks.kaito.probes.scope import InferenceSetScope
 from reporter.stacks.kaito.probes.wording import condition_text
 from reporter.stacks.kaito.reasons import MODEL_ROUTE
 from reporter.stacks.kaito.resources import FORMER_POOLS, INFERENCESETS
@@ -22,6 +22,7 @@ from reporter.workload.routing import (
     GATEWAY_GONE,
     missing_picker_service,
     pool_faults,
+    pool_names,
     route_faults,
 )
 

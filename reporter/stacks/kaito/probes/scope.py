@@ -13,7 +13,6 @@ from reporter.model.objects import (
     HttpRoute,
     InferencePool,
     KubeObject,
-    LabelSelector,
     Pod,
 )
 from reporter.model.subject import ObjectRef
@@ -22,8 +21,9 @@ from reporter.snapshot.malformed import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.resources import FORMER_POOLS, MADE_WITH, WORKSPACES
 from reporter.workload.conditions import is_true
+from reporter.workload.deployment import deployment_behind
 from reporter.workload.pod import counts, is_ready
-from reporter.workload.routing import missing_picker_service
+from reporter.workload.routing import missing_picker_service, routes_to
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""
@@ -95,16 +95,14 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
         found = routes.labelled(self.place, _INFERENCESET, self.name)
         named = routes.get(self.place, self.route_name)
         found = found or ((named,) if named else ())
-        if not found and (pools := {each.name for each in self.pools}):
-            found = tuple(
-                each
-                for each in routes.in_namespace(self.place)
-                if not pools.isdisjoint(
-                    name
-                    for group in (INFERENCEPOOLS.group, FORMER_POOLS.group)
-                    for name in pool_names(each, group)
-                )
-            )
+        if not found:
+            leading = {
+                route.name: route
+                for pool in self.pools
+                for group in (INFERENCEPOOLS.group, FORMER_POOLS.group)
+                for route in routes_to(self.snapshot, self.place, pool.name, group=group)
+            }
+            found = tuple(leading[name] for name in sorted(leading))
         return tuple(each for each in found if not each.deleting)
 
     @cached_property
@@ -156,19 +154,12 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
 
         A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`).
         """
-        table = self.snapshot[DEPLOYMENTS]
-        if (named := table.get(self.place, name)) is not None:
+        if (named := self.snapshot[DEPLOYMENTS].get(self.place, name)) is not None:
             return named
         service = self.snapshot[SERVICES].get(self.place, name)
         if service is None or not service.spec.selector:
             return None
-        selector = LabelSelector(match_labels=service.spec.selector)
-        behind = (
-            each
-            for each in table.in_namespace(self.place)
-            if selector.matches(each.spec.template.metadata.labels)
-        )
-        return max(behind, key=lambda each: each.wanted > 0, default=None)
+        return deployment_behind(self.snapshot, self.place, service.spec.selector)
 
     @cached_property
     def wants_traffic(self) -> bool:
@@ -197,18 +188,6 @@ def wanted_pods(workspace: Workspace, pods: Iterable[Pod]) -> int:
     """
     of_set = any(each.metadata.label(_OF_STATEFULSET) for each in pods)
     return max(1, workspace.status.target_node_count or 1) if of_set else 1
-
-
-def pool_names(route: HttpRoute, group: str) -> tuple[str, ...]:
-    """Return the names of the InferencePools of a group in its own namespace that a route leads to."""
-    backends = (each for rule in route.spec.rules or () for each in rule.backend_refs or ())
-    return tuple(
-        each.name
-        for each in backends
-        if each.kind == INFERENCEPOOLS.kind
-        and (each.group or INFERENCEPOOLS.group) == group
-        and (each.namespace or route.namespace) == route.namespace
-    )
 
 
 def latest(*times: datetime | None) -> datetime | None:

@@ -1,7 +1,10 @@
 """The objects that the status of an InferenceService is made of, and how they are found."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice, takewhile
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
@@ -158,6 +161,24 @@ def _deployments(
     spec = spec_of(inferenceservice.spec, component)
     if spec is None or spec.worker_spec is None:
         return
-    for each in snapshot[DEPLOYMENTS].in_namespace(inferenceservice.namespace):
-        if each.name.startswith(f"{name}-") and _WORKER in each.name.removeprefix(name):
-            yield each
+    workers = partial(_workers, inferenceservice.namespace, name)
+    yield from snapshot.once(("workers", inferenceservice.namespace, name), workers)
+
+
+def _workers(namespace: str, name: str, snapshot: Snapshot) -> tuple[Deployment, ...]:
+    """Return the Deployments of the workers of a component, by the name of its own."""
+    all_workers = snapshot.once(("workers", namespace), partial(_all_workers, namespace))
+    first = bisect_left(all_workers, f"{name}-", key=_name)
+    following = takewhile(
+        lambda each: each.name.startswith(f"{name}-"), islice(all_workers, first, None)
+    )
+    return tuple(each for each in following if _WORKER in each.name.removeprefix(name))
+
+
+def _all_workers(namespace: str, snapshot: Snapshot) -> tuple[Deployment, ...]:
+    found = snapshot[DEPLOYMENTS].in_namespace(namespace)
+    return tuple(each for each in found if _WORKER in each.name)
+
+
+def _name(deployment: Deployment) -> str:
+    return deployment.name

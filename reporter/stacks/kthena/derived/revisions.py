@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
-import msgspec
-
 from reporter.catalogue.resources import COMPONENT
 from reporter.model.objects import KubeObject, Pod
 from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.derived.parts import owned
-from reporter.stacks.kthena.derived.templates import same_role, same_roles
 from reporter.stacks.kthena.objects import (
     REVISION_LABEL,
     ROLE_HASH_LABEL,
@@ -26,6 +23,7 @@ from reporter.stacks.kthena.objects import (
     ModelServing,
     Role,
 )
+from reporter.stacks.kthena.templates import roles_in, same_role, same_roles
 
 Roles: TypeAlias = tuple[Role, ...]
 
@@ -103,7 +101,7 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
     """Work out the revisions of a ModelServing."""
     modelserving = facts.modelserving
     objects = sorted(owned(modelserving, facts.revisions), key=_age)
-    kept = {_name(each, modelserving): data for each in objects if (data := _roles(each))}
+    kept = {_name(each, modelserving): data for each in objects if (data := roles_in(each.data))}
     pods = [pod for pod in owned(modelserving, facts.pods) if not pod.deleting]
     update = (
         _described(modelserving, kept)
@@ -123,16 +121,6 @@ def _age(obj: KubeObject) -> tuple[datetime, str]:
 def _name(revision: ControllerRevision, modelserving: ModelServing) -> str:
     labelled = revision.metadata.label(REVISION_LABEL)
     return labelled or revision.name.removeprefix(f"{modelserving.name}-")
-
-
-def _roles(revision: ControllerRevision) -> Roles | None:
-    """Return the roles that a ControllerRevision keeps, None where they cannot be read."""
-    data = revision.data
-    inner = data.get("data") if isinstance(data, dict) else data
-    try:
-        return msgspec.convert(inner, Roles)
-    except (msgspec.ValidationError, RecursionError):
-        return None
 
 
 def _described(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:

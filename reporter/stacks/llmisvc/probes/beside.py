@@ -4,15 +4,21 @@ llminferenceserviceScalingNotReady, llminferenceserviceGroupDegraded and
 llminferenceserviceModelNameShadowed.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Final, TypeVar
 
 from reporter.catalogue.resources import HTTPROUTES, SCALEDOBJECTS
 from reporter.model.finding import Finding
+from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
-from reporter.snapshot.malformed import belongs_to
-from reporter.stacks.llmisvc.objects import LLMInferenceService
-from reporter.stacks.llmisvc.probes.scope import NAME, LlmScope
+from reporter.probes.scope import Scope
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
     GROUP_DEGRADED,
     MODEL_NAME_SHADOWED,
@@ -22,6 +28,11 @@ from reporter.stacks.llmisvc.resources import LLMS
 from reporter.workload.conditions import is_false, is_true, words
 
 _SCALING: Final = ("ScalingReady", "PrefillScalingReady")
+_ENOUGH: Final = 2
+"""Routes of one name that are compared with; see `_first_of_names`."""
+
+ValueT = TypeVar("ValueT")
+
 _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
 
 
@@ -63,12 +74,91 @@ def _by_condition(scope: LlmScope, serves: str) -> Iterator[Finding]:
         )
 
 
-def siblings(scope: LlmScope) -> tuple[LLMInferenceService, ...]:
-    """Return the other LLMInferenceServices of the namespace that run."""
-    found = scope.snapshot[LLMS].in_namespace(scope.place)
-    return tuple(
-        each for each in found if each.name != scope.name and not (each.deleting or each.stopped)
+@dataclass(frozen=True, slots=True)
+class _Serving:
+    """An LLMInferenceService that runs and asks for a route, as others of its namespace see it.
+
+    Attributes:
+        name: its own.
+        ref: to it.
+        group: of routes that share requests by weight; empty for none.
+        weight: in its group.
+        names: of the models that it serves by a route of KServe's.
+        route: the name of that route; empty where it is not seen.
+        created: when that route was made, where it is known.
+
+    """
+
+    name: str
+    ref: ObjectRef
+    group: str
+    weight: int | None
+    names: frozenset[str]
+    route: str
+    created: datetime | None
+
+
+def _all_serving(
+    place: str, settings: EvaluationSettings, snapshot: Snapshot
+) -> tuple[_Serving, ...]:
+    """Return those of a namespace, by name: worked out once for all of them."""
+
+    def find(snapshot: Snapshot) -> tuple[_Serving, ...]:
+        cluster = Scope(snapshot=snapshot, settings=settings)
+        running = (
+            LlmScope.of(LLMS, each, cluster)
+            for each in snapshot[LLMS].in_namespace(place)
+            if not (each.deleting or each.stopped)
+        )
+        return tuple(each for each in map(_serving, running) if each is not None)
+
+    return snapshot.once(("serving", place), find)
+
+
+def _serving(scope: LlmScope) -> _Serving | None:
+    route, made = scope.wanted.route, scope.managed_route
+    if route is None:
+        return None
+    own = scope.wanted.own_routes or (made is None and scope.known(HTTPROUTES))
+    return _Serving(
+        scope.name,
+        scope.ref,
+        route.group or "",
+        route.weight,
+        names=frozenset() if own else scope.wanted.names,
+        route=made.name if made else "",
+        created=made.created if made else None,
     )
+
+
+def _weights(place: str, settings: EvaluationSettings, snapshot: Snapshot) -> Mapping[str, bool]:
+    """Return the groups of a namespace of which some member gets requests."""
+    return {
+        each.group: True for each in _all_serving(place, settings, snapshot) if each.weight != 0
+    }
+
+
+def _first_of_names(
+    place: str, settings: EvaluationSettings, snapshot: Snapshot
+) -> Mapping[str, tuple[_Serving, ...]]:
+    """Return who takes the requests for each model: the oldest routes, and those of unknown age.
+
+    The first ones of two groups are enough to tell each other one who is before it.
+    """
+    found: dict[str, list[_Serving]] = defaultdict(list)
+    for each in sorted(_all_serving(place, settings, snapshot), key=_precedence):
+        for name in each.names:
+            alike = [one for one in found[name] if (one.created is None) is (each.created is None)]
+            is_same = bool(alike) and each.group and each.group == alike[0].group
+            if len(alike) < _ENOUGH and not is_same:
+                found[name].append(each)
+    return {name: tuple(each) for name, each in found.items()}
+
+
+def _precedence(each: _Serving) -> tuple[bool, float, str, str]:
+    """Return the order in which routes get requests: by age, then by name (Gateway API, HTTPRoute, `spec.rules.matches`)."""
+    made = each.created
+    return made is None, made.timestamp() if made else 0, each.route, each.name
 
 
 def probe_group(scope: LlmScope) -> Iterator[Finding]:
@@ -77,13 +167,12 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
     if route is None or not route.group:
         return
     said = scope.condition("GroupDegraded")
-    weights = [route.weight, *(_weight(scope, each, route.group) for each in siblings(scope))]
     if is_true(said):
         cause, text = (
             (said.reason if said else "") or "GroupDegraded",
             f"GroupDegraded, {words(said)}",
         )
-    elif all(each == 0 for each in weights):
+    elif route.weight == 0 and not _of_namespace(scope, route.group, _weights):
         cause, text = (
             "no weight",
             f"no member of group {route.group} that runs has a weight above 0",
@@ -99,63 +188,44 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
     )
 
 
-def _weight(scope: LlmScope, sibling: LLMInferenceService, group: str) -> int | None:
-    """Return the weight of a member of a group; 0 of what is none, None where nothing is set."""
-    route = scope.wanted_of(sibling).route
-    return route.weight if route is not None and route.group == group else 0
-
-
 def probe_names(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each other one that serves a model of the same name by a route that wins.
+    """Yield a finding for the one whose route gets the requests for a model that it serves too.
 
     One that has no route yet takes nothing from others, and nothing is taken from it.
     """
-    route = scope.wanted.route
-    if route is None or scope.wanted.own_routes:
+    mine = _serving(scope)
+    if mine is None:
         return
-    for each in siblings(scope):
-        other = scope.wanted_of(each)
-        if other.route is None or other.own_routes:
-            continue
-        if route.group and route.group == other.route.group:
-            continue
-        names = sorted(scope.wanted.names & other.names)
-        if names and _may_lose(scope, each):
-            yield from _shadowed(scope, each, names)
+    for model in sorted(mine.names):
+        for each in _of_namespace(scope, model, _first_of_names) or ():
+            is_other = each.name != mine.name and not (mine.group and mine.group == each.group)
+            unsure = mine.created is None or each.created is None
+            if is_other and (unsure or _precedence(each) < _precedence(mine)):
+                yield _shadowed(scope, each, model)
+                break
 
 
-def _shadowed(
-    scope: LlmScope, other: LLMInferenceService, names: Iterable[str]
-) -> Iterator[Finding]:
-    mine, others = scope.managed_route, scope.managed_route_of(other.name)
+def _of_namespace(
+    scope: LlmScope,
+    key: str,
+    make: Callable[[str, EvaluationSettings, Snapshot], Mapping[str, ValueT]],
+) -> ValueT | None:
+    find = partial(make, scope.place, scope.settings)
+    return scope.snapshot.entry((make, scope.place), key, find)
+
+
+def _shadowed(scope: LlmScope, other: _Serving, model: str) -> Finding:
+    mine = scope.managed_route
     which = "the older of the two routes"
-    if mine and others and mine.created and others.created:
-        is_older = others.created < mine.created
+    if mine and mine.created and other.created:
+        is_older = other.created < mine.created
         why = "is older and" if is_older else "is as old, comes first by name and"
-        which = f"its route {others.name} {why}"
-    for name in names:
-        yield scope.finding(
-            reason=MODEL_NAME_SHADOWED,
-            related=LLMS.ref(other),
-            cause=f"model {name} of {other.name} too",
-            text=f"LLMInferenceService {other.name} serves model {name} too: {which} "
-            "gets the requests by that name",
-            created=mine.created if mine else None,
-        )
-
-
-def _may_lose(scope: LlmScope, other: LLMInferenceService) -> bool:
-    """Tell whether its route gives way to another one's, as far as is known.
-
-    The oldest route wins, of routes of one age the first by namespace and name (Gateway API, HTTPRoute,
-    `spec.rules.matches`).
-    """
-    mine, others = scope.managed_route, scope.managed_route_of(other.name)
-    if mine is None or others is None:
-        return not all(
-            scope.snapshot.absence_known(HTTPROUTES, scope.place, sought=belongs_to(name, NAME))
-            for name in (scope.name, other.name)
-        )
-    if mine.created is None or others.created is None:
-        return True
-    return (others.created, others.name) < (mine.created, mine.name)
+        which = f"its route {other.route} {why}"
+    return scope.finding(
+        reason=MODEL_NAME_SHADOWED,
+        related=other.ref,
+        cause=f"model {model} of {other.name} too",
+        text=f"LLMInferenceService {other.name} serves model {model} too: {which} "
+        "gets the requests by that name",
+        created=mine.created if mine else None,
+    )

@@ -14,6 +14,7 @@ from reporter.stacks.llmisvc.resources import FORMER_POOLS
 from reporter.workload.conditions import is_false, is_true, words
 from reporter.workload.parents import Parent, parent_of
 from reporter.workload.pod import counts
+from reporter.workload.routing import routes_to
 
 _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
 
@@ -113,10 +114,8 @@ def _leads_here(scope: LlmScope) -> bool:
     if scope.pool is None or not scope.known(HTTPROUTES):
         return True
     return any(
-        backend.kind == INFERENCEPOOLS.kind and backend.name == scope.pool.name
-        for route in scope.snapshot[HTTPROUTES].in_namespace(scope.place)
-        for rule in route.spec.rules or ()
-        for backend in rule.backend_refs or ()
+        routes_to(scope.snapshot, scope.place, scope.pool.name, group=group)
+        for group in (INFERENCEPOOLS.group, FORMER_POOLS.group)
     )
 
 

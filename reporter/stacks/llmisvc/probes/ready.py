@@ -14,7 +14,7 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import READY
 from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
 from reporter.workload.deployment import is_available
-from reporter.workload.routing import fails_open, is_reachable
+from reporter.workload.routing import entrances_of, fails_open, is_reachable
 
 
 def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
@@ -46,7 +46,7 @@ def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
         else max(1, sum(each.replicas for each in scope.roles)),
         serving=max(1, sum(each.available for each in scope.roles)) if main.serves else 0,
         reached=_is_reached(scope) or _is_reachable(scope),
-        entrances=frozenset((each.namespace, each.name) for each in scope.parents),
+        entrances=entrances_of(scope.routes),
     )
 
 

@@ -63,19 +63,12 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def wanted(self) -> AskedFor:
         """What it asks for, its configs included."""
-        return self.wanted_of(self.llm)
-
-    def wanted_of(self, llm: LLMInferenceService) -> AskedFor:
-        """Return what an LLMInferenceService of its namespace asks for, its configs included."""
-        return wanted(llm, self._configs_of(llm))
+        return wanted(self.llm, self.configs)
 
     @cached_property
     def configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
         """The configs that it names, as far as they are there."""
-        return self._configs_of(self.llm)
-
-    def _configs_of(self, llm: LLMInferenceService) -> tuple[LLMInferenceServiceConfig, ...]:
-        found = (self.config(each.name) for each in llm.spec.base_refs or ())
+        found = (self.config(each.name) for each in self.llm.spec.base_refs or ())
         return tuple(each for each in found if each is not None)
 
     @property
@@ -112,10 +105,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     def made(self, resource: Resource[ObjectT]) -> tuple[ObjectT, ...]:
         """Return what was made for it, by name; without what is being deleted."""
-        return self._made_for(resource, self.name)
-
-    def _made_for(self, resource: Resource[ObjectT], name: str) -> tuple[ObjectT, ...]:
-        found = self.snapshot[resource].labelled(self.place, NAME, name)
+        found = self.snapshot[resource].labelled(self.place, NAME, self.name)
         return tuple(
             each
             for each in found
@@ -189,11 +179,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def managed_route(self) -> HttpRoute | None:
         """The route that KServe made."""
-        return self.managed_route_of(self.name)
-
-    def managed_route_of(self, name: str) -> HttpRoute | None:
-        """Return the route that KServe made for an LLMInferenceService of its namespace."""
-        return _first(self._made_for(HTTPROUTES, name), {ROUTER})
+        return _first(self.made(HTTPROUTES), {ROUTER})
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:

@@ -49,7 +49,7 @@ def _of_selector(selector: LabelSelector | None) -> Entries:
     if selector is None:
         return {}
     expressions = {
-        each.key: f"{each.operator} ({', '.join(each.values or ())})"
+        each.key: f"{each.operator} ({', '.join(sorted(each.values or ()))})"
         for each in selector.match_expressions or ()
     }
     return expressions | dict(selector.match_labels or {})

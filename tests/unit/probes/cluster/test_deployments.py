@@ -1,7 +1,10 @@
 """The shared Deployments: what is judged, where it is looked for, and what governs."""
 
+from dataclasses import replace
+
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_NODE
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
+from reporter.model.seen import Seen
 from reporter.probes.cluster.deployments import probe_component
 from reporter.setting_types import PartMode
 from reporter.stacks.settings import FullEvaluationSettings
@@ -160,6 +163,20 @@ def test_the_operator_of_api_keys_is_worse_than_its_sibling():
 def test_the_first_candidate_namespace_that_has_it_counts():
     """A broken copy further down the list of candidates is not looked at."""
     assert probe(*healthy_cluster(), deployment("istio-system", "body-based-router", ready=0)) == []
+
+
+def test_where_a_part_was_seen_counts_before_another_of_its_name():
+    """A tenant in an unused candidate namespace hides no outage; both places are named."""
+    name = "body-based-router"
+    component = COMPONENTS[name]
+    place, other = PLACES[name], next(each for each in component.namespaces if each != PLACES[name])
+    there = {component.key: DEPLOYMENTS.ref_named(place, name)}
+    fake, real = deployment(other, name), deployment(place, name, ready=0)
+    snapshot = snapshot_of(*healthy_cluster(name), real, fake)
+    scope = component_scope(snapshot, DEFAULTS, component)
+    (finding,) = probe_component(replace(scope, earlier=Seen(there)))
+    assert finding.related.namespace == place
+    assert f"another one of its name is in namespace {other}" in finding.message
 
 
 def test_missing_needs_a_look_at_every_candidate():

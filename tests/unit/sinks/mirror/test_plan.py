@@ -299,11 +299,14 @@ def test_whatever_is_lost_the_mirrors_end_as_the_events_are(steps):
     ]
 
 
-def test_related_of_a_model_may_be_anywhere():
-    """Only the object that the mirror is on must be in the namespace."""
+def test_of_another_namespace_stands_only_that_it_does_not_work():
+    """Who may read Events here need not know what is there, nor whether it is."""
     (write,) = planned(fired(related=replace(EPP, namespace="kaito-system"))).writes
-    assert write.mirror.related.namespace == "kaito-system"
-    assert write.mirror.namespace == "chat"
+    assert write.mirror.related == write.mirror.object
+    assert write.mirror.message == (
+        f"{write.mirror.object}: something that it needs in another namespace does not work; "
+        "who runs the cluster finds what in the Events of kube-system"
+    )
 
 
 def test_of_a_stack_that_is_off_the_event_says_whether_the_object_is_there():

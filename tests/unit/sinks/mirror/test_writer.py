@@ -53,12 +53,19 @@ def plan(*writes, also=()):
 async def writing():
     """A writer; `faults` holds what the next requests meet, `refusing` what namespaces answer."""
     at = SimpleNamespace(
-        leads=True, events=False, outcomes=[], made=[], faults=[], refusing={}, seconds=0.01
+        leads=True,
+        events=False,
+        outcomes=[],
+        made=[],
+        faults=[],
+        refusing={},
+        slow={},
+        seconds=0.01,
     )
 
     async def answer(verb, namespace, name):
         at.made.append((round(asyncio.get_running_loop().time(), 1), f"{verb} {namespace}/{name}"))
-        await asyncio.sleep(at.seconds)
+        await asyncio.sleep(at.slow.get(namespace, at.seconds))
         fault = at.faults.pop(0) if at.faults else at.refusing.get(namespace)
         if fault is not None:
             raise fault
@@ -359,3 +366,16 @@ async def test_what_is_planned_ahead_is_made_in_its_time():
         assert ([name for _, name in at.made], at.writer.waiting) == (["apply a/now"], 0)
         await asyncio.sleep(30)
         assert at.made[-1] == (30.0, "apply a/later")
+
+
+async def test_a_namespace_that_answers_late_holds_up_itself_alone():
+    """Its writes go one by one, those of others beside them; quick ones go in their order."""
+    async with writing() as at:
+        at.slow = {"slow": 3.0}
+        slow = [write(f"s{number}", "slow") for number in range(3)]
+        others = [write(f"o{number}", f"n{number}") for number in range(3)]
+        at.writer.offer(plan(*slow, *others))
+        await asyncio.sleep(10)
+        when = {request.partition("/")[2]: time for time, request in at.made}
+        assert [when[f"s{number}"] for number in range(3)] == [0.0, 3.0, 6.0]
+        assert max(when[f"o{number}"] for number in range(3)) < 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.kthena.derived.templates import same_roles
+from reporter.stacks.kthena.templates import same_roles
 from tests.unit.probes.building import document, merged
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,

@@ -1,0 +1,136 @@
+"""One tenant's objects, made so that a pass looks at all of them for each: twice as many may cost twice as much."""
+
+import sys
+from collections import Counter
+from dataclasses import replace
+from itertools import chain
+
+import msgspec
+
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
+from reporter.evaluation import evaluate_again
+from reporter.probes.reuse import Answered
+from reporter.snapshot.table import table_of
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.attacks.attack import Outcome, attacks
+from tests.unit.probes.building import deployment, document, namespace, pod, snapshot_of
+
+_PLACE = "tenant"
+_FEW = 40
+_ROUTER = {
+    "app.kubernetes.io/part-of": "llminferenceservice",
+    "app.kubernetes.io/component": "llminferenceservice-router",
+}
+
+
+def _set(number: int, picker: str):
+    """An InferenceSet with its pool and a route that is found by leading to the pool alone."""
+    name, pool = f"set-{number}", f"set-{number}-inferencepool"
+    leads = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": pool}
+    refers = {"endpointPickerRef": {"name": picker}, "selector": {"matchLabels": {"a": "b"}}}
+    yield document("InferenceSet", name, _PLACE, {"spec": {"replicas": 1}})
+    yield document("InferencePool", pool, _PLACE, {"spec": refers})
+    route = {"spec": {"parentRefs": [{"name": "gw"}], "rules": [{"backendRefs": [leads]}]}}
+    yield document("HTTPRoute", f"way-{number}", _PLACE, route)
+
+
+def _behind_a_service(number: int):
+    yield from _set(number, f"svc-{number}")
+    labels = {"app": "all", f"own-{number % 7}": "x"}
+    yield document("Service", f"svc-{number}", _PLACE, {"spec": {"selector": labels}})
+    template = {"spec": {"template": {"metadata": {"labels": {"app": "all"}}}}}
+    yield deployment(_PLACE, f"plain-{number}", template)
+
+
+def _broken_pickers(number: int):
+    yield from _set(number, f"picker-{number}")
+    selector = {"spec": {"selector": {"matchLabels": {"app": "all"}}}}
+    yield deployment(_PLACE, f"picker-{number}", selector, ready=0)
+    yield pod(_PLACE, f"pod-{number}", "all", ready=False)
+
+
+def _selectors_of_their_own(number: int):
+    yield from _set(number, f"picker-{number}")
+    labels = {"metadata": {"labels": {f"key-{number}": "x"}}}
+    yield deployment(
+        _PLACE,
+        f"picker-{number}",
+        {"spec": {"selector": {"matchLabels": {f"key-{number}": "x"}}}},
+        ready=0,
+    )
+    yield pod(_PLACE, f"pod-{number}", "all", labels, ready=False)
+
+
+def _of_one_name(number: int):
+    spec = {"model": {"name": "same"}, "router": {"route": {"group": f"g{number % 3}"}}}
+    yield document("LLMInferenceService", f"llm-{number}", _PLACE, {"spec": spec})
+    labels = {"labels": _ROUTER | {"app.kubernetes.io/name": f"llm-{number}"}}
+    yield document("HTTPRoute", f"llm-{number}-route", _PLACE, {"metadata": labels})
+
+
+def _pools_of_others(number: int):
+    spec = {
+        "model": {"name": f"m{number}"},
+        "router": {"scheduler": {"pool": {"ref": {"name": "p"}}}},
+    }
+    yield document("LLMInferenceService", f"llm-{number}", _PLACE, {"spec": spec})
+    yield document("InferencePool", "p", _PLACE)
+    yield document("HTTPRoute", f"other-{number}", _PLACE, {"spec": {"rules": [{}]}})
+
+
+def _workers(number: int):
+    annotations = {"metadata": {"annotations": {"serving.kserve.io/deploymentMode": "Standard"}}}
+    predictor = {"predictor": {"model": {"modelFormat": {"name": "m"}}, "workerSpec": {}}}
+    isvc = f"isvc-{number}"
+    yield document("InferenceService", isvc, _PLACE, annotations, {"spec": predictor})
+    yield deployment(_PLACE, f"{isvc}-predictor")
+    yield deployment(_PLACE, f"{isvc}-predictor-worker")
+
+
+@attacks(
+    {
+        "routes that are found by their pools": lambda number: _set(number, "none"),
+        "endpoint pickers behind Services": _behind_a_service,
+        "endpoint pickers that select all pods": _broken_pickers,
+        "a label of its own in each selector": _selectors_of_their_own,
+        "LLMInferenceServices of one model": _of_one_name,
+        "LLMInferenceServices that use one pool": _pools_of_others,
+        "InferenceServices with workers": _workers,
+    }
+)
+def _(_folder, make):
+    _work(make, 1)  # imports, and what is compiled once
+    few, many = (_work(make, count) for count in (_FEW, 2 * _FEW))
+    outcomes = [
+        f"{what} {few[what]:,} to {many[what]:,} calls (x{many[what] / few[what]:.2f})"
+        for what in few
+    ]
+    is_held = all(many[what] < 2.3 * few[what] for what in few)
+    return Outcome(held=is_held, figure=f"{_FEW} to {2 * _FEW}: {', '.join(outcomes)}")
+
+
+def _work(make, count: int) -> Counter[str]:
+    """Count the calls of a pass, and of the next one after one of its routes or Deployments was changed."""
+    docs = [namespace(_PLACE, managed=True), *chain.from_iterable(map(make, range(count)))]
+    before = snapshot_of(*docs)
+    resource = HTTPROUTES if len(before[HTTPROUTES]) else DEPLOYMENTS
+    first, *others = before[resource]
+    metadata = msgspec.structs.replace(first.metadata, annotations={"changed": "yes"})
+    changed = table_of([msgspec.structs.replace(first, metadata=metadata), *others])
+    after = replace(before, tables={**before.tables, resource: changed})
+    settings, calls = FullEvaluationSettings(), Counter[str]()
+    _, answered = _counted(calls, "a pass", lambda: evaluate_again(before, settings, Answered()))
+    _counted(calls, "one object changed", lambda: evaluate_again(after, settings, answered))
+    return calls
+
+
+def _counted(calls, what, work):
+    def count(*_):
+        calls[what] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        return work()
+    finally:
+        sys.setprofile(before)
